@@ -1,0 +1,91 @@
+# One command: `make reproduce` sets everything up, runs the book and builds it.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+
+# How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
+PROFILE ?= laptop
+DEVICE ?= cpu
+
+SYSTEM_PYTHON ?= python3
+ARTIFACTS := artifacts/$(PROFILE)
+BUILD := build/$(PROFILE)
+NOTEBOOKS := $(wildcard notebooks/*.py)
+
+# An active conda or virtual environment that holds the package is used as it is; otherwise .venv.
+ACTIVE := $(shell [ -n "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] && python -c 'import helpers, jupyter_book' 2>/dev/null && echo yes)
+ifeq ($(ACTIVE),yes)
+  ENV :=
+  PYTHON := python
+else
+  ENV := .venv/installed
+  PYTHON := .venv/bin/python
+endif
+
+ifeq ($(wildcard profiles/$(PROFILE).yml),)
+  $(error unknown PROFILE=$(PROFILE); there are: $(patsubst profiles/%.yml,%,$(wildcard profiles/*.yml)))
+endif
+
+.PHONY: help env notebooks check test smoke reproduce book serve clean
+
+help:  ## list the targets
+	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 14
+
+env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
+
+.venv/installed: requirements.lock pyproject.toml
+	$(SYSTEM_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
+	$(SYSTEM_PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --requirement requirements.lock
+	.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
+	$(PYTHON) -m jupytext --quiet --update --to ipynb $(NOTEBOOKS)
+
+check: $(ENV)  ## style, pairing and the book's conventions, in seconds
+	$(PYTHON) -m ruff check src tests tools notebooks benchmarks
+	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks
+	$(PYTHON) tools/check.py
+
+smoke:  ## run the whole book in the smoke profile
+	$(MAKE) --no-print-directory reproduce PROFILE=smoke
+
+test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
+	$(PYTHON) -m pytest
+
+reproduce: $(ENV)  ## run what changed and build the book (the main command)
+	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE)
+	@$(MAKE) --no-print-directory book
+	@echo "The book: $(BUILD)/html/index.html   (make serve PROFILE=$(PROFILE))"
+
+book: $(BUILD)/html/index.html  ## the book alone: run missing chapters, build the pages
+
+serve: book  ## read the book at http://127.0.0.1:8000
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory $(BUILD)/html 8000
+
+clean:  ## remove this profile's artifacts and pages
+	rm -rf $(ARTIFACTS) $(BUILD)
+
+# Which helpers and earlier stages each notebook depends on.
+LINEAGE := $(shell mkdir -p build && $(SYSTEM_PYTHON) src/helpers/lineage.py > build/lineage.mk.tmp && mv build/lineage.mk.tmp build/lineage.mk || echo failed)
+ifneq ($(LINEAGE),)
+  $(error src/helpers/lineage.py failed; see its message above)
+endif
+include build/lineage.mk
+
+EXECUTED := $(foreach stage,$(PAGES),$(ARTIFACTS)/$(stage)/$(stage).ipynb)
+
+$(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
+	$(PYTHON) tools/execute.py notebooks/$(*F).py --profile $(PROFILE) --device $(DEVICE) --out $@
+
+book/_vendor/complete: tools/vendor.py | $(ENV)
+	$(PYTHON) tools/vendor.py
+
+$(BUILD)/html/index.html: $(EXECUTED) book/_vendor/complete tools/book.py $(shell find book -type f -not -path 'book/_vendor/*')
+	$(PYTHON) tools/book.py --profile $(PROFILE)
+	touch $@

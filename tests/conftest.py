@@ -1,0 +1,23 @@
+"""Shared by all tests: the repository on the path, artifacts of a test in its own folder."""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+matplotlib.use("agg")
+
+
+@pytest.fixture
+def repository() -> Path:
+    return ROOT
+
+
+@pytest.fixture
+def artifacts_folder(tmp_path, monkeypatch) -> Path:
+    """Artifacts go to a fresh folder instead of the repository's."""
+    monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path))
+    return tmp_path
