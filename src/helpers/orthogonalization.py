@@ -1,0 +1,170 @@
+"""Directions that move one attribute and leave the others where they are (transects 4.1.3).
+
+Wanted are v_j ⟂ n_k for every k ≠ j: the dual basis of the normals. Algorithm 2 of the paper is
+kept beside it because it does not deliver this. All matrices hold one vector per row.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
+
+VIF_CAP = 10.0  # the usual alarm: steps √10 ≈ 3.2 times as long as for orthogonal attributes
+
+
+class OffTarget(NamedTuple):
+    """Summary of a leakage matrix; `intended` and `perceived` name its largest entry."""
+
+    mean: float
+    max: float
+    intended: str
+    perceived: str
+
+
+def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
+    """Vectors v_j with ⟨v_j, n_k⟩ = 1 if j = k, else 0, in the span of the normals.
+
+    V = Q R⁻ᵀ from the QR factorisation of N = [n_1 … n_K]; inverting NᵀN instead squares the
+    condition number. Unlike Algorithm 2 the result does not depend on the order of the attributes.
+
+    Args:
+        normals: (K, D), linearly independent rows of any length.
+        vif_cap: warn about rows whose variance inflation exceeds this.
+
+    Returns:
+        (K, D) float64 with `dual @ normals.T` the identity. Moving by `dual[j]` changes decision
+        value j by one and no other.
+
+    Raises:
+        ValueError: the rows are linearly dependent, naming those that depend on each other.
+    """
+    normals = _matrix(normals)
+    dual = _dual(normals)
+    inflation = _inflation(dual, normals)
+    if (inflation > vif_cap).any():
+        above = {row: round(vif, 1) for row, vif in enumerate(inflation.tolist()) if vif > vif_cap}
+        warnings.warn(
+            f"normals are nearly collinear, so steps get √VIF times as long; VIF by row: {above}",
+            stacklevel=2,
+        )
+    return dual
+
+
+def variance_inflation(normals: ArrayLike) -> np.ndarray:
+    """Variance inflation factors, (K,): 1 / (1 − R²) of each normal on all the others.
+
+    √VIF_j = ‖v_j‖·‖n_j‖ is the price of orthogonality: how much longer the step along the dual
+    vector is than the one along the normal, for the same change of decision value.
+
+    Raises:
+        ValueError: linearly dependent rows.
+    """
+    normals = _matrix(normals)
+    return _inflation(_dual(normals), normals)
+
+
+def gram_schmidt(normals: ArrayLike) -> np.ndarray:
+    """Algorithm 2 of the transects paper exactly as printed, (K, D).
+
+    Erratum: the paper promises ñ_j ⟂ n_k for all k ≠ j. Subtracting from n_i its components along
+    all Q_j with j ≠ i leaves ⟨Q_i, n_i⟩ Q_i, which is plain Gram–Schmidt: it holds for k < j only,
+    the first vector stays as it was, and the result depends on the order of the attributes. Use
+    `dual_basis`.
+
+    Raises:
+        ValueError: linearly dependent rows.
+    """
+    normals = _matrix(normals)
+    q = np.linalg.qr(normals.T)[0].T
+    changed = normals.copy()
+    for i in range(len(normals)):
+        for j in range(len(normals)):
+            if i != j:
+                changed[i] -= q[j] * (q[j] @ changed[i]) / (q[j] @ q[j])
+    return changed
+
+
+def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Leakage matrix: how much each perceived attribute moves per unit of the intended one.
+
+    Args:
+        low, high: for every intended attribute the perceived scores at the lower and upper end of
+            its transects, one row per transect and one column per perceived attribute.
+
+    Returns:
+        Intended (rows) × perceived (columns): mean change of the perceived score from low to high
+        divided by that of the intended attribute itself; the diagonal is therefore 1.
+
+    Raises:
+        ValueError: low and high do not match, the intended attribute is not among the scores, or
+            its own score does not change.
+    """
+    if list(low) != list(high):
+        raise ValueError(f"low ends are of {list(low)}, high ends of {list(high)}")
+    matrix = {}
+    for intended in low:
+        if low[intended].shape != high[intended].shape:
+            raise ValueError(
+                f"{intended}: {low[intended].shape} scores at the low ends, "
+                f"{high[intended].shape} at the high ends"
+            )
+        if intended not in low[intended]:
+            raise ValueError(f"no column {intended} among {', '.join(low[intended])}")
+        change = high[intended].mean() - low[intended].mean()
+        if not abs(change[intended]) > 0:
+            raise ValueError(f"moving along {intended} leaves its own score unchanged")
+        matrix[intended] = change / change[intended]
+    return pd.DataFrame(matrix).T.rename_axis(index="intended", columns="perceived")
+
+
+def off_target(matrix: pd.DataFrame) -> OffTarget:
+    """Mean and largest |off-target| / |on-target| change in a leakage matrix."""
+    own = matrix.index.to_numpy()[:, None] == matrix.columns.to_numpy()
+    ratios = matrix.abs().mask(own)
+    intended = ratios.max(axis=1).idxmax()
+    return OffTarget(
+        mean=float(np.nanmean(ratios)),
+        max=float(ratios.loc[intended].max()),
+        intended=intended,
+        perceived=ratios.loc[intended].idxmax(),
+    )
+
+
+def _matrix(normals: ArrayLike) -> np.ndarray:
+    normals = np.asarray(normals, dtype=np.float64)
+    if normals.ndim != 2:
+        raise ValueError(f"normals: expected a (K, D) matrix, got shape {normals.shape}")
+    if not np.isfinite(normals).all():
+        rows = np.flatnonzero(~np.isfinite(normals).all(axis=1)).tolist()
+        raise ValueError(f"normals: rows {rows} are not finite")
+    _refuse_dependent(normals)
+    return normals
+
+
+def _refuse_dependent(normals: np.ndarray) -> None:
+    """Raise a ValueError naming the rows that take part in a vanishing linear combination."""
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError(f"normals: rows {np.flatnonzero(lengths == 0).tolist()} are zero")
+    combinations, values, _ = np.linalg.svd(normals / lengths)
+    values = np.pad(values, (0, len(normals) - len(values)))
+    tolerance = max(normals.shape) * np.finfo(np.float64).eps * values[0]
+    vanishing = combinations[:, values <= tolerance]
+    if vanishing.size:
+        rows = np.flatnonzero(np.abs(vanishing).max(axis=1) > 1e-8).tolist()
+        raise ValueError(f"normals: rows {rows} are linearly dependent, so no dual basis exists")
+
+
+def _dual(normals: np.ndarray) -> np.ndarray:
+    q, r = np.linalg.qr(normals.T)
+    return solve_triangular(r, q.T)
+
+
+def _inflation(dual: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    return (dual**2).sum(axis=1) * (normals**2).sum(axis=1)

@@ -1,0 +1,176 @@
+"""Transects: grids of latents that differ in chosen attributes only (transects 4.1.2, 4.1.4).
+
+A hyperplane is a normal n and an intercept b; the *decision value* of a latent w is ⟨n, w⟩ + b and
+its *signed distance* is that divided by ‖n‖. All steps here are in decision values; with unit
+normals (`Hyperplanes.unit`) the two agree, otherwise a distance c is the decision value c·‖n‖.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from helpers.orthogonalization import dual_basis
+
+_LEVELS = 10  # an image id has one digit per axis
+
+
+def project(
+    w: ArrayLike, normals: ArrayLike, intercepts: ArrayLike, values: ArrayLike = 0.0
+) -> np.ndarray:
+    """Nearest points on the intersection of K hyperplanes: w − N⁺(N w + b − values).
+
+    The transects paper (4.1.2) knows no closed form, cycles through the hyperplanes and calls the
+    intersection a single point; it has D − K dimensions, and this is the limit of the cycle.
+
+    Args:
+        w: latents (n, D).
+        normals: (K, D), linearly independent, of any length.
+        intercepts: (K,).
+        values: decision values to reach, one for all, (K,) or (n, K); 0 is on the hyperplanes. A
+            latent's own decision value holds that attribute where it is.
+
+    Returns:
+        (n, D) float64.
+
+    Raises:
+        ValueError: shapes that do not fit, or linearly dependent normals.
+    """
+    w, normals, intercepts = _checked(w, normals, intercepts)
+    excess = w @ normals.T + intercepts - np.asarray(values, dtype=np.float64)
+    return w - excess @ dual_basis(normals, vif_cap=np.inf)  # the dual basis is (N⁺)ᵀ
+
+
+def project_cyclic(
+    w: ArrayLike, normals: ArrayLike, intercepts: ArrayLike, rounds: int = 50
+) -> np.ndarray:
+    """Projection as printed (transects 4.1.2): onto one hyperplane after the other, `rounds` times.
+
+    Converges to `project`, but slowly when normals are nearly collinear: at a cosine of 0.95 it is
+    still visibly off after 50 rounds.
+
+    Returns:
+        (n, D) float64.
+    """
+    w, normals, intercepts = _checked(w, normals, intercepts)
+    w = w.copy()
+    for _ in range(rounds):
+        for normal, intercept in zip(normals, intercepts, strict=True):
+            w -= np.outer(w @ normal + intercept, normal / (normal @ normal))
+    return w
+
+
+def grid(
+    w: ArrayLike,
+    normals: ArrayLike,
+    intercepts: ArrayLike,
+    directions: ArrayLike,
+    decision_values: Sequence[ArrayLike],
+    variant: str = "exact",
+) -> np.ndarray:
+    """One K-dimensional transect per latent (transects, Algorithm 1), all at once.
+
+    Every latent is projected onto the intersection of the K hyperplanes; a cell then lies
+    Σ_k c_k v_k / ⟨v_k, n_k⟩ away from there. With one axis, or with directions from `dual_basis`,
+    cells have exactly the requested decision values, for any ‖v‖, ‖n‖ and b. With other directions
+    a step is exact along its own axis but shifts the decision values of the other axes.
+
+    To hold an attribute at a value (the paper holds age at 0.5), give it an axis of one level.
+
+    Args:
+        w: latents (n, D).
+        normals, intercepts: hyperplanes of the K axes, (K, D) and (K,).
+        directions: (K, D), how to move along each axis. Take them from the dual basis of *all*
+            annotated attributes, not only of the axes.
+        decision_values: for each axis the decision values of its levels.
+        variant: "exact", or "paper" for the printed step c·v / (⟨v, n⟩‖v‖). Erratum: that is right
+            for unit v only, otherwise cells have decision values c / ‖v‖.
+
+    Returns:
+        (n, L1, …, LK, D) float64.
+
+    Raises:
+        ValueError: shapes that do not fit, dependent normals, a direction that does not cross its
+            own hyperplane, or an unknown variant.
+    """
+    w, normals, intercepts = _checked(w, normals, intercepts)
+    directions = np.asarray(directions, dtype=np.float64)
+    if directions.shape != normals.shape or len(decision_values) != len(normals):
+        raise ValueError(
+            f"{len(normals)} axes with normals {normals.shape}, but directions {directions.shape} "
+            f"and decision values of {len(decision_values)} axes"
+        )
+    cells = np.stack(np.meshgrid(*decision_values, indexing="ij"), axis=-1)  # (L1, …, LK, K)
+    offsets = cells @ _unit_steps(normals, directions, variant)  # (L1, …, LK, D)
+    base = project(w, normals, intercepts)
+    return base.reshape(len(w), *[1] * len(normals), -1) + offsets
+
+
+def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """One row per cell of n transects, aligned with `grid(…).reshape(-1, D)`.
+
+    Args:
+        n: number of transects.
+        axes: attribute → decision values of its levels, in the order of the grid. Axes of one level
+            may be left out: they add no cells.
+
+    Returns:
+        Columns `image_id` ("00017_010": transect, then one digit per axis level), `transect`, and
+        per attribute `<attribute>_level` (int) and `<attribute>_decision` (float).
+
+    Raises:
+        ValueError: an axis has more than ten levels, so that a digit cannot hold its level.
+    """
+    values = {name: np.asarray(axis, dtype=np.float64) for name, axis in axes.items()}
+    for name, axis in values.items():
+        if len(axis) > _LEVELS:
+            raise ValueError(f"axis {name} has {len(axis)} levels; at most {_LEVELS} fit an id")
+    shape = (n, *map(len, values.values()))
+    transect, *levels = np.indices(shape).reshape(len(shape), -1)
+    frame = pd.DataFrame(
+        {
+            "image_id": [
+                f"{number:05d}_{''.join(map(str, cell))}"
+                for number, *cell in zip(transect, *levels, strict=True)
+            ],
+            "transect": transect,
+        }
+    )
+    for (name, axis), level in zip(values.items(), levels, strict=True):
+        frame[f"{name}_level"] = level
+        frame[f"{name}_decision"] = axis[level]
+    return frame
+
+
+def _unit_steps(normals: np.ndarray, directions: np.ndarray, variant: str) -> np.ndarray:
+    """Steps (K, D) that raise the own decision value by one, or the paper's version of them."""
+    along = np.einsum("kd,kd->k", directions, normals)
+    lengths = np.linalg.norm(directions, axis=1)
+    # A direction in its hyperplane would need an infinite step; rounding hides the exact zero.
+    lost = np.abs(along) <= 1e-12 * lengths * np.linalg.norm(normals, axis=1)
+    if lost.any():
+        raise ValueError(f"directions {np.flatnonzero(lost).tolist()} run along their hyperplanes")
+    if variant == "exact":
+        return directions / along[:, None]
+    if variant == "paper":
+        return directions / (along * lengths)[:, None]
+    raise ValueError(f"variant must be 'exact' or 'paper', got {variant!r}")
+
+
+def _checked(
+    w: ArrayLike, normals: ArrayLike, intercepts: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    w, normals, intercepts = (np.asarray(a, dtype=np.float64) for a in (w, normals, intercepts))
+    if not (
+        w.ndim == normals.ndim == 2
+        and w.shape[1] == normals.shape[1]
+        and intercepts.shape == normals.shape[:1]
+    ):
+        raise ValueError(
+            f"expected w (n, D), normals (K, D) and intercepts (K,), "
+            f"got {w.shape}, {normals.shape} and {intercepts.shape}"
+        )
+    return w, normals, intercepts

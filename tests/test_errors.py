@@ -1,0 +1,158 @@
+"""Stratified errors against SciPy's intervals; empty cells and bad values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from helpers.errors import (
+    AGE_GROUPS,
+    age_group,
+    as_binary,
+    discretize,
+    majority,
+    matched_groups,
+    stratified_errors,
+    tune_threshold,
+    worst,
+)
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "gender": rng.choice(["female", "male"], n),
+            "skin": rng.choice(["light", "dark"], n),
+            "hair": rng.choice(["short", "long"], n),
+        },
+        index=[f"image_{i}" for i in range(n)],
+    )
+    # Nobody has light skin and long hair as a male: an empty intersectional cell.
+    empty = (frame["gender"] == "male") & (frame["skin"] == "light") & (frame["hair"] == "long")
+    frame.loc[empty, "hair"] = "short"
+    return frame.assign(error=(rng.random(n) < 0.2).astype(int))
+
+
+def test_rates_and_intervals_are_those_of_every_stratum(frame):
+    table = stratified_errors(frame, ["gender", "skin"])
+    assert list(table.columns) == ["n", "errors", "rate", "low", "high"]
+    for (gender, skin), row in table.iterrows():
+        cell = frame[(frame["gender"] == gender) & (frame["skin"] == skin)]["error"]
+        interval = binomtest(int(cell.sum()), len(cell)).proportion_ci(method="wilson")
+        assert (row["n"], row["errors"]) == (len(cell), cell.sum())
+        np.testing.assert_allclose(row[["rate", "low", "high"]], [cell.mean(), *interval])
+
+
+def test_one_stratum_column_may_be_a_string(frame):
+    pd.testing.assert_frame_equal(
+        stratified_errors(frame, "gender"), stratified_errors(frame, ["gender"])
+    )
+
+
+def test_an_empty_cell_has_no_rate(frame):
+    row = stratified_errors(frame, ["gender", "skin", "hair"]).loc[("male", "light", "long")]
+    assert row["n"] == 0
+    assert row[["rate", "low", "high"]].isna().all()
+
+
+def test_categories_without_images_appear():
+    age = pd.Categorical(["Adult", "Senior"], categories=AGE_GROUPS)
+    table = stratified_errors(pd.DataFrame({"age": age, "error": [0, 1]}), "age")
+    assert list(table.index) == list(AGE_GROUPS)
+    assert table["rate"].isna().sum() == 4
+
+
+@pytest.mark.parametrize("value", [0.5, np.nan, 2])
+def test_an_error_that_is_not_0_or_1_is_named(frame, value):
+    frame["error"] = frame["error"].astype(float)
+    frame.loc["image_3", "error"] = value
+    with pytest.raises(ValueError, match=r"'error', row 'image_3'.* 0 or 1"):
+        stratified_errors(frame, "gender")
+
+
+def test_missing_columns_and_strata_are_named(frame):
+    with pytest.raises(ValueError, match="no column .*age"):
+        stratified_errors(frame, "age")
+    frame.loc["image_5", "skin"] = None
+    with pytest.raises(ValueError, match="'skin', row 'image_5'"):
+        stratified_errors(frame, "skin")
+
+
+def test_binary_accepts_booleans_and_arrays():
+    np.testing.assert_array_equal(as_binary(np.array([True, False])), [1, 0])
+    with pytest.raises(ValueError, match="'label', row 1"):
+        as_binary([0, 0.3], "label")
+
+
+def test_matched_groups_differ_in_one_attribute(frame):
+    table = stratified_errors(frame, ["gender", "skin", "hair"])
+    pairs = matched_groups(frame, "skin", ["gender", "hair"])
+    assert list(pairs.index.names) == ["gender", "hair"]
+    assert set(pairs["first"]) == {"dark"} and set(pairs["second"]) == {"light"}
+    for (gender, hair), row in pairs.iterrows():
+        for side in ("first", "second"):
+            expected = table.loc[(gender, row[side], hair)]
+            np.testing.assert_array_equal(
+                row[[f"{column}_{side}" for column in table.columns]].astype(float), expected
+            )
+    assert np.isnan(pairs.loc[("male", "long"), "rate_second"])
+
+
+def test_matched_groups_need_a_shared_attribute_and_two_levels(frame):
+    with pytest.raises(ValueError, match="names no column"):
+        matched_groups(frame, "skin", [])
+    with pytest.raises(ValueError, match="one level"):
+        matched_groups(frame[frame["skin"] == "dark"], "skin", ["gender"])
+
+
+def test_age_groups_are_the_nearest_levels_despite_rounding():
+    score = pd.Series([0.0, 0.1, 0.3 - 1e-12, 0.5, 0.55, 0.9, 1.0], name="age")
+    assert list(age_group(score)) == [
+        *("Child", "Teen", "Young adult", "Adult", "Adult", "Senior", "Senior")
+    ]
+    assert list(age_group(score).cat.categories) == list(AGE_GROUPS)
+
+
+@pytest.mark.parametrize("value", [np.nan, 1.2, -0.1])
+def test_scores_outside_the_scale_are_named(value):
+    with pytest.raises(ValueError, match="'makeup', row 'b'"):
+        discretize(pd.Series([0.1, value], ["a", "b"], name="makeup"), [0.5], ["no", "yes"])
+
+
+def test_majority_of_float_scores():
+    # Five raters of five levels: 10 / 20 in any order of the arithmetic.
+    assert list(majority(pd.Series([0.45, sum([0.1] * 5), 0.55]))) == [0, 1, 1]
+
+
+def test_worst_takes_the_misclassified_with_the_largest_gaps():
+    frame = pd.DataFrame(
+        {"score": [0.1, 0.4, 0.9, 0.7, 0.2, 0.9], "gender": [1.0, 0.9, 0.0, 0.2, 0.0, 1.0]},
+        index=list("abcdef"),
+    )
+    rows = worst(frame, "score", "gender", n=1)
+    assert list(rows.index) == ["a", "c"]
+    assert list(rows["direction"]) == ["1 read as 0", "0 read as 1"]
+    np.testing.assert_allclose(rows["gap"], [-0.9, 0.9])
+    assert len(worst(frame, "score", "gender", n=5)) == 4
+
+
+def test_tuned_threshold_has_the_least_balanced_error():
+    rng = np.random.default_rng(1)
+    label = (rng.random(400) < 0.2).astype(int)
+    score = np.round(np.clip(rng.normal(0.45 + 0.3 * label, 0.15), 0, 1), 2)
+
+    def balanced(threshold):
+        wrong = (score >= threshold) != label
+        return (wrong[label == 0].mean() + wrong[label == 1].mean()) / 2
+
+    least = min(balanced(threshold) for threshold in np.linspace(0, 1, 1001))
+    assert balanced(tune_threshold(score, label)) == pytest.approx(least)
+
+
+def test_threshold_of_separated_scores_lies_between_them():
+    assert tune_threshold([0.1, 0.2, 0.6, 0.9], [0, 0, 1, 1]) == pytest.approx(0.4)
+    with pytest.raises(ValueError, match="one class"):
+        tune_threshold([0.1, 0.2], [1, 1])
