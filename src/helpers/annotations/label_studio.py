@@ -1,0 +1,291 @@
+"""Label Studio: the labelling configuration and tasks to import, the exports to read.
+
+The full JSON export is preferred: JSON_MIN and CSV lose cancelled annotations and the project.
+A choice holds a level's name; a rating is counted from 1, so rating r is level r - 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+
+from helpers.annotations.ingest import Ingest, image_id_of, is_email, raw_frame, validate
+from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.text import csv_rows, json_records, read_text, wrong_format
+
+SOURCE = "label_studio"
+EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN or CSV)"
+
+_FIELDS = {
+    "cancelled assignment": "was_cancelled",
+    "other job": "project",
+    "missing image": "image_id",
+    "missing annotator": "completed_by",
+    "e-mail as annotator id": "completed_by",
+    "unreadable time": "created_at",
+}
+_FLAT_FIELDS = _FIELDS | {"missing annotator": "annotator", "e-mail as annotator id": "annotator"}
+
+# What JSON_MIN and CSV say about an annotation itself; other keys are answers or the task's data.
+_ABOUT = {"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
+
+
+def labelling_config(attributes: Iterable[str] = ATTRIBUTES) -> str:
+    """Labelling configuration (XML): one required single choice per attribute under the image."""
+    view = ElementTree.Element("View")
+    ElementTree.SubElement(view, "Image", name="img", value="$image")
+    for attribute in attributes:
+        title = attribute.replace("_", " ").capitalize()
+        ElementTree.SubElement(view, "Header", value=title)
+        choices = ElementTree.SubElement(
+            view, "Choices", name=attribute, toName="img", choice="single-radio", required="true"
+        )
+        for label in ATTRIBUTES[attribute]:
+            ElementTree.SubElement(choices, "Choice", value=label)
+    ElementTree.indent(view)
+    return ElementTree.tostring(view, encoding="unicode") + "\n"
+
+
+def write_tasks(image_ids: Sequence[str], path: str | Path, image_url: str) -> None:
+    """Write the tasks to import, one per image.
+
+    Args:
+        image_ids: of the images to annotate.
+        path: JSON file to write.
+        image_url: where an image is served, with `{image_id}` in it.
+    """
+    tasks = ({"data": _task_data(image_id, image_url)} for image_id in image_ids)
+    _write_records(tasks, Path(path))
+
+
+def write_label_studio(
+    answers: pd.DataFrame, path: str | Path, image_url: str = "images/{image_id}.png"
+) -> None:
+    """Write a crowd's answers as a full JSON export, one task a line.
+
+    Label Studio has no rejected assignments: they are written as cancelled ones that keep their
+    answers, the crowd's cancelled ones without.
+
+    Args:
+        answers: as `crowd.annotate` returns them.
+        path: JSON file to write.
+        image_url: where an image is served, with `{image_id}` in it.
+    """
+    _write_records(_tasks(answers, image_url), Path(path))
+
+
+def read_label_studio(
+    path: str | Path, *, rename: Mapping[str, str] | None = None, salt: str = "helpers"
+) -> Ingest:
+    """Read an export: full JSON, JSON_MIN or CSV, recognised by content.
+
+    The image is the task's `image_id`, or the file name in its `image`. An annotation counts as
+    submitted when it was created.
+
+    Args:
+        path: the export.
+        rename: name of a control in the labelling configuration -> attribute, where they differ.
+        salt: of the annotators' hashes (`schema.hash_annotator`).
+
+    Returns:
+        The tidy table and the report of what was rejected (`ingest.validate`). In JSON_MIN and CSV
+        a bare text under an unknown name cannot be told from the task's data and is passed over.
+
+    Raises:
+        ValueError: the file is not an export; names the file, the line and what was expected.
+    """
+    path = Path(path)
+    text = read_text(path, EXPECTED)
+    if text.lstrip()[0] in "[{":
+        records = json_records(path, text, EXPECTED)
+        flat = bool(records) and "annotation_id" in records[0][1]
+    else:
+        records, flat = _csv_records(path, text), True
+    rename = dict(rename or {})
+    if flat:
+        controls = {*ATTRIBUTES, *rename}
+        assignments = (_flat(path, line, record, controls) for line, record in records)
+        fields = _FLAT_FIELDS
+    else:
+        assignments = (found for line, task in records for found in _full(path, line, task))
+        fields = _FIELDS
+    raw = raw_frame(list(_answers(assignments, rename)))
+    return validate(raw, path, SOURCE, salt, fields)
+
+
+# Reading. An assignment is (line, image id, annotator, named by e-mail, seconds, time, status,
+# job, [(control, answer), ...]).
+
+
+def _answers(assignments: Iterable[tuple], rename: Mapping[str, str]) -> Iterator[tuple]:
+    """Rows of `ingest.RAW_COLUMNS`; an assignment without answers leaves one row."""
+    for number, (line, image_id, *who_when, status, job, results) in enumerate(assignments):
+        for control, answer in results or [(None, None)]:
+            attribute = rename.get(control, control)
+            yield (image_id, attribute, answer, *who_when, status, job, number, line, control)
+
+
+def _full(path: Path, line: int, task: dict[str, Any]) -> Iterator[tuple]:
+    data, annotations = task.get("data"), task.get("annotations")
+    if not isinstance(data, dict) or not isinstance(annotations, list):
+        raise wrong_format(path, line, EXPECTED, "a task without data and annotations")
+    image_id = image_id_of(data, "image_id", "image")
+    for annotation in annotations:
+        if not isinstance(annotation, dict) or not isinstance(annotation.get("result"), list):
+            raise wrong_format(path, line, EXPECTED, "an annotation without a list of results")
+        annotator, email = _identity(annotation.get("completed_by"))
+        yield (
+            line,
+            image_id,
+            annotator,
+            email,
+            annotation.get("lead_time"),
+            annotation.get("created_at"),
+            "cancelled" if annotation.get("was_cancelled") else "accepted",
+            _text(task.get("project")),
+            [_result(result) for result in annotation["result"] if isinstance(result, dict)],
+        )
+
+
+def _identity(completed_by: Any) -> tuple[str | None, bool]:
+    """Who annotated, preferably by number, and whether an e-mail address names them."""
+    if not isinstance(completed_by, dict):
+        return _text(completed_by), is_email(completed_by)
+    email = completed_by.get("email")
+    identity = completed_by.get("id")
+    return _text(email if identity is None else identity), is_email(email) or is_email(identity)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _result(result: dict[str, Any]) -> tuple[str | None, Any]:
+    value = result.get("value")
+    return _text(result.get("from_name")), _answer(value) if isinstance(value, dict) else None
+
+
+def _answer(value: dict[str, Any]) -> Any:
+    """A level's name, a level counted from 0, a tuple of several, or None."""
+    if "rating" in value:
+        rating = value["rating"]
+        return rating - 1 if isinstance(rating, int) else f"rating {rating}"
+    choices = value.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return None
+    return str(choices[0]) if len(choices) == 1 else tuple(map(str, choices))
+
+
+def _flat(path: Path, line: int, record: dict[str, Any], controls: set[str]) -> tuple:
+    missing = [key for key in ("annotation_id", "annotator") if key not in record]
+    if missing:
+        raise wrong_format(path, line, EXPECTED, f"an annotation without {missing[0]!r}")
+    return (
+        line,
+        image_id_of(record, "image_id", "image"),
+        *_identity(record["annotator"]),
+        record.get("lead_time"),
+        record.get("created_at"),
+        "accepted",
+        None,
+        list(_flat_answers(record, controls)),
+    )
+
+
+def _flat_answers(record: dict[str, Any], controls: set[str]) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        if key in _ABOUT:
+            continue
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            value = value[0]
+        if isinstance(value, dict) and ("rating" in value or "choices" in value):
+            yield key, _answer(value)
+        elif key in controls:
+            yield key, value if isinstance(value, str) else None
+
+
+def _csv_records(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
+    header, rows, lines = csv_rows(path, text, EXPECTED)
+    if not {"annotation_id", "annotator"} <= set(header):
+        raise wrong_format(path, 1, EXPECTED, f"columns {', '.join(header)[:80]}")
+    return [
+        (line, dict(zip(header, map(_cell, cells), strict=True)))
+        for line, cells in zip(lines, rows, strict=True)
+    ]
+
+
+def _cell(text: str) -> Any:
+    """A cell's content: ratings and several choices are JSON, anything else is bare text."""
+    if not text.startswith(("[", "{")):
+        return text
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+# Writing.
+
+
+def _task_data(image_id: str, image_url: str) -> dict[str, str]:
+    return {"image": image_url.format(image_id=image_id), "image_id": image_id}
+
+
+def _tasks(answers: pd.DataFrame, image_url: str) -> Iterator[dict[str, Any]]:
+    attributes = [name for name in ATTRIBUTES if name in answers]
+    labels = [[ATTRIBUTES[name][level] for level in answers[name]] for name in attributes]
+    chosen = list(zip(*labels, strict=True))
+    created = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ").tolist()
+    records = answers[["rater", "worker_id", "seconds", "status"]].itertuples(index=False)
+    annotations = [
+        _annotation(number, record, time, zip(attributes, labels, strict=True))
+        for number, (record, time, labels) in enumerate(
+            zip(records, created, chosen, strict=True), start=1
+        )
+    ]
+    by_image = answers.groupby("image_id", sort=False).indices
+    for number, (image_id, rows) in enumerate(by_image.items(), start=1):
+        yield {
+            "id": number,
+            "project": 1,
+            "data": _task_data(image_id, image_url),
+            "annotations": [annotations[row] for row in rows],
+            "predictions": [],
+        }
+
+
+def _annotation(
+    number: int, record: Any, created: str, answers: Iterable[tuple[str, str]]
+) -> dict[str, Any]:
+    email = {"id": record.rater, "email": record.worker_id}
+    results = [
+        {
+            "id": f"{number}-{attribute}",
+            "from_name": attribute,
+            "to_name": "img",
+            "type": "choices",
+            "value": {"choices": [label]},
+        }
+        for attribute, label in answers
+    ]
+    return {
+        "id": number,
+        "completed_by": email if is_email(record.worker_id) else record.rater,
+        "was_cancelled": record.status != "accepted",
+        "ground_truth": False,
+        "created_at": created,
+        "updated_at": created,
+        "lead_time": record.seconds,
+        "result": [] if record.status == "cancelled" else results,
+    }
+
+
+def _write_records(records: Iterable[dict[str, Any]], path: Path) -> None:
+    """A JSON list with one record a line, so that a line number finds a record."""
+    lines = (json.dumps(record, ensure_ascii=False) for record in records)
+    path.write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")

@@ -1,0 +1,61 @@
+"""Names, scales and columns shared by all annotation formats.
+
+Every external format is turned into one tidy table with one row per answer (`COLUMNS`); nothing
+downstream knows where the answers came from.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+# Levels from low to high (transects, section 4.3). A score is the mean level over (levels - 1).
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "gender": ("Female", "Probably female", "In between", "Probably male", "Male"),
+    "facial_hair": ("None", "Minimal", "Mustache", "Beard", "Full"),
+    "skin_colour": ("Light", "Fair", "Medium", "Olive", "Brown", "Black"),
+    "age": ("Child", "Teen", "Young adult", "Adult", "Middle age", "Senior"),
+    "makeup": ("None", "Minimal", "Full", "Showy"),
+    "smiling": ("Frown", "Slight frown", "Neutral", "Slight smile", "Broad smile"),
+    "hair_length": ("Very short", "Short", "Medium", "Long", "Very long"),
+    "fakeness": (
+        "Real for sure",
+        "Likely real",
+        "Not sure",
+        "Likely fake",
+        "Fake for sure",
+    ),
+}
+
+# Columns of the tidy table:
+#   image_id      str
+#   attribute     str, a key of ATTRIBUTES
+#   level         int, 0 ... number of levels - 1
+#   annotator_id  str, hashed (see `hash_annotator`)
+#   seconds       float, time spent on the whole assignment, repeated on each of its answers
+#   submitted_at  timestamp in UTC, missing where the file has none that can be read
+#   source        str, "<format>:<file name>"
+COLUMNS = (
+    "image_id",
+    "attribute",
+    "level",
+    "annotator_id",
+    "seconds",
+    "submitted_at",
+    "source",
+)
+
+
+def n_levels(attribute: str) -> int:
+    """Number of levels of the attribute's scale."""
+    return len(ATTRIBUTES[attribute])
+
+
+def hash_annotator(annotator: object, salt: str) -> str:
+    """Pseudonym of an annotator: 16 hexadecimal digits of BLAKE2b, keyed with the salt.
+
+    The same salt gives the same pseudonym in every file, so that annotators can be followed from
+    job to job. A salt that is public does not stop anybody from hashing a list of known identities;
+    keep it private where the tidy table is published.
+    """
+    key = blake2b(salt.encode()).digest()
+    return blake2b(str(annotator).encode(), digest_size=8, key=key).hexdigest()

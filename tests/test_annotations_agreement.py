@@ -1,0 +1,122 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+
+from helpers.annotations import (
+    agreement_table,
+    from_ratings,
+    icc,
+    krippendorff_alpha,
+    mean_deviation,
+    standard_deviation,
+)
+
+# Krippendorff (2011), section C: 4 observers, 12 units, levels 1 ... 5, 0 = missing.
+TEXTBOOK = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, 0, 0, 0],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, 0, 3],
+        [0, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, 0],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, 0],
+    ]
+)
+
+
+def counts_of(ratings: np.ndarray, levels: int) -> np.ndarray:
+    return (ratings[:, :, None] == np.arange(levels)).sum(axis=1)
+
+
+@pytest.fixture
+def ratings() -> np.ndarray:
+    rng = np.random.default_rng(1)
+    centre = rng.integers(5, size=(60, 1))
+    return np.clip(centre + rng.integers(-1, 2, size=(60, 6)), 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("metric", "alpha"),
+    [("nominal", 0.7434), ("ordinal", 0.8154), ("interval", 0.8491), ("ratio", 0.7974)],
+)
+def test_alpha_of_the_textbook_example(metric, alpha):
+    counts = counts_of(TEXTBOOK.T - 1, 5)
+    assert krippendorff_alpha(counts, metric) == pytest.approx(alpha, abs=5e-5)
+
+
+def test_alpha_is_one_without_disagreement_and_undefined_without_variation(ratings):
+    agreed = counts_of(np.repeat(ratings[:, :1], 3, axis=1), 5)
+    assert krippendorff_alpha(agreed) == pytest.approx(1)
+    assert np.isnan(krippendorff_alpha(np.array([[3, 0], [2, 0]])))
+
+
+def test_alpha_ignores_images_with_fewer_than_two_answers(ratings):
+    counts = counts_of(ratings, 5)
+    lonely = np.vstack([counts, [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]])
+    assert krippendorff_alpha(lonely) == pytest.approx(krippendorff_alpha(counts), abs=1e-12)
+
+
+def test_an_unknown_metric_is_an_error(ratings):
+    with pytest.raises(ValueError, match="expected nominal, ordinal"):
+        krippendorff_alpha(counts_of(ratings, 5), "cosine")
+
+
+def anova_icc(ratings: np.ndarray) -> float:
+    image, rater = np.nonzero(ratings >= 0)
+    frame = pd.DataFrame({"level": ratings[image, rater], "image": image})
+    table = anova_lm(ols("level ~ C(image)", frame).fit())
+    return 1 - table.loc["Residual", "mean_sq"] / table.loc["C(image)", "mean_sq"]
+
+
+def test_icc_is_that_of_the_analysis_of_variance(ratings):
+    assert icc(counts_of(ratings, 5)) == pytest.approx(anova_icc(ratings), abs=1e-10)
+    ratings[::3, :2] = -1
+    assert icc(counts_of(ratings, 5)) == pytest.approx(anova_icc(ratings), abs=1e-10)
+
+
+def test_the_table_holds_the_values_and_intervals_of_a_loop(ratings):
+    counts = counts_of(ratings, 5)
+    row = agreement_table({"gender": counts}, n_boot=1500, seed=3).loc["gender"]
+    assert row["images"] == 60
+    assert row["raters"] == 6
+    rng = np.random.default_rng(0)
+    resamples = [counts[rng.integers(60, size=60)] for _ in range(1500)]
+    for name, statistic in {
+        "sd": mean_deviation,
+        "alpha": krippendorff_alpha,
+        "icc": icc,
+    }.items():
+        assert row[name] == pytest.approx(statistic(counts), abs=1e-12)
+        values = [statistic(resample) for resample in resamples]
+        low, high = np.quantile(values, [0.025, 0.975])
+        tolerance = 0.2 * (high - low)
+        assert row[f"{name}_low"] == pytest.approx(low, abs=tolerance)
+        assert row[f"{name}_high"] == pytest.approx(high, abs=tolerance)
+
+
+def test_an_attribute_does_not_change_the_intervals_of_another(ratings):
+    counts = counts_of(ratings, 5)
+    alone = agreement_table({"age": counts}, n_boot=50)
+    both = agreement_table({"gender": counts, "age": counts}, n_boot=50)
+    pd.testing.assert_frame_equal(alone, both.loc[["age"]])
+    assert mean_deviation(counts, 0) == pytest.approx(standard_deviation(counts, 0).mean())
+
+
+@pytest.mark.parametrize(
+    ("attribute", "name", "alpha", "reliability"),
+    [
+        ("gender", "gender", 0.867, 0.986),
+        ("hair_length", "hair_length", 0.571, 0.901),
+        ("age", "age", 0.562, 0.925),
+        ("skin_colour", "skin_color", 0.213, 0.686),
+    ],
+)
+@pytest.mark.skipif("HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set")
+def test_agreement_of_the_real_annotations(attribute, name, alpha, reliability):
+    file = Path(os.environ["HELPERS_REAL_DATA"]) / "stylegan2_ffhq_annotations.npz"
+    counts = from_ratings(np.load(file)[name], attribute)
+    assert krippendorff_alpha(counts) == pytest.approx(alpha, abs=6e-4)
+    assert icc(counts) == pytest.approx(reliability, abs=6e-4)
