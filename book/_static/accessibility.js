@@ -1,0 +1,34 @@
+// Names that the theme, pandas and the widgets leave out, for readers who listen to the page.
+
+const label = (nodes, text) => nodes.forEach((node) => node.setAttribute("aria-label", text(node)));
+
+function nameParts(root) {
+  // pandas leaves the corner of a table empty.
+  root.querySelectorAll("table.dataframe th:empty").forEach((th) => {
+    const cell = document.createElement("td");
+    th.replaceWith(cell);
+  });
+  label(root.querySelectorAll(".search-button:not([aria-label])"), () => "Search");
+  // A slider is named after its description, and says its label rather than a position.
+  root.querySelectorAll(".widget-slider, .widget-hslider").forEach((slider) => {
+    const name = slider.querySelector(".widget-label")?.textContent || "frame";
+    const readout = slider.querySelector(".widget-readout");
+    slider.querySelectorAll(".noUi-handle").forEach((handle) => {
+      if (handle.getAttribute("aria-label") !== name) handle.setAttribute("aria-label", name);
+      const value = readout?.textContent;
+      if (value && handle.getAttribute("aria-valuetext") !== value)
+        handle.setAttribute("aria-valuetext", value);
+    });
+  });
+  // sphinxcontrib-bibtex gives the entries of its list a deprecated role.
+  root.querySelectorAll(".citation-list > .citation").forEach((entry) => {
+    entry.setAttribute("role", "listitem");
+  });
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  nameParts(document);
+  // Widgets appear later, and their readouts change.
+  const watch = new MutationObserver(() => nameParts(document));
+  watch.observe(document.body, { childList: true, subtree: true, characterData: true });
+});

@@ -1,0 +1,415 @@
+"""The look of the book: one style, one palette by role, and the figures that chapters share.
+
+Colours are those of Okabe and Ito, told apart by colour-blind readers; every role also has its
+own marker and hatch, so that each figure reads in grey. Tables come in as `stratified_errors` and
+the effect estimators leave them: one row per cell, with counts and 95 % intervals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+
+WIDTH = 7.0
+"""Inches: the width of the text column; at this width no text is smaller than 10 points."""
+
+
+class Look(NamedTuple):
+    """How one group is drawn, in colour and without it."""
+
+    colour: str
+    marker: str
+    hatch: str
+
+
+LOOKS: Mapping[str, Look] = {
+    "light": Look(ORANGE, "o", ""),
+    "dark": Look(BLUE, "s", "///"),
+    "female": Look(PURPLE, "D", ""),
+    "male": Look(GREEN, "^", "..."),
+    "short": Look(SKY, "v", ""),
+    "long": Look(VERMILION, "P", "xxx"),
+    "celeba-like": Look(VERMILION, "o", ""),
+    "fairface-like": Look(BLUE, "s", "///"),
+    "plantskin": Look(ORANGE, "D", "..."),
+    "null": Look(GREY, "X", "xxx"),
+    "estimate": Look(BLUE, "o", ""),
+    "truth": Look(VERMILION, "D", ""),
+}
+"""Roles that keep their look through the whole book."""
+
+SPARE = (
+    Look(BLUE, "o", ""),
+    Look(ORANGE, "s", "///"),
+    Look(GREEN, "^", "..."),
+    Look(PURPLE, "D", "xxx"),
+    Look(SKY, "v", "\\\\\\"),
+    Look(VERMILION, "P", "++"),
+    Look(GREY, "X", "oo"),
+    Look(BLACK, "*", "--"),
+)
+"""Looks for groups that have no role, taken in order."""
+
+
+def style() -> None:
+    """Set the book's look for every figure drawn from here on."""
+    sns.set_theme(
+        context="notebook",
+        style="ticks",
+        palette=[look.colour for look in SPARE],
+        rc={
+            "figure.figsize": (WIDTH, 4.2),
+            "figure.dpi": 130,
+            "figure.constrained_layout.use": True,
+            "font.size": 12,
+            "axes.titlesize": 13,
+            "axes.labelsize": 12,
+            "xtick.labelsize": 11,
+            "ytick.labelsize": 11,
+            "legend.fontsize": 11,
+            "legend.title_fontsize": 11,
+            "legend.frameon": False,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": "#E3E3E3",
+            "hatch.linewidth": 0.6,
+            "hatch.color": "white",
+            "image.interpolation": "lanczos",
+        },
+    )
+
+
+def look(name: object, position: int = 0) -> Look:
+    """The look of a role, matched without regard to case; otherwise the next spare one.
+
+    A name such as "dark skin" or "light-skinned" takes the look of its first word that is a role.
+    """
+    text = str(name).lower()
+    for word in (text, *re.split(r"[\s,]+", text), *re.split(r"[\s,_-]+", text)):
+        if word in LOOKS:
+            return LOOKS[word]
+    return SPARE[position % len(SPARE)]
+
+
+def as_pixels(images: ArrayLike) -> np.ndarray:
+    """Images as uint8 (n, h, w, 3), ready to be shown or encoded.
+
+    Args:
+        images: (n, 3, h, w) or one (3, h, w); array or CPU tensor; float in [0, 1] or uint8.
+
+    Raises:
+        ValueError: another shape, or floats outside [0, 1] by more than rounding.
+    """
+    batch = np.asarray(images)
+    batch = batch[None] if batch.ndim == 3 else batch
+    if batch.ndim != 4 or batch.shape[1] != 3:
+        raise ValueError(f"expected images of shape (n, 3, h, w), got {np.shape(images)}")
+    if batch.dtype != np.uint8:
+        if batch.size and not (batch.min() >= -1e-3 and batch.max() <= 1 + 1e-3):
+            raise ValueError(
+                f"expected float images in [0, 1], got {batch.min():.3g} to {batch.max():.3g}"
+            )
+        batch = np.rint(np.clip(batch, 0, 1) * 255).astype(np.uint8)
+    return batch.transpose(0, 2, 3, 1)
+
+
+def gallery(
+    images: ArrayLike,
+    ncol: int,
+    titles: Sequence[str] | None = None,
+    row_labels: Sequence[str] | None = None,
+) -> Figure:
+    """Images (n, 3, h, w) in rows of `ncol`, as wide as the page.
+
+    Args:
+        titles: one above each image, or, when there are `ncol` of them, one above each column.
+        row_labels: one at the left of each row.
+
+    Raises:
+        ValueError: no images, or a number of titles or labels that fits nothing.
+    """
+    pixels = as_pixels(images)
+    n, height, width = pixels.shape[:3]
+    if n == 0:
+        raise ValueError("a gallery needs at least one image")
+    nrow = -(-n // ncol)
+    titles = [] if titles is None else list(titles)
+    row_labels = [] if row_labels is None else list(row_labels)
+    if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
+        raise ValueError(
+            f"{n} images in {nrow} rows of {ncol} take {ncol} or {n} titles and {nrow} row "
+            f"labels, got {len(titles)} and {len(row_labels)}"
+        )
+    cell = WIDTH / ncol
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    titled_rows = nrow if len(titles) > ncol else min(len(titles), 1)
+    tall = nrow * cell * height / width + 0.22 * lines * titled_rows
+    figure, axes = plt.subplots(nrow, ncol, figsize=(WIDTH, tall), squeeze=False)
+    for position, axis in enumerate(axes.flat):
+        axis.set(xticks=[], yticks=[])
+        axis.spines[:].set_visible(False)
+        if position < n:
+            axis.imshow(pixels[position])
+        if position < len(titles):
+            axis.set_title(titles[position], fontsize=10)
+    for axis, label in zip(axes[:, 0], row_labels, strict=False):
+        axis.set_ylabel(label, fontsize=11)
+    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.02, wspace=0.01, hspace=0.01)
+    return figure
+
+
+def bars(table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None) -> Axes:
+    """Rates with their 95 % intervals, and the counts under each bar.
+
+    Args:
+        table: columns n, rate, low, high (see `helpers.errors.stratified_errors`), indexed by
+            the group on the horizontal axis or by (group, colour). A cell without images is
+            written "n = 0"; it never reads as a rate of zero.
+
+    Raises:
+        ValueError: an index of more than two levels.
+    """
+    if table.index.nlevels > 2:
+        raise ValueError(f"bars take one or two groupings, got {list(table.index.names)}")
+    ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
+    # As plain objects: numbers mapped from categories would be categories again.
+    groups, hues = (table.index.get_level_values(level).astype(object) for level in (0, -1))
+    ticks, colours = list(groups.unique()), list(hues.unique())
+    side_by_side = len(colours) if table.index.nlevels == 2 else 1
+    width = 0.8 / side_by_side
+    shift = (hues.map(colours.index) - (side_by_side - 1) / 2) * width * (side_by_side > 1)
+    places = pd.Series(groups.map(ticks.index) + shift, index=table.index)
+    for position, name in enumerate(colours):
+        one = look(name, position)
+        drawn = (hues == name) & (table["n"] > 0)
+        ax.bar(
+            places[drawn],
+            table["rate"][drawn],
+            0.92 * width,
+            yerr=_whiskers(table[drawn], "rate"),
+            color=one.colour,
+            hatch=one.hatch,
+            edgecolor="white",
+            ecolor=BLACK,
+            capsize=4,
+            label=str(name),
+        )
+    for place, n in zip(places, table["n"], strict=True):
+        text = f"{n:,}" if n and len(table) > 6 else f"n = {n:,}"
+        text = text.replace(" ", "") if len(table) > 10 else text
+        below = {"xytext": (0, -4), "textcoords": "offset points", "ha": "center", "va": "top"}
+        ax.annotate(text, (place, 0), fontsize=10, **below)
+    ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
+    ax.tick_params(axis="x", length=0, pad=18)
+    ax.grid(axis="x", visible=False)
+    counted = " (n under each bar)" if len(table) > 6 else ""
+    ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)
+    ax.set(xlim=(-0.55, len(ticks) - 0.45), ylim=(0, None))
+    ax.yaxis.set_major_formatter(_percent)
+    if side_by_side > 1:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=side_by_side)
+    return ax
+
+
+def forest(
+    table: pd.DataFrame,
+    truth: pd.Series | None = None,
+    xlabel: str = "risk difference",
+    ax: Axes | None = None,
+) -> Axes:
+    """One 95 % interval per cell, around a line at zero.
+
+    Args:
+        table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
+        truth: the true value of each cell, on the same index; drawn as a diamond.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
+    y = np.arange(len(table))[::-1]
+    mark = LOOKS["estimate"]
+    ax.axvline(0, color=BLACK, linewidth=1)
+    ax.errorbar(
+        table["estimate"],
+        y,
+        xerr=_whiskers(table, "estimate"),
+        fmt=mark.marker,
+        color=mark.colour,
+        capsize=4,
+        markersize=7,
+        label="estimate, 95 % interval",
+    )
+    if truth is not None:
+        mark = LOOKS["truth"]
+        ax.plot(
+            truth.reindex(table.index),
+            y,
+            mark.marker,
+            color=mark.colour,
+            markerfacecolor="none",
+            markeredgewidth=2,
+            markersize=9,
+            label="truth",
+        )
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+    names = [_cell(cell) for cell in table.index]
+    if "n" in table:
+        names = [f"{name}\nn = {n:,}" for name, n in zip(names, table["n"], strict=True)]
+    ax.set_yticks(y, names)
+    ax.set(xlabel=xlabel, ylim=(-0.7, len(table) - 0.3))
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Error rates of groups that differ in one attribute, against each other (transects, Fig 14).
+
+    Args:
+        pairs: as `helpers.errors.matched_groups` leaves them: one row per group, the two levels
+            in first and second, and n, rate, low, high with the suffixes _first and _second.
+            Up to eight groups are told apart and named with their counts.
+
+    Raises:
+        ValueError: more than one pair of levels.
+    """
+    levels = pairs[["first", "second"]].drop_duplicates()
+    if len(levels) != 1:
+        raise ValueError(f"one pair of levels fits on the two axes, got {len(levels)}")
+    ax = ax or plt.figure(figsize=(WIDTH, 6)).gca()
+    named = len(pairs) <= 8
+    top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
+    ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
+    for position in range(len(pairs) if named else 1):
+        rows = pairs.iloc[[position]] if named else pairs
+        counts = " against ".join(_count_range(rows[f"n_{side}"]) for side in ("first", "second"))
+        one = SPARE[position % len(SPARE)]
+        ax.errorbar(
+            rows["rate_first"],
+            rows["rate_second"],
+            xerr=_whiskers(rows, "rate_first", "_first"),
+            yerr=_whiskers(rows, "rate_second", "_second"),
+            fmt=one.marker,
+            color=one.colour,
+            markersize=8,
+            elinewidth=1,
+            label=f"{_cell(rows.index[0]) if named else 'groups'}, n = {counts}",
+        )
+    ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
+    first, second = levels.iloc[0]
+    ax.set(xlabel=f"error rate, {first}", ylabel=f"error rate, {second}")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(_percent)
+    ax.figure.legend(loc="outside lower center", ncol=1 if len(pairs) < 4 else 2)
+    return ax
+
+
+def violins(
+    frame: pd.DataFrame, value: str, by: str, hue: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Distribution of one column by group, with quartiles and the counts under each group.
+
+    Args:
+        frame: one row per image.
+        hue: a column with two levels; they are drawn as the halves of each violin.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
+    order = _levels(frame[by])
+    hues = _levels(frame[hue]) if hue else order
+    looks = {name: look(name, position) for position, name in enumerate(hues)}
+    sns.violinplot(
+        frame,
+        x=by,
+        y=value,
+        hue=hue or by,
+        order=order,
+        hue_order=hues,
+        palette={name: one.colour for name, one in looks.items()},
+        split=hue is not None,
+        inner="quart",
+        cut=0,
+        density_norm="width",
+        linewidth=1,
+        saturation=1,
+        legend="full" if hue else False,
+        ax=ax,
+    )
+    counts = frame[by].value_counts()
+    ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
+    ax.set(xlabel="", ylabel=value.replace("_", " "))
+    ax.grid(axis="x", visible=False)
+    for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
+        body.set_hatch(looks[hues[position % len(hues)]].hatch)
+    if hue:
+        for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
+            handle.set_hatch(looks[name].hatch)
+        sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncol=len(hues), title=None)
+    return ax
+
+
+def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
+    """A signed matrix (cosines, leakage) with every value printed, white at zero.
+
+    Args:
+        matrix: rows and columns carry their names; NaN cells stay empty.
+        limit: the value of full colour.
+    """
+    side = 0.75 * len(matrix) + 1.2
+    ax = ax or plt.figure(figsize=(WIDTH, min(side, 6.5))).gca()
+    sns.heatmap(
+        matrix.rename(index=_spaced, columns=_spaced),
+        vmin=-limit,
+        vmax=limit,
+        cmap="PuOr",
+        annot=True,
+        fmt="+.2f",
+        annot_kws={"fontsize": 10},
+        linewidths=1,
+        cbar=False,
+        ax=ax,
+    )
+    ax.tick_params(axis="x", rotation=40, length=0)
+    ax.tick_params(axis="y", rotation=0, length=0)
+    plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
+    return ax
+
+
+def _whiskers(table: pd.DataFrame, centre: str, suffix: str = "") -> np.ndarray:
+    """Lengths (2, n) below and above; clipped because a Wilson interval may round past its rate."""
+    below, above = (table[centre] - table["low" + suffix], table["high" + suffix] - table[centre])
+    return np.clip(np.stack([below, above]).astype(float), 0, None)
+
+
+def _cell(key: object) -> str:
+    """A row's key, plain or of several levels, as readers should see it."""
+    return ", ".join(map(str, key if isinstance(key, tuple) else (key,)))
+
+
+def _count_range(n: pd.Series) -> str:
+    low, high = n.min(), n.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _levels(column: pd.Series) -> list:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return list(column.cat.categories)
+    return list(column.drop_duplicates())
+
+
+def _spaced(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def _percent(value: float, _position: int | None = None) -> str:
+    return f"{100 * value:.3g} %"

@@ -1,0 +1,79 @@
+"""Chromium for tests: a server for a built book, and pages that record what they ask for."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+PROGRAM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[str]:
+    """Serve a folder on this machine only; gives its address."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium with a fresh profile."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visit:
+    """An open page and what happened while it loaded."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def visit(browser: Browser, address: str, viewport: dict[str, int]) -> Iterator[Visit]:
+    """Open a page and wait until its widgets and equations are there."""
+    context = browser.new_context(viewport=viewport)
+    one = Visit(context.new_page())
+    one.page.on("request", lambda request: one.requests.append(request.url))
+    one.page.on("pageerror", lambda error: one.errors.append(str(error)))
+    one.page.on(
+        "console", lambda line: one.errors.append(line.text) if line.type == "error" else None
+    )
+    one.page.goto(address, wait_until="networkidle")
+    if one.page.locator(".widget-subarea").count():
+        one.page.locator(".widget-subarea .jupyter-widgets").first.wait_for()
+    yield one
+    context.close()

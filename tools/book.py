@@ -1,0 +1,79 @@
+"""Build the static book of one profile from its executed notebooks.
+
+    python tools/book.py --profile laptop
+
+Reads book/ and artifacts/<profile>/<stage>/<stage>.ipynb for the chapters that book/_toc.yml
+names, and leaves build/<profile>/html. A warning is an error; then the pages of the last good
+build stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import plan
+import yaml
+from check import pages
+
+from helpers import artifacts
+from helpers.lineage import ROOT
+
+BOOK = ROOT / "book"
+
+
+def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
+    """Put the text pages and the executed notebooks together in the fresh folder `source`.
+
+    Raises:
+        FileNotFoundError: a page of the table of contents exists neither as text nor executed.
+    """
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(book, source, ignore=shutil.ignore_patterns("complete"))
+    for page in pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))):
+        if (book / f"{page}.md").is_file():
+            continue
+        notebook = executed / page / f"{page}.ipynb"
+        if not notebook.is_file():
+            raise FileNotFoundError(f"{notebook} is missing: the chapter {page} was not run")
+        shutil.copy2(notebook, source)
+
+
+def build(executed: Path, out: Path, book: Path = BOOK) -> Path:
+    """Build `out`/html from the pages in `book` and the notebooks in `executed`; returns it.
+
+    Raises:
+        FileNotFoundError: a chapter was not run.
+        subprocess.CalledProcessError: jupyter-book failed or warned; its words are on stderr.
+    """
+    source, work, html = out / "source", out / "work", out / "html"
+    assemble(executed, source, book)
+    shutil.rmtree(work, ignore_errors=True)
+    program = Path(sys.executable).with_name("jupyter-book")
+    options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
+    subprocess.run([program, "build", source, *options], check=True)
+    shutil.rmtree(html, ignore_errors=True)
+    (work / "_build" / "html").rename(html)
+    return html
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", required=True)
+    profile = parser.parse_args(arguments).profile
+    started = time.monotonic()
+    try:
+        build(artifacts.root() / profile, ROOT / "build" / profile)
+    except FileNotFoundError as error:
+        raise SystemExit(f"{error}; run `make reproduce PROFILE={profile}`") from None
+    except subprocess.CalledProcessError:
+        raise SystemExit("the book was not built; the warnings above say why") from None
+    plan.record(profile, "book", time.monotonic() - started)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

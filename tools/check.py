@@ -1,0 +1,400 @@
+"""Check the book's conventions in seconds, without running anything: `python tools/check.py`.
+
+Each rule is one function that yields problems; a notebook is read from its py:percent source.
+What the rules mean by a word:
+
+- *Prose* of a markdown cell is its text without headings, directive fences and options, labels,
+  comments, tables, code, equations and link addresses.
+- *Lines of code* are those that are neither blank nor a comment. Cells tagged `hide-cell` or
+  `remove-cell` hold assertions for the machine; they count for cell sizes, not for the balance of
+  prose and code.
+- A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`) or a `.plot` method.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import jupytext
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+
+MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30
+WORDS_PER_LINE = (10, 20)
+CELL_WORDS = (25, 120)
+MIN_ALT = 20
+SECTIONS = (
+    "question",
+    "design contract",
+    "prerequisites",
+    "what would change our mind",
+    "exercises",
+    "takeaways",
+)
+HIDDEN = {"hide-cell", "remove-cell"}
+NOT_DRAWING = {"style", "look", "as_pixels"}
+
+UNITS = (
+    r"%|per\s?cent|percent|(?:percentage )?points?\b|pp\b|px\b|pixels?|images?\b|faces?\b|"
+    r"transects?\b|raters?\b|annotators?\b|annotations?\b|samples?\b|epochs?\b|"
+    r"ms\b|s\b|seconds?\b|min\b|minutes?\b|hours?\b|h\b|[kMG]B\b|°|degrees?\b|cores?\b|"
+    r"[×x](?!\w|\s*\d)|times\b|-fold"
+)
+MEASURED = re.compile(rf"(?<![\w.×])[−-]?\d[\d,.]*(?:\s|-|–)*(?:{UNITS})", re.IGNORECASE)
+# The level of every interval in the book is a definition, not a measurement.
+NOMINAL = re.compile(r"95\s?%(?=\s(?:[\w-]+\s){0,3}intervals?)")
+FROM_PAPER = "<!-- paper -->"
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\)")
+ROLE = re.compile(r"\{(ref|numref|eq|doc|term|cite(?::\w+)?)\}`([^`]+)`")
+LABELS = (
+    re.compile(r"^\(([^)\s]+)\)=\s*$", re.MULTILINE),
+    re.compile(r"^:(?:label|name):\s*(\S+)", re.MULTILINE),
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong, and where."""
+
+    place: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a notebook and where it stands in it."""
+
+    place: str
+    kind: str
+    source: str
+    metadata: dict
+
+    @property
+    def tags(self) -> set[str]:
+        return set(self.metadata.get("tags", []))
+
+    @cached_property
+    def code_lines(self) -> int:
+        lines = (line.strip() for line in self.source.splitlines())
+        return sum(bool(line) and not line.startswith("#") for line in lines)
+
+    @cached_property
+    def words(self) -> int:
+        return len(re.findall(r"\w[\w'’\-–]*", prose(self.source)))
+
+
+class Notebook:
+    """A notebook's source and the cells in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        read = jupytext.read(path).cells
+        self.cells = [
+            Cell(f"{path.name} cell {number}", cell.cell_type, cell.source, dict(cell.metadata))
+            for number, cell in enumerate(read, 1)
+        ]
+        self.code = [cell for cell in self.cells if cell.kind == "code"]
+        self.markdown = [cell for cell in self.cells if cell.kind == "markdown"]
+
+    @cached_property
+    def drawing(self) -> set[str]:
+        """Names imported from `helpers.figures` into the notebook's own."""
+        return {
+            name.asname or name.name
+            for cell in self.code
+            for statement in statements(cell)
+            if isinstance(statement, ast.ImportFrom) and statement.module == "helpers.figures"
+            for name in statement.names
+            if name.name not in NOT_DRAWING
+        }
+
+    @property
+    def is_chapter(self) -> bool:
+        return self.path.name[:2].isdigit()
+
+    @cached_property
+    def ratio(self) -> float:
+        """Words of prose per line of code that a reader sees."""
+        lines = sum(cell.code_lines for cell in self.code if not cell.tags & HIDDEN)
+        return sum(cell.words for cell in self.markdown) / max(lines, 1)
+
+
+def prose(markdown: str) -> str:
+    """What a reader reads of a piece of MyST markdown (see the top of this file)."""
+    text = re.sub(r"<!--.*?-->", "", without_code(markdown), flags=re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "", text, flags=re.DOTALL)
+    text = re.sub(r"^\s*(#|:::|`{3}|:\w+:|\||\(\S+\)=).*$", "", text, flags=re.MULTILINE)
+    text = ROLE.sub(lambda role: "" if role[1].startswith("cite") else role[2], text)
+    text = LINK.sub(lambda link: link[2], text)
+    return re.sub(r"`[^`]*`", "", text)
+
+
+def without_code(markdown: str) -> str:
+    """The text without fenced code; other directives stay, because their bodies are prose."""
+    kept, open_fences = [], []
+    for line in markdown.splitlines():
+        fence = re.match(r"\s*(`{3,}|~{3,})(.*)$", line)
+        if fence and open_fences and not fence[2].strip():
+            code = open_fences.pop()
+        elif fence:
+            code = not re.match(r"\{(?!math|code)", fence[2])
+            open_fences.append(code)
+        else:
+            code = any(open_fences)
+        kept.append("" if code else line)
+    return "\n".join(kept)
+
+
+def pairing(notebook: Notebook) -> Iterator[Problem]:
+    """The .ipynb holds the cells of the .py source and no outputs."""
+    pair = notebook.path.with_suffix(".ipynb")
+    if not pair.is_file():
+        yield Problem(pair.name, "is missing; run `make notebooks`")
+        return
+    paired = jupytext.read(pair).cells
+    for number, cell in enumerate(paired, 1):
+        if cell.get("outputs") or cell.get("execution_count") is not None:
+            yield Problem(f"{pair.name} cell {number}", "holds outputs; run `make notebooks`")
+    here = [(cell.kind, cell.source.strip(), cell.metadata) for cell in notebook.cells]
+    there = [(cell.cell_type, cell.source.strip(), dict(cell.metadata)) for cell in paired]
+    if here != there:
+        same = (a == b for a, b in zip(here, there, strict=False))
+        number = next((k for k, equal in enumerate(same, 1) if not equal), 1 + len(paired))
+        yield Problem(f"{pair.name} cell {number}", "differs from its .py; run `make notebooks`")
+
+
+def opening(notebook: Notebook) -> Iterator[Problem]:
+    """Imports first, then one `parameters` cell of plain scalars."""
+    tagged = [cell for cell in notebook.code if "parameters" in cell.tags]
+    if len(tagged) != 1:
+        yield Problem(notebook.path.name, f"{len(tagged)} cells tagged parameters, expected one")
+        return
+    if notebook.code[1:2] != tagged:
+        yield Problem(tagged[0].place, "parameters must follow the one cell of imports")
+    if not all(isinstance(s, ast.Import | ast.ImportFrom) for s in statements(notebook.code[0])):
+        yield Problem(notebook.code[0].place, "the first code cell holds imports only")
+    for statement in statements(tagged[0]):
+        if not (isinstance(statement, ast.Assign) and is_scalar(statement.value)):
+            text = ast.unparse(statement)
+            yield Problem(tagged[0].place, f"`{text}` is no `name = plain scalar`")
+
+
+def cell_sizes(notebook: Notebook) -> Iterator[Problem]:
+    """Median cell, nine cells in ten, and every cell stay small."""
+    sizes = sorted(cell.code_lines for cell in notebook.code)
+    if not sizes:
+        return
+    if (median := statistics.median(sizes)) > MEDIAN_LINES:
+        yield Problem(notebook.path.name, f"median cell has {median:g} lines, over {MEDIAN_LINES}")
+    if sum(size <= MOST_LINES for size in sizes) < 0.9 * len(sizes):
+        yield Problem(notebook.path.name, f"over a tenth of cells exceed {MOST_LINES} lines")
+    for cell in notebook.code:
+        if cell.code_lines > MAX_LINES:
+            yield Problem(cell.place, f"{cell.code_lines} lines of code, over {MAX_LINES}")
+
+
+def balance(notebook: Notebook) -> Iterator[Problem]:
+    """Prose explains the code, at a length that is read."""
+    low, high = WORDS_PER_LINE
+    if notebook.is_chapter and not low <= notebook.ratio <= high:
+        what = f"{notebook.ratio:.1f} words of prose per line of code, expected {low} to {high}"
+        yield Problem(notebook.path.name, what)
+    low, high = CELL_WORDS
+    for cell in notebook.markdown:
+        # Headings alone are fine, and an exercise may be one short sentence.
+        short = 0 < cell.words < low and not re.search(r"\{(exercise|solution)", cell.source)
+        if short or cell.words > high:
+            yield Problem(cell.place, f"{cell.words} words of prose, expected {low} to {high}")
+
+
+def alt_text(notebook: Notebook) -> Iterator[Problem]:
+    """Every figure cell carries an alt text and a caption in its metadata."""
+    for cell in notebook.code:
+        mystnb = cell.metadata.get("mystnb", {})
+        if not (mystnb or draws(cell, notebook.drawing)):
+            continue
+        alt = mystnb.get("image", {}).get("alt", "")
+        if len(alt) < MIN_ALT:
+            yield Problem(cell.place, f"a figure needs mystnb.image.alt of {MIN_ALT} characters")
+        if not mystnb.get("figure", {}).get("caption"):
+            yield Problem(cell.place, "a figure needs mystnb.figure.caption")
+
+
+def sections(notebook: Notebook) -> Iterator[Problem]:
+    """A chapter has the sections of every chapter, in order, and solutions to its exercises."""
+    if not notebook.is_chapter:
+        return
+    text = "\n".join(cell.source for cell in notebook.markdown)
+    headings = [h.lower() for h in re.findall(r"^#+ +(.+)$", text, flags=re.MULTILINE)]
+    places = []
+    for name in SECTIONS:
+        found = [place for place, heading in enumerate(headings) if name in heading]
+        if not found:
+            yield Problem(notebook.path.name, f"has no section {name!r}")
+        places += found[:1]
+    if places != sorted(places):
+        yield Problem(notebook.path.name, f"sections are not in the order {', '.join(SECTIONS)}")
+    exercises = re.findall(r"^`{3,}\{exercise(?:-start)?\}.*?^:label:\s*(\S+)", text, re.M | re.S)
+    solved = set(re.findall(r"^`{3,}\{solution(?:-start)?\}\s+(\S+)", text, re.M))
+    if not exercises:
+        yield Problem(notebook.path.name, "has no exercise with a label")
+    for label in exercises:
+        if label not in solved:
+            yield Problem(notebook.path.name, f"exercise {label} has no solution")
+
+
+def typed_numbers(place: str, markdown: str) -> Iterator[Problem]:
+    """No measured number in prose; a line that quotes a paper says so with FROM_PAPER."""
+    kept = "\n".join(line for line in markdown.splitlines() if FROM_PAPER not in line)
+    # Table cells and headings are prose here too.
+    text = NOMINAL.sub("", prose(re.sub(r"^\s*(#+|\|)", "", kept, flags=re.MULTILINE)))
+    for found in MEASURED.finditer(text):
+        number = " ".join(found[0].split())
+        yield Problem(place, f"{number!r} is typed into prose; print it from code")
+
+
+def captions(cell: Cell) -> str:
+    """The prose in a figure cell's metadata."""
+    mystnb = cell.metadata.get("mystnb", {})
+    return "\n\n".join(
+        [mystnb.get("figure", {}).get("caption", ""), mystnb.get("image", {}).get("alt", "")]
+    )
+
+
+class Book:
+    """All texts of the book, and what links between them may point at."""
+
+    def __init__(self, root: Path) -> None:
+        self.notebooks = [Notebook(path) for path in sorted(root.glob("notebooks/*.py"))]
+        self.pages = {path: path.read_text("utf-8") for path in sorted(root.glob("book/*.md"))}
+        self.texts = [(path.name, text) for path, text in self.pages.items()]
+        for notebook in self.notebooks:
+            self.texts += [(cell.place, cell.source) for cell in notebook.markdown]
+            self.texts += [(cell.place, captions(cell)) for cell in notebook.code]
+        self.files = {path.stem for path in self.pages} | {n.path.stem for n in self.notebooks}
+        bib = root / "book" / "references.bib"
+        entries = bib.read_text("utf-8") if bib.is_file() else ""
+        self.citations = set(re.findall(r"^@\w+\{([^,]+),", entries, re.M))
+        toc = root / "book" / "_toc.yml"
+        contents = yaml.safe_load(toc.read_text("utf-8")) if toc.is_file() else []
+        self.contents = set(pages(contents))
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Every label, once for each place that defines it."""
+        found = [name for _, text in self.texts for label in LABELS for name in label.findall(text)]
+        for notebook in self.notebooks:
+            figures = (cell.metadata.get("mystnb", {}).get("figure", {}) for cell in notebook.code)
+            found += [figure["name"] for figure in figures if "name" in figure]
+        return found
+
+    @cached_property
+    def terms(self) -> set[str]:
+        """Terms that a glossary directive defines, in small letters."""
+        blocks = re.findall(
+            r"^```\{glossary\}\n(.*?)^```", "\n".join(self.pages.values()), re.M | re.S
+        )
+        return {line.strip().lower() for b in blocks for line in b.splitlines() if line[:1].strip()}
+
+
+def links(book: Book) -> Iterator[Problem]:
+    """Links, references, terms and citations lead somewhere; images have alt texts."""
+    for label in sorted({label for label in book.labels if book.labels.count(label) > 1}):
+        yield Problem("book", f"the label {label} is defined twice")
+    for page in sorted(book.contents - book.files):
+        yield Problem("_toc.yml", f"there is no page {page}")
+    known = set(book.labels)
+    for place, text in book.texts:
+        text = without_code(text)
+        for image, words, target in LINK.findall(text):
+            if image and len(words) < MIN_ALT:
+                yield Problem(place, f"the image {target} needs an alt text")
+            if re.match(r"\w+:", target) or (image and target):
+                continue
+            file, _, label = target.partition("#")
+            if (file and Path(file).stem not in book.files) or (label and label not in known):
+                yield Problem(place, f"the link to {target} leads nowhere")
+        for role, content in ROLE.findall(text):
+            named = re.search(r"<([^>]+)>\s*$", content)
+            for target in (named[1] if named else content).split(","):
+                if not _resolves(book, known, role, target.strip()):
+                    yield Problem(place, f"{{{role}}}`{target.strip()}` leads nowhere")
+
+
+def check(book: Book) -> list[Problem]:
+    """All problems in the notebooks and pages of a book."""
+    rules = (pairing, opening, cell_sizes, balance, alt_text, sections)
+    found = [problem for n in book.notebooks for rule in rules for problem in rule(n)]
+    found += [problem for place, text in book.texts for problem in typed_numbers(place, text)]
+    return found + list(links(book))
+
+
+def statements(cell: Cell) -> list[ast.stmt]:
+    """The cell's statements; IPython's own lines are dropped."""
+    lines = cell.source.splitlines()
+    return ast.parse("\n".join("" if re.match(r"\s*[%!]", line) else line for line in lines)).body
+
+
+def is_scalar(value: ast.expr) -> bool:
+    """Whether an expression is a literal number (maybe negative), text, True, False or None."""
+    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
+        value = value.operand
+    return isinstance(value, ast.Constant)
+
+
+def draws(cell: Cell, names: set[str]) -> bool:
+    """Whether the cell calls something that makes a figure, or one of `names`."""
+    nodes = (node for statement in statements(cell) for node in ast.walk(statement))
+    return any(_draws(node.func, names) for node in nodes if isinstance(node, ast.Call))
+
+
+def _draws(function: ast.expr, names: set[str]) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in names
+    path = []
+    while isinstance(function, ast.Attribute):
+        path.append(function.attr)
+        function = function.value
+    module = isinstance(function, ast.Name) and function.id in {"plt", "sns", "figures"}
+    return "plot" in path or (module and path[0] not in NOT_DRAWING)
+
+
+def _resolves(book: Book, labels: set[str], role: str, target: str) -> bool:
+    if role.startswith("cite"):
+        return target in book.citations
+    if role == "term":
+        return target.lower() in book.terms
+    return Path(target).stem in book.files if role == "doc" else target in labels
+
+
+def pages(toc: dict | list) -> Iterator[str]:
+    """Names of all files in a table of contents, in reading order."""
+    for entry in toc if isinstance(toc, list) else [toc]:
+        yield from (entry[key] for key in ("root", "file") if key in entry)
+        for key in ("parts", "chapters", "sections"):
+            yield from pages(entry.get(key, []))
+
+
+def main() -> None:
+    book = Book(ROOT)
+    for notebook in book.notebooks:
+        print(f"{notebook.path.stem}: {notebook.ratio:.1f} words of prose per line of code")
+    if problems := check(book):
+        print(*problems, sep="\n", file=sys.stderr)
+        raise SystemExit(f"{len(problems)} problems with the book's conventions")
+
+
+if __name__ == "__main__":
+    main()
