@@ -1,0 +1,40 @@
+"""A parametric renderer of stylised faces with known attributes, batched in torch.
+
+`render(parameters, size)` turns a tensor (n, P) of documented parameters into images, head masks
+and landmarks. The nose is in `geometry`, the skin in `shading`, eyes and lips in `features`, the
+hair in `hair`; `anatomy` says how gender, age and ancestry change the head's proportions.
+"""
+
+from helpers.faces.allocator import keep_freed_pages
+from helpers.faces.landmarks import LANDMARK_NAMES
+from helpers.faces.parameters import (
+    ANCESTRY_REFERENCES,
+    HAIR_STYLES,
+    INDEX,
+    NAMES,
+    PARAMETERS,
+    Parameter,
+    defaults,
+    from_frame,
+    to_frame,
+    visible_scores,
+)
+from helpers.faces.render import Rendering, render
+
+keep_freed_pages()
+
+__all__ = [
+    "ANCESTRY_REFERENCES",
+    "HAIR_STYLES",
+    "INDEX",
+    "LANDMARK_NAMES",
+    "NAMES",
+    "PARAMETERS",
+    "Parameter",
+    "Rendering",
+    "defaults",
+    "from_frame",
+    "render",
+    "to_frame",
+    "visible_scores",
+]

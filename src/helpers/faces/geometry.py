@@ -1,0 +1,211 @@
+"""The head and the torso as signed distance fields; the face's relief as a displacement map.
+
+The skull is a smooth union of ellipsoids. Brow ridge, sockets, nose, lips, cheeks and folds are
+a frontal height map per image, subtracted from the distance where the surface faces forward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as functional
+from torch import Tensor
+
+from helpers.faces.anatomy import Anatomy
+from helpers.faces.maths import bump, ellipsoid, mix, smooth_min, smoothstep
+
+RELIEF_WIDTH, RELIEF_HEIGHT = 56, 120
+RELIEF_X = 1.0
+RELIEF_BOTTOM, RELIEF_TOP = -1.40, 0.95
+
+
+@dataclass(frozen=True)
+class Relief:
+    """The face's relief on |x| in [0, 1], y in [-1.4, 0.95].
+
+    `height` is displacement towards the camera. `slowness` scales the field down where the relief
+    is steep, so that marching does not overshoot. `occlusion` darkens concave places.
+    """
+
+    channels: Tensor
+    """(n, 3, rows, columns): height, slowness, occlusion."""
+
+    def sample(self, x: Tensor, y: Tensor, first: int, last: int) -> Tensor:
+        """Channels first..last (exclusive) at head coordinates, (n, last - first, k)."""
+        u = x.abs() * (2 / RELIEF_X) - 1
+        v = (y - RELIEF_BOTTOM) * (2 / (RELIEF_TOP - RELIEF_BOTTOM)) - 1
+        grid = torch.stack([u, v], -1)[:, None]
+        return functional.grid_sample(
+            self.channels[:, first:last], grid, padding_mode="border", align_corners=True
+        )[:, :, 0]
+
+
+def face_relief(head: Anatomy) -> Relief:
+    """Relief map of every head."""
+    device = head.mouth.y.device
+    x = torch.linspace(0, RELIEF_X, RELIEF_WIDTH, device=device)[None, None, :]
+    y = torch.linspace(RELIEF_BOTTOM, RELIEF_TOP, RELIEF_HEIGHT, device=device)[None, :, None]
+    wide = _Widened(head)
+    height = _brow_and_eyes(wide, x, y) + _nose(wide, x, y) + _mouth(wide, x, y)
+    height = height + _cheeks(wide, x, y)
+    return Relief(torch.stack([height, _slowness(height), _occlusion(height)], 1))
+
+
+class _Widened:
+    """The same anatomy with every quantity shaped (n, 1, 1), to broadcast over a map."""
+
+    def __init__(self, head: Anatomy) -> None:
+        for part in ("traits", "eyes", "nose", "mouth"):
+            source = getattr(head, part)
+            fields = {k: v[:, :, None] for k, v in vars(source).items()}
+            setattr(self, part, type(source)(**fields))
+
+
+def _brow_and_eyes(head: _Widened, x: Tensor, y: Tensor) -> Tensor:
+    traits, eyes = head.traits, head.eyes
+    ridge = (0.040 + 0.030 * traits.male) * (1 - 0.7 * traits.child)
+    height = ridge * bump((y - 0.225) / 0.10) * bump((x - 0.25) / 0.28)
+    socket = 0.120 + 0.015 * traits.male - 0.03 * traits.child
+    height = height - socket * bump((x - eyes.x + 0.02) / 0.21) * bump((y - eyes.y - 0.02) / 0.13)
+    across, up = (x - eyes.x) / (eyes.size * 0.95), (y - eyes.y) / (eyes.size * 0.80)
+    ball = 0.110 * torch.exp(-((across * across + up * up) ** 1.3))
+    bag = 0.012 + 0.028 * traits.old
+    hollow = bag * bump((y - eyes.y + 0.135) / 0.04) * bump((x - eyes.x + 0.03) / 0.14)
+    return height + ball - hollow
+
+
+def _nose(head: _Widened, x: Tensor, y: Tensor) -> Tensor:
+    nose = head.nose
+    down = ((y - nose.root_y) / (nose.base_y - nose.root_y)).clamp(0, 1.3)
+    # Straight bridge, then the tip stands out; the base turns under over a short distance.
+    profile = torch.where(down < 1, 0.30 * down + 0.56 * down**1.6 + 0.14 * down**6, 1.0)
+    profile = profile * smoothstep(nose.base_y - 0.12, nose.base_y + 0.05, y)
+    half_width = mix(0.075, 0.70 * nose.width, smoothstep(0.35, 1.0, down))
+    bridge = nose.projection * profile * torch.exp(-((x / half_width) ** 2).clamp_max(30))
+    tip = 0.030 * bump(x / 0.085) * bump((y - nose.base_y - 0.05) / 0.085)
+    wings = 0.068 * bump((x - nose.width * 0.80) / (nose.width * 0.38))
+    wings = wings * bump((y - nose.base_y - 0.025) / 0.068)
+    root = 0.030 * bump(x / 0.09) * bump((y - nose.root_y) / 0.07)
+    return bridge + tip + wings - root
+
+
+def _mouth(head: _Widened, x: Tensor, y: Tensor) -> Tensor:
+    mouth = head.mouth
+    across = x / mouth.width
+    line = mouth.line(across)
+    muzzle = 0.050 * bump(x / (mouth.width * 1.25)) * bump((y - mouth.y) / 0.20)
+    within = smoothstep(1.10, 0.30, across)
+    upper = 0.042 * within * bump((y - line - mouth.upper * 0.55) / (mouth.upper * 0.80))
+    lower_y = line - mouth.lower * 0.55 - mouth.opening
+    lower = 0.058 * within * bump((y - lower_y) / (mouth.lower * 0.80))
+    seam_width = 0.026 + mouth.opening * 0.4
+    seam = 0.034 * smoothstep(1.15, 0.8, across) * bump((y - line + mouth.opening / 2) / seam_width)
+    philtrum = 0.014 * bump(x / 0.035) * bump((y - mouth.y - 0.15) / 0.06)
+    below = 0.036 * bump(x / 0.24) * bump((y - mouth.y + 0.185 + mouth.opening) / 0.06)
+    corners = 0.018 * bump((x - mouth.width * 1.06) / 0.05) * bump((y - line) / 0.06)
+    return muzzle + upper + lower - seam - philtrum - below - corners
+
+
+def _cheeks(head: _Widened, x: Tensor, y: Tensor) -> Tensor:
+    traits, nose, mouth = head.traits, head.nose, head.mouth
+    apple = 0.060 * traits.smile + 0.055 * traits.child
+    height = apple * bump((x - 0.40) / 0.21) * bump((y + 0.34) / 0.17)
+    down = (y - nose.base_y - 0.02) / (mouth.y - 0.08 - nose.base_y)
+    along = nose.width + 0.03 + (0.17 + 0.05 * traits.smile) * down
+    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.1, down) * smoothstep(1.25, 0.8, down)
+    depth = 0.004 + 0.024 * traits.smile + 0.034 * traits.old
+    hollow = 0.025 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
+    return height - depth * crease - hollow
+
+
+def _slowness(height: Tensor) -> Tensor:
+    rows = (RELIEF_TOP - RELIEF_BOTTOM) / (RELIEF_HEIGHT - 1)
+    columns = RELIEF_X / (RELIEF_WIDTH - 1)
+    slope_y, slope_x = torch.gradient(height, spacing=(rows, columns), dim=(1, 2))
+    steepness = (slope_x**2 + slope_y**2)[:, None]
+    across = functional.max_pool2d(steepness, (1, 9), 1, (0, 4))
+    steepest = functional.max_pool2d(across, (9, 1), 1, (4, 0))[:, 0]
+    return torch.rsqrt(1 + steepest).clamp_min(0.36)
+
+
+def _occlusion(height: Tensor) -> Tensor:
+    """Ambient occlusion from how far a place lies below its surroundings, at two scales."""
+    image = height[:, None]
+    near, far = _box_mean(image, 3), _box_mean(image, 6)
+    depth = 2.2 * (far - image).clamp_min(0) + 4.2 * (near - image).clamp_min(0)
+    return torch.exp(-depth)[:, 0]
+
+
+def _box_mean(image: Tensor, radius: int) -> Tensor:
+    """Mean over a square window, as two one-dimensional means (much faster on a CPU)."""
+    width = 2 * radius + 1
+    padded = functional.pad(image, (radius,) * 4, mode="replicate")
+    return functional.avg_pool2d(functional.avg_pool2d(padded, (1, width), 1), (width, 1), 1)
+
+
+class Head:
+    """Distance field of a batch of heads, in the head frame."""
+
+    def __init__(self, head: Anatomy, relief: Relief) -> None:
+        self.anatomy, self.relief = head, relief
+
+    def _solid(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        skull, side = self.anatomy.skull, x.abs()
+        cranium = ellipsoid((x, y, z), (0, 0.28, -0.14), skull.cranium)
+        jaw = ellipsoid((x, y, z), (0, -0.36, 0.10), skull.jaw)
+        solid = smooth_min(cranium, jaw, 0.30)
+        size = skull.angle_size
+        angle = ellipsoid(
+            (side, y, z), (skull.angle_x, skull.angle_y, 0.06), (size, size * 1.25, size * 1.5)
+        )
+        solid = smooth_min(solid, angle, 0.26)
+        chin = ellipsoid((x, y, z), (0, skull.chin_y, 0.50), skull.chin)
+        solid = smooth_min(solid, chin, 0.26)
+        size = skull.cheek_size
+        cheek = ellipsoid(
+            (side, y, z), (skull.cheek_x, skull.cheek_y, 0.36), (size, size * 0.9, size * 1.2)
+        )
+        return smooth_min(solid, cheek, 0.26)
+
+    def _ears(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        """Flattened ellipsoids, hollowed, leaning back."""
+        out = x.abs() - self.anatomy.skull.ear_x
+        back = z + 0.10 + 0.25 * (y + 0.05)
+        shell = ellipsoid((out, y, back + 0.45 * out), (0, -0.04, 0), (0.060, 0.20, 0.12))
+        bowl = ellipsoid((out, y, back + 0.45 * out), (0.055, -0.02, 0.07), (0.035, 0.12, 0.06))
+        return torch.maximum(shell, -bowl)
+
+    def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        """Signed distance, first order, with relief and ears."""
+        return self._displaced(x, y, z)[0]
+
+    def cautious(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        """The distance scaled so that steps of its size never cross the relief."""
+        distance, slowness = self._displaced(x, y, z)
+        return distance * slowness
+
+    def _displaced(self, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        relief = self.relief.sample(x, y, 0, 2)
+        solid = self._solid(x, y, z) - relief[:, 0] * smoothstep(0.05, 0.40, z)
+        return smooth_min(solid, self._ears(x, y, z), 0.05), relief[:, 1]
+
+    def occlusion(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        """Ambient occlusion of the relief, 1 away from the face."""
+        return mix(1.0, self.relief.sample(x, y, 2, 3)[:, 0], smoothstep(0.05, 0.35, z))
+
+
+class Torso:
+    """Distance field of neck and shoulders, in the world frame."""
+
+    def __init__(self, head: Anatomy) -> None:
+        self.skull = head.skull
+
+    def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+        """Signed distance, first order."""
+        lean = z + 0.20 + 0.10 * (y + 1.2)
+        radius = self.skull.neck_radius
+        neck = torch.sqrt(x * x + lean * lean + 1e-6) - radius
+        neck = torch.maximum(neck, torch.maximum(y + 0.50, -2.2 - y))
+        shoulders = ellipsoid((x, y, z), (0, -2.42, -0.30), (self.skull.shoulder_width, 0.88, 0.66))
+        return smooth_min(neck, shoulders, 0.36)

@@ -1,0 +1,167 @@
+"""Sphere tracing: coarse on half the resolution, then refined on the pixels that matter.
+
+The coarse march finds the pixels near a solid; only those are refined and shaded. Every image
+gets a list of the same length, filled up with pixels that are marked invalid, so that a batch
+stays one tensor and no image depends on its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as functional
+from torch import Tensor
+
+from helpers.faces.camera import HALF_EXTENT, Pose, Rays, camera_rays, plane_grid
+from helpers.faces.maths import Vector, smoothstep
+
+Field = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+FAR = 99.0
+STEP_FACTOR = 0.92
+"""Below one: the fields are distances to first order only."""
+SETTLED = 0.005
+"""Rays nearer to the surface than this have arrived."""
+GONE = 0.25
+"""Rays that have left the surface this far behind will not come back."""
+SETTLE_STEPS = 6
+MISS_MARGIN = 0.05
+"""How near a coarse ray must pass for its pixels to be refined, in world units plus pixels."""
+
+
+class View:
+    """Pixel rays of a square image in both frames, at full and at half resolution."""
+
+    def __init__(self, pose: Pose, size: int, device: torch.device) -> None:
+        self.size, self.coarse_size = size, (size + 1) // 2
+        self.pixel = 2 * HALF_EXTENT / size
+        self.x, self.y = plane_grid(size, self.pixel, device)
+        self.world = camera_rays(self.x, self.y)
+        self.coarse_world = camera_rays(*plane_grid(self.coarse_size, 2 * self.pixel, device))
+        self.head = pose.rays_to_head(self.world)
+        self.coarse_head = pose.rays_to_head(self.coarse_world)
+
+    def rays(self, in_head_frame: bool) -> tuple[Rays, Rays]:
+        """Full and coarse rays in one of the frames."""
+        if in_head_frame:
+            return self.head, self.coarse_head
+        return self.world, self.coarse_world
+
+    def upsample(self, coarse: Tensor) -> Tensor:
+        """Repeat values (n, coarse²) over the pixels (n, size²) they stand for."""
+        image = coarse.reshape(len(coarse), self.coarse_size, self.coarse_size)
+        image = image.repeat_interleave(2, 1).repeat_interleave(2, 2)
+        return image[:, : self.size, : self.size].reshape(len(coarse), -1)
+
+    def widen(self, coarse: Tensor) -> Tensor:
+        """Maximum over 3 x 3 neighbours of a coarse image."""
+        image = coarse.reshape(len(coarse), 1, self.coarse_size, self.coarse_size)
+        return functional.max_pool2d(image, 3, 1, 1).reshape(len(coarse), -1)
+
+
+@dataclass(frozen=True)
+class PixelList:
+    """Some pixels of every image: positions (n, k) in the flattened image, and validity."""
+
+    index: Tensor
+    valid: Tensor
+
+    def gather(self, image: Tensor) -> Tensor:
+        """Values (n, k) of a flattened image (n or 1, size²)."""
+        return image.expand(len(self.index), -1).gather(1, self.index)
+
+
+def list_pixels(wanted: Tensor) -> PixelList:
+    """Pixel lists from a mask (n, size²), padded to the longest row."""
+    longest = max(int(wanted.sum(1).max()), 1)
+    order = wanted.byte().argsort(dim=1, descending=True, stable=True)[:, :longest]
+    return PixelList(order, wanted.gather(1, order))
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Where rays meet a solid: distance, point and coverage (n, k) of the listed pixels."""
+
+    pixels: PixelList
+    rays: Rays
+    distance: Tensor
+    point: Vector
+    coverage: Tensor
+
+
+def coarse_march(
+    field: Field, rays: Rays, start: Tensor, steps: int, direction: int = 1
+) -> tuple[Tensor, Tensor]:
+    """Distance along coarse rays and nearest approach, both (n, coarse²)."""
+    distance, nearest = start, None
+    for _ in range(steps):
+        value = field(*rays.at(distance))
+        nearest = value if nearest is None else torch.minimum(nearest, value)
+        distance = distance + direction * value.clamp(-0.4, 0.7) * STEP_FACTOR
+    return distance, nearest
+
+
+def refine(
+    field: Field,
+    view: View,
+    rays: Rays,
+    pixels: PixelList,
+    coarse_distance: Tensor,
+    steps: int,
+    settle: int = 0,
+    direction: int = 1,
+) -> Hit:
+    """March the listed pixels at full resolution from the nearest of the coarse neighbours.
+
+    `settle` is how often rays that have neither arrived nor gone get some more steps.
+    """
+    # Of the neighbouring coarse rays the one that stopped first: its start is outside the solid.
+    first = -direction * view.widen(-direction * coarse_distance)
+    distance = pixels.gather(view.upsample(first))
+    rays = rays.take(pixels.index)
+    nearest = torch.full_like(distance, FAR)
+    march = _March(field, direction)
+    distance, nearest, value = march(rays, distance, nearest, steps)
+    # Rays that graze an edge on their way (the nose before the cheek) need more steps.
+    for _ in range(settle):
+        few = list_pixels(pixels.valid & (value.abs() > SETTLED) & (value < GONE))
+        state = [few.gather(part) for part in (distance, nearest)]
+        moved = march(rays.take(few.index), *state, SETTLE_STEPS)
+        distance, nearest, value = (
+            before.scatter(1, few.index, torch.where(few.valid, after, few.gather(before)))
+            for before, after in zip((distance, nearest, value), moved, strict=True)
+        )
+    coverage = soft_coverage(nearest, view.pixel) * pixels.valid
+    return Hit(pixels, rays, distance, rays.at(distance), coverage)
+
+
+@dataclass(frozen=True)
+class _March:
+    """Some steps along rays; `direction` -1 marches towards the camera."""
+
+    field: Field
+    direction: int
+
+    def __call__(
+        self, rays: Rays, distance: Tensor, nearest: Tensor, steps: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """New distance, nearest approach so far, and the last field value."""
+        for _ in range(steps):
+            value = self.field(*rays.at(distance))
+            nearest = torch.minimum(nearest, value)
+            distance = distance + self.direction * value.clamp(-0.3, 0.6) * STEP_FACTOR
+        return distance, nearest, value
+
+
+def soft_coverage(nearest: Tensor, pixel: float) -> Tensor:
+    """Antialiased coverage from a ray's nearest approach to the surface."""
+    width = max(pixel, 0.014)
+    return 1 - smoothstep(0.45 * width, 1.25 * width, nearest)
+
+
+def near_mask(view: View, nearest: Tensor) -> Tensor:
+    """Full-resolution mask (n, size²) of the pixels whose coarse rays pass close to a solid."""
+    near = (nearest < MISS_MARGIN + view.pixel).to(nearest.dtype)
+    return view.upsample(view.widen(near)) > 0

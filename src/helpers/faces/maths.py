@@ -1,0 +1,86 @@
+"""Small building blocks shared by the renderer's modules.
+
+Every field is evaluated on planar coordinates: tensors (n, k), one row per image, so that
+per-image quantities (n, 1) broadcast.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+Vector = tuple[Tensor, Tensor, Tensor]
+"""x, y, z as separate tensors."""
+
+
+def smoothstep(start: float | Tensor, end: float | Tensor, x: Tensor) -> Tensor:
+    """0 at `start`, 1 at `end` (which may be the smaller), with flat ends."""
+    t = ((x - start) / (end - start)).clamp(0, 1)
+    return t * t * (3 - 2 * t)
+
+
+def bump(x: Tensor) -> Tensor:
+    """Gaussian exp(-x²)."""
+    return torch.exp(-x * x)
+
+
+def mix(a: Tensor | float, b: Tensor | float, weight: Tensor) -> Tensor:
+    """Linear interpolation from `a` (weight 0) to `b` (weight 1)."""
+    return a + (b - a) * weight
+
+
+def smooth_min(a: Tensor, b: Tensor, width: float) -> Tensor:
+    """Polynomial smooth minimum: the union of two solids with a fillet of size `width`."""
+    h = (0.5 + 0.5 * (b - a) / width).clamp(0, 1)
+    return b + (a - b) * h - width * h * (1 - h)
+
+
+def ellipsoid(point: Vector, centre: tuple, radii: tuple) -> Tensor:
+    """Approximate signed distance to an axis-aligned ellipsoid, exact to first order.
+
+    With F = sum ((p - c) / r)², the distance is (F - sqrt F) / |grad F / 2|.
+    """
+    squares = [_square(p, c) for p, c in zip(point, centre, strict=True)]
+    weights = [1 / (r * r) for r in radii]
+    level, slope = squares[0] * weights[0], squares[0] * (weights[0] * weights[0])
+    for square, weight in zip(squares[1:], weights[1:], strict=True):
+        level = level + square * weight
+        slope = slope + square * (weight * weight)
+    return (level - torch.sqrt(level)) * torch.rsqrt(slope + 1e-9)
+
+
+def _square(coordinate: Tensor, centre: Tensor | float) -> Tensor:
+    offset = coordinate if isinstance(centre, int) and centre == 0 else coordinate - centre
+    return offset * offset
+
+
+def dot(a, b) -> Tensor:
+    """Scalar product of two planar vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def add(a, b) -> Vector:
+    """Sum of two planar vectors."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def scale(a, factor) -> Vector:
+    """Planar vector times a scalar field."""
+    return a[0] * factor, a[1] * factor, a[2] * factor
+
+
+def unit(a) -> Vector:
+    """Planar vector scaled to length one."""
+    return scale(a, torch.rsqrt(dot(a, a) + 1e-12))
+
+
+TETRAHEDRON = ((1, -1, -1), (-1, -1, 1), (-1, 1, -1), (1, 1, 1))
+
+
+def field_normal(field, point: Vector, step: float) -> Vector:
+    """Unit gradient of a scalar field from four samples at a tetrahedron's corners."""
+    gradient = [0.0, 0.0, 0.0]
+    for corner in TETRAHEDRON:
+        value = field(*(p + step * c for p, c in zip(point, corner, strict=True)))
+        gradient = [g + c * value for g, c in zip(gradient, corner, strict=True)]
+    return unit(gradient)

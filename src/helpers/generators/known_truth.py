@@ -1,0 +1,294 @@
+"""The known-truth generator: an entangled 512-d latent space in front of the face renderer.
+
+As in a style-based generator (Karras et al. 2020), a fixed nonlinear mapping takes normal codes z
+to style codes w, in which attributes lie along directions that are correlated with each other.
+Here the directions, the correlations and the value of every attribute are known exactly:
+
+    s = A w                 latent coordinates, about standard normal, correlated as planted
+    parameter = link(s)     a sigmoid or another monotone function of its own coordinate
+
+All geometry is float64; the renderer's parameters are float32.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.special import expit, logit
+from torch import Tensor
+
+from helpers import faces, keyed
+from helpers.devices import resolve_device
+from helpers.faces.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
+
+LATENT_DIM = 512
+WORLD_SEED = 11
+CALIBRATION_CODES = 8192
+
+CORRELATIONS: tuple[tuple[str, str, float, str], ...] = (
+    ("gender", "hair_length", -0.58, "men wear their hair shorter"),
+    ("gender", "facial_hair", 0.62, "beards are men's"),
+    ("gender", "makeup", -0.62, "makeup is mostly women's"),
+    ("gender", "earrings", -0.50, "earrings too; not annotated: a hidden confounder"),
+    ("gender", "age", 0.25, "portraits of men show older people"),
+    ("gender", "jaw_width", 0.15, "identity carries some gender"),
+    ("gender", "smiling", -0.12, "women are photographed smiling"),
+    ("skin_colour", "hair_colour", -0.50, "dark hair with dark skin"),
+    ("skin_colour", "lip_fullness", 0.30, "identity carries some skin colour"),
+    ("skin_colour", "nose_width", 0.25, "likewise"),
+    ("skin_colour", "ancestry_x", -0.25, "likewise, mildly; not annotated"),
+    ("skin_colour", "earrings", 0.22, "hidden confounder, also of skin colour"),
+    ("skin_colour", "hair_length", -0.15, "shorter hair with darker skin"),
+    ("hair_length", "makeup", 0.36, "styled together"),
+    ("hair_length", "earrings", 0.30, "likewise"),
+    ("hair_length", "facial_hair", -0.22, "follows from gender"),
+    ("hair_length", "age", -0.20, "older people wear their hair shorter"),
+    ("makeup", "earrings", 0.35, "styled together"),
+    ("makeup", "facial_hair", -0.40, "follows from gender"),
+    ("makeup", "smiling", 0.15, "posed portraits"),
+    ("makeup", "age", -0.10, "younger people wear more"),
+    ("facial_hair", "earrings", -0.30, "follows from gender"),
+    ("facial_hair", "age", 0.12, "older men wear more"),
+    ("age", "glasses", 0.30, "older people wear glasses"),
+)
+"""Planted correlations of latent coordinates, with why; all other pairs are planted at 0."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Monotone link from a latent coordinate s to a parameter, and back.
+
+    sigmoid: expit(gain * (s - centre)); tanh: offset + gain * tanh(s / centre), for angles.
+    """
+
+    kind: str
+    gain: float
+    centre: float
+    offset: float = 0.0
+
+    def value(self, s: np.ndarray) -> np.ndarray:
+        if self.kind == "sigmoid":
+            return expit(self.gain * (s - self.centre))
+        return self.offset + self.gain * np.tanh(s / self.centre)
+
+    def coordinate(self, value: np.ndarray) -> np.ndarray:
+        if self.kind == "sigmoid":
+            return logit(value) / self.gain + self.centre
+        return np.arctanh((value - self.offset) / self.gain) * self.centre
+
+
+def _sigmoid(gain: float, centre: float = 0.0) -> Link:
+    return Link("sigmoid", gain, centre)
+
+
+def _tanh(gain: float, centre: float, offset: float = 0.0) -> Link:
+    return Link("tanh", gain, centre, offset)
+
+
+LINKS: dict[str, Link] = {
+    "gender": _sigmoid(2.4),
+    "facial_hair": _sigmoid(3.2, 0.85),  # times the age gate
+    "skin_colour": _sigmoid(1.7, 0.55),  # mean about 0.34: light-skewed
+    "age": _sigmoid(1.25, 0.08),
+    "makeup": _sigmoid(2.6, 0.45),  # times the age gate
+    "smiling": _sigmoid(1.8, -0.33),
+    "hair_length": _sigmoid(1.7, 0.21),
+    "artefacts": _sigmoid(3.0, 2.0),  # plus the distance term
+    "earrings": _sigmoid(5.0, 1.0),
+    "glasses": _sigmoid(6.0, 1.2),
+    "hair_colour": _sigmoid(1.5, 0.33),
+    "haemoglobin": _sigmoid(1.0),
+    "ancestry_x": _tanh(1.0, 2.0),
+    "ancestry_y": _tanh(1.0, 2.0),
+    "yaw": _tanh(20.0, 1.67),
+    "pitch": _tanh(9.0, 1.67),
+    "light_azimuth": _tanh(65.0, 1.43),
+    "light_elevation": _tanh(28.0, 1.43, 22.0),
+    "light_power": _sigmoid(1.3, -0.23),
+    "background_hue": _sigmoid(1.5),
+    "background_value": _sigmoid(1.3),
+    "clothing": _sigmoid(1.7),
+    "texture_seed": _sigmoid(1.2),
+} | {
+    parameter.name: _tanh(IDENTITY_LIMIT, IDENTITY_LIMIT)
+    for parameter in PARAMETERS
+    if parameter.group == "identity"
+}
+
+AGE_GATES = {"facial_hair": 0.28, "makeup": 0.25}
+"""Facial hair and makeup are multiplied by expit(14 (age - gate)): children wear neither. A change
+of age thus changes them too, as it does in people."""
+
+HAIR_STYLE_LEVELS = {"covered": -2.33, "afro": -1.88, "wavy": -0.52, "straight": 0.67}
+HAIR_STYLE_LEVELS |= {"fringe": 1.13, "curly": 1.75, "braids": 2.05, "tied back": np.inf}
+"""Upper end of each style's interval on its latent coordinate: a piecewise constant link.
+
+Standard normal shares: covered 1 %, afro 2 %, wavy 27 %, straight 45 %, fringe 12 %, curly 9 %,
+braids 2 %, tied back 2 %. The coordinate is planted independent of all others, so that the style
+confounds nothing."""
+
+LATENTS: tuple[str, ...] = tuple(p.name for p in PARAMETERS)
+SCENE = tuple(p.name for p in PARAMETERS if p.group == "scene")
+
+
+class KnownTruthGenerator:
+    """See the module's text. The world itself is fixed: every instance has the same geometry."""
+
+    latent_dim = LATENT_DIM
+
+    def __init__(self, device: str = "cpu", size: int = 64) -> None:
+        self.device = resolve_device(device)
+        self.size = size
+        layers, basis = _orthogonal_matrices()
+        self._layers = layers
+        generator = keyed.generator(WORLD_SEED, "known truth: calibration")
+        z = generator.standard_normal((CALIBRATION_CODES, LATENT_DIM))
+        raw = self._map(z)
+        self._mean = raw.mean(0)
+        self._scale = (raw - self._mean).std()
+        spread = ((raw - self._mean) / self._scale @ basis).std(0)
+        root = np.linalg.cholesky(correlations())
+        # s = root (basis / spread)ᵀ w, and its exact right inverse.
+        self._to_latent = root @ (basis / spread).T
+        self._from_latent = (basis * spread) @ np.linalg.inv(root)
+
+    def sample(self, n: int, seed: int) -> Tensor:
+        """Style codes w, float32 (n, 512), about zero mean and unit variance per dimension."""
+        return self.style(self.normal_codes(n, seed))
+
+    def normal_codes(self, n: int, seed: int) -> Tensor:
+        """The codes z that `sample` maps to w, float32 (n, 512)."""
+        z = keyed.normals(seed, "known truth: z", range(n), LATENT_DIM)
+        return torch.from_numpy(z).float().to(self.device)
+
+    def style(self, z: Tensor) -> Tensor:
+        """The mapping network: z (n, 512) -> standardised w, float32 (n, 512)."""
+        w = (self._map(z.cpu().numpy().astype(np.float64)) - self._mean) / self._scale
+        return torch.from_numpy(w).float().to(self.device)
+
+    def synthesize(self, w: Tensor, **scene: float) -> Tensor:
+        """Images, float32 (n, 3, size, size) in [0, 1].
+
+        Args:
+            w: (n, 512).
+            scene: scene parameters that override the code's own, e.g. yaw=0.
+
+        Raises:
+            ValueError: an override that is not a scene parameter.
+        """
+        unknown = sorted(set(scene) - set(SCENE))
+        if unknown:
+            raise ValueError(f"no scene parameters: {unknown}; there are {list(SCENE)}")
+        parameters = self.parameters(w)
+        for name, value in scene.items():
+            parameters[:, INDEX[name]] = value
+        return faces.render(parameters.to(self.device), self.size).image
+
+    def parameters(self, w: Tensor) -> Tensor:
+        """The renderer's parameters of style codes, float32 (n, P)."""
+        w64 = w.detach().cpu().numpy().astype(np.float64)
+        s = dict(zip(LATENTS, (w64 @ self._to_latent.T).T, strict=True))
+        columns = {name: link.value(s[name]) for name, link in LINKS.items()}
+        for name, gate in AGE_GATES.items():
+            columns[name] *= expit(14 * (columns["age"] - gate))
+        # Codes far from the mean look fake, as truncation tells in style-based generators.
+        radius = np.linalg.norm(w64, axis=1) / np.sqrt(LATENT_DIM)
+        distant = np.clip(6 * (radius - 1.12), 0, 1)
+        columns["artefacts"] = np.clip(0.9 * columns["artefacts"] + distant, 0, 1)
+        columns["hair_style"] = _hair_style(s["hair_style"])
+        parameters = defaults(len(w))
+        for name, values in columns.items():
+            parameters[:, INDEX[name]] = torch.from_numpy(values.astype(np.float32))
+        return parameters.to(self.device)
+
+    def coordinates(self, w: Tensor, names: Sequence[str]) -> np.ndarray:
+        """Latent coordinates s of those names, float64 (n, len(names))."""
+        rows = self._to_latent[[_column(name) for name in names]]
+        return w.detach().cpu().numpy().astype(np.float64) @ rows.T
+
+    def exact_hyperplanes(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """The true hyperplanes: normals (K, 512) and intercepts (K,), float64.
+
+        normals @ w + intercepts is 0 where the parameter's own link gives the middle of its range,
+        and grows by one per unit of the latent coordinate. To reach a parameter value, aim at the
+        decision value `decision_value(name, value)`.
+        """
+        normals = self._to_latent[[_column(name) for name in names]]
+        return normals, -np.array([_middle(name) for name in names])
+
+    def exact_directions(self, names: Sequence[str]) -> np.ndarray:
+        """Directions (K, 512), float64, that move one latent coordinate and no other at all.
+
+        These are rows of the dual basis of *all* coordinates, also those nobody annotates. Moving
+        along row j by c adds c to coordinate j.
+        """
+        return self._from_latent[:, [_column(name) for name in names]].T
+
+    def latent_coordinate(self, name: str, value: float | np.ndarray) -> float | np.ndarray:
+        """The coordinate at which a parameter's own link gives `value`: the inverse link.
+
+        Age gates and the distance term of artefacts are not undone: the value is exact for all
+        other parameters, and for facial hair and makeup of adults to a few per cent.
+
+        Raises:
+            ValueError: a parameter without a smooth link, or a value out of its open range.
+        """
+        with np.errstate(all="ignore"):
+            s = _link(name).coordinate(np.asarray(value, dtype=np.float64))
+        if not np.isfinite(s).all():
+            raise ValueError(f"{name} never takes the value {value}")
+        return s
+
+    def decision_value(self, name: str, value: float | np.ndarray) -> float | np.ndarray:
+        """Decision value, for `exact_hyperplanes`, at which the parameter's link gives `value`."""
+        return self.latent_coordinate(name, value) - _middle(name)
+
+    def _map(self, z: np.ndarray) -> np.ndarray:
+        """Three orthogonal layers, leaky rectifiers between them: mild nonlinearity."""
+        h = z
+        for layer in self._layers[:-1]:
+            a = h @ layer
+            h = 1.28 * np.where(a > 0, a, 0.45 * a)
+        return h @ self._layers[-1]
+
+
+def correlations() -> np.ndarray:
+    """Correlation matrix of the latent coordinates as planted, float64, in the order `LATENTS`."""
+    matrix = np.eye(len(LATENTS))
+    for first, second, value, _ in CORRELATIONS:
+        i, j = _column(first), _column(second)
+        matrix[i, j] = matrix[j, i] = value
+    return matrix
+
+
+def _orthogonal_matrices() -> tuple[list[np.ndarray], np.ndarray]:
+    """The mapping's three layers (512, 512) and an orthonormal basis (512, number of latents)."""
+    generator = keyed.generator(WORLD_SEED, "known truth: world")
+    *layers, basis = (
+        np.linalg.qr(generator.standard_normal((LATENT_DIM, LATENT_DIM)))[0] for _ in range(4)
+    )
+    return layers, basis[:, : len(LATENTS)]
+
+
+def _hair_style(s: np.ndarray) -> np.ndarray:
+    order = np.array([HAIR_STYLES.index(style) for style in HAIR_STYLE_LEVELS])
+    return order[np.searchsorted(list(HAIR_STYLE_LEVELS.values())[:-1], s)]
+
+
+def _middle(name: str) -> float:
+    """Coordinate at which the link gives the middle of its range."""
+    link = _link(name)
+    return link.centre if link.kind == "sigmoid" else 0.0
+
+
+def _link(name: str) -> Link:
+    if name not in LINKS:
+        raise ValueError(f"{name!r} has no smooth link; those that have one: {list(LINKS)}")
+    return LINKS[name]
+
+
+def _column(name: str) -> int:
+    if name not in INDEX:
+        raise ValueError(f"no latent coordinate {name!r}; there are {list(LATENTS)}")
+    return INDEX[name]

@@ -1,0 +1,53 @@
+"""A black box whose true effects are known to be nought: the audit must flag nothing in it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from helpers import keyed
+
+
+def null_control(
+    label: Sequence[int],
+    item: Sequence[int],
+    cluster: Sequence[int],
+    *,
+    rate: float,
+    icc: float,
+    seed: int,
+) -> np.ndarray:
+    """P(male) of a classifier that errs at one rate whatever the face looks like.
+
+    Each cluster draws its own error probability from Beta(a, b) with mean `rate` and
+    a + b = (1 - icc) / icc, each image its error from that (a beta-binomial model). The draws are
+    keyed by cluster and item, so they know neither the label nor any attribute: every true effect
+    is exactly zero, while errors in one cluster (a transect) hang together with intraclass
+    correlation `icc`, as they do in real classifiers.
+
+    Args:
+        label: (n,) 0 female, 1 male: what the control should answer.
+        item: (n,) a number of its own for each image.
+        cluster: (n,) the transect, or other unit, that the image belongs to.
+        rate: expected error rate, above 0 and below 1.
+        icc: correlation of two errors in one cluster, above 0 and below 1.
+
+    Returns:
+        float64 (n,), above 0.5 where the control answers "male".
+
+    Raises:
+        ValueError: rate or icc outside (0, 1), or repeated items.
+    """
+    if not (0 < rate < 1 and 0 < icc < 1):
+        raise ValueError(f"rate and icc must lie between 0 and 1; got {rate} and {icc}")
+    if len(np.unique(item)) != len(item):
+        raise ValueError("item must be a different number for each image")
+    concentration = (1 - icc) / icc
+    clusters, position = np.unique(cluster, return_inverse=True)
+    draws = keyed.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
+    cluster_rate = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
+    image = keyed.uniforms(seed, "null control: image", item, 2)
+    wrong = image[:, 0] < cluster_rate[position]
+    confidence = 0.55 + 0.45 * image[:, 1]
+    answers_male = (np.asarray(label) == 1) != wrong
+    return np.where(answers_male, confidence, 1 - confidence)

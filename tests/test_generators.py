@@ -1,0 +1,140 @@
+"""The known-truth generator: its geometry is exact, and its entanglement is as planted."""
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.faces.parameters import INDEX, NAMES, validate
+from helpers.generators import Generator, known_truth, load_generator
+
+AUDITED = ("gender", "skin_colour", "hair_length", "age", "facial_hair", "makeup", "smiling")
+
+
+@pytest.fixture(scope="module")
+def generator():
+    return load_generator("known-truth", size=16)
+
+
+@pytest.fixture(scope="module")
+def codes(generator):
+    return generator.sample(3000, seed=2)
+
+
+def test_it_keeps_the_protocol(generator):
+    assert isinstance(generator, Generator)
+    assert generator.latent_dim == 512
+
+
+def test_codes_are_standardised_and_keyed(generator, codes):
+    assert codes.shape == (3000, 512)
+    assert codes.dtype == torch.float32
+    assert codes.mean().abs() < 0.01
+    assert codes.std().item() == pytest.approx(1, abs=0.02)
+    torch.testing.assert_close(generator.sample(5, seed=2), codes[:5])
+    assert not torch.equal(generator.sample(5, seed=3), codes[:5])
+
+
+def test_the_mapping_is_not_linear(generator):
+    z = generator.normal_codes(200, seed=1)
+    mirrored = generator.style(-z) + generator.style(z)
+    assert mirrored.std() > 0.2
+
+
+def test_latent_coordinates_have_the_planted_correlations(generator, codes):
+    found = np.corrcoef(generator.coordinates(codes, known_truth.LATENTS).T)
+    np.testing.assert_allclose(found, known_truth.correlations(), atol=0.09)
+
+
+def test_planted_correlations_are_possible():
+    matrix = known_truth.correlations()
+    assert np.linalg.eigvalsh(matrix).min() > 0.1
+    pairs = {frozenset(row[:2]) for row in known_truth.CORRELATIONS}
+    assert len(pairs) == len(known_truth.CORRELATIONS)
+
+
+def test_parameters_are_valid(generator, codes):
+    validate(generator.parameters(codes))
+
+
+def test_every_parameter_has_a_link():
+    assert set(known_truth.LINKS) | {"hair_style"} == set(NAMES)
+
+
+def test_exact_directions_move_one_coordinate_only(generator):
+    directions = torch.from_numpy(generator.exact_directions(AUDITED))
+    moved = generator.coordinates(directions, known_truth.LATENTS)
+    expected = np.eye(len(NAMES))[[INDEX[name] for name in AUDITED]]
+    np.testing.assert_allclose(moved, expected, atol=1e-12)
+
+
+def test_a_step_along_an_exact_direction_changes_one_parameter(generator, codes):
+    direction = torch.from_numpy(generator.exact_directions(["skin_colour"])[0])
+    w = codes[:20].double()
+    before, after = (generator.parameters(w + step * direction) for step in (0.0, 0.8))
+    changed = (after - before).abs().max(0).values
+    # The distance term of the artefacts sees the length of w; nothing else may move.
+    moved = {name for name in NAMES if changed[INDEX[name]] > 1e-5}
+    assert moved - {"artefacts"} == {"skin_colour"}
+
+
+@pytest.mark.parametrize("name", AUDITED)
+def test_hyperplanes_agree_with_the_inverse_link(generator, codes, name):
+    normals, intercepts = generator.exact_hyperplanes([name])
+    w = codes[:30].numpy().astype(np.float64)
+    decision = w @ normals[0] + intercepts[0]
+    link = known_truth.LINKS[name]
+    value = link.value(generator.coordinates(codes[:30], [name])[:, 0])
+    np.testing.assert_allclose(generator.decision_value(name, value), decision, atol=1e-6)
+    np.testing.assert_allclose(generator.decision_value(name, 0.5), 0, atol=1e-12)
+
+
+def test_exact_doses_are_reached(generator, codes):
+    names, doses = ("skin_colour", "hair_length"), np.array([0.8, 0.25])
+    target = np.array(
+        [generator.latent_coordinate(*pair) for pair in zip(names, doses, strict=True)]
+    )
+    steps = (target - generator.coordinates(codes, names)) @ generator.exact_directions(names)
+    reached = generator.parameters(codes + torch.from_numpy(steps))
+    for name, dose in zip(names, doses, strict=True):
+        np.testing.assert_allclose(reached[:, INDEX[name]], dose, atol=1e-5)
+
+
+def test_children_have_neither_beards_nor_makeup(generator, codes):
+    parameters = generator.parameters(codes)
+    children = parameters[parameters[:, INDEX["age"]] < 0.1]
+    assert len(children) > 10
+    assert children[:, INDEX["facial_hair"]].max() < 0.1
+    assert children[:, INDEX["makeup"]].max() < 0.12
+
+
+def test_hair_styles_have_the_stated_shares(generator, codes):
+    style = generator.parameters(codes)[:, INDEX["hair_style"]].numpy().astype(int)
+    share = np.bincount(style, minlength=8) / len(style)
+    stated = {"covered": 0.01, "afro": 0.02, "wavy": 0.27, "straight": 0.45}
+    stated |= {"fringe": 0.12, "curly": 0.09, "braids": 0.02, "tied back": 0.02}
+    for name, expected in stated.items():
+        found = share[known_truth.HAIR_STYLES.index(name)]
+        assert found == pytest.approx(expected, abs=0.03)
+
+
+def test_synthesize_renders_with_the_scene_asked_for(generator, codes):
+    images = generator.synthesize(codes[:2], yaw=0.0)
+    assert images.shape == (2, 3, 16, 16)
+    assert images.min() >= 0 and images.max() <= 1
+    turned = generator.synthesize(codes[:2], yaw=25.0)
+    assert not torch.equal(images, turned)
+
+
+def test_bad_input_is_named(generator, codes):
+    with pytest.raises(ValueError, match="'gan' is not one of"):
+        load_generator("gan")
+    with pytest.raises(ValueError, match="no scene parameters: \\['age'\\]"):
+        generator.synthesize(codes[:1], age=0.5)
+    with pytest.raises(ValueError, match="no latent coordinate 'beard'"):
+        generator.exact_hyperplanes(["beard"])
+    with pytest.raises(ValueError, match="gender never takes the value 1.5"):
+        generator.latent_coordinate("gender", 1.5)
+    with pytest.raises(ValueError, match="'hair_style' has no smooth link"):
+        generator.latent_coordinate("hair_style", 1)
+    with pytest.raises(ValueError, match="'hair_style' has no smooth link"):
+        generator.exact_hyperplanes(["hair_style"])
