@@ -3,13 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from test_orthogonalization import at_cosine, random_normals
 
 from helpers.directions import Hyperplanes
+from helpers.generators import KnownTruthGenerator
 from helpers.orthogonalization import dual_basis
-from helpers.transects import grid, index, project, project_cyclic
+from helpers.transects import base_latents, grid, index, project, project_cyclic
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -32,6 +34,46 @@ def assert_decision_values(hyperplanes: Hyperplanes, w: np.ndarray, expected: np
     error = np.abs(hyperplanes.decision_values(w) - expected)
     scale = np.linalg.norm(hyperplanes.normals, axis=1) * (1 + np.linalg.norm(w, axis=-1).max())
     assert (error / scale).max() < 1e-12
+
+
+AXES = ("skin_colour", "hair_length", "gender")
+
+
+@pytest.fixture(scope="module")
+def world() -> KnownTruthGenerator:
+    return KnownTruthGenerator()
+
+
+def exact_planes(world: KnownTruthGenerator) -> Hyperplanes:
+    names = (*AXES, "age", "makeup")
+    return Hyperplanes(names, *world.exact_hyperplanes(names))
+
+
+def test_base_latents_are_adults_on_the_axes(world):
+    youngest = float(world.decision_value("age", 0.4))
+    base = base_latents(
+        world, exact_planes(world), AXES, 30, youngest=youngest, seed=1, stage="test"
+    )
+    assert base.shape == (30, world.latent_dim)
+    values = exact_planes(world).select(AXES).decision_values(base)
+    assert np.abs(values).max() < 1e-12
+    ages = world.coordinates(torch.from_numpy(base), ["age"])
+    assert ages.min() >= world.latent_coordinate("age", 0.4) - 1e-9
+
+
+def test_base_latents_hold_age_and_begin_with_the_same_faces(world):
+    """Age is that of the sampled face; scaling the planes or asking for more changes nothing."""
+    planes = exact_planes(world)
+    few = base_latents(world, planes, AXES, 5, youngest=0.0, seed=1, stage="test")
+    more = base_latents(world, planes.unit(), AXES, 8, youngest=0.0, seed=1, stage="test")
+    np.testing.assert_allclose(few, more[:5], atol=1e-12)
+    other = base_latents(world, planes, AXES, 5, youngest=0.0, seed=1, stage="another")
+    assert np.abs(other - few).max() > 0.1
+
+
+def test_base_latents_refuse_when_there_are_too_few_adults(world):
+    with pytest.raises(ValueError, match=r"only 0 of 40 sampled faces .* at least 99; 10 are"):
+        base_latents(world, exact_planes(world), AXES, 10, youngest=99, seed=1, stage="test")
 
 
 @given(SEEDS, st.integers(1, 6))

@@ -13,9 +13,58 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from helpers import keyed
+from helpers.directions import Hyperplanes
+from helpers.generators.base import Generator
 from helpers.orthogonalization import dual_basis
 
 _LEVELS = 10  # an image id has one digit per axis
+_CANDIDATES = 4  # latents drawn for every base point; about half of the face world's are adults
+
+
+def base_latents(
+    generator: Generator,
+    planes: Hyperplanes,
+    axes: Sequence[str],
+    n: int,
+    *,
+    youngest: float,
+    seed: int,
+    stage: str,
+) -> np.ndarray:
+    """Base points of adults' transects: sample, keep adults, project with age held.
+
+    This recipe *is* the population that transects speak about, so whoever estimates an effect and
+    whoever computes the truth for it call it with the same axes and `youngest`.
+
+    Args:
+        generator: to sample from.
+        planes: hyperplanes of the axes and of age, of any length; projection does not depend on it.
+        axes: attributes of the grid, whose hyperplanes the points are projected onto.
+        n: number of base points.
+        youngest: decision value of age, in the units of `planes`, from which a face is kept.
+        seed: of the run.
+        stage: another stage draws other faces; the same stage begins with the same candidates
+            whatever the planes.
+
+    Returns:
+        (n, D) float64, with decision values 0 on the axes and the face's own one of age.
+
+    Raises:
+        ValueError: too few of the candidates are adults, or an attribute without a hyperplane.
+    """
+    drawn = generator.sample(_CANDIDATES * n, int(keyed.generator(seed, stage).integers(2**62)))
+    candidates = drawn.cpu().numpy().astype(np.float64)
+    age = planes.select(["age"]).decision_values(candidates)[:, 0]
+    adult = np.flatnonzero(age >= youngest)[:n]
+    if len(adult) < n:
+        raise ValueError(
+            f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value of "
+            f"at least {youngest:g}; {n} are needed"
+        )
+    held = planes.select([*axes, "age"])
+    values = np.column_stack([np.zeros((n, len(axes))), age[adult]])
+    return project(candidates[adult], held.normals, held.intercepts, values)
 
 
 def project(
