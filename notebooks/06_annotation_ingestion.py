@@ -1,0 +1,706 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What people see
+#
+# The generator intended a face to be male, long-haired and dark-skinned. Whether it *is* has no
+# answer: nobody sat for the picture. What can be asked is how the face looks to people, and that is
+# what an audit needs, because a model is given the same pixels. So every image of the transects
+# goes to a crowd, and from here on the crowd's answers, not the generator's intentions, say what an
+# image shows {cite:p}`transects`.
+
+# %% [markdown]
+# ## Question
+#
+# What do annotators see in the images, how far do they agree, and did the manipulation reach its
+# target without moving anything else? Three things can go wrong between an image and the table that
+# an analysis reads: the file may hold nonsense, the answers may be noise, or the images may show
+# something other than intended. This chapter checks them in that order.
+
+# %% [markdown]
+# ## Design contract
+#
+# | | |
+# |---|---|
+# | Unit | one answer: an annotator's level for one attribute of one image |
+# | Intervention | none here; the intended levels of the axes were set in [](05_transect_generation) |
+# | Held fixed | the questions, their levels and the number of annotators of each image |
+# | Outcome | perceived score: mean level over the highest level, from zero to one |
+# | Estimand | the perceived change of every attribute when one axis goes from low to high, within transects |
+# | Known failure | what all annotators get wrong together is invisible: agreement measures noise, not error |
+
+# %% [markdown]
+# ## Prerequisites
+#
+# You need the images of [](05_transect_generation) and the words mean, standard deviation and
+# confidence interval. Two measures of agreement, {term}`Krippendorff's alpha` and the {term}`ICC`,
+# are explained where they are used. The chapter takes about half an hour to read and runs in well
+# under a minute. *Female* and *male* always mean perceived gender.
+
+# %%
+import json
+import textwrap
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+import torch
+
+from helpers import annotations, crowd, errors, faces, figures
+from helpers.annotations import ATTRIBUTES
+from helpers.artifacts import Stage
+from helpers.generators import load_generator
+
+# %% tags=["parameters"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+figure_size = 256
+n_population = 2000
+n_raters = 5
+n_boot = 1000
+
+# %%
+stage = Stage("06_annotation_ingestion", profile=profile, device=device, seed=seed)
+figures.style()
+pd.set_option("display.max_colwidth", None, "display.precision", 3)
+
+# %% [markdown]
+# ## What the crowd is asked
+#
+# Each attribute is a question with a few ordered levels. They follow the interface shown in Fig. 6
+# of {cite:t}`transects`; skin colour uses six levels named after the types of
+# {cite:t}`fitzpatrick`, as a scale of colour and not of origin. Ordinary onlookers can answer such
+# questions about a small picture. They could not tell, and are not asked, what a person *is*.
+
+# %%
+pd.DataFrame(
+    {
+        "levels": {name: len(levels) for name, levels in ATTRIBUTES.items()},
+        "from lowest to highest": {name: ", ".join(levels) for name, levels in ATTRIBUTES.items()},
+    }
+)
+
+# %% [markdown]
+# The table is also what the annotation tool is set up with. Label Studio takes a small XML file,
+# the labelling configuration, and shows one question per `Choices` element under the image. Keeping
+# the questions in the package rather than in a web form means that the answers can later be checked
+# against exactly the levels that were offered.
+
+# %%
+config = annotations.labelling_config()
+stage.path("config.xml").write_text(config, encoding="utf-8")
+print("\n".join(config.splitlines()[:9]))
+
+# %% [markdown]
+# (erratum-attributes)=
+# ### Seven attributes are eight
+#
+# Section 4.3 of {cite:t}`transects` says that each image was evaluated for seven attributes, and
+# then lists eight: seven, and image fakeness. The total decides which number was meant. The paper
+# annotates five thousand single images for the directions and a thousand transects of eight images,
+# each attribute five times, and reports about half a million annotations.
+
+# %%
+images_annotated = 5_000 + 1_000 * 8
+for attributes in (7, 8):
+    print(f"{attributes} attributes: {images_annotated * attributes * 5:,} annotations")
+
+# %% tags=["remove-cell"]
+assert len(ATTRIBUTES) == 8
+assert images_annotated * len(ATTRIBUTES) * 5 == 520_000
+
+# %% [markdown]
+# Only eight attributes give the 0.52 million annotations of the paper, and the forty per image. <!-- paper -->
+# The slip is harmless for the results, but not for somebody who budgets a study by it: the eighth
+# question is an eighth of the bill, and without it there is nothing to prune by in
+# [](07_pruning).
+
+# %% [markdown]
+# ### What an answer is paid
+#
+# The paper paid 1.2 cents per annotation and reports earnings of 10 to 15 dollars an hour. <!-- paper -->
+# Both can hold only at a certain speed, which the next cell works out. The pace at which answers
+# arrived, ten to twenty in a second, is that of the whole crowd and says nothing about one person's
+# hour.
+
+# %%
+pay = pd.DataFrame({"dollars per hour": [10.0, 15.0]})
+pay["answers per hour"] = pay["dollars per hour"] / 0.012
+pay["seconds per answer"] = 3600 / pay["answers per hour"]
+pay
+
+# %%
+total = images_annotated * len(ATTRIBUTES) * 5
+slow, fast = pay["seconds per answer"]
+pace = pd.DataFrame({"answers per second": [10.0, 20.0]})
+pace["hours for all"] = total / pace["answers per second"] / 3600
+pace["people at work, slow"] = pace["answers per second"] * slow
+pace["people at work, fast"] = pace["answers per second"] * fast
+print(f"{total:,} answers at 1.2 cents: {total * 0.012:,.0f} dollars, before the platform's fee")
+pace
+
+# %% [markdown]
+# The figures fit together: the paper's ten hours lie inside the range, and a few dozen people must
+# have been at work at any moment. But an hourly wage computed this way assumes that nobody waits
+# for the next image, reads instructions or has work rejected. Those minutes are unpaid, so the true
+# wage is lower, by an amount that nobody published. Whoever runs a real crowd should time a pilot,
+# pay for the slow worker rather than the median one, and pay rejected work unless it was done in
+# bad faith.
+
+# %% [markdown]
+# ## The simulated crowd
+#
+# This book must run without a crowd, so it simulates one. A simulated annotator reads an attribute
+# off the renderer's own parameters (never the pixels), adds a constant personal bias and some
+# noise, and answers with the nearest level. A few are careless and answer half of the time at
+# random. How noisy answers are was fitted to real ones: five thousand StyleGAN2 images, seven to
+# nine answers each, published by the transects paper's authors with {cite:t}`matching`. The table
+# lists the result; "assumed" means that no data existed.
+
+# %%
+noise = pd.DataFrame(
+    {name: vars(disagreement) for name, disagreement in crowd.DISAGREEMENT.items()}
+).T.rename(columns={"noise": "noise (levels)", "margin": "margin (levels)"})
+noise
+
+# %% [markdown]
+# What it is *not* matters more. Real people see skin as darker in dim light, take long hair for a
+# sign of femininity, differ by where they grew up, and get tired. None of that is in here: these
+# annotators err independently of the picture and of each other's errors. Wherever this chapter
+# finds the crowd trustworthy, a real study has to show it again.
+
+# %%
+index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
+parameters = torch.from_numpy(
+    np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
+)
+images = stage.load("05_transect_generation", "fitted_images.npy")
+shown = faces.visible_scores(parameters).set_index(index.index)
+
+# %% [markdown]
+# `shown` holds what a perfect observer would score, image by image. It exists only in a world with
+# known truth and is used for two things: to drive the simulated crowd, and, near the end, to say
+# how much of what the crowd reports is really there. Nothing that later chapters estimate may look
+# at it.
+
+# %%
+answers = crowd.annotate(shown, n_raters, seed=seed, stage=stage.name)
+answers["status"].value_counts().rename("assignments").to_frame()
+
+# %% [markdown]
+# An assignment is one annotator's visit to one image, with an answer to all eight questions. (The
+# paper asked one question at a time; the answers are treated alike.) A requester rejects a few
+# assignments of careless workers, some are cancelled, and each is replaced, so that every image
+# ends up with the same number of accepted ones.
+
+# %%
+seconds = answers["seconds"].median() / len(ATTRIBUTES)
+print(f"{answers['rater'].nunique()} annotators, {len(answers):,} assignments")
+print(f"median time for one answer {seconds:.1f} s: {0.012 * 3600 / seconds:.1f} dollars an hour")
+
+# %% [markdown]
+# ## Written to a file and read back
+#
+# It would be easy to hand this table to the analysis and leave every question about file formats to
+# the reader's first real study. Instead the crowd writes the file that a real Label Studio project
+# exports, and the package reads it as it would read anybody's. Here is the first answer of the
+# first image, as it stands in the file.
+
+# %%
+export = stage.path("export.json")
+annotations.write_label_studio(answers, export)
+tasks = json.loads(export.read_text(encoding="utf-8"))
+first = tasks[0]["annotations"][0] | {"result": tasks[0]["annotations"][0]["result"][:1]}
+print(json.dumps(first, indent=1))
+
+# %% [markdown]
+# Reading turns every format into one tidy table, with a row per answer, and leaves a report. The
+# report is the important half. It has a line for each reason why something was not taken as it
+# stood, says where in the file the first example is, and distinguishes what was dropped from what
+# was only noted.
+
+# %%
+tidy, report = annotations.read_label_studio(export)
+report[report["count"] > 0].set_index("reason").drop(columns="file")
+
+# %% [markdown]
+# Rejected assignments appear as cancelled ones, because Label Studio knows no rejection. Duplicates
+# are second submissions of the same annotator about the same image: the first answer counts,
+# otherwise an eager annotator would vote twice. Whatever the reasons, the accounts must balance,
+# and the next cell checks that they do: answers written equal answers kept plus answers dropped.
+
+# %%
+written = sum(len(visit["result"]) for task in tasks for visit in task["annotations"])
+voided = sum(
+    len(visit["result"])
+    for task in tasks
+    for visit in task["annotations"]
+    if visit["was_cancelled"]
+)
+repeated = report.set_index("reason").loc["duplicate", "count"]
+print(f"{written:,} answers = {len(tidy):,} kept + {voided:,} voided + {repeated:,} repeated")
+
+# %% tags=["remove-cell"]
+assert written == len(tidy) + voided + repeated
+assert len(tidy) == len(index) * len(ATTRIBUTES) * n_raters
+assert not tidy["annotator_id"].str.contains("@").any()
+assert tidy["annotator_id"].nunique() <= answers["rater"].nunique()
+
+# %% [markdown]
+# ### Annotators are people too
+#
+# One worker signed with an e-mail address, which happens in real exports. Addresses are personal
+# data, and worker numbers can be traced to people, so both leave the reader as a keyed hash: the
+# same annotator keeps the same pseudonym, and nobody can be written to. The hash protects only as
+# long as its salt is private. Set your own before publishing a table, and never publish the export.
+
+# %%
+stage.save("annotations.parquet", tidy)
+tidy.drop(columns="source").head(4)
+
+# %% [markdown]
+# ### A wrong file is refused
+#
+# Good input proves little. Take the first few tasks and spoil them the way real files are spoiled:
+# a level that was never offered, a question nobody asked, two answers to a single choice, a rating
+# beyond its scale, a task that has lost its image. Each should cost exactly the answers concerned,
+# be named in the report, and leave the rest alone.
+
+# %%
+spoiled = json.loads(json.dumps(tasks[:5]))
+result = [next(v["result"] for v in t["annotations"] if not v["was_cancelled"]) for t in spoiled]
+result[0][0]["value"]["choices"] = ["Surely female"]
+result[1][1]["from_name"] = "beauty"
+result[2][2]["value"]["choices"] = ["Light", "Black"]
+result[3][3]["value"] = {"rating": 9}
+spoiled[4]["data"] = {}
+
+# %%
+doctored = stage.path("doctored.json")
+doctored.write_text("[" + ",\n".join(map(json.dumps, spoiled)) + "]\n", encoding="utf-8")
+rest, spoiled_report = annotations.read_label_studio(doctored)
+concerned = spoiled_report[(spoiled_report["count"] > 0) & spoiled_report["dropped"]]
+concerned.set_index("reason").drop(columns=["file", "dropped"])
+
+# %% tags=["remove-cell"]
+counted = spoiled_report.set_index("reason")["count"]
+for reason in ("unknown level", "unknown attribute", "several levels", "level outside the scale"):
+    assert counted[reason] == 1, reason
+assert counted["missing image"] >= n_raters
+assert not rest.empty
+
+# %% [markdown]
+# A file that is not an export at all, such as a download that broke off half-way, has no good rows
+# to save. Guessing would be worse than stopping, so the reader stops, and says which file, which
+# line, what it expected and what it found.
+
+# %%
+text = doctored.read_text(encoding="utf-8")
+doctored.write_text(text[: len(text) // 2], encoding="utf-8")
+try:
+    annotations.read_label_studio(doctored)
+except ValueError as refused:
+    print(textwrap.fill(str(refused).removeprefix(f"{stage.folder}/"), 78))
+
+# %% [markdown]
+# ## Counts are enough
+#
+# Mean, spread, majority and every measure of agreement below depend only on how often each level
+# was chosen for an image, not on who chose it. So the long table folds into one small array of
+# counts per attribute, with images in rows and levels in columns. Here are three images' counts for
+# one attribute; every row sums to the number of annotators.
+
+# %%
+image_ids, counts = annotations.count_tensor(tidy)
+pd.DataFrame(counts["gender"][:3], image_ids[:3], ATTRIBUTES["gender"])
+
+# %% [markdown]
+# The score of an image is its mean level, divided by the highest level, so that it runs from zero to
+# one on every scale. The label that models will be judged by is the majority's perceived gender: one
+# if the mean score is at least a half. A face exactly in between must fall on one side; [](07_pruning)
+# removes such faces and asks what that costs.
+
+# %%
+scores = annotations.scores(tidy).reindex(index.index)
+scores["label"] = errors.majority(scores["gender"])
+stage.save("scores.parquet", scores)
+scores.head(3)
+
+# %% [markdown]
+# ## Do annotators agree?
+#
+# The plainest measure is the spread of an image's answers: the standard deviation in units of the
+# scale's range, one value per image. It is zero when all agree. The distance between two
+# neighbouring levels is a natural yardstick, because answers that fall on two adjacent levels are
+# all one can hope for. It is marked by a diamond.
+
+# %% mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper."}}
+spread = pd.DataFrame({name: annotations.standard_deviation(c) for name, c in counts.items()})
+ax = sns.boxplot(
+    spread.rename(columns=lambda name: name.replace("_", " ")),
+    orient="h",
+    color=figures.SKY,
+    showfliers=False,
+)
+steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
+ax.plot(steps, range(len(steps)), "D", color=figures.VERMILION, label="one step of the scale")
+ax.set(xlabel=f"standard deviation of an image's answers (n = {len(spread):,} images)", ylabel="")
+_ = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
+
+# %% [markdown]
+# A small spread can still be useless. If all images look the same, annotators agree because there
+# is nothing to disagree about. {term}`Krippendorff's alpha` compares the disagreement within images
+# with that between answers drawn at random from all images: one is perfect, zero is chance
+# {cite:p}`krippendorff`. The {term}`ICC` asks what share of the variance of *mean* scores comes from
+# the images {cite:p}`shrout-fleiss`; more annotators raise it, whereas alpha stays. Intervals
+# resample images.
+
+# %%
+agreement = annotations.agreement_table(counts, n_boot=n_boot, seed=seed)
+stage.save("agreement.parquet", agreement)
+agreement.drop(columns=["images", "raters", "sd_low", "sd_high"]).round(2)
+
+# %% [markdown]
+# Beside these belong the real values. They come from the published ratings named above: alpha and
+# ICC of seven annotators per image, nine for gender. An ICC with more annotators is higher, so it
+# is first restated for as many as we have, by the Spearman–Brown formula: solve for the reliability
+# of a single annotator, then average over the wanted number.
+
+# %%
+published = pd.DataFrame(
+    {
+        "gender": {"alpha": 0.867, "icc": 0.986, "raters": 9},
+        "facial_hair": {"alpha": 0.430, "icc": 0.834, "raters": 7},
+        "skin_colour": {"alpha": 0.213, "icc": 0.686, "raters": 7},
+        "age": {"alpha": 0.562, "icc": 0.925, "raters": 7},
+        "makeup": {"alpha": 0.289, "icc": 0.733, "raters": 7},
+        "hair_length": {"alpha": 0.571, "icc": 0.901, "raters": 7},
+    }
+).T
+single = published["icc"] / (published["raters"] - (published["raters"] - 1) * published["icc"])
+published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
+
+# %% mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ, which is the point of the next section."}}
+fig, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.2), sharey=True)
+rows = np.arange(len(agreement))[::-1]
+for ax, name in zip(axes, ("alpha", "icc"), strict=True):
+    value = agreement[name]
+    whiskers = [value - agreement[f"{name}_low"], agreement[f"{name}_high"] - value]
+    ax.errorbar(value, rows, xerr=whiskers, fmt="o", capsize=4, label="here, 95 % interval")
+    real = published[name].reindex(agreement.index)
+    ax.plot(real, rows, "D", color=figures.VERMILION, markerfacecolor="none", label="published")
+    ax.set(xlabel={"alpha": "Krippendorff's alpha", "icc": "ICC of the mean"}[name])
+axes[0].set_yticks(rows, [name.replace("_", " ") for name in agreement.index])
+_ = fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncol=2)
+
+# %% [markdown]
+# ### Little agreement may mean little to agree about
+#
+# The noise was calibrated on the real crowd, yet agreement about skin colour is far higher here.
+# The annotators did not improve; the images differ. The real ones show mostly light skin, the
+# transects go from light to dark on purpose. This is *restriction of range*, and it can be
+# reproduced: keep the transects' images of one intended level only, and ask the same annotators'
+# answers again.
+
+# %%
+level = index["skin_colour_level"].reindex(image_ids).to_numpy()
+skin = {"all images": counts["skin_colour"]}
+skin |= {f"intended level {k}": counts["skin_colour"][level == k] for k in np.unique(level)}
+restricted = annotations.agreement_table(skin, n_boot=n_boot, seed=seed)
+restricted[["images", "sd", "alpha", "alpha_low", "alpha_high", "icc"]].round(2)
+
+# %% tags=["remove-cell"]
+assert (restricted["alpha"].iloc[1:] < restricted["alpha"].iloc[0]).all()
+assert (restricted["icc"].iloc[1:] < restricted["icc"].iloc[0]).all()
+assert agreement.loc["skin_colour", "alpha"] > 2 * published.loc["skin_colour", "alpha"]
+
+# %% [markdown]
+# Within a level the spread of answers is of the same order as before, and alpha falls. So a low
+# alpha is no verdict on annotators. It still is a warning about estimates: where true scores hardly
+# vary, noise makes up much of the observed variation, and an effect regressed on such scores shrinks
+# towards zero. The ICC says by roughly how much. Look at fakeness in the table further up: where
+# hardly any image looks fake, answers are mostly noise. An attribute that varies little cannot be
+# audited well, whoever looks at it.
+
+# %% [markdown]
+# ### Consistency, seen
+#
+# Numbers about agreement become believable when one sees what was agreed on. For three attributes,
+# ten images are lined up from the lowest to the highest score, with the answers to each below it.
+# Look for two things: the filled cells should form a rising band, and the images at which the band
+# is widest should be those you hesitate about yourself.
+
+# %% mystnb={"image": {"alt": "Three strips of ten rendered faces, ordered by perceived hair length, perceived gender and skin colour. Under each face a column of cells counts the answers to each level. The counts form a rising diagonal band that is one to three levels wide."}, "figure": {"name": "fig-consistency", "caption": "Ten images each, evenly spaced in the ranking by score, and how many annotators chose each level. As in Fig. 7 of the transects paper, whose images come from one long transect."}}
+fig, axes = plt.subplots(6, 1, figsize=(figures.WIDTH, 7.6), height_ratios=[1, 2.3] * 3)
+names = ("hair_length", "gender", "skin_colour")
+for top, bottom, name in zip(axes[::2], axes[1::2], names, strict=True):
+    ranked = scores[name].sort_values(kind="stable").index
+    chosen = ranked[np.linspace(0, len(ranked) - 1, 10).astype(int)]
+    strip = np.hstack(figures.as_pixels(images[index.index.get_indexer(chosen)]))
+    top.imshow(strip, aspect="auto")
+    top.set_title(name.replace("_", " "), loc="left", fontsize=12)
+    top.set_axis_off()
+    cells = pd.DataFrame(counts[name][image_ids.get_indexer(chosen)].T, ATTRIBUTES[name])[::-1]
+    heat = {"cmap": "Blues", "vmin": 0, "vmax": n_raters + 2, "cbar": False, "linewidths": 1}
+    sns.heatmap(cells, annot=True, mask=cells == 0, xticklabels=False, ax=bottom, **heat)
+
+# %% [markdown]
+# ## Did the manipulation arrive?
+#
+# Intended levels are coordinates in latent space. What counts is what people see, so each axis is
+# checked against its own perceived score. The two halves of a violin should barely overlap. Where
+# they do, some image that was meant to be one thing is seen as the other, and using the intended
+# level as the label would blame a model for the generator's failure.
+
+# %%
+AXES = ("skin_colour", "hair_length", "gender")
+joined = index.join(scores)
+perceived = pd.concat(
+    pd.DataFrame(
+        {
+            "axis": axis.replace("_", " "),
+            "perceived score": joined[axis],
+            "intended": joined[f"{axis}_level"].map({0: "low", 1: "high"}),
+        }
+    )
+    for axis in AXES
+)
+
+# %% mystnb={"image": {"alt": "Three split violins, for skin colour, hair length and gender: the perceived scores of images intended to be low on the left half and high on the right half. The halves are centred at clearly different heights."}, "figure": {"name": "fig-manipulation", "caption": "Perceived score by intended level, for each axis of the transects. Dashed lines are quartiles; counts are images of both levels."}}
+_ = figures.violins(perceived, "perceived score", by="axis", hue="intended")
+# %%
+for axis in AXES:
+    others = [f"{other}_level" for other in AXES if other != axis]
+    pairs = joined.pivot_table(index=["transect", *others], columns=f"{axis}_level", values=axis)
+    right = (pairs[1] > pairs[0]).mean()
+    print(f"{axis}: in {100 * right:.1f} % of {len(pairs):,} pairs, high is seen as higher")
+
+# %% tags=["remove-cell"]
+centres = perceived.pivot_table("perceived score", "axis", "intended", aggfunc="median")
+assert (centres["high"] > centres["low"]).all()
+
+# %% [markdown]
+# ### And did anything else move?
+#
+# The other half of the check is {term}`leakage`: the change in attributes that should have stayed.
+# For each transect take the mean score of its images at the high level minus that at the low level,
+# for every attribute, then average over transects. The diagonal is what was intended. Everything off
+# it is an alternative explanation for any effect found later, because a model may react to the
+# stowaway.
+
+
+# %%
+def change(frame: pd.DataFrame, axis: str) -> pd.DataFrame:
+    """Mean score at the high minus that at the low level: transects × attributes."""
+    levels = frame[list(ATTRIBUTES)].groupby([index[f"{axis}_level"], index["transect"]]).mean()
+    return levels.loc[1] - levels.loc[0]
+
+
+changes = {axis: change(scores, axis) for axis in AXES}
+matrix = pd.DataFrame({axis: table.mean() for axis, table in changes.items()}).T
+
+# %% mystnb={"image": {"alt": "A matrix with three rows, the manipulated attributes, and eight columns, the perceived ones. Every cell prints the mean change. The three intended cells are saturated; most others are near white."}, "figure": {"name": "fig-leakage-perceived", "caption": "Perceived change of every attribute (columns) when one axis goes from low to high (rows), as a mean over transects in units of the scale's range."}}
+ax = figures.heatmap(matrix)
+_ = ax.set(xlabel="perceived", ylabel="intended")
+# %% [markdown]
+# A mean over transects deserves an interval, and transects are the independent units: the eight
+# images of one share a face. The largest unintended changes are drawn below with intervals from the
+# spread between transects. An interval that excludes zero is leakage shown beyond doubt; one that
+# includes it is leakage not excluded beyond its ends.
+
+# %%
+leaks = pd.concat(changes, axis=1).drop(columns=[(axis, axis) for axis in AXES])
+half = 1.96 * leaks.sem()
+stowaways = pd.DataFrame({"estimate": leaks.mean(), "low": leaks.mean() - half})
+stowaways = stowaways.assign(high=leaks.mean() + half, n=len(leaks))
+stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
+
+# %% mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with 95 % intervals; n counts transects."}}
+labels = [f"{moved} moves {seen}".replace("_", " ") for moved, seen in stowaways.index]
+_ = figures.forest(stowaways.set_axis(labels), xlabel="perceived change, in units of the scale")
+# %% [markdown]
+# Facial hair is the classic stowaway. Fig. 18 of {cite:t}`transects` shows beards that appear on
+# men when only hair length was to change, and a model that reads a beard as male is then right for
+# the wrong reason. Is such a leak in the picture, or in the eye? Only a known world can tell: the
+# same changes, computed from what the images really show.
+
+# %%
+actual = {axis: change(shown, axis).mean() for axis in AXES}
+pd.DataFrame(
+    {
+        "perceived": stowaways["estimate"],
+        "shown": [actual[moved][seen] for moved, seen in stowaways.index],
+    }
+).rename_axis(["moved", "seen"])
+
+# %% [markdown]
+# Where the two columns agree, the leak is a property of the images: directions fitted to finitely
+# many noisy answers point slightly astray, and some attributes are tied by nature, as a beard needs
+# a man to grow on. It cannot be averaged away by asking more people. The remedy of
+# {cite:t}`transects` is to know about it: every attribute is annotated, so that the analysis can
+# adjust for it.
+
+# %% [markdown]
+# ### The scale bends
+#
+# Answers cannot fall off the end of a scale. At the lowest level noise can only push upwards, at the
+# highest only downwards, so mean scores are drawn towards the middle. The table compares the means
+# of perceived and shown scores for images in the lowest and the highest tenth of what is shown.
+
+# %%
+ends = {}
+for name in ATTRIBUTES:
+    tenth = pd.qcut(shown[name].rank(method="first"), 10, labels=False)
+    gap = (scores[name] - shown[name]).groupby(tenth).mean()
+    ends[name] = {"perceived − shown, lowest tenth": gap[0], "highest tenth": gap[9]}
+pd.DataFrame(ends).T
+
+# %% [markdown]
+# Every error of a model is counted against these answers. Where they differ from what is shown, a
+# model that reads the image perfectly is counted as wrong. That is not a flaw to be repaired but the
+# definition of the outcome: agreement with people. It does put a floor under the error rate of
+# faces about which people are divided.
+
+# %% [markdown]
+# ## Do the faces look real?
+#
+# The eighth question guards against the generator. An image that looks fake may upset a model for
+# reasons that have nothing to do with the face. Section 4.3 of {cite:t}`transects` judges realism on
+# faces sampled at random, so the same crowd rates a random sample as well, for this attribute only
+# and through a file of its own.
+
+# %%
+generator = load_generator("known-truth", device=device)
+plain = generator.parameters(generator.sample(n_population, seed)).cpu()
+plain_shown = faces.visible_scores(plain)[["fakeness"]]
+plain_answers = crowd.annotate(plain_shown, n_raters, seed=seed, stage=f"{stage.name}/plain")
+annotations.write_label_studio(plain_answers, stage.path("plain_export.json"))
+plain_tidy = annotations.read_label_studio(stage.path("plain_export.json")).frame
+fakeness = annotations.scores(plain_tidy)["fakeness"]
+fakeness.index = fakeness.index.astype(int)
+
+# %% mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
+fig, ax = plt.subplots(figsize=(figures.WIDTH, 3.4))
+steps = n_raters * (len(ATTRIBUTES["fakeness"]) - 1)
+edges = (np.arange(steps + 2) - 0.5) / steps
+for name, values, line in (
+    ("random faces", fakeness, "--"),
+    ("transects", scores["fakeness"], "-"),
+):
+    share = np.histogram(values, edges)[0] / len(values)
+    ax.stairs(share, edges, linestyle=line, linewidth=2, label=f"{name}, n = {len(values):,}")
+ax.axvline(0.75, color=figures.BLACK, linestyle=":", linewidth=1)
+ax.set(xlabel="mean fakeness score", ylabel="share of images", xlim=(-0.03, 1.03))
+_ = ax.legend()
+
+# %%
+for name, values in (("random faces", fakeness), ("transects", scores["fakeness"])):
+    print(f'{name}: {100 * (values >= 0.75).mean():.1f} % at "likely fake" or above')
+
+# %% [markdown]
+# Transects start from a projection that pulls codes towards the middle of the latent space, away
+# from the sparsely populated regions where artefacts live. It is therefore worth knowing how the two
+# sets differ before reading any share above as good or bad. Below are random faces in the order of
+# their fakeness.
+
+# %% mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each; the right half of the ranking is sampled more densely. As in Fig. 8, bottom, of the transects paper."}}
+ranked = fakeness.sort_values(kind="stable")
+place = 1 - np.geomspace(1, 1 / len(ranked), 12)
+chosen = ranked.iloc[(place * len(ranked)).astype(int)]
+portraits = faces.render(plain[chosen.index], figure_size).image
+_ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in chosen])
+# %% [markdown]
+# ## What would change our mind
+#
+# - If answers about one attribute moved with another in a way that the images do not explain (a halo
+#   effect), leakage would sit in the eye, and adjusting for perceived scores would adjust for the
+#   wrong thing. A second crowd, shown single features, could tell.
+# - If alpha stayed low among images that clearly differ, the questions would be at fault, not the
+#   range.
+# - If annotators of different origin gave different scores, "the majority" would be the majority of
+#   whoever was hired, and every error rate would depend on the hiring.
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise}
+# :label: ex-one-rater
+# From the ICC of the mean of all annotators, predict that of a single annotator by the
+# Spearman–Brown formula. For which attribute would you least like to rely on one person?
+# ```
+#
+# ```{solution} ex-one-rater
+# :class: dropdown
+# With $k$ annotators and reliability $r$ of their mean, one annotator has
+# $r / (k - (k - 1)\,r)$, the formula used above for the published values. In code:
+# `agreement["icc"] / (n_raters - (n_raters - 1) * agreement["icc"])`. The attribute with the lowest
+# ICC loses most, because the formula is steepest where reliability is already poor.
+# ```
+
+# %% [markdown]
+# ```{exercise}
+# :label: ex-nominal
+# Compute alpha with `metric="nominal"` and compare it with the ordinal one. Why is it lower for
+# every attribute with a rising band in the consistency figure?
+# ```
+#
+# ```{solution} ex-nominal
+# :class: dropdown
+# Call `annotations.agreement_table(counts, metric="nominal")`. Nominal distance treats neighbouring
+# levels as no better than opposite ends. Annotators disagree mostly by one level, which the ordinal
+# metric forgives and the nominal one punishes in full, so observed disagreement grows more than that
+# expected by chance.
+# ```
+
+# %% [markdown]
+# ```{exercise}
+# :label: ex-polarity
+# Somebody exports a scale upside down: every answer about hair length is reversed. Would the reader
+# notice? Would alpha? What would?
+# ```
+#
+# ```{solution} ex-polarity
+# :class: dropdown
+# The reader cannot notice, since all levels are valid, and alpha does not change: annotators agree
+# as before, in the mirror. The manipulation check notices at once, because images intended to be
+# long are seen as short and the diagonal cell of the leakage matrix turns negative. If only *some*
+# annotators use the reversed scale, alpha falls too.
+# ```
+
+# %% [markdown]
+# ## Takeaways
+#
+# - The label of an image is what people see in it, read from a file, with an account of every answer
+#   that was not used.
+# - Agreement measures noise. Low alpha may mean restricted range; high alpha does not exclude an
+#   error that all share.
+# - The manipulation check has two halves: the intended change arrived, and the others stayed. The
+#   leakage that remains is measured, attribute by attribute, with intervals.
+# - Behind each answer is a person, who is paid, and whose identity is nobody's business.
+
+# %% tags=["hide-input"]
+dropped = report[report["dropped"] & (report["count"] > 0)].set_index("reason")["count"]
+_ = stage.finish(
+    {
+        "rows": len(tidy),
+        "dropped": dropped.to_dict(),
+        "alpha": agreement["alpha"].to_dict(),
+        "icc": agreement["icc"].to_dict(),
+        "leakage": matrix.T.to_dict(),
+        "likely_fake": float((scores["fakeness"] >= 0.75).mean()),
+    }
+)
