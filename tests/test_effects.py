@@ -12,14 +12,19 @@ from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from helpers import truth
 from helpers.effects import (
+    all_matched_effects,
     bootstrap_paper_logit,
     holm,
     interaction_columns,
+    log_odds_ratios,
     matched_effects,
     paired_interval,
     paper_columns,
     paper_logit,
+    regression_draws,
+    summarize_draws,
 )
 from helpers.resampling import cluster_weights
 
@@ -158,6 +163,36 @@ def test_cluster_bootstrap_sees_the_dependence_within_transects():
     images = bootstrap_paper_logit(X, error, 300, seed=1)[:, 1].std()
     transects = bootstrap_paper_logit(X, error, 300, seed=1, cluster=np.arange(800) // 8)
     assert 2.2 < transects[:, 1].std() / images < 3.4  # sqrt(8) = 2.8
+
+
+def test_draws_carry_the_fit_and_the_resamples(regression):
+    X, error, transect = regression
+    draws = regression_draws(X, error, 20, 3, transect)
+    np.testing.assert_array_equal(draws.loc["fit"], paper_logit(X, error)[1:])
+    resamples = bootstrap_paper_logit(X, error, 20, 3, transect)
+    np.testing.assert_array_equal(draws.drop(index="fit"), resamples[:, 1:])
+    summary = summarize_draws(draws)
+    np.testing.assert_allclose(summary["sd"], resamples[:, 1:].std(axis=0, ddof=1))
+    np.testing.assert_allclose(summary["high"], np.quantile(resamples[:, 1:], 0.975, axis=0))
+
+
+def test_log_odds_ratios_are_those_the_model_predicts(regression):
+    X, error, _ = regression
+    skins = ["Light skin", "Dark skin"]
+    draws = regression_draws(X, error, 2, seed=3)
+    main = log_odds_ratios(draws, "skin_colour", *skins)
+    np.testing.assert_allclose(main["main effects"], 2 * draws["skin_colour", "Dark skin"])
+
+    Z = interaction_columns(X, ["skin_colour"])
+    fit = regression_draws(Z, error, 2, seed=3)
+    ratios = log_odds_ratios(fit, "skin_colour", *skins)
+    face = X.iloc[[0, 0]].copy()
+    face[[("skin_colour", skin) for skin in skins]] = np.eye(2)
+    for gender in ("Female", "Male"):
+        face["gender"] = 0.0
+        face["gender", gender] = 1.0
+        light, dark = interaction_columns(face, ["skin_colour"]) @ fit.loc["fit"]
+        assert ratios.loc["fit", gender] == pytest.approx(dark - light)
 
 
 def test_perfect_separation_is_held_by_the_penalty():
@@ -370,6 +405,20 @@ def test_what_has_no_pair_says_why():
         frame[frame["skin_level"] == 1], "error", "skin_level", [], "transect"
     )
     assert constant.loc["all", "reason"] == "no pair"
+
+
+def test_all_effects_have_the_keys_and_values_of_the_truth():
+    frame = transect_frame(60, lambda skin, hair, gender: 0.2 + 0.3 * skin * gender, seed=3)
+    names = [axis.removesuffix("_level") for axis in AXES]
+    effects = all_matched_effects(frame, "error", names, "transect")
+    ordered = frame.sort_values(["transect", *AXES])
+    expected = truth.effects(ordered["error"].to_numpy(float).reshape(60, 2, 2, 2), names)
+    both = effects.merge(expected, on=["attribute", *names], validate="1:1")
+    assert len(both) == len(effects) == len(expected) == 27
+    np.testing.assert_allclose(both["estimate"], both["effect"])
+    cells = effects[names].notna().sum(axis=1) == 2
+    np.testing.assert_allclose(effects.loc[cells, "p_holm"], holm(effects.loc[cells, "p"]))
+    assert cells.sum() == 12 and effects.loc[~cells, "p_holm"].isna().all()
 
 
 @pytest.mark.parametrize(

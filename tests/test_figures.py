@@ -129,6 +129,15 @@ def test_bars_take_the_categories_that_stratified_errors_leaves():
     assert texts(drawn) == texts(plain)
 
 
+def test_bars_that_share_an_axis_all_fit_and_write_short_counts():
+    _, (low, high) = plt.subplots(1, 2, figsize=(figures.WIDTH, 3), sharey=True)
+    figures.bars(rates(CELLS, [40, 30, 40, 20], [1, 2, 2, 3]), ax=low)
+    figures.bars(rates(CELLS, [40, 30, 40, 20], [39, 2, 2, 3]), ax=high)
+    bottom, top = low.get_ylim()
+    assert bottom == 0 and top > max(patch.get_height() for patch in high.patches)
+    assert texts(low) == ["40", "30", "40", "20"] and "n under each bar" in low.get_xlabel()
+
+
 def test_bars_refuse_three_groupings():
     index = pd.MultiIndex.from_tuples([("a", "b", "c")])
     with pytest.raises(ValueError, match="one or two groupings"):

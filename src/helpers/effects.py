@@ -5,7 +5,7 @@ Effects of opposite sign in two groups cancel there; `matched_effects` reports t
 """
 
 from collections.abc import Hashable, Sequence
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -128,6 +128,49 @@ def bootstrap_paper_logit(
     return np.concatenate(coefficients)
 
 
+def regression_draws(
+    X: pd.DataFrame,
+    error: ArrayLike,
+    n_boot: int,
+    seed: int,
+    cluster: ArrayLike | None = None,
+    C: float = 1.0,
+) -> pd.DataFrame:
+    """`paper_logit` in the row "fit", resamples in rows 0 ... n_boot - 1; columns as in `X`."""
+    fit = paper_logit(X, error, C)
+    draws = bootstrap_paper_logit(X, error, n_boot, seed, cluster, C)
+    rows = np.vstack([fit, draws])[:, 1:]
+    return pd.DataFrame(rows, index=["fit", *range(n_boot)], columns=X.columns)
+
+
+def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
+    """Per column of `regression_draws`: estimate, sd, low and high (95 % percentile interval)."""
+    resamples = draws.drop(index="fit")
+    low, high = (resamples.quantile(q) for q in (0.025, 0.975))
+    summary = {"estimate": draws.loc["fit"], "sd": resamples.std(), "low": low, "high": high}
+    return pd.DataFrame(summary)
+
+
+def log_odds_ratios(
+    draws: pd.DataFrame, attribute: str, low: str, high: str, with_: str = "gender"
+) -> pd.DataFrame:
+    """Log odds ratios of an error, level `high` against `low`, from rows of `regression_draws`.
+
+    One column "main effects" where `draws` has no products of the attribute with `with_` (see
+    `interaction_columns`), otherwise one per level of `with_`.
+    """
+    main = draws[attribute, high] - draws[attribute, low]
+    product = f"{attribute} x {with_}"
+    if product not in draws.columns.get_level_values(0):
+        return main.to_frame("main effects")
+    products = draws[product]
+    ratios = {
+        level: main + products[f"{high}, {level}"] - products[f"{low}, {level}"]
+        for level in draws[with_].columns
+    }
+    return pd.DataFrame(ratios)
+
+
 def _collapse(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows of `X` (P, p), the number of every row's pattern (n,), errors (n,)."""
     X = np.asarray(X, dtype=np.float64)
@@ -193,6 +236,33 @@ def matched_effects(
     table = pd.DataFrame(rows, index=_cell_index(by, levels))
     table.insert(4, "p_holm", holm(table["p"]))
     return table
+
+
+def all_matched_effects(
+    frame: pd.DataFrame, outcome: str, attributes: Sequence[str], transect: str
+) -> pd.DataFrame:
+    """`matched_effects` of each of the attributes, in every cell of the others and averaged.
+
+    Attribute `a` has its levels in the column `<a>_level`. Rows and keys are those of
+    `helpers.truth.effects`: the attribute, then a column per attribute with the level at which
+    it is held, or <NA> where it is averaged over (and for the attribute itself). `p_holm` covers
+    the cells in which all others are held, of all attributes together; averages of them have none.
+    """
+    tables = []
+    for attribute in attributes:
+        others = [name for name in attributes if name != attribute]
+        for held in (c for size in range(len(others) + 1) for c in combinations(others, size)):
+            by = {f"{name}_level": name for name in held}
+            table = matched_effects(frame, outcome, f"{attribute}_level", list(by), transect)
+            table = table.reset_index(drop=not by).rename(columns=by)
+            tables.append(table.assign(attribute=attribute))
+    effects = pd.concat(tables, ignore_index=True)
+    effects[list(attributes)] = effects.reindex(columns=list(attributes)).astype("Int64")
+    cell = effects[list(attributes)].notna().sum(axis=1) == len(attributes) - 1
+    effects["p_holm"] = np.nan
+    effects.loc[cell, "p_holm"] = holm(effects.loc[cell, "p"])
+    first = ["attribute", *attributes]
+    return effects[first + [column for column in effects if column not in first]]
 
 
 def _cell_index(by: list[str], levels: list[list[Hashable]]) -> pd.Index:

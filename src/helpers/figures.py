@@ -208,17 +208,19 @@ def bars(table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None
             capsize=4,
             label=str(name),
         )
+    crowded = ax.bbox.width / ax.figure.dpi / len(table) < 0.8  # inches a bar
     for place, n in zip(places, table["n"], strict=True):
-        text = f"{n:,}" if n and len(table) > 6 else f"n = {n:,}"
+        text = f"{n:,}" if n and crowded else f"n = {n:,}"
         text = text.replace(" ", "") if len(table) > 10 else text
         below = {"xytext": (0, -4), "textcoords": "offset points", "ha": "center", "va": "top"}
         ax.annotate(text, (place, 0), fontsize=10, **below)
     ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
     ax.tick_params(axis="x", length=0, pad=18)
     ax.grid(axis="x", visible=False)
-    counted = " (n under each bar)" if len(table) > 6 else ""
+    counted = " (n under each bar)" if crowded else ""
     ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)
-    ax.set(xlim=(-0.55, len(ticks) - 0.45), ylim=(0, None))
+    ax.set_xlim(-0.55, len(ticks) - 0.45)
+    ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
     ax.yaxis.set_major_formatter(_percent)
     if side_by_side > 1:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=side_by_side)

@@ -1,0 +1,194 @@
+"""From the ideal experiment to the realistic one: which estimates hold the truth, and what led
+the others astray.
+
+The same effects are estimated in several versions of an experiment (*arms*), each one step further
+from the ideal, and compared with the effects under intervention. Estimates come from
+`helpers.effects.all_matched_effects` and the truth from `helpers.truth.effects`; both have a row
+per attribute and cell and share their keys: `attribute`, and per attribute the level at which it
+is held, <NA> where it is averaged over.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+from scipy.stats import norm
+
+from helpers import figures
+
+LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
+    "gender": ("female", "male"),
+    "hair_length": ("short hair", "long hair"),
+    "skin_colour": ("light skin", "dark skin"),
+}
+CONTRASTS: Mapping[str, str] = {
+    "skin_colour": "dark − light skin",
+    "hair_length": "long − short hair",
+    "gender": "male − female",
+}
+Z = norm.ppf(0.975)
+
+
+def name_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Add `cell`, the held levels in words, and `scope`: "cell", "partial average" or "average"."""
+    held = table[list(LEVEL_NAMES)]
+    names = [
+        ", ".join(LEVEL_NAMES[axis][level] for axis, level in row.items() if pd.notna(level))
+        or "average"
+        for row in held.to_dict("records")
+    ]
+    scopes = {0: "average", 1: "partial average", 2: "cell"}
+    return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
+
+
+def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+    """Estimates with the `truth`, its Monte-Carlo error `truth_se`, and whether it is `contained`.
+
+    An estimate without an interval contains everything: it cannot be wrong.
+
+    Args:
+        estimates: columns model, arm, the keys, estimate, low, high, named by `name_cells`.
+        truth: columns model, the keys, effect, se; one row per model and effect.
+    """
+    keys = ["model", "attribute", *LEVEL_NAMES]
+    known = truth[[*keys, "effect", "se"]].rename(columns={"effect": "truth", "se": "truth_se"})
+    table = estimates.merge(known, on=keys, validate="m:1")
+    outside = (table["truth"] < table["low"]) | (table["truth"] > table["high"])
+    return table.assign(contained=~outside)
+
+
+def coverage(ladder: pd.DataFrame) -> pd.Series:
+    """How often the intervals of some rows of `compare` hold the truth, and how often they should.
+
+    The truth is estimated too, so that even honest intervals hold its estimate less often than
+    95 % of the time: `expected` says how often, for normal errors. `allowing` counts the rows in
+    which the two agree within both errors together.
+    """
+    standard_error = (ladder["high"] - ladder["low"]) / (2 * Z)
+    inflation = np.hypot(1, ladder["truth_se"] / standard_error)
+    gap = ladder["truth"] - ladder["estimate"]
+    margin = np.where(
+        gap > 0, ladder["high"] - ladder["estimate"], ladder["estimate"] - ladder["low"]
+    )
+    agree = gap.abs() <= np.hypot(margin, Z * ladder["truth_se"])
+    return pd.Series(
+        {
+            "cells": len(ladder),
+            "contained": ladder["contained"].mean(),
+            "expected": (2 * norm.cdf(Z / inflation) - 1).mean(),
+            "allowing": agree.mean(),
+            "median_se": standard_error.median(),
+            "median_truth_se": ladder["truth_se"].median(),
+        }
+    )
+
+
+def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
+    """What each step away from the ideal adds to an estimate, and which step to blame for a miss.
+
+    A cell is missed when the last arm's interval excludes the truth. To blame is the step from
+    which on the truth stays outside. The contributions of the steps add up to the difference
+    between the last arm's estimate and the truth.
+
+    Args:
+        ladder: rows of `compare`; only full cells are used.
+        steps: arm → what the step to it adds, from the ideal arm to the last.
+
+    Returns:
+        Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
+        its contribution, and cause ("contained" where there is no miss).
+    """
+    arms, values = list(steps), ["estimate", "contained", "truth"]
+    cells = ladder[ladder["scope"] == "cell"]
+    wide = cells.pivot_table(values, ["model", "attribute", "cell"], "arm", "first", sort=False)
+    estimate, inside = wide["estimate"][arms], wide["contained"][arms].ne(False)
+    truth = wide["truth"][arms[0]]
+    contributions = estimate.diff(axis=1)
+    contributions[arms[0]] = estimate[arms[0]] - truth
+    # From right to left: is the truth inside this arm's interval, or that of a later arm?
+    returns = inside.astype(int).iloc[:, ::-1].cummax(axis=1).iloc[:, ::-1]
+    cause = returns.idxmin(axis=1).map(steps).where(~inside[arms[-1]], "contained")
+    table = contributions.rename(columns=steps).rename_axis(columns=None)
+    table.insert(0, "truth", truth)
+    table.insert(1, "estimate", estimate[arms[-1]])
+    return table.assign(cause=cause)
+
+
+def count_flags(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
+    """Cells whose Holm-adjusted p-value lies below `level`, by model, attribute and direction.
+
+    Columns raises, lowers (the error rate) and cells, those that were tested.
+    """
+    cells = table[table["scope"] == "cell"]
+    flagged = cells["p_holm"] < level
+    counts = {
+        "raises": flagged & (cells["estimate"] > 0),
+        "lowers": flagged & (cells["estimate"] < 0),
+        "cells": cells["p_holm"].notna(),
+    }
+    by = [cells["model"], cells["attribute"]]
+    return pd.DataFrame(counts).groupby(by, sort=False).sum()
+
+
+def draw_cells(table: pd.DataFrame, attribute: str, models: Sequence[str]) -> Figure:
+    """Effects of one attribute in each cell of the others: a panel of intervals per model."""
+    chosen = table[(table["attribute"] == attribute) & (table["scope"] == "cell")]
+    rows = -(-len(models) // 2)
+    size = (figures.WIDTH, 0.4 + 3 * rows)
+    figure, axes = plt.subplots(rows, 2, figsize=size, sharex=True, sharey=True, squeeze=False)
+    for ax, model in zip(axes.flat, models, strict=False):
+        cells = chosen[chosen["model"] == model].set_index("cell")
+        figures.forest(cells, xlabel="", ax=ax)
+        ax.set_title(model)
+        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    figure.supxlabel(f"change in error rate, {CONTRASTS[attribute]}", fontsize=12)
+    return figure
+
+
+def draw(ladder: pd.DataFrame, model: str) -> Figure:
+    """All arms of one model side by side in every cell, over the truth: a panel per attribute.
+
+    The black line is the truth, the grey band its 95 % Monte-Carlo interval.
+    """
+    chosen = ladder[(ladder["model"] == model) & (ladder["scope"] == "cell")]
+    attributes = list(chosen["attribute"].unique())
+    size = (figures.WIDTH, 2.8 * len(attributes))
+    figure, axes = plt.subplots(len(attributes), 1, figsize=size, squeeze=False)
+    for ax, attribute in zip(axes.flat, attributes, strict=True):
+        _draw_panel(ax, chosen[chosen["attribute"] == attribute])
+        ax.set_ylabel(CONTRASTS[attribute])
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncol=len(labels))
+    return figure
+
+
+def _draw_panel(ax: Axes, table: pd.DataFrame) -> None:
+    ticks = list(table["cell"].unique())
+    arms = list(table["arm"].unique())
+    shifts = np.linspace(-0.32, 0.32, len(arms))
+    for arm, shift, look in zip(arms, shifts, figures.SPARE, strict=False):
+        rows = table[table["arm"] == arm]
+        span = rows[["low", "high"]].sub(rows["estimate"], axis=0).abs().to_numpy().T
+        ax.errorbar(
+            rows["cell"].map(ticks.index) + shift,
+            rows["estimate"],
+            yerr=span,
+            fmt=look.marker,
+            color=look.colour,
+            markersize=6,
+            capsize=2,
+            label=arm,
+        )
+    for place, row in enumerate(table.drop_duplicates("cell").itertuples()):
+        edges = place - 0.42, place + 0.42
+        margin = Z * row.truth_se
+        band = row.truth - margin, row.truth + margin
+        ax.fill_between(edges, *band, color="#BBBBBB", zorder=0)
+        ax.plot(edges, [row.truth, row.truth], color=figures.BLACK, linewidth=1, zorder=1)
+    ax.axhline(0, color=figures.GREY, linewidth=1, linestyle=":")
+    ax.set_xticks(range(len(ticks)), [tick.replace(", ", "\n") for tick in ticks])
+    ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))

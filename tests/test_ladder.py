@@ -1,0 +1,103 @@
+"""The ladder of arms: names of cells, coverage of the truth, and which step to blame."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import figures, ladder
+
+AXES = ["skin_colour", "hair_length", "gender"]
+STEPS = {"A": "sampling", "B": "directions", "C": "perception"}
+
+
+def effects(**columns) -> pd.DataFrame:
+    """Skin in its four cells, then averaged over hair (two rows), then over everything."""
+    held = [(0, 0), (0, 1), (1, 0), (1, 1), (None, 0), (None, 1), (None, None)]
+    table = pd.DataFrame(held, columns=["hair_length", "gender"]).astype("Int64")
+    table.insert(0, "skin_colour", pd.array([pd.NA] * len(held), dtype="Int64"))
+    return table.assign(attribute="skin_colour", model="m", **columns)
+
+
+def arm(name: str, estimates: list[float], width: float = 0.1) -> pd.DataFrame:
+    estimate = np.array([*estimates, 0.0, 0.0, 0.0])
+    limits = {"low": estimate - width, "high": estimate + width}
+    return ladder.name_cells(effects(arm=name, estimate=estimate, n=50, **limits))
+
+
+@pytest.fixture
+def rungs() -> pd.DataFrame:
+    """True effects of zero; missed from A on, from B on, at B and again at C, and never."""
+    arms = [
+        arm("A", [0.2, 0.0, 0.0, 0.0]),
+        arm("B", [0.3, 0.2, 0.2, 0.2]),
+        arm("C", [0.2, 0.3, 0.3, 0.05]),
+    ]
+    estimates = pd.concat(arms, ignore_index=True)
+    again = (estimates["arm"] == "B") & (estimates["cell"] == "female, long hair")
+    estimates.loc[again, ["estimate", "low", "high"]] = [0.05, -0.05, 0.15]
+    return ladder.compare(estimates, effects(effect=0.0, se=0.02))
+
+
+def test_cells_are_named_by_what_is_held():
+    named = ladder.name_cells(effects())
+    assert list(named["cell"][:2]) == ["female, short hair", "male, short hair"]
+    assert list(named["cell"][4:]) == ["female", "male", "average"]
+    assert list(named["scope"]) == ["cell"] * 4 + ["partial average"] * 2 + ["average"]
+
+
+def test_compare_marks_the_intervals_that_hold_the_truth(rungs):
+    expected = (rungs["low"] <= 0) & (rungs["high"] >= 0)
+    pd.testing.assert_series_equal(rungs["contained"], expected, check_names=False)
+    nothing = effects(arm="A", estimate=np.nan, low=np.nan, high=np.nan)
+    assert ladder.compare(nothing, effects(effect=0.5, se=0.0))["contained"].all()
+
+
+def test_the_blame_goes_to_the_step_after_which_the_truth_stays_outside(rungs):
+    table = ladder.causes(rungs, STEPS)
+    cause = table["cause"].droplevel(["model", "attribute"])
+    assert cause.to_dict() == {
+        "female, short hair": "sampling",
+        "male, short hair": "directions",
+        "female, long hair": "perception",
+        "male, long hair": "contained",
+    }
+    total = table["truth"] + table[list(STEPS.values())].sum(axis=1)
+    np.testing.assert_allclose(total, table["estimate"])
+
+
+def test_coverage_expects_less_when_the_truth_is_uncertain():
+    draws = np.random.default_rng(0)
+    n, se, truth_se = 4000, 0.03, 0.03
+    estimate, truth = draws.normal(0, se, n), draws.normal(0, truth_se, n)
+    half = ladder.Z * se
+    rows = pd.DataFrame({"estimate": estimate, "low": estimate - half, "high": estimate + half})
+    rows = rows.assign(truth=truth, truth_se=truth_se)
+    rows["contained"] = (rows["low"] <= truth) & (truth <= rows["high"])
+    found = ladder.coverage(rows)
+    assert found["cells"] == n and found["median_se"] == pytest.approx(se)
+    assert (
+        found["contained"]
+        == pytest.approx(found["expected"], abs=0.02)
+        == pytest.approx(0.83, abs=0.02)
+    )
+    assert found["allowing"] == pytest.approx(0.95, abs=0.015)
+
+
+def test_flags_are_counted_by_direction():
+    table = ladder.name_cells(effects(estimate=[0.2, -0.2, 0.2, 0.1, 9, 9, 9]))
+    table["p_holm"] = [0.01, 0.01, 0.2, np.nan, 0.0, 0.0, 0.0]
+    row = ladder.count_flags(table).loc[("m", "skin_colour")]
+    assert row.to_dict() == {"raises": 1, "lowers": 1, "cells": 3}
+
+
+def test_figures_show_every_arm_and_cell(rungs):
+    with plt.rc_context():
+        figures.style()
+        drawn = ladder.draw(rungs, "m")
+        assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(STEPS)
+        labels = [tick.get_text() for tick in drawn.axes[0].get_xticklabels()]
+        assert labels[0] == "female\nshort hair" and len(labels) == 4
+        panels = ladder.draw_cells(rungs[rungs["arm"] == "A"], "skin_colour", ["m"])
+        assert panels.axes[0].get_title() == "m"
+        plt.close("all")
