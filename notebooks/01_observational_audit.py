@@ -1,0 +1,445 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The trap: an audit that blames skin colour
+#
+# In a well-known study, commercial systems that guess gender from a portrait erred far more often
+# on dark-skinned women than on anybody else {cite}`gender-shades`. The finding changed products
+# and laws. It was *observational*: portraits were collected as they came, sorted into groups, and
+# errors were counted. This chapter repeats such an audit in the [face world](02_face_world.ipynb),
+# where we can look behind the result.
+
+# %% [markdown]
+# ## Question
+#
+# Our models err more on some groups of a realistic test set than on others. The numbers will be
+# clear enough. What do they entitle us to say? In particular: would a model err less on a
+# dark-skinned woman if her skin were lighter and nothing else about her changed?
+
+# %% [markdown]
+# ## Design contract
+#
+# | Part | In this chapter |
+# |---|---|
+# | **Unit** | one portrait of a test set that imitates the Pilot Parliaments Benchmark |
+# | **Intervention** | none: the portraits are taken as they come |
+# | **Held fixed** | nothing; groups differ in whatever goes with skin colour |
+# | **Outcome** | error: the model's answer differs from the raters' majority on perceived gender |
+# | **Estimand** | difference of error rates between dark- and light-skinned women |
+# | **Known failure** | every cause of errors that goes with skin colour is charged to skin |
+
+# %% [markdown]
+# ## Prerequisites
+#
+# You should know what a proportion and a confidence interval are; logistic regression is explained
+# in passing. The models are those that the [next chapter](02_face_world.ipynb) trains, and its
+# pictures help to see what kind of faces we mean. Reading takes about a quarter of an hour.
+
+# %%
+import numpy as np
+import pandas as pd
+import statsmodels.formula.api as smf
+from IPython.display import Markdown
+from matplotlib import pyplot as plt
+from statsmodels.genmod.families import Binomial
+
+from helpers import annotations, crowd, errors, faces, figures, images, keyed, models, populations
+from helpers.artifacts import Stage
+
+# %% tags=["parameters"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+image_size = 64
+figure_size = 256
+n_test = 2000
+n_raters = 5
+
+# %%
+stage = Stage("01_observational_audit", profile=profile, device=device, seed=seed)
+figures.style()
+
+# %% [markdown]
+# ## A test set of members of parliament
+#
+# The Pilot Parliaments Benchmark holds official portraits from parliaments of Africa and northern
+# Europe: adults, facing the camera, in even light, half of them dark-skinned. Our imitation copies
+# these habits, and one more that was noticed later {cite}`transects`: few light-skinned women in
+# it wear their hair short.
+
+# %%
+ppb = populations.sample("ppb-like", n_test, seed)
+image_ids = pd.Index([f"ppb_{item:05d}" for item in ppb.frame["item"]], name="image_id")
+pictures = images.render_to_store(ppb.parameters, image_size, stage.path("ppb.npy"), device=device)
+print(f"{len(pictures):,} portraits")
+
+# %% [markdown]
+# ## The crowd says what it sees
+#
+# A model's answer has to be compared with something. We ask what the papers ask: what do people
+# *perceive*? Raters answer questions about every portrait, among them perceived gender, skin
+# colour and hair length. They are simulated, with a noise that was calibrated on real ratings, and
+# they deliver a file, as a real crowd would.
+
+# %%
+visible = faces.visible_scores(ppb.parameters).set_index(image_ids)
+answers = crowd.annotate(visible, n_raters, seed=seed, stage="01_observational_audit")
+export = stage.path("crowd.csv")
+annotations.write_mturk(answers, export)
+
+# %% [markdown]
+# The reader takes that file, drops what cannot be used and counts what it dropped. Scores are
+# means over raters, between zero and one. How far the raters agree, and what their noise does to
+# an audit, is the subject of a [later chapter](06_annotation_ingestion.ipynb).
+
+# %%
+tidy, report = annotations.read_mturk(export)
+perceived = annotations.scores(tidy)
+report.loc[report["count"] > 0, ["reason", "unit", "count", "dropped"]]
+
+# %% [markdown]
+# Scores become groups by fixed cuts: gender and skin colour are cut in the middle of their scale,
+# hair length somewhat below, where shoulder-length hair begins. These cuts are those of the
+# paper's figures. The label is what most raters say; nobody asks the people in the pictures, and
+# an error is a disagreement with onlookers, not with a person's own account.
+
+# %%
+frame = perceived.copy()
+frame["label"] = errors.majority(frame["gender"])
+frame["skin"] = errors.discretize(frame["skin_colour"], [0.5], ["light", "dark"])
+frame["hair"] = errors.discretize(frame["hair_length"], [0.4], ["short", "long"])
+frame["group"] = errors.discretize(frame["gender"], [0.5], ["female", "male"])
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of portraits, in rows of eight: light-skinned women, dark-skinned women, light-skinned men, dark-skinned men. Compare the hair of the first two rows: long in most portraits of the first, cropped or short in most of the second."}, "figure": {"name": "fig-trap-portraits", "caption": "Portraits of the PPB-like test set, the first eight of each group as raters see them."}}
+cells = [(gender, skin) for gender in ("female", "male") for skin in ("light", "dark")]
+place = np.arange(len(frame))
+rows = [place[(frame["group"] == g) & (frame["skin"] == s)][:8] for g, s in cells]
+path = stage.path("portraits.npy")
+faces_shown = ppb.parameters[np.concatenate(rows)]
+portraits = images.render_to_store(faces_shown, figure_size, path, device=device)
+_ = figures.gallery(portraits, ncol=8, row_labels=[f"{skin}\n{gender}" for gender, skin in cells])
+
+# %% [markdown]
+# ## The models answer
+#
+# Four black boxes are audited throughout the book. Two are models as one would train them, on
+# CelebA-like and on FairFace-like faces. `plantskin` has a bias that was planted, and the null
+# control errs at random, whatever the face; the face world's chapter explains why an audit needs
+# both. Here the first two play the leading parts.
+
+# %%
+TRAINED = ("celeba-like", "fairface-like", "plantskin")
+for name in TRAINED:
+    stage.load("02_face_world", f"{name}.json")
+    model = models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
+    frame[f"score_{name}"] = models.predict(model, pictures)
+
+# %%
+item = ppb.frame["item"]
+frame["score_null"] = models.null_control(frame["label"], item, item, rate=0.08, icc=0.2, seed=seed)
+LEADING, MODELS = TRAINED[:2], (*TRAINED, "null")
+for name in MODELS:
+    frame[f"error_{name}"] = ((frame[f"score_{name}"] > 0.5) != (frame["label"] == 1)).astype(int)
+
+# %% [markdown]
+# ## Errors by perceived gender and skin colour
+#
+# Now the audit itself, which is counting. Every model gets a table with a row for each combination
+# of perceived gender and skin colour: how many portraits, how many errors, their rate, and a
+# Wilson interval {cite}`wilson`, which stays sensible for small groups and for rates near zero.
+
+# %%
+strata = pd.concat(
+    {
+        name: errors.stratified_errors(frame, ["group", "skin"], error=f"error_{name}")
+        for name in MODELS
+    },
+    names=["model", "gender", "skin"],
+)
+saved = [stage.save("strata.parquet", strata.reset_index())]
+
+
+# %% mystnb={"image": {"alt": "Two panels of bars, one for the CelebA-like and one for the FairFace-like model: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The observational audit: errors by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
+def paired_bars(tables, xlabel):
+    """One panel of bars for each leading model, under one legend."""
+    figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4), sharey=True)
+    for axis, (name, table) in zip(axes, tables.items(), strict=True):
+        figures.bars(table, ax=axis, ylabel="").get_legend().remove()
+        axis.set(title=f"{name} model", xlabel=xlabel)
+    axes[0].set_ylabel("error rate")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=2)
+
+
+paired_bars({name: strata.loc[name] for name in LEADING}, "perceived gender")
+
+# %% [markdown]
+# Put into sentences, as a report would put them. The ratio of the two rates is the number that
+# tends to be quoted; it grows quickly when the lower rate is close to zero, so it should never
+# travel without the rates themselves.
+
+# %%
+of_women = strata.xs("female", level="gender")
+dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
+ratio = dark["rate"] / light["rate"]
+Markdown(
+    "\n".join(
+        f"- The **{name}** model errs on {dark['rate'][name]:.1%} of dark-skinned and on "
+        f"{light['rate'][name]:.1%} of light-skinned women: {ratio[name]:.1f} times as often."
+        for name in LEADING
+    )
+)
+
+# %% tags=["remove-cell"]
+# Where the intervals are narrow enough to tell, the audit blames skin.
+precise = [k for k in LEADING if max((t["high"] - t["low"])[k] for t in (dark, light)) < 0.1]
+assert all(dark["low"][name] > light["high"][name] for name in precise), of_women
+
+# %% [markdown]
+# ## The regression that blames skin
+#
+# A careful analyst would go on to a logistic regression: the log odds of an error as a sum of
+# effects. With skin colour alone among women, its coefficient is the log of an odds ratio; zero
+# means no association. The interval tells how far chance could have moved it.
+
+# %%
+women = frame[frame["group"] == "female"].rename(columns=lambda name: name.replace("-", "_"))
+women = women.assign(dark=(women["skin"] == "dark").astype(int))
+
+
+def log_odds(name, formula="dark", data=women):
+    """Coefficient of dark skin in a logistic regression of a model's errors."""
+    outcome = f"error_{name.replace('-', '_')}"
+    fit = smf.glm(f"{outcome} ~ {formula}", data, family=Binomial()).fit()
+    low, high = fit.conf_int().loc["dark"]
+    row = {"estimate": fit.params["dark"], "low": low, "high": high}
+    # A group that always or never errs has infinite log odds: no estimate.
+    return row if fit.bse["dark"] < 10 else dict.fromkeys(row, np.nan)
+
+
+# %% mystnb={"image": {"alt": "Four intervals, one per audited model, of the log odds ratio of an error for dark against light skin among women, around a line at zero that stands for no association."}, "figure": {"name": "fig-trap-naive", "caption": "The naive regression: log odds ratio of an error, dark against light skin, among women, with 95 % intervals. n counts portraits."}}
+naive = pd.DataFrame({name: log_odds(name) for name in MODELS}).T
+_ = figures.forest(
+    naive.assign(n=len(women)), xlabel="log odds ratio of an error, dark against light skin"
+)
+
+# %%
+clear = (naive["low"] > 0) | (naive["high"] < 0)
+Markdown(
+    "\n".join(
+        f"- **{name}**: dark skin is {'' if found else 'not '}clearly associated with errors."
+        for name, found in clear.items()
+    )
+)
+
+# %% tags=["remove-cell"]
+assert (naive.loc[precise, "low"] > 0).all(), naive
+
+# %% [markdown]
+# The null control is in the figure as a yardstick: whatever it shows is chance, for its errors
+# know nothing of faces. The regression cannot give an estimate where a group always or never errs;
+# its row then stays empty, which is more honest than a number with an endless interval.
+#
+# Where the interval excludes zero, most readers, and not only hurried ones, will hear: *the model
+# is worse on these women because of their skin*. The natural remedy would be to collect more
+# dark-skinned faces. Before spending the money, look at the portraits again.
+
+# %% [markdown]
+# ## Who has short hair?
+#
+# Skin colour is not the only thing that differs between the groups. The table counts, for each
+# group, the share of portraits that raters call short-haired. The figure shows the whole
+# distribution. It imitates the paper's observation on the real benchmark {cite}`transects`.
+
+# %%
+short = (frame["hair"] == "short").groupby([frame["group"], frame["skin"]], observed=False)
+short.agg(**{"portraits": "size", "short-haired": "mean"}).round(2)
+
+# %% mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "Perceived hair length by perceived gender and skin colour in the PPB-like test set; lines are quartiles."}}
+_ = figures.violins(frame, "hair_length", by="group", hue="skin")
+
+# %% tags=["remove-cell"]
+share = short.mean()
+assert share["female", "dark"] > share["female", "light"] + 0.3
+
+# %% [markdown]
+# Among women, dark skin and short hair come together, and among men nearly everybody's hair is
+# short. The models were trained on populations in which short hair mostly means a man. So there is
+# a rival explanation: perhaps they take *short-haired* women for men, and dark-skinned women pay
+# for it because more of them wear their hair short. Split the women by hair:
+
+# %% mystnb={"image": {"alt": "Two panels of bars for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
+split = {
+    name: errors.stratified_errors(women, ["hair", "skin"], f"error_{name.replace('-', '_')}")
+    for name in LEADING
+}
+paired_bars(split, "perceived hair length")
+
+# %% [markdown]
+# The picture of blame changes, or at least blurs: compare bars *within* one hair length with bars
+# between them. The comparison that would settle the matter, light and dark skin at equally short
+# hair, rests on the smallest group. The benchmark was never meant to hold many short-haired,
+# light-skinned women, and adding portraits in the same proportions would only help slowly.
+
+# %%
+table = split["fairface-like"]
+hair, skin = smallest = table["n"].idxmin()
+width = (table["high"] - table["low"])[smallest]
+print(f"{hair}-haired, {skin}-skinned women: n = {table['n'].min()}, interval {width:.0%} wide")
+
+# %% [markdown]
+# ## Adjusting for hair, and why it is fragile
+#
+# The textbook answer is to adjust: add hair to the regression, so that women are compared at equal
+# hair. It works when three things hold. All confounders must be known, they must be measured
+# without error, and there must be women of both skin colours at every hair length. We vary the
+# second, because here we can: the world knows the true hair length.
+
+# %% [markdown]
+# Five versions of the same regression follow. The first ignores hair. The next two use the raters'
+# short or long, as they gave it and with some labels swapped at random, as hurried raters or a
+# mediocre automatic labeller would. The last two use length as a number: the raters' mean score,
+# and the true length, which no real study has.
+
+# %%
+SWAPPED = 0.15
+swap = keyed.uniforms(seed, "01_observational_audit/swap", range(len(frame)), 1)[:, 0] < SWAPPED
+is_short = frame["hair"] == "short"
+measured = pd.DataFrame({"hair_short": is_short, "hair_noisy": is_short ^ swap}).astype(int)
+measured["hair_true"] = visible["hair_length"]
+women = women.join(measured)
+
+# %%
+ADJUSTMENTS = {
+    "not adjusted": "dark",
+    "short or long, labels swapped": "dark + hair_noisy",
+    "short or long, as rated": "dark + hair_short",
+    "length, as rated": "dark + hair_length",
+    "length, true": "dark + hair_true",
+}
+adjusted = {
+    name: pd.DataFrame({k: log_odds(name, f, women) for k, f in ADJUSTMENTS.items()}).T
+    for name in LEADING
+}
+
+# %% mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
+figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.2), sharex=True, sharey=True)
+for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
+    figures.forest(table, xlabel="log odds ratio", ax=axis)
+    axis.set(title=f"{name} model")
+
+# %% [markdown]
+# Read each panel from bottom to top. Moving up, hair is measured worse, and what the regression
+# can no longer charge to hair it charges to skin. Nothing in the data announces this; the upper
+# rows look as respectable as the lower ones. With true hair lengths the coefficient may still
+# differ from zero, through hair style, hair colour or whatever else goes with skin, or because
+# skin does have an effect. The regression cannot tell these apart.
+
+# %%
+moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()})
+moved.iloc[[0, -1]].style.format("{:+.2f}", na_rep="not estimable")
+
+# %% tags=["remove-cell"]
+for name in precise:  # the first three rows: ever better labels of short and long
+    assert moved[name].iloc[:3].is_monotonic_decreasing, moved
+
+# %% [markdown]
+# ## Impact is not cause
+#
+# None of this makes the first figure false. On portraits like these, dark-skinned women *do* bear
+# more errors wherever their bar is higher, and whoever deploys the model answers for that,
+# whatever the cause. The figure describes *disparate impact* in one population. What it cannot
+# tell is what to change, or what would happen with other people in front of the camera: that takes
+# causes.
+
+# %% [markdown]
+# So the question of this book is: **can we audit a model as one runs an experiment, by changing
+# one attribute of a face and holding all others fixed?** The paper's answer {cite}`transects` is
+# to let a generative network make the faces. The rest of the book does so, step by step, and
+# checks every step against the truth that this world happens to know.
+
+# %%
+columns = [*annotations.ATTRIBUTES, "label", "skin", "hair"]
+columns += [f"{kind}_{name}" for name in MODELS for kind in ("score", "error")]
+saved.append(stage.save("ppb.parquet", frame[columns]))
+
+# %% [markdown]
+# ## What would change our mind
+#
+# The trap would be none if dark- and light-skinned women wore their hair alike in the test set, or
+# if errors did not depend on hair. The first is a fact about this sample, shown above. The second
+# is a claim about the models that no observational figure can prove; chapter
+# [nine](09_logistic_ate.ipynb) tests it by experiment.
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise} The other direction
+# :label: exercise-trap-simpson
+#
+# Could adjusting for hair *create* an association of skin colour with errors where there is none
+# in the unadjusted data? Think of a population in which dark-skinned women wear their hair longer.
+# ```
+#
+# ````{solution} exercise-trap-simpson
+# :class: dropdown
+#
+# Yes. Suppose that dark skin raises errors, and that dark-skinned women wear longer hair, which
+# lowers them. The two can cancel in the raw rates, and the adjustment brings the effect of skin to
+# light. That an audit finds *no* difference is therefore no acquittal either: confounding can hide
+# an effect as well as feign one.
+# ````
+
+# %% [markdown]
+# ```{exercise} How noisy is noisy?
+# :label: exercise-trap-noise
+#
+# Repeat the adjustment for several shares of swapped labels and plot the coefficient of dark skin
+# against the share. What should happen at a share of one half?
+# ```
+#
+# ````{solution} exercise-trap-noise
+# :class: dropdown
+#
+# ```python
+# draws = keyed.uniforms(seed, "exercise", range(len(frame)), 1)[:, 0]
+# for share in (0, 0.1, 0.2, 0.3, 0.5):
+#     noisy = (is_short ^ (draws < share)).astype(int).rename("noisy")
+#     print(share, log_odds("fairface-like", "dark + noisy", women.join(noisy)))
+# ```
+#
+# At one half the label is a coin toss and says nothing about hair, so the coefficient returns to
+# its unadjusted value, up to chance. In between it moves from one to the other; a share that looks
+# harmless gives much of the bias back.
+# ````
+
+# %% [markdown]
+# ## Takeaways
+#
+# - An observational audit counts errors by group; its numbers are facts about one population.
+# - In the PPB-like test set, skin colour comes with hair length among women, so both could be
+#   blamed, and the numbers alone do not say which.
+# - Adjusting for hair needs hair measured well, all other confounders known, and enough women of
+#   both skin colours at every length; the data give no warning when one of these fails.
+# - Disparate impact needs no cause to matter, but repairing a model does.
+
+# %% tags=["hide-input"]
+stage.finish(
+    {
+        "error_dark_women": dark["rate"].to_dict(),
+        "error_light_women": light["rate"].to_dict(),
+        "ratio": ratio.to_dict(),
+        "naive_skin_log_odds": naive.astype(object).where(naive.notna(), None).T.to_dict(),
+    }
+)

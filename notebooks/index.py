@@ -1,0 +1,145 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Auditing face-analysis models causally
+#
+# In a famous audit, systems that guess gender from a portrait erred most often on dark-skinned women
+# {cite}`gender-shades`. Was it because of their skin? Counting errors on collected portraits cannot
+# tell, because skin colour comes with hair, age, make-up and light. This book audits one classifier
+# twice: by counting, and by an experiment in which faces are made to order and change in one
+# attribute at a time {cite}`transects`. Then it looks up who is right.
+
+# %% tags=["remove-cell"]
+import numpy as np
+from myst_nb import glue
+
+from helpers import artifacts, cover, figures
+
+# %% tags=["parameters", "remove-cell"]
+profile = "laptop"
+audited = "fairface-like"
+
+# %% tags=["remove-cell"]
+strata = artifacts.load("01_observational_audit", "strata.parquet", profile)
+ladder = artifacts.load("09_logistic_ate", "ladder.parquet", profile)
+figures.style()
+
+# %% tags=["remove-cell"]
+counted = strata[strata["model"] == audited].set_index(["gender", "skin"])
+dark, light = counted.loc[("female", "dark")], counted.loc[("female", "light")]
+realistic = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
+effects = realistic.set_index(["attribute", "cell"]).sort_index()
+women = effects.loc[("skin_colour", "female")]
+
+
+# %% tags=["remove-cell"]
+def points(value):
+    """A difference of rates in percentage points, with its sign."""
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
+# %% tags=["remove-cell"]
+texts = {
+    "rates": f"{100 * dark['rate']:.1f} against {100 * light['rate']:.1f} %",
+    "ratio": f"{dark['rate'] / light['rate']:.1f} times" if light["errors"] else "in no ratio to",
+    "counted": points(dark["rate"] - light["rate"]),
+    "experiment": points(women["estimate"]),
+    "interval": f"{points(women['low'])} to {points(women['high'])}",
+    "truth": points(women["truth"]),
+    "holds": "holds" if women["low"] <= women["truth"] <= women["high"] else "misses",
+}
+
+# %% tags=["remove-cell"]
+for name, text in texts.items():
+    glue(name, text, display=False)
+
+# %% [markdown]
+# ::::{grid} 1 1 3 3
+# :gutter: 3
+#
+# :::{grid-item-card} Counting says
+# **{glue:text}`ratio`** the errors: {glue:text}`rates` of dark- and of light-skinned women, or
+# {glue:text}`counted` points.
+# :::
+#
+# :::{grid-item-card} The experiment says
+# **{glue:text}`experiment` points** when only a woman's skin turns from light to dark; its interval
+# goes from {glue:text}`interval`.
+# :::
+#
+# :::{grid-item-card} The truth is
+# **{glue:text}`truth` points**, found by changing the faces themselves; the experiment's interval
+# {glue:text}`holds` it.
+# :::
+# ::::
+
+# %% tags=["remove-cell"]
+portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
+pictures = artifacts.load("01_observational_audit", "ppb.npy", profile)
+looks = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
+seen = looks.where(portraits["label"] == 0).to_numpy()
+typical = [np.flatnonzero(seen == look)[:2] for look in ("light long", "dark short")]
+
+# %% tags=["remove-cell"]
+made = artifacts.load("05_transect_generation", "fitted_index.parquet", profile).reset_index()
+images = artifacts.load("05_transect_generation", "fitted_images.npy", profile)
+short_haired = made[(made["gender_level"] == 0) & (made["hair_length_level"] == 0)]
+pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two halves. Left, audit by counting: portraits of light-skinned women with long hair and dark-skinned women with short hair, above bars of error rates by perceived gender and skin colour. Right, audit by experiment: the same made woman with light and with dark skin, above intervals of the change in error rate when skin turns dark, for women and men with short and long hair, and when hair grows, each with a diamond that marks the true effect."}, "figure": {"name": "fig-two-audits", "caption": "One classifier, audited twice. Left: errors on portraits as they come, by perceived gender and skin colour. Right: change in the error rate, in percentage points, when one attribute of a face changes and all else is held; diamonds mark the truth. Bars and lines are 95 % intervals."}}
+_ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images[pairs])
+
+# %% [markdown]
+# That somebody can look up the truth is the point of the *face world*: a generator of drawn faces
+# whose attributes are known exactly, in front of which everything else is real. Classifiers are
+# trained, a crowd with calibrated noise annotates images through the files that real tools write,
+# and each estimate is scored against an intervention on the faces themselves. The same code takes
+# a real generator, a real crowd and your own model.
+
+# %% [markdown]
+# ## Who it is for, and how to read it
+#
+# You need some Python and basic statistics; every other term is explained where it first occurs
+# and in the [glossary](glossary.md). Read the chapters in order: each opens with a question and a
+# design contract, and ends with what would change our mind and exercises with solutions. Teachers
+# can take a chapter as a class. Where a paper's formula needs mending, the [errata](errata.md) say
+# so, and [data and ethics](data-and-ethics.md) says what the numbers must not be used for.
+
+# %% [markdown]
+# ## Map
+#
+# | Chapter | Question |
+# |---|---|
+# | [The trap](01_observational_audit.ipynb) | What does counting errors on portraits tell us? |
+# | [The face world](02_face_world.ipynb) | Where do faces, populations and models come from? |
+# | [Directions](03_direction_fitting.ipynb) | Where in the latent space does an attribute grow? |
+# | [Orthogonalization](04_orthogonalization.ipynb) | How does one attribute change without the others? |
+# | [Transects](05_transect_generation.ipynb) | How are grids of matched faces made? |
+# | [Annotation](06_annotation_ingestion.ipynb) | What do people see, and how far do they agree? |
+# | [Pruning](07_pruning.ipynb) | Which images may be dropped, and at what price? |
+# | [Errors by group](08_stratified_errors.ipynb) | Where does the model err on matched faces? |
+# | [Effects](09_logistic_ate.ipynb) | What causes the errors, and is the answer true? |
+
+# %% [markdown]
+# ## Run it
+#
+# Every number and figure comes from a run of the whole book on one machine. The first command sets
+# everything up, runs what changed and builds these pages; the second opens them in a browser on
+# your own computer. No page loads anything from elsewhere.
+#
+# ```bash
+# make reproduce
+# make serve
+# ```
