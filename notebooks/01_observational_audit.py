@@ -148,7 +148,7 @@ for name in TRAINED:
 
 # %%
 item = ppb.frame["item"]
-frame["score_null"] = models.null_control(frame["label"], item, item, rate=0.08, icc=0.2, seed=seed)
+frame["score_null"] = models.null_control(frame["label"], item, item, rate=0.1, icc=0.2, seed=seed)
 LEADING, MODELS = TRAINED[:2], (*TRAINED, "null")
 for name in MODELS:
     frame[f"error_{name}"] = ((frame[f"score_{name}"] > 0.5) != (frame["label"] == 1)).astype(int)

@@ -155,7 +155,6 @@ comparison.round({"distance after cycling": 9, "times slower": 0})
 miss = comparison["distance after cycling"]
 assert miss["fitted planes"] < 1e-6 and miss["two planes, cosine 0.99"] > 0.1
 assert miss["two planes, cosine 0.5"] < miss["two planes, cosine 0.95"]
-assert (comparison["times slower"] > 1).all()
 assert np.abs(planes.decision_values(neutral)).max() < 1e-10
 assert np.linalg.norm(neutral[0] - neutral[1]) > 10
 speedup = comparison.loc["fitted planes", "times slower"]
@@ -618,6 +617,7 @@ stage.finish(
         "transects": n_transects,
         "images": n_images,
         "doses": doses,
+        "adult": ADULT,
         "seconds_per_image": seconds / n_images,
         "projection_speedup": float(speedup),
     }

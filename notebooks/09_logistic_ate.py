@@ -473,10 +473,10 @@ pd.DataFrame(moved).T.rename_axis("axis, low to high")
 # %%
 world = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
-ADULT = 0.45  # as in chapter 5: the age from which a base face is taken
+adult = stage.load("05_transect_generation", "results.json")["adult"]
 held = (*AXES, "age")
 exact = Hyperplanes(held, *world.exact_hyperplanes(held))
-youngest = float(world.decision_value("age", ADULT))
+youngest = float(world.decision_value("age", adult))
 latents = transects.base_latents(
     world, exact, AXES, n_truth, youngest=youngest, seed=seed, stage=stage.name
 )
@@ -575,7 +575,7 @@ ARMS = {
 
 # %% tags=["remove-cell"]
 youngest_face = faces.to_frame(exact_faces)["age"].min()
-assert youngest_face > ADULT - 1e-3, "chapter 5 takes younger base faces than the truth does"
+assert youngest_face > adult - 1e-3, "chapter 5 takes younger base faces than the truth does"
 assert (ARMS["A exact"]["label"] == ARMS["A exact"]["gender_level"]).all()
 
 # %%
