@@ -126,6 +126,13 @@ def test_promised_file_must_exist(world):
         stage.finish({})
 
 
+def test_code_edited_while_running(world):
+    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
+    world[FIRST] = "c" * 64
+    with pytest.raises(ArtifactError, match="were edited while it ran"):
+        stage.finish({})
+
+
 def test_interrupted_write_leaves_the_old_file(world, tmp_path):
     path = tmp_path / "x.json"
     path.write_text("old")

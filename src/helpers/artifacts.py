@@ -84,6 +84,7 @@ class Stage:
         self.folder.mkdir(parents=True, exist_ok=True)
         for stale in (MANIFEST, RESULTS):
             (self.folder / stale).unlink(missing_ok=True)
+        self._source = lineage.source_hash(name)
         self._inputs: dict[str, str] = {}
         self._files: dict[str, dict[str, Any]] = {}
         self._started = time.monotonic()
@@ -122,8 +123,14 @@ class Stage:
         """Write `results.json` with the stage's headline numbers, then the manifest.
 
         Raises:
-            ArtifactError: a promised file was never written.
+            ArtifactError: a promised file was never written, or the code was edited meanwhile, so
+                that nobody can say which version made the files.
         """
+        if lineage.source_hash(self.name) != self._source:
+            raise ArtifactError(
+                f"the notebook or helpers of {self.name} were edited while it ran; "
+                f"{_rerun(self.profile)}"
+            )
         self.save(RESULTS, results)
         for name, entry in self._files.items():
             if not (self.folder / name).is_file():
@@ -133,7 +140,7 @@ class Stage:
             "stage": self.name,
             "profile": self.profile,
             "parameters": self.parameters,
-            "source": lineage.source_hash(self.name),
+            "source": self._source,
             "inputs": self._inputs,
             "files": self._files,
         }
