@@ -13,7 +13,6 @@ DEVICE ?= cpu
 SYSTEM_PYTHON ?= python3
 ARTIFACTS := artifacts/$(PROFILE)
 BUILD := build/$(PROFILE)
-NOTEBOOKS := $(wildcard notebooks/*.py)
 
 # An active conda or virtual environment that holds the package is used as it is; otherwise .venv.
 ACTIVE := $(shell [ -n "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] && python -c 'import helpers, jupyter_book' 2>/dev/null && echo yes)
@@ -45,7 +44,7 @@ env: $(ENV)  ## create .venv with the locked versions (unless an environment wit
 	touch $@
 
 notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
-	$(PYTHON) -m jupytext --quiet --update --to ipynb $(NOTEBOOKS)
+	$(PYTHON) tools/pair.py
 
 check: $(ENV)  ## style, pairing and the book's conventions, in seconds
 	$(PYTHON) -m ruff check src tests tools notebooks benchmarks

@@ -67,7 +67,7 @@ seed = 20200715
 image_size = 64
 figure_size = 256
 architecture = "small"
-n_train = 8000
+n_train = 10000
 epochs = 7
 n_test = 2000
 

@@ -72,7 +72,7 @@ profile = "laptop"
 device = "cpu"
 seed = 20200715
 image_size = 64
-n_truth = 1600
+n_truth = 3200
 n_boot = 1000
 
 # %%

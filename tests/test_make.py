@@ -1,0 +1,72 @@
+"""What make would redo: nothing after a run, and after an edit only what depends on it."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+
+@pytest.fixture
+def dry_run(repository):
+    """Steps that `make book PROFILE=smoke` would run if some files had just been edited."""
+    if not (repository / "build" / "smoke" / "html" / "index.html").is_file():
+        pytest.skip("the smoke book is not built; make smoke")
+
+    def steps(*edited: str) -> list[str]:
+        # The variables of an outer make would change what this one does.
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        what_if = [argument for path in edited for argument in ("-W", path)]
+        output = subprocess.run(
+            ["make", "--dry-run", *what_if, "book", "PROFILE=smoke"],
+            cwd=repository,
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
+        ).stdout
+        return re.findall(r"notebooks/(\w+)\.py|tools/(book)\.py", output)
+
+    return lambda *edited: ["".join(step) for step in steps(*edited)]
+
+
+def test_second_run_does_nothing(dry_run):
+    assert dry_run() == []
+
+
+def test_editing_a_helper_reruns_only_what_depends_on_it(dry_run):
+    assert dry_run("src/helpers/pruning.py") == [
+        "07_pruning",
+        "08_stratified_errors",
+        "09_logistic_ate",
+        "index",
+        "book",
+    ]
+
+
+def test_editing_a_page_rebuilds_the_book_alone(dry_run):
+    assert dry_run("book/glossary.md") == ["book"]
+
+
+def test_unknown_profile_is_refused(repository):
+    result = subprocess.run(
+        ["make", "book", "PROFILE=lapdog"], cwd=repository, capture_output=True, text=True
+    )
+    assert result.returncode != 0
+    assert "unknown PROFILE=lapdog" in result.stderr and "laptop" in result.stderr
+
+
+def test_help_lists_the_targets(repository):
+    text = subprocess.run(["make"], cwd=repository, capture_output=True, text=True).stdout
+    for target in (
+        "env",
+        "notebooks",
+        "check",
+        "test",
+        "smoke",
+        "reproduce",
+        "book",
+        "serve",
+        "clean",
+    ):
+        assert re.search(rf"^  {target}\s", text, re.MULTILINE), target
