@@ -55,10 +55,10 @@ smoke:  ## run the whole book in the smoke profile
 	$(MAKE) --no-print-directory reproduce PROFILE=smoke
 
 test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
-	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE)
+	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE) $(DEVICE)
 	@$(MAKE) --no-print-directory book
 	@echo "The book: $(BUILD)/html/index.html   (make serve PROFILE=$(PROFILE))"
 
@@ -85,6 +85,6 @@ $(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py
 
-$(BUILD)/html/index.html: $(EXECUTED) book/_vendor/complete tools/book.py $(shell find book -type f -not -path 'book/_vendor/*')
+$(BUILD)/html/index.html: $(EXECUTED) tools/book.py tools/vendor.py $(shell find book -type f -not -path 'book/_vendor/*') | book/_vendor/complete
 	$(PYTHON) tools/book.py --profile $(PROFILE)
 	touch $@

@@ -83,6 +83,14 @@ def test_damaged_manifest(world):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
+@pytest.mark.parametrize("content", ["{}", "[]"])
+def test_manifest_without_its_fields(world, content):
+    stage = run(FIRST, a_npy=np.eye(2))
+    (stage.folder / "manifest.json").write_text(content)
+    with pytest.raises(ArtifactError, match="is damaged: it lacks files, id, inputs"):
+        artifacts.load(FIRST, "a.npy", "smoke")
+
+
 def test_other_code(world):
     run(FIRST, a_npy=np.eye(2))
     world[FIRST] = "c" * 64

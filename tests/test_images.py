@@ -138,9 +138,10 @@ def test_damaged_progress_makes_anew(path, damage):
     assert len(again.rows()) == 10
 
 
-def test_truncated_array_makes_anew(path):
+@pytest.mark.parametrize("size", [0, 200])
+def test_truncated_array_makes_anew(path, size):
     store(path)
-    os.truncate(path, 200)
+    os.truncate(path, size)
     np.testing.assert_array_equal(store(path), expected())
 
 

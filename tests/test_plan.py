@@ -3,15 +3,17 @@
 import json
 
 import plan
+import pytest
 
 
 def test_plan_counts_steps_and_times(artifacts_folder):
     (artifacts_folder / "smoke").mkdir()
     plan.record("smoke", "02_face_world", 100)
     plan.record("smoke", "book", 30)
+    plan.record("smoke", "02_face_world", 5)  # resumed: no measure of a whole run
     dry = "x/python tools/execute.py notebooks/02_face_world.py --out a\npython tools/book.py\n"
     text = plan.plan(dry, "smoke")
-    assert "2 steps" in text and "about 2 min" in text and "not timed" not in text
+    assert "2 steps" in text and "about 2 min" in text and "unknown" not in text
 
 
 def test_unknown_step_is_said(artifacts_folder, monkeypatch, tmp_path):
@@ -19,7 +21,13 @@ def test_unknown_step_is_said(artifacts_folder, monkeypatch, tmp_path):
     empty.write_text(json.dumps({}))
     monkeypatch.setattr(plan, "MEASURED", empty)
     text = plan.plan("tools/execute.py notebooks/09_new.py", "smoke")
-    assert "not timed before: 09_new" in text
+    assert "time unknown: 09_new not run before" in text
+
+
+def test_missing_gpu_is_said_before_any_work(monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(SystemExit, match="DEVICE=cuda asked for, but torch sees no GPU"):
+        plan.check_device("cuda")
 
 
 def test_nothing_to_do():

@@ -1,7 +1,8 @@
 """Say what a run is about to do and how long that takes, before it starts.
 
-Reads the recipe lines of `make --dry-run` on standard input. Times are those of the last run on
-this machine where there was one, otherwise those measured on two CPU cores (profiles/seconds.json).
+Reads the recipe lines of `make --dry-run` on standard input. Times are the longest seen on this
+machine (a resumed run is shorter), otherwise those measured on two CPU cores
+(profiles/seconds.json).
 """
 
 from __future__ import annotations
@@ -14,17 +15,20 @@ from helpers.artifacts import root
 from helpers.lineage import ROOT
 
 MEASURED = ROOT / "profiles" / "seconds.json"
-LAST_RUN = "seconds.json"
+SEEN = "seconds.json"
 _STEP = re.compile(r"tools/(?:execute\.py notebooks/(\w+)\.py|(book)\.py)")
 
 
 def known_seconds(profile: str) -> dict[str, float]:
-    """Seconds per step: measured for everybody, overridden by this machine's last run."""
+    """Seconds per step: measured for everybody, overridden by this machine's own."""
     seconds = json.loads(MEASURED.read_text(encoding="utf-8")).get(profile, {})
-    last_run = root() / profile / LAST_RUN
-    if last_run.is_file():
-        seconds |= json.loads(last_run.read_text(encoding="utf-8"))
-    return seconds
+    return seconds | seen(profile)
+
+
+def seen(profile: str) -> dict[str, float]:
+    """Longest seconds per step on this machine."""
+    path = root() / profile / SEEN
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def plan(dry_run: str, profile: str) -> str:
@@ -33,23 +37,36 @@ def plan(dry_run: str, profile: str) -> str:
     if not steps:
         return f"{profile}: nothing to do, the book is up to date"
     seconds = known_seconds(profile)
-    total = sum(seconds.get(step, 0) for step in steps)
-    unknown = [step for step in steps if step not in seconds]
-    text = f"{profile}: {len(steps)} steps to run ({', '.join(steps)}), about {_time(total)}"
-    return text + (f"; not timed before: {', '.join(unknown)}" if unknown else "")
+    text = f"{profile}: {len(steps)} steps to run ({', '.join(steps)}), "
+    if unknown := [step for step in steps if step not in seconds]:
+        return text + f"time unknown: {', '.join(unknown)} not run before at this size"
+    return text + f"about {_time(sum(seconds[step] for step in steps))}"
 
 
 def record(profile: str, step: str, seconds: float) -> None:
-    """Remember how long a step took on this machine."""
-    path = root() / profile / LAST_RUN
+    """Remember how long a step took on this machine, if it never took longer."""
+    path = root() / profile / SEEN
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    path.write_text(json.dumps(known | {step: round(seconds, 1)}, indent=1) + "\n")
+    known = seen(profile)
+    known[step] = max(round(seconds, 1), known.get(step, 0))
+    path.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def _time(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
+def check_device(device: str) -> None:
+    """Stop before any work when the device asked for is not there."""
+    if device != "cpu":  # importing torch takes seconds that a run with nothing to do lacks
+        from helpers.devices import resolve_device
+
+        try:
+            resolve_device(device)
+        except ValueError as error:
+            raise SystemExit(str(error)) from None
+
+
 if __name__ == "__main__":
+    check_device(sys.argv[2])
     print(plan(sys.stdin.read(), sys.argv[1]), flush=True)

@@ -27,6 +27,7 @@ from helpers import lineage, profiles
 
 MANIFEST = "manifest.json"
 RESULTS = "results.json"
+_FIELDS = {"id", "profile", "parameters", "source", "inputs", "files"}
 _RECORDED = ("torch", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
 
 
@@ -198,7 +199,7 @@ def _checked_manifest(stage: str, profile: str) -> dict[str, Any]:
 def _manifest(stage: str, profile: str) -> dict[str, Any]:
     path = root() / profile / stage / MANIFEST
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(
             f"stage {stage} ({profile}) has not finished: no {path}; {_rerun(profile)}"
@@ -207,6 +208,13 @@ def _manifest(stage: str, profile: str) -> dict[str, Any]:
         raise ArtifactError(
             f"{path} is damaged (line {error.lineno}: {error.msg}); delete it and {_rerun(profile)}"
         ) from None
+    missing = _FIELDS - (manifest.keys() if isinstance(manifest, dict) else set())
+    if missing:
+        raise ArtifactError(
+            f"{path} is damaged: it lacks {', '.join(sorted(missing))}; "
+            f"delete it and {_rerun(profile)}"
+        )
+    return manifest
 
 
 def _rerun(profile: str) -> str:

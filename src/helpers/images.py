@@ -282,7 +282,7 @@ def _finished_rows(path: Path, shape: tuple[int, ...], key: str | None = None) -
         ranges = progress["done"]
         usable = key in (None, progress["key"])
         store = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
         return None  # absent or damaged: made anew
     if not usable or store.shape != shape or store.dtype != np.uint8:
         return None

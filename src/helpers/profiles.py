@@ -44,14 +44,17 @@ def load(name: str, folder: Path = FOLDER) -> Profile:
     """Read and check a profile.
 
     Raises:
-        ValueError: unknown profile, missing or unknown field, or a value of another type; the
-            message names the file and the field.
+        ValueError: unknown profile, missing or unknown field, or a value of another type or
+            below 1; the message names the file and the field.
     """
     path = folder / f"{name}.yml"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yml")))
         raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {known}")
-    values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected `name: value` lines, got {type(values).__name__}")
     wanted = {field.name: {"int": int, "str": str}[str(field.type)] for field in fields(Profile)}
@@ -62,4 +65,6 @@ def load(name: str, folder: Path = FOLDER) -> Profile:
     for key, kind in wanted.items():
         if type(values[key]) is not kind:
             raise ValueError(f"{path}: {key} must be {kind.__name__}, got {values[key]!r}")
+        if kind is int and values[key] < 1:
+            raise ValueError(f"{path}: {key} must be at least 1, got {values[key]}")
     return Profile(**values)
