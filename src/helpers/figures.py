@@ -172,13 +172,16 @@ def gallery(
     return figure
 
 
-def bars(table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None) -> Axes:
+def bars(
+    table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None, few: int = 0
+) -> Axes:
     """Rates with their 95 % intervals, and the counts under each bar.
 
     Args:
         table: columns n, rate, low, high (see `helpers.errors.stratified_errors`), indexed by
             the group on the horizontal axis or by (group, colour). A cell without images is
             written "n = 0"; it never reads as a rate of zero.
+        few: bars of fewer images are pale, and the axis does not stretch to hold them.
 
     Raises:
         ValueError: an index of more than two levels.
@@ -193,21 +196,27 @@ def bars(table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None
     width = 0.8 / side_by_side
     shift = (hues.map(colours.index) - (side_by_side - 1) / 2) * width * (side_by_side > 1)
     places = pd.Series(groups.map(ticks.index) + shift, index=table.index)
-    for position, name in enumerate(colours):
-        one = look(name, position)
-        drawn = (hues == name) & (table["n"] > 0)
-        ax.bar(
-            places[drawn],
-            table["rate"][drawn],
-            0.92 * width,
-            yerr=_whiskers(table[drawn], "rate"),
-            color=one.colour,
-            hatch=one.hatch,
-            edgecolor="white",
-            ecolor=BLACK,
-            capsize=4,
-            label=str(name),
-        )
+    enough = table["n"] >= max(few, 1)
+    pale = (table["n"] > 0) & ~enough
+    for chosen, strength in ((enough, 1.0), (pale, 0.35)):
+        limits = ax.dataLim.frozen()
+        for position, name in enumerate(colours):
+            one = look(name, position)
+            drawn = (hues == name) & chosen
+            ax.bar(
+                places[drawn],
+                table["rate"][drawn],
+                0.92 * width,
+                yerr=_whiskers(table[drawn], "rate"),
+                color=one.colour,
+                hatch=one.hatch,
+                edgecolor="white",
+                error_kw={"alpha": strength, "ecolor": BLACK, "capsize": 4},
+                alpha=strength,
+                label=str(name) if chosen is enough else None,
+            )
+        if chosen is pale and enough.any():
+            ax.dataLim.set(limits)
     crowded = ax.bbox.width / ax.figure.dpi / len(table) < 0.8  # inches a bar
     for place, n in zip(places, table["n"], strict=True):
         text = f"{n:,}" if n and crowded else f"n = {n:,}"

@@ -24,7 +24,7 @@ Common to all populations:
   dark skin, tied or covered hair in small shares; hair styles carry no information on gender.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -88,6 +88,27 @@ class Population:
     light_power: tuple[float, float] = (0.2, 1.0)
 
 
+FAIRFACE_LIKE = Population(
+    description="Balanced by design over gender and skin colour, all ages.",
+    links=(
+        "Hair length still goes with gender, as balancing skin and gender does not undo it. "
+        "Skin is linked to nothing that is linked to gender."
+    ),
+    men=0.50,
+    dark=None,
+    age=None,
+    age_range=(0.05, 0.95),
+    women_short=(0.16, 0.16),
+    women_length=((0.62, 0.16), (0.62, 0.16)),
+    men_long=0.10,
+    men_length=(0.17, 0.09),
+    makeup=(0.40, (0.50, 0.20)),
+    facial_hair=(0.40, (0.60, 0.25)),
+    earrings=0.25,
+    glasses=0.06,
+    smiling=(0.55, 0.22),
+)
+
 POPULATIONS: dict[str, Population] = {
     "ffhq-like": Population(
         description="Portraits of all ages from a photo-sharing site: the generator's origin.",
@@ -128,45 +149,15 @@ POPULATIONS: dict[str, Population] = {
         smiling=(0.68, 0.22),
         dark_skin=(0.75, 0.12),
     ),
-    "fairface-like": Population(
-        description="Balanced by design over gender and skin colour, all ages.",
-        links=(
-            "Hair length still goes with gender, as balancing skin and gender does not undo it. "
-            "Skin is linked to nothing that is linked to gender."
-        ),
-        men=0.50,
-        dark=None,
-        age=None,
-        age_range=(0.05, 0.95),
-        women_short=(0.16, 0.16),
-        women_length=((0.62, 0.16), (0.62, 0.16)),
-        men_long=0.10,
-        men_length=(0.17, 0.09),
-        makeup=(0.40, (0.50, 0.20)),
-        facial_hair=(0.40, (0.60, 0.25)),
-        earrings=0.25,
-        glasses=0.06,
-        smiling=(0.55, 0.22),
-    ),
-    "plantskin": Population(
+    "fairface-like": FAIRFACE_LIKE,
+    "plantskin": replace(
+        FAIRFACE_LIKE,
         description="FairFace-like, but dark skin predicts men: a planted bias, not a data set.",
         links=(
             "70 % of men and 12 % of women have dark skin, so a model learns dark = male: it helps "
             "dark men and hurts dark women. The audit's positive control."
         ),
-        men=0.50,
         dark=(0.12, 0.70),
-        age=None,
-        age_range=(0.05, 0.95),
-        women_short=(0.16, 0.16),
-        women_length=((0.62, 0.16), (0.62, 0.16)),
-        men_long=0.10,
-        men_length=(0.17, 0.09),
-        makeup=(0.40, (0.50, 0.20)),
-        facial_hair=(0.40, (0.60, 0.25)),
-        earrings=0.25,
-        glasses=0.06,
-        smiling=(0.55, 0.22),
     ),
     "ppb-like": Population(
         description="Members of parliaments: adult, frontal, evenly lit, half light half dark.",
