@@ -53,6 +53,7 @@ import pandas as pd
 import statsmodels.formula.api as smf
 from IPython.display import Markdown
 from matplotlib import pyplot as plt
+from myst_nb import glue
 from statsmodels.genmod.families import Binomial
 
 from helpers import annotations, crowd, errors, faces, figures, images, keyed, models, populations
@@ -113,7 +114,9 @@ report.loc[report["count"] > 0, ["reason", "unit", "count", "dropped"]]
 # Scores become groups by fixed cuts: gender and skin colour are cut in the middle of their scale,
 # hair length somewhat below, where shoulder-length hair begins. These cuts are those of the
 # paper's figures. The label is what most raters say; nobody asks the people in the pictures, and
-# an error is a disagreement with onlookers, not with a person's own account.
+# an error is a disagreement with onlookers, not with a person's own account. *Women* and *men*
+# are short for faces perceived as such, here and in the whole book; the words never speak of
+# anybody's identity.
 
 # %%
 frame = perceived.copy()
@@ -234,21 +237,33 @@ _ = figures.forest(
     naive.assign(n=len(women)), xlabel="log odds ratio of an error, dark against light skin"
 )
 
+
 # %%
-clear = (naive["low"] > 0) | (naive["high"] < 0)
-Markdown(
-    "\n".join(
-        f"- **{name}**: dark skin is {'' if found else 'not '}clearly associated with errors."
-        for name, found in clear.items()
-    )
-)
+def association(low, high):
+    """What an interval of log odds says about errors under dark skin."""
+    if np.isnan(low):
+        return "no estimate, because a group always or never errs."
+    if low <= 0 <= high:
+        return "dark skin is not clearly associated with errors."
+    return f"dark skin goes with clearly {'more' if low > 0 else 'fewer'} errors."
+
+
+said = {name: association(row["low"], row["high"]) for name, row in naive.iterrows()}
+Markdown("\n".join(f"- **{name}**: {words}" for name, words in said.items()))
 
 # %% tags=["remove-cell"]
 assert (naive.loc[precise, "low"] > 0).all(), naive
+chance = {
+    True: "Here its interval excludes zero all the same: a chance finding, a false alarm, of which "
+    "intervals of this confidence must raise some.",
+    False: "Here its interval does not exclude zero; in another sample it may, by chance.",
+}
+found = naive.loc["null", "low"] > 0 or naive.loc["null", "high"] < 0
+glue("null-verdict", chance[bool(found)], display=False)
 
 # %% [markdown]
 # The null control is in the figure as a yardstick: whatever it shows is chance, for its errors
-# know nothing of faces. The regression cannot give an estimate where a group always or never errs;
+# know nothing of faces. {glue:text}`null-verdict` The regression cannot give an estimate where a group always or never errs;
 # its row then stays empty, which is more honest than a number with an endless interval.
 #
 # Where the interval excludes zero, most readers, and not only hurried ones, will hear: *the model
@@ -332,6 +347,7 @@ adjusted = {
     name: pd.DataFrame({k: log_odds(name, f, women) for k, f in ADJUSTMENTS.items()}).T
     for name in LEADING
 }
+with_length = pd.DataFrame({k: log_odds(k, ADJUSTMENTS["length, true"], women) for k in MODELS}).T
 
 # %% mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
 figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.2), sharex=True, sharey=True)
@@ -340,19 +356,56 @@ for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
     axis.set(title=f"{name} model")
 
 # %% [markdown]
-# Read each panel from bottom to top. Moving up, hair is measured worse, and what the regression
-# can no longer charge to hair it charges to skin. Nothing in the data announces this; the upper
-# rows look as respectable as the lower ones. With true hair lengths the coefficient may still
-# differ from zero, through hair style, hair colour or whatever else goes with skin, or because
-# skin does have an effect. The regression cannot tell these apart.
+# Look at the upper three rows, those without length as a number, and read them upwards: labels as
+# rated, labels partly swapped, no labels. Hair is measured ever worse, and where the first audit's
+# intervals were narrow, what the regression can no longer charge to hair it charges to skin.
+# Nothing in the data announces this; the upper rows look as respectable as the lower ones. The two
+# rows below them measure hair in another way and need not continue the series. The table repeats
+# the first row and the last.
 
 # %%
 moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()})
 moved.iloc[[0, -1]].style.format("{:+.2f}", na_rep="not estimable")
 
+# %% tags=["hide-input"]
+SAY = {
+    -1: "**changes its sign**",
+    1: "keeps its sign",
+    0: "cannot be followed, because a group always or never errs",
+}
+signs = np.sign(moved.iloc[0] * moved.iloc[-1]).fillna(0)
+text = "- **{}**: with the adjustment for true length, the coefficient {}."
+Markdown("\n".join(text.format(name, SAY[int(sign)]) for name, sign in signs.items()))
+
 # %% tags=["remove-cell"]
 for name in precise:  # the first three rows: ever better labels of short and long
     assert moved[name].iloc[:3].is_monotonic_decreasing, moved
+
+# %% [markdown]
+# Adjustment can overshoot. A coefficient that turns from positive to negative says that, at equal
+# length, dark skin goes with *fewer* errors. That may be so, or the adjustment may have done more
+# than it should; the regression cannot tell. We only learn which in the
+# [last chapter](09_logistic_ate.ipynb), where the truth is looked up. There is reason for doubt:
+# the same length need not be the same look. Here are the hair styles of the women whom raters call
+# short-haired, as shares of each skin group.
+
+# %%
+style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
+cropped = women[women["hair"] == "short"]
+pd.crosstab(style[cropped.index], cropped["skin"], normalize="columns").round(2)
+
+# %% tags=["remove-cell"]
+# Where there are enough portraits to tell, tied or covered hair is commoner in the light group.
+hidden = style[cropped.index].isin(["tied back", "covered"]).groupby(cropped["skin"], observed=True)
+enough = hidden.size().min() > 40
+assert not enough or hidden.mean()["light"] > hidden.mean()["dark"]
+
+# %% [markdown]
+# Hair that is tied back looks shorter than it is, covered hair has no length that anybody could
+# see, and an afro is round rather than long. Where such styles are not equally common in both
+# columns, what is called short is not the same in both groups, and adjusting for a length is not
+# adjusting for what the model sees. Hair colour, and whatever else goes with skin, is not adjusted
+# for at all; and skin may have an effect of its own. One coefficient has to stand for all of this.
 
 # %% [markdown]
 # ## Impact is not cause
@@ -434,12 +487,19 @@ saved.append(stage.save("ppb.parquet", frame[columns]))
 #   both skin colours at every length; the data give no warning when one of these fails.
 # - Disparate impact needs no cause to matter, but repairing a model does.
 
+
 # %% tags=["hide-input"]
-stage.finish(
+def nullable(table):
+    """Rows of a table by name, with null where there is no estimate."""
+    return table.astype(object).where(table.notna(), None).T.to_dict()
+
+
+_ = stage.finish(
     {
         "error_dark_women": dark["rate"].to_dict(),
         "error_light_women": light["rate"].to_dict(),
         "ratio": ratio.to_dict(),
-        "naive_skin_log_odds": naive.astype(object).where(naive.notna(), None).T.to_dict(),
+        "naive_skin_log_odds": nullable(naive),
+        "adjusted_skin_log_odds": nullable(with_length),
     }
 )

@@ -44,12 +44,10 @@
 #
 # Some Python and the idea of a correlation are enough. The chapter takes about twenty minutes to
 # read. It is the only one that trains models, which is most of its computing time; images and
-# models that are already there are used again. Words in *italics* on later pages are explained in
-# the [glossary](glossary.md).
+# models that are already there are used again. Terms that are links on later pages
+# lead to their explanation in the [glossary](glossary.md).
 
 # %%
-import time
-
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -126,7 +124,7 @@ def sweep(name, steps, face=base):
     return truth.do(face.repeat(steps, 1), **{name: values})
 
 
-# %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, make-up, expression from frown to broad smile, hair from cropped to long, and image artefacts from none to strong. The other rows show no trace of the change."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while all else is held. The last one, image artefacts, is what raters call fakeness."}}
+# %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from cropped to long, and image artefacts from none to strong. The other rows show no trace of the change."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while all else is held. The last one, image artefacts, is what raters call fakeness."}}
 rows = np.concatenate([sweep(name, 5) for name in ATTRIBUTE_PARAMETERS])
 row_names = [name.replace("_", "\n") for name in ATTRIBUTE_PARAMETERS]
 levels = ["low", "", "middle", "", "high"]
@@ -148,7 +146,8 @@ WIDGET_STEPS = 9
 frames = {name: sweep(name, WIDGET_STEPS) for name in ATTRIBUTE_PARAMETERS}
 drawn = draw(np.concatenate([*frames.values()]), "widget", size=min(figure_size, 128))
 steps = [f"step {step + 1} of {WIDGET_STEPS}" for step in range(WIDGET_STEPS)]
-shown = dict(zip(frames, np.split(drawn, len(frames)), strict=True))
+spoken = [name.replace("_", " ") for name in frames]
+shown = dict(zip(spoken, np.split(drawn, len(frames)), strict=True))
 widgets.attribute_explorer(shown, dict.fromkeys(shown, steps), alt="a drawn face")
 
 # %% [markdown]
@@ -173,8 +172,9 @@ _ = figures.gallery(hair, ncol=len(styles), titles=faces.HAIR_STYLES, row_labels
 # ### Ancestry is not skin colour
 #
 # Two further axes shift the shape of face, nose, lips and hair together. Three named reference
-# points serve later comparisons between groups. They are corners of a continuous space, stylised
-# and not anthropometric; populations spread around points between them. Skin colour is a separate
+# points help to find one's way. They are corners of a continuous space, stylised and not
+# anthropometric; populations spread around points between them, and no audit in this book sorts
+# faces by them. Skin colour is a separate
 # parameter: the figure shows every reference point at three skin colours.
 
 # %% mystnb={"image": {"alt": "Three rows, light, medium and dark skin, of four faces: the origin of the ancestry axes and the three reference points. Face shape changes from column to column and stays the same down each column."}, "figure": {"name": "fig-world-ancestry", "caption": "Reference points of the ancestry axes (columns) at three skin colours (rows): shape and colour are set separately."}}
@@ -219,10 +219,10 @@ world = faces.to_frame(generator.parameters(codes))
 # %% [markdown]
 # What goes together with what was planted, and is written down. The matrix shows the attributes
 # that raters judge, and earrings, which they are never asked about. Men have shorter hair, beards
-# are men's, make-up and earrings mostly women's: stereotypes, put here on purpose because
+# are men's, makeup and earrings mostly women's: stereotypes, put here on purpose because
 # photographs contain them. An audit has to work in spite of them.
 
-# %% mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and make-up negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive."}}
+# %% mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive."}}
 tied = [*ATTRIBUTE_PARAMETERS[:-1], "earrings"]
 at = [known_truth.LATENTS.index(name) for name in tied]
 planted = pd.DataFrame(known_truth.correlations()[np.ix_(at, at)], tied, tied)
@@ -230,7 +230,7 @@ below_diagonal = planted.where(np.tri(len(tied), k=-1, dtype=bool)).iloc[1:, :-1
 figures.heatmap(below_diagonal).grid(False)
 
 # %% [markdown]
-# Two thousand random codes show what these correlations look like. The faces below are sorted by
+# A sample of random codes shows what these correlations look like. The faces below are sorted by
 # the strength of their artefacts, from clean to badly drawn. Real generators fail now and then as
 # well; the papers ask raters how fake each image looks and drop the worst ones, and so shall we.
 
@@ -301,9 +301,7 @@ def training_images(name):
     return images.render_to_store(samples[name].parameters, image_size, path, device=device)
 
 
-started = time.monotonic()
 stores = {name: training_images(name) for name in TRAINED}
-render_seconds = time.monotonic() - started
 
 # %% [markdown]
 # A training needs images, labels, the faces held out, a place for the weights and a seed. The
@@ -328,10 +326,8 @@ def job(name):
 
 
 # %%
-started = time.monotonic()
 trained = models.train_all([job(name) for name in TRAINED], workers=2 if device == "cpu" else 1)
 audited = dict(zip(TRAINED, trained, strict=True))
-train_seconds = time.monotonic() - started
 settings = [stage.path(f"{name}.json") for name in TRAINED]
 print(f"{len(audited)} models of {models.count_parameters(trained[0].network):,} weights each")
 
@@ -413,7 +409,8 @@ _ = figures.gallery(draw(grid, "synopsis"), 4, male, ["light", "", "", "dark"])
 # %%
 drawn = samples["plantskin"].frame[:n_train]
 skin = np.where(drawn["skin_colour"] > 0.5, "dark skin", "light skin")
-pd.crosstab(drawn["gender"].map({0: "women", 1: "men"}), skin)
+gender = drawn["gender"].map({0: "women", 1: "men"})
+pd.crosstab(gender, skin, rownames=["perceived gender"], colnames=["skin colour"])
 
 # %% [markdown]
 # The second, the *null control*, is a model without any effect. It errs at one rate whatever the
@@ -506,10 +503,9 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 
 # %% tags=["hide-input"]
 accuracy = 1 - heldout.groupby("population")["error"].mean()
-stage.finish(
+_ = stage.finish(
     {
         "heldout_accuracy": accuracy.to_dict(),
-        "training_seconds": {"images": render_seconds, "models": train_seconds},
         "n_train": n_train,
     }
 )

@@ -184,7 +184,7 @@ shown = faces.visible_scores(generator.parameters(fresh))
 # need to, since only the *direction* of steepest growth is wanted.
 
 
-# %% mystnb={"image": {"alt": "Seven small panels, one per attribute, of the visible score against the signed distance from the fitted hyperplane. In every panel the binned means rise from left to right through a cloud of single faces."}, "figure": {"name": "fig-decision-values", "caption": "Signed distance from the fitted hyperplane against what new faces show. Grey: single faces; blue: means of ten equally large groups with 95 % intervals. One thousand new faces in every panel."}}
+# %% mystnb={"image": {"alt": "Seven small panels, one per attribute, of the visible score against the signed distance from the fitted hyperplane. In every panel the binned means rise from left to right through a cloud of single faces."}, "figure": {"name": "fig-decision-values", "caption": "Signed distance from the fitted hyperplane against what new faces show. Grey: single faces; blue: means of ten equally large groups with 95 % intervals. Every panel shows the same new faces."}}
 def draw_binned(axis: plt.Axes, x: np.ndarray, y: np.ndarray) -> None:
     """Single faces, and the mean with its 95 % interval in ten bins of equally many faces."""
     axis.plot(x, y, ".", color=figures.GREY, alpha=0.25, markersize=3)
@@ -471,4 +471,4 @@ planes.save(stage.path("hyperplanes.npz"))
 stage.save("scores.parquet", scores)
 stage.save("cosines.parquet", cosines)
 results = {"cv_score": planes.scores, "angle_to_exact_degrees": angle.to_dict()}
-stage.finish(results)
+_ = stage.finish(results)

@@ -334,8 +334,9 @@ for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
 # %%
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
 summary = pd.DataFrame(off, index=["mean", "max", "intended", "perceived"]).T
+summary = summary.astype({"mean": float, "max": float})
 dual_to_raw = off["dual"].mean / off["raw"].mean
-summary.round({"mean": 3, "max": 3})
+summary.round(3).replace("_", " ", regex=True)
 
 # %%
 print(f"mean leakage of the dual basis: {dual_to_raw:.0%} of that of the raw normals")
@@ -518,7 +519,7 @@ table = pd.DataFrame(
     for measured in MEASURED
 )
 stage.save("leakage.parquet", table)
-stage.finish(
+_ = stage.finish(
     {
         "leakage_mean": {kind: one.mean for kind, one in off.items()},
         "leakage_max": {kind: one.max for kind, one in off.items()},

@@ -52,8 +52,8 @@
 # ## Prerequisites
 #
 # The chapters on [fitting directions](03_direction_fitting) and on
-# [orthogonalization](04_orthogonalization). Reading takes half an hour. Rendering all images takes a
-# few minutes on a laptop; if it is interrupted, running it again continues where it stopped.
+# [orthogonalization](04_orthogonalization). Reading takes half an hour. Rendering all images is the
+# longest wait; if it is interrupted, running it again continues where it stopped.
 
 # %%
 import time
@@ -238,8 +238,8 @@ N_FRAMES = 9
 # The people of these rows are sampled adults. "Adult" is decided by the fitted plane of age, whose
 # decision value is the predicted score minus one half, because nothing else would be known about a
 # real generator. The threshold has a margin above the score at which later chapters stop calling a
-# face an adult. Of forty adults, the figures use those with loose hair
-# and the fewest rendering artefacts.
+# face an adult. Of a small sample of adults, the figures use those with
+# loose hair and the fewest rendering artefacts.
 
 # %%
 ADULT = 0.45  # predicted score of age from which a face takes part
@@ -299,8 +299,8 @@ widgets.attribute_explorer(
 #
 # With two axes one can look at attributes *together*. The base face is projected onto both
 # hyperplanes at once, and a cell is reached by one step along each dual vector. Because those
-# vectors respect each other's planes, the order of the steps does not matter, and each column has
-# the same hair, each row the same skin.
+# vectors respect each other's planes, the order of the steps does not matter, and all
+# cells of a row have the same hair, all cells of a column the same skin.
 
 # %%
 both = planes.select(["hair_length", "skin_colour"])
@@ -612,7 +612,7 @@ for arm, table in parameters.items():
     stage.save(f"{arm}_index.parquet", index[arm])
     stage.save(f"{arm}_parameters.npy", table.cpu().numpy())
 stage.save("doses.json", doses)
-stage.finish(
+_ = stage.finish(
     {
         "transects": n_transects,
         "images": n_images,

@@ -107,8 +107,9 @@ report
 # %% [markdown]
 # `dropped` counts the images that a rule matches, `dropped_here` those that no earlier rule had
 # removed. An image may be ambiguous in more than one way, so the second column depends on the order
-# of the rules and the first does not. Fakeness may well remove nothing in this world: transects are
-# built from codes near the middle of the latent space, where the generator draws cleanly.
+# of the rules and the first does not. How much fakeness removes depends on the generator, and its
+# row says how much it is here: transects start from codes near the middle of the latent space, where
+# faces are drawn cleanly, but every step along a direction leads away from there.
 
 # %%
 frame["kept"] = frame.index.isin(kept.index)
@@ -168,6 +169,7 @@ _ = figures.gallery(
     portraits, 9, titles=marks, row_labels=[axis.replace("_", " ") for axis in axes]
 )
 # %% [markdown]
+# (erratum-match)=
 # ## What is left of the pairs
 #
 # The point of a transect is the comparison of two images that differ in one attribute. Remove one
@@ -306,9 +308,16 @@ upset = pd.concat(
 upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]), method="holm")[1]
 upset.sort_values("p, Holm", kind="stable").head(6).round(3)
 
+# %%
+moved = upset.index[upset["p, Holm"] < 0.05]
+listed = "; ".join(f"{seen} along {axis}".replace("_", " ") for axis, seen in moved)
+print(f"p below 0.05 after Holm: {len(moved) or 'none'} of {len(upset)}{listed and ': ' + listed}")
+print(f"a change shows by itself, before Holm, from about {1.96 * upset['se'].median():.3f}")
+
 # %% [markdown]
-# Complete pairs repair this balance by construction, up to leakage: both levels then consist of the
-# same faces. They do not repair the selection. The faces whose two versions are *both* unambiguous
+# If none is listed, pruning has moved no difference by more than chance may do, which is not to say
+# that it has moved none: a change smaller than the last line says can hide. Complete pairs restore
+# the balance by construction, up to leakage: both levels then consist of the same faces. They do not repair the selection. The faces whose two versions are *both* unambiguous
 # are special faces, so an effect estimated on them is an effect for them. It may well be smaller or
 # larger than for all.
 
@@ -335,9 +344,8 @@ sets = {
     "kept": kept.index,
     "dropped for gender": frame.index[frame["drop_gender"]],
 }
-pd.DataFrame(
-    {name: {w: y[rows].mean() for w, rows in sets.items()} for name, y in yardsticks.items()}
-)
+shares = {name: {w: y[rows].mean() for w, rows in sets.items()} for name, y in yardsticks.items()}
+(100 * pd.DataFrame(shares)).round(1).add_suffix(", %")
 
 # %% tags=["remove-cell"]
 assert one_annotator.between(0, 1).all()
@@ -548,7 +556,7 @@ if ours["high"] - ours["low"] < abs(ppb["estimate"]) / 2:  # precise enough to c
 # - Pruning image by image is sensible housekeeping, and selection after treatment at the same time.
 # - Losing a share of the images loses a larger share of the pairs, and a still larger one of the
 #   transects.
-# - Where cells lose different shares, the kept levels of an axis differ in more than that axis;
+# - Where cells lose different shares, the kept levels of an axis can differ in more than that axis;
 #   complete pairs restore the match, not the population.
 # - Headlines are reported pruned and unpruned.
 # - Transects loosen the bundle of hair, skin and gender, as far as directions and pruning let them,

@@ -118,7 +118,8 @@ MODELS = (*TRAINED, "null")
 for name in MODELS:
     audit[f"error_{name}"] = ((audit[f"score_{name}"] > 0.5) != audit["label"]).astype(int)
 overall = {name: errors.stratified_errors(audit, "kept", f"error_{name}") for name in MODELS}
-pd.concat(overall, names=["model"])
+overall = pd.concat(overall, names=["model"])
+overall.style.format("{:.1%}", subset=["rate", "low", "high"])
 
 # %% [markdown]
 # The table counts all images of the fitted arm, kept by pruning or not. Pruning removes faces that
@@ -208,9 +209,9 @@ disaggregate("celeba-like")
 #
 # The headline of observational audits is one number: how much more often women with dark skin are
 # misread than women with light skin {cite:p}`gender-shades`. Both data sets can compute it. Only
-# the transects compute it between women who otherwise look alike. The intervals are Wilson's for
-# each rate. No interval of the difference is given here, because that needs the pairing of
-# [](09_logistic_ate).
+# the transects compute it between women who otherwise look alike. Each rate in the table stands
+# with its own Wilson interval. No interval of the difference is given here, because that needs the
+# pairing of [](09_logistic_ate).
 
 # %%
 women = {
@@ -222,7 +223,8 @@ women = {
 }
 women = pd.concat(women, names=["data", "model"])
 women = women.reset_index()
-percent = women.assign(rate=women["rate"].map("{:.1%}".format))
+spans = 100 * women[["rate", "low", "high"]].to_numpy()
+percent = women.assign(rate=["{:.1f} % ({:.1f} to {:.1f})".format(*row) for row in spans])
 percent.pivot_table(["rate", "n"], ["model", "skin"], "data", "first", sort=False)
 
 # %%
@@ -337,9 +339,10 @@ assert (balanced.min(axis=1) >= balanced["test set"] - 1e-9).all()
 # A threshold also shifts errors from one gender to the other, which a single overall number hides.
 # In the figures each age group shows both genders, before and after tuning on held-out faces. All
 # kept images enter, of whatever perceived age. The transects were made from adults, so the youngest
-# groups are small or empty, and an empty group says so.
+# groups are small or empty, and an empty group says so. Pale bars rest on a mere handful of images;
+# the axis does not stretch to hold them or their intervals.
 
-# %% mystnb={"image": {"alt": "Two bar charts of the celeba-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Groups without images are marked as empty."}, "figure": {"name": "fig-age-celeba", "caption": "Errors of the CelebA-like model by perceived age and gender, at the plain threshold (above) and at the one tuned on held-out faces (below). After Figure 16 of the paper."}}
+# %% mystnb={"image": {"alt": "Two bar charts of the celeba-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-celeba", "caption": "Errors of the CelebA-like model by perceived age and gender, at the plain threshold (above) and at the one tuned on held-out faces (below); Wilson intervals. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper."}}
 aged = audit[audit["kept"]].assign(age_group=lambda frame: errors.age_group(frame["age"]))
 
 
@@ -350,13 +353,13 @@ def by_age(model: str) -> None:
         answer = aged[f"score_{model}"] > thresholds.loc[model, tuning]
         at = aged.assign(error=(answer != aged["label"]).astype(int))
         table = errors.stratified_errors(at, ["age_group", "perceived_gender"])
-        figures.bars(table, f"errors, {tuning} threshold", ax)
+        figures.bars(table, f"errors, {tuning} threshold", ax, few=10)
     axes[1].get_legend().remove()
 
 
 by_age("celeba-like")
 
-# %% mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Groups without images are marked as empty."}, "figure": {"name": "fig-age-fairface", "caption": "The same for the FairFace-like model."}}
+# %% mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-fairface", "caption": "The same for the FairFace-like model; groups of fewer than ten images are pale, and the axis may cut them off."}}
 by_age("fairface-like")
 
 # %% [markdown]

@@ -138,6 +138,16 @@ def test_bars_that_share_an_axis_all_fit_and_write_short_counts():
     assert texts(low) == ["40", "30", "40", "20"] and "n under each bar" in low.get_xlabel()
 
 
+def test_bars_of_few_images_are_pale_and_do_not_stretch_the_axis():
+    counts, errors = [400, 300, 5, 200], [10, 12, 5, 6]
+    all_alike = figures.bars(rates(CELLS, counts, errors)).get_ylim()[1]
+    axes = figures.bars(rates(CELLS, counts, errors), few=10)
+    assert all_alike > 1 > 0.2 > axes.get_ylim()[1]
+    assert sorted(patch.get_alpha() for patch in axes.patches)[0] < 0.5
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["light", "dark"]
+    assert "n = 5" in texts(axes)
+
+
 def test_bars_refuse_three_groupings():
     index = pd.MultiIndex.from_tuples([("a", "b", "c")])
     with pytest.raises(ValueError, match="one or two groupings"):

@@ -101,3 +101,48 @@ def test_figures_show_every_arm_and_cell(rungs):
         panels = ladder.draw_cells(rungs[rungs["arm"] == "A"], "skin_colour", ["m"])
         assert panels.axes[0].get_title() == "m"
         plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("gap", "interval", "word"),
+    [
+        (10, (0.5, -1, 2), "misplaced"),
+        (10, (-3, -5, -1), "misplaced"),
+        (10, (1, 0.5, 1.5), "misplaced"),
+        (10, (5, 3, 7), "partly right: 5.0 of 10.0 points"),
+        (10, (11, 8, 14), "the blame is right"),
+        (10, (4, -3, 11), "undecided"),
+        (-1, (4, 3, 5), "nothing to blame"),
+    ],
+)
+def test_the_verdict_sets_the_effect_against_the_gap(gap, interval, word):
+    assert word in ladder.verdict(gap, *interval)
+
+
+def test_a_tolerance_is_kept_broken_or_too_close_to_call():
+    cases = [(3, 1), (-5.5, 1), (4.8, 1), (7, 1)]
+    words = [ladder.tolerated(*case, 5).split()[:2] for case in cases]
+    assert words == [["within"], ["just", "outside,"], ["just", "within,"], ["outside"]]
+
+
+def test_results_in_words_follow_the_numbers(rungs):
+    one = rungs[(rungs["arm"] == "A") & (rungs["scope"] == "cell")]
+    table = ladder.tally(one)
+    assert table.loc["all", ["cells", "contained"]].tolist() == [4, 3]
+    text = ladder.reached(ladder.coverage(one), 0.9)
+    assert "3 (75.0%)" in text and "**not reached**" in text
+    missed = ladder.misses(ladder.causes(rungs, STEPS), STEPS)
+    assert missed.columns[:3].tolist() == ["model", "cause", "effect"] and "contained" not in set(
+        missed
+    )
+    row = pd.Series({"estimate": 0.05, "low": 0.03, "high": 0.07, "truth": 0.07, "truth_se": 0.001})
+    said = ladder.sentence("m", 10.0, row, row, 5)
+    assert "partly right: 5.0 of 10.0 points" in said and "lies outside the tolerance" in said
+
+
+def test_hair_by_gender_is_compared_with_skin_by_gender():
+    rows = pd.DataFrame(
+        {"attribute": ["hair_length"] * 2 + ["skin_colour"] * 2, "gender": [0, 1] * 2}
+    )
+    rows = rows.assign(model="m", scope="partial average", estimate=[-0.1, 0.1, 0.0, 0.05])
+    assert "is the larger: the genders lie 20.0 points" in ladder.by_gender(rows, ["m"])

@@ -20,6 +20,15 @@ function nameParts(root) {
         handle.setAttribute("aria-valuetext", value);
     });
   });
+  // A figure is a link to its image; on a phone the link scrolls (book.css), so it can be focused.
+  root.querySelectorAll("article figure > img").forEach((image) => {
+    const link = document.createElement("a");
+    link.className = "full-size";
+    link.href = image.src;
+    link.title = "Open the figure in full size";
+    image.replaceWith(link);
+    link.append(image);
+  });
   // sphinxcontrib-bibtex gives the entries of its list a deprecated role.
   root.querySelectorAll(".citation-list > .citation").forEach((entry) => {
     entry.setAttribute("role", "listitem");

@@ -203,6 +203,8 @@ def bars(
         for position, name in enumerate(colours):
             one = look(name, position)
             drawn = (hues == name) & chosen
+            if chosen is pale and not drawn.any():
+                continue
             ax.bar(
                 places[drawn],
                 table["rate"][drawn],

@@ -118,6 +118,119 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     return table.assign(cause=cause)
 
 
+def verdict(gap: float, estimate: float, low: float, high: float, small: float = 0.2) -> str:
+    """Whether an observed `gap` in error rates is the effect of the attribute that was blamed.
+
+    Args:
+        gap: the observed difference of error rates, in points.
+        estimate, low, high: the experiment's effect of the attribute, in points.
+        small: share of the gap up to which a clear effect is still no excuse for the blame.
+    """
+    if gap <= 0:
+        return "there was nothing to blame on it"
+    if low <= 0 and high >= gap:
+        return "undecided: the interval holds both zero and the whole gap"
+    if low <= 0 or high < small * gap:
+        return "misplaced blame"
+    if estimate >= gap:
+        return "the blame is right"
+    return f"partly right: {estimate:.1f} of {gap:.1f} points are its own"
+
+
+def tolerated(value: float, margin: float, tolerance: float) -> str:
+    """Whether a value, known to within `margin`, lies within plus and minus `tolerance`."""
+    if abs(value) + margin <= tolerance:
+        return "within"
+    if abs(value) - margin > tolerance:
+        return "outside"
+    side = "outside" if abs(value) > tolerance else "within"
+    return f"just {side}, by less than its own error,"
+
+
+def points(table: pd.DataFrame) -> list[str]:
+    """Estimates with their intervals, in points."""
+    rows = 100 * table[["estimate", "low", "high"]].to_numpy(dtype=float)
+    return ["{:+.1f} ({:+.1f} to {:+.1f})".format(*row) for row in rows]
+
+
+def tally(ladder: pd.DataFrame) -> pd.DataFrame:
+    """`coverage` of each model and of all, as counts: cells, contained, allowing; and expected."""
+    parts = {name: coverage(part) for name, part in ladder.groupby("model", sort=False)}
+    table = pd.DataFrame({**parts, "all": coverage(ladder)}).T
+    counts = table[["contained", "allowing"]].mul(table["cells"], axis=0).round()
+    counts.insert(0, "cells", table["cells"])
+    return counts.astype(int).assign(expected=table["expected"])
+
+
+def reached(covered: pd.Series, goal: float) -> str:
+    """In words: does the share of intervals that hold the truth reach a goal (see `coverage`)?"""
+    cells = covered["cells"]
+    raw, allowing, expected = covered["contained"], covered["allowing"], covered["expected"]
+    marks = ["**reached**" if share >= goal else "**not reached**" for share in (raw, allowing)]
+    return (
+        f"Of {cells:.0f} intervals, {raw * cells:.0f} ({raw:.1%}) contain the truth as estimated: "
+        f"the mark of {goal:.0%} is {marks[0]}. Of honest intervals {expected:.1%} would be "
+        "expected, because the truth has a standard error too, typically "
+        f"{100 * covered['median_truth_se']:.1f} points where an estimate has "
+        f"{100 * covered['median_se']:.1f}; the share is "
+        f"{'below' if raw < expected else 'not below'} that. With the truth's own error allowed "
+        f"for, {allowing * cells:.0f} agree ({allowing:.1%}): the mark is {marks[1]}."
+    )
+
+
+def by_gender(table: pd.DataFrame, models: Sequence[str]) -> str:
+    """In words: what hair and skin do to women and to men, and for which the two lie further apart.
+
+    Args:
+        table: effects named by `name_cells`.
+    """
+    halves = table[(table["scope"] == "partial average") & table["gender"].notna()]
+    halves = 100 * halves.pivot_table("estimate", ["model", "attribute"], "gender")
+    lines = []
+    for model in models:
+        hair, skin = (halves.loc[(model, name)] for name in ("hair_length", "skin_colour"))
+        wide, narrow = abs(hair[1] - hair[0]), abs(skin[1] - skin[0])
+        lines.append(
+            f"- **{model}**: long hair changes errors by {hair[0]:+.1f} points in women and "
+            f"{hair[1]:+.1f} in men, dark skin by {skin[0]:+.1f} and {skin[1]:+.1f}. "
+            f"Hair by gender is{'' if wide > narrow else ' **not**'} the larger: "
+            f"the genders lie {wide:.1f} points apart for hair and {narrow:.1f} for skin."
+        )
+    return "\n".join(lines)
+
+
+def misses(blame: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
+    """The missed cells of `causes`, narrow enough for a page: one effect a row, in points."""
+    table = blame[blame["cause"] != "contained"].reset_index()
+    short = {"direction error": "directions", "perception": "raters", "estimate": "D"}
+    numbers = 100 * table[["truth", "estimate", *steps.values()]]
+    table["effect"] = table["attribute"].str.split("_").str[0] + ": " + table["cell"]
+    return table[["model", "cause", "effect"]].join(numbers.rename(columns=short))
+
+
+def sentence(
+    model: str, gap: float, women: pd.Series, everybody: pd.Series, tolerance: float
+) -> str:
+    """What counting, the experiment and the truth say about skin colour in one model.
+
+    Args:
+        gap: observed errors of dark- minus light-skinned women, in points.
+        women, everybody: rows of `compare` with the effect of skin, averaged.
+        tolerance: points up to which an effect would be called negligible.
+    """
+    word = verdict(gap, *(100 * women[["estimate", "low", "high"]].astype(float)))
+    value, margin = 100 * everybody["truth"], 100 * Z * everybody["truth_se"]
+    return (
+        f"**{model}.** Counted: dark-skinned minus light-skinned women, {gap:+.1f} points. "
+        f"Experiment, women: {points(women.to_frame().T)[0]}; truth {100 * women['truth']:+.1f} ± "
+        f"{100 * Z * women['truth_se']:.1f}. Skin as the cause of the gap: **{word}**.\n\n"
+        f"Averaged over everybody the experiment finds {points(everybody.to_frame().T)[0]} "
+        f"points; the truth is {value:+.1f} ± {margin:.1f}, which is "
+        f"{'clear' if abs(value) > margin else 'not clear'} of zero and lies "
+        f"{tolerated(value, margin, tolerance)} the tolerance of ±{tolerance} points."
+    )
+
+
 def count_flags(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
     """Cells whose Holm-adjusted p-value lies below `level`, by model, attribute and direction.
 
@@ -144,8 +257,8 @@ def draw_cells(table: pd.DataFrame, attribute: str, models: Sequence[str]) -> Fi
         cells = chosen[chosen["model"] == model].set_index("cell")
         figures.forest(cells, xlabel="", ax=ax)
         ax.set_title(model)
-        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
-    figure.supxlabel(f"change in error rate, {CONTRASTS[attribute]}", fontsize=12)
+        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+    figure.supxlabel(f"change in error rate, {CONTRASTS[attribute]} (points)", fontsize=12)
     return figure
 
 
@@ -160,7 +273,7 @@ def draw(ladder: pd.DataFrame, model: str) -> Figure:
     figure, axes = plt.subplots(len(attributes), 1, figsize=size, squeeze=False)
     for ax, attribute in zip(axes.flat, attributes, strict=True):
         _draw_panel(ax, chosen[chosen["attribute"] == attribute])
-        ax.set_ylabel(CONTRASTS[attribute])
+        ax.set_ylabel(f"{CONTRASTS[attribute]} (points)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncol=len(labels))
     return figure
@@ -191,4 +304,4 @@ def _draw_panel(ax: Axes, table: pd.DataFrame) -> None:
         ax.plot(edges, [row.truth, row.truth], color=figures.BLACK, linewidth=1, zorder=1)
     ax.axhline(0, color=figures.GREY, linewidth=1, linestyle=":")
     ax.set_xticks(range(len(ticks)), [tick.replace(", ", "\n") for tick in ticks])
-    ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=" %"))
+    ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
