@@ -331,8 +331,9 @@ Markdown(
 #
 # The third problem is the most serious one, and no better bar can mend it. A main-effects model has
 # one coefficient for dark skin, for everybody. If dark skin makes a model answer "male" more often,
-# it produces errors in women and prevents errors in men. The two meet in one coefficient and cancel.
-# A biased model can pass with a coefficient near zero, or with one of the wrong sign.
+# it produces errors in women and prevents errors in men. The two meet in one coefficient, where they
+# cancel as far as they are equally large; only what is left over shows. A biased model can pass with
+# a coefficient near zero, or with one of the wrong sign.
 
 # %% [markdown]
 # The repair within the regression is to let skin and hair have their own effect in each gender. The

@@ -65,17 +65,6 @@ def test_seed_and_stage_change_the_answers(perceived, change):
     assert not changed["age"].equals(annotate(perceived, pool=pool)["age"])
 
 
-def test_a_perfect_crowd_answers_the_nearest_level(perceived):
-    answers = annotate(perceived, pool=crowd.perfect_pool())
-    assert len(answers) == 5 * len(perceived)
-    assert set(answers["status"]) == {"accepted"}
-    score = perceived.loc[answers["image_id"]]
-    for attribute, levels in ATTRIBUTES.items():
-        top = len(levels) - 1
-        distance = np.abs(answers[attribute].to_numpy() / top - score[attribute].to_numpy())
-        assert distance.max() <= 0.5 / top + 1e-12
-
-
 def test_the_pool_has_exactly_the_calibrated_disagreement():
     for n_raters in (5, 60):
         pool = crowd.rater_pool(3, n_raters)

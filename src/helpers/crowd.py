@@ -151,25 +151,6 @@ def rater_pool(seed: int, n_raters: int = 60) -> Pool:
     )
 
 
-def perfect_pool(n_raters: int = 60) -> Pool:
-    """A crowd that always answers the level nearest to the score, and never fails.
-
-    What remains is the coarseness of the scale: up to half a level.
-    """
-    still = np.zeros((n_raters, len(ATTRIBUTES)))
-    return Pool(
-        bias=still,
-        noise=still,
-        margin=still[0],
-        random=still[:, 0],
-        rejected=still[:, 0],
-        cancelled=0.0,
-        repeated=0.0,
-        seconds=np.full(n_raters, MEDIAN_SECONDS),
-        worker_ids=_worker_ids(0, n_raters),
-    )
-
-
 def annotate(
     perceived: pd.DataFrame, n_raters: int, *, seed: int, stage: str, pool: Pool | None = None
 ) -> pd.DataFrame:

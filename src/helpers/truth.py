@@ -85,24 +85,6 @@ def errors_under_do(
     return _wrong(score(pictures).reshape(cells), _right_answers(base, doses, label))
 
 
-def cell_errors(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """Error rate of each combination of levels.
-
-    Args:
-        errors: (n, 2, …, 2) from `errors_under_do`.
-        attributes: names of its axes.
-
-    Returns:
-        One row per cell: a level column (0, 1) per attribute, n, rate, se.
-    """
-    _check_axes(errors, attributes)
-    rows = []
-    for levels in itertools.product((0, 1), repeat=len(attributes)):
-        values = errors[(slice(None), *levels)]
-        rows.append(dict(zip(attributes, levels, strict=True)) | _mean(values, "rate"))
-    return pd.DataFrame(rows)
-
-
 def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """Effect of each attribute on the error rate, high minus low, in each cell of the others.
 
@@ -123,7 +105,7 @@ def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
             index = tuple(slice(None) if level is None else level for level in held)
             cell = differences[(slice(None), *index)].reshape(len(errors), -1)
             levels = dict(zip(others, held, strict=True))
-            rows.append({"attribute": attribute} | levels | _mean(cell.mean(1), "effect"))
+            rows.append({"attribute": attribute} | levels | _mean(cell.mean(1)))
     frame = pd.DataFrame(rows, columns=["attribute", *attributes, "n", "effect", "se"])
     return frame.astype(dict.fromkeys(attributes, "Int64"))
 
@@ -143,10 +125,10 @@ def _wrong(scores: np.ndarray, right: np.ndarray) -> np.ndarray:
     return ((scores > 0.5) != (right == 1)).astype(np.float64)
 
 
-def _mean(values: np.ndarray, name: str) -> dict:
+def _mean(values: np.ndarray) -> dict:
     return {
         "n": len(values),
-        name: values.mean(),
+        "effect": values.mean(),
         "se": values.std(ddof=1) / np.sqrt(len(values)),
     }
 
