@@ -9,6 +9,8 @@ MAKEFLAGS += --no-builtin-rules
 # How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
 PROFILE ?= laptop
 DEVICE ?= cpu
+# Chapters that do not need each other run side by side, so many at a time.
+JOBS ?= 2
 
 SYSTEM_PYTHON ?= python3
 ARTIFACTS := artifacts/$(PROFILE)
@@ -59,7 +61,7 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE) $(DEVICE)
-	@$(MAKE) --no-print-directory book
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) book
 	@echo "The book: $(BUILD)/html/index.html   (make serve PROFILE=$(PROFILE))"
 
 book: $(BUILD)/html/index.html  ## the book alone: run missing chapters, build the pages

@@ -65,7 +65,7 @@ device = "cpu"
 seed = 20200715
 image_size = 64
 figure_size = 256
-n_test = 2000
+n_test = 6000
 n_raters = 5
 
 # %%

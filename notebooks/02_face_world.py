@@ -67,7 +67,7 @@ figure_size = 256
 architecture = "small"
 n_train = 10000
 epochs = 7
-n_test = 2000
+n_heldout = 1000
 
 # %%
 stage = Stage("02_face_world", profile=profile, device=device, seed=seed)
@@ -287,7 +287,7 @@ _ = figures.gallery(draw(np.concatenate(members), "populations"), ncol=8, row_la
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
-samples = {name: populations.sample(name, n_train + n_test // 2, seed) for name in TRAINED}
+samples = {name: populations.sample(name, n_train + n_heldout, seed) for name in TRAINED}
 labels = {name: one.frame["gender"].to_numpy() for name, one in samples.items()}
 
 # %% [markdown]

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 
-from helpers.artifacts import root
+from helpers.artifacts import atomic, root
 from helpers.lineage import ROOT
 
 MEASURED = ROOT / "profiles" / "seconds.json"
@@ -40,7 +40,7 @@ def plan(dry_run: str, profile: str) -> str:
     text = f"{profile}: {len(steps)} steps to run ({', '.join(steps)}), "
     if unknown := [step for step in steps if step not in seconds]:
         return text + f"time unknown: {', '.join(unknown)} not run before at this size"
-    return text + f"about {_time(sum(seconds[step] for step in steps))}"
+    return text + f"at most about {_time(sum(seconds[step] for step in steps))}"
 
 
 def record(profile: str, step: str, seconds: float) -> None:
@@ -49,7 +49,8 @@ def record(profile: str, step: str, seconds: float) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     known = seen(profile)
     known[step] = max(round(seconds, 1), known.get(step, 0))
-    path.write_text(json.dumps(known, indent=1) + "\n")
+    with atomic(path) as temporary:  # another chapter may be recording
+        temporary.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def _time(seconds: float) -> str:

@@ -154,10 +154,11 @@ POPULATIONS: dict[str, Population] = {
         FAIRFACE_LIKE,
         description="FairFace-like, but dark skin predicts men: a planted bias, not a data set.",
         links=(
-            "70 % of men and 12 % of women have dark skin, so a model learns dark = male: it helps "
-            "dark men and hurts dark women. The audit's positive control."
+            "85 % of men and 15 % of women have dark skin, so a model learns dark = male: it helps "
+            "dark men as much as it hurts dark women, and nothing shows on average. The audit's "
+            "positive control."
         ),
-        dark=(0.12, 0.70),
+        dark=(0.15, 0.85),
     ),
     "ppb-like": Population(
         description="Members of parliaments: adult, frontal, evenly lit, half light half dark.",

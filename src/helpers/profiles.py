@@ -26,6 +26,7 @@ class Profile:
     architecture: str  # of the audited models: "small" or "resnet50"
     n_train: int  # images in each training sample
     epochs: int  # of training
+    n_heldout: int  # unseen images per audited model
     n_test: int  # images in the PPB-like test set
     n_population: int  # faces annotated to describe each population
     n_directions: int  # annotated latents to which hyperplanes are fitted
