@@ -11,6 +11,8 @@ PROFILE ?= laptop
 DEVICE ?= cpu
 # Chapters that do not need each other run side by side, so many at a time.
 JOBS ?= 2
+# Threads that wait for work must leave the cores to chapters that have some.
+export OMP_WAIT_POLICY ?= passive
 
 SYSTEM_PYTHON ?= python3
 ARTIFACTS := artifacts/$(PROFILE)

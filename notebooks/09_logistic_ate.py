@@ -688,7 +688,8 @@ Markdown(
 # whole combination of skin, hair and gender. Each combination takes part in three of the twelve
 # effects, so its three intervals tend to fail in company. An auditor of a real model sees only one
 # experiment, cannot know which kind it was, and should expect to be that unlucky now and then. It
-# is one more reason to run an audit again, on new faces, before anybody is accused or acquitted.
+# is one more reason to run an audit again, on new faces, before anybody is accused or acquitted. More
+# transects would narrow all intervals, but would not make such misses rarer.
 
 # %% tags=["remove-cell"]
 if len(base) > 1000:

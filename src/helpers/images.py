@@ -31,6 +31,7 @@ from helpers.devices import resolve_device
 
 # Rendered pixels per chunk: few keep a processor's caches warm, many keep a GPU busy.
 _CHUNK_PIXELS = {"cpu": 2**18, "cuda": 2**21}
+_FEW_PIXELS = 2**20  # rendered about as quickly as another process starts
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -55,7 +56,8 @@ def render_to_store(
         size: height and width in pixels.
         path: the `.npy` file.
         device: "cpu" or "cuda".
-        workers: processes; by default one per core on a CPU, none besides this one on a GPU.
+        workers: processes; by default one per core on a CPU, but none besides this one for a few
+            images or on a GPU.
         chunk: images rendered at a time; by default what suits the size and the device.
         supersampling: rays per pixel and axis.
         render: stands in for `helpers.faces.render`.
@@ -71,7 +73,8 @@ def render_to_store(
     parameters = _float32(parameters)
     source = lineage.files_hash(sorted((lineage.PACKAGE / "faces").rglob("*.py")))
     if workers is None:
-        workers = joblib.cpu_count() if device.type == "cpu" else 1
+        few = len(parameters) * (size * supersampling) ** 2 <= _FEW_PIXELS
+        workers = 1 if few or device.type != "cpu" else joblib.cpu_count()
     if chunk is None:
         pixels = _CHUNK_PIXELS.get(device.type, _CHUNK_PIXELS["cuda"])
         share = math.ceil(len(parameters) / workers)  # a small set still occupies every worker
