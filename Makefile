@@ -62,6 +62,7 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
+	@$(PYTHON) tools/mend.py $(PROFILE)
 	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE) $(DEVICE)
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) book
 	@echo "The book: $(BUILD)/html/index.html   (make serve PROFILE=$(PROFILE))"
@@ -86,9 +87,13 @@ EXECUTED := $(foreach stage,$(PAGES),$(ARTIFACTS)/$(stage)/$(stage).ipynb)
 $(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
 	$(PYTHON) tools/execute.py notebooks/$(*F).py --profile $(PROFILE) --device $(DEVICE) --out $@
 
+# A study is a module of the package that is run as a command.
+$(STUDIES:%=$(ARTIFACTS)/%/manifest.json): $(ARTIFACTS)/%/manifest.json: profiles/$(PROFILE).yml | $(ENV)
+	$(PYTHON) -m helpers.$* --profile $(PROFILE)
+
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py
 
-$(BUILD)/html/index.html: $(EXECUTED) tools/book.py tools/vendor.py $(shell find book -type f -not -path 'book/_vendor/*') | book/_vendor/complete
+$(BUILD)/html/index.html: $(EXECUTED) tools/book.py tools/vendor.py $(shell find book -type f -not -path 'book/_vendor/*') $(wildcard benchmarks/results/*.json) | book/_vendor/complete
 	$(PYTHON) tools/book.py --profile $(PROFILE)
 	touch $@

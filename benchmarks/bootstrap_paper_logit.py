@@ -1,21 +1,28 @@
 """1,000 refits of the paper's logit at its size (transects, section 5.5), on one thread.
 
 Run `python benchmarks/bootstrap_paper_logit.py`. Competitors run in the same process on the same
-data: the loop over scikit-learn fits that one would write, and the same loop over the distinct
-covariate patterns only, which isolates the gain of fitting all resamples at once. Times are CPU
-seconds of this process, which other load on the machine changes least.
+data: the loop over scikit-learn fits that one would write, the same loop over the distinct
+covariate patterns only, which isolates the gain of fitting all resamples at once, the loop over
+statsmodels fits (reference coding, no penalty), and the bootstrap of fairlearn's MetricFrame, which
+gives error rates of the eight groups of skin, hair and gender and no regression. fairlearn comes
+with `pip install .[bench]`; without it its row is left out.
 """
 
-import platform
-from time import process_time
-
 import numpy as np
-import sklearn
+import pandas as pd
+import statsmodels.api as sm
+from record import seconds, write
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import zero_one_loss
 from threadpoolctl import threadpool_limits
 
 from helpers.effects import bootstrap_paper_logit
 from helpers.resampling import cluster_weights
+
+try:
+    from fairlearn.metrics import MetricFrame
+except ImportError:
+    MetricFrame = None
 
 IMAGES, TRANSECTS, REFITS = 5_335, 1_000, 1_000
 LEVELS = (2, 2, 2, 2, 2, 3, 4)
@@ -41,10 +48,12 @@ def fit(X: np.ndarray, error: np.ndarray, weight: np.ndarray | None = None) -> n
     return np.append(model.intercept_, model.coef_)
 
 
+def resampled_images() -> np.ndarray:
+    return np.random.default_rng(1).integers(IMAGES, size=(LOOP_REFITS, IMAGES))
+
+
 def loop_over_images(X: np.ndarray, error: np.ndarray) -> np.ndarray:
-    rng = np.random.default_rng(1)
-    draws = rng.integers(len(X), size=(LOOP_REFITS, len(X)))
-    return np.array([fit(X[draw], error[draw]) for draw in draws])
+    return np.array([fit(X[draw], error[draw]) for draw in resampled_images()])
 
 
 def loop_over_patterns(X: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -54,37 +63,65 @@ def loop_over_patterns(X: np.ndarray, error: np.ndarray) -> np.ndarray:
     return np.array([fit(rows[:, :-1], rows[:, -1], count) for count in counts])
 
 
-def seconds(run) -> tuple[float, np.ndarray]:
-    start = process_time()
-    result = run()
-    return process_time() - start, result
+def loop_over_statsmodels(X: np.ndarray, error: np.ndarray) -> np.ndarray:
+    references = np.cumsum((0, *LEVELS[:-1]))
+    design = sm.add_constant(np.delete(X, references, axis=1))
+    return np.array(
+        [
+            sm.GLM(error[draw], design[draw], family=sm.families.Binomial()).fit().params
+            for draw in resampled_images()
+        ]
+    )
+
+
+def metric_frame(X: np.ndarray, error: np.ndarray) -> None:
+    groups = pd.DataFrame(X[:, [1, 3, 5]], columns=["skin", "hair", "gender"])
+    MetricFrame(
+        metrics=zero_one_loss,
+        y_true=np.zeros_like(error),
+        y_pred=error,
+        sensitive_features=groups,
+        n_boot=LOOP_REFITS,
+        ci_quantiles=[0.025, 0.975],
+        random_state=1,
+    )
 
 
 def main() -> None:
     X, error, transect = audit()
-    with threadpool_limits(1):
-        bootstrap_paper_logit(X, error, 10, seed=1)  # imports and first calls
-        images, fitted = seconds(lambda: bootstrap_paper_logit(X, error, REFITS, seed=1))
-        clusters, _ = seconds(lambda: bootstrap_paper_logit(X, error, REFITS, 1, transect))
-        loop, _ = seconds(lambda: loop_over_images(X, error))
-        patterns, same_resamples = seconds(lambda: loop_over_patterns(X, error))
-    scale = REFITS / LOOP_REFITS
-    difference = np.abs(fitted[:LOOP_REFITS] - same_resamples).max()
-
-    print(
-        f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}, "
-        f"scikit-learn {sklearn.__version__}, one thread"
-    )
-    print(f"{REFITS} refits, {IMAGES} images, {X.shape[1]} columns, {error.mean():.1%} errors")
-    rows = {
-        "bootstrap_paper_logit, images": images,
-        "bootstrap_paper_logit, transects": clusters,
-        "scikit-learn loop over images": loop * scale,
-        "scikit-learn loop over patterns": patterns * scale,
+    packages = ["numpy", "scikit-learn", "statsmodels"]
+    loops = {
+        "scikit-learn, loop over resampled images": loop_over_images,
+        "scikit-learn, loop over covariate patterns": loop_over_patterns,
+        "statsmodels GLM, loop over resampled images": loop_over_statsmodels,
     }
-    for name, time in rows.items():
-        print(f"{name:34s} {time:7.2f} s  {time / images:6.1f} x")
-    print(f"largest difference of a coefficient on the same resamples: {difference:.1e}")
+    if MetricFrame is None:
+        print("fairlearn is not installed (pip install .[bench]): its row is left out")
+    else:
+        loops["fairlearn MetricFrame, rates of eight groups only"] = metric_frame
+        packages.append("fairlearn")
+    with threadpool_limits(1):
+        times = {
+            "bootstrap_paper_logit, images": seconds(
+                lambda: bootstrap_paper_logit(X, error, REFITS, seed=1)
+            ),
+            "bootstrap_paper_logit, transects": seconds(
+                lambda: bootstrap_paper_logit(X, error, REFITS, 1, transect)
+            ),
+        }
+        for what, loop in loops.items():
+            times[what] = seconds(lambda: loop(X, error)) * REFITS / LOOP_REFITS  # noqa: B023
+        ours = bootstrap_paper_logit(X, error, LOOP_REFITS, seed=1)
+        difference = np.abs(ours - loop_over_patterns(X, error)).max()
+    facts = {
+        "refits": REFITS,
+        "images": IMAGES,
+        "columns": X.shape[1],
+        "threads": 1,
+        "refits timed in a loop, then scaled": LOOP_REFITS,
+        "largest difference from scikit-learn's coefficients": f"{difference:.0e}",
+    }
+    write("bootstrap_paper_logit", facts, times, packages)
 
 
 if __name__ == "__main__":

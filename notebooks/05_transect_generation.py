@@ -58,7 +58,6 @@
 # %%
 import time
 from itertools import product
-from timeit import repeat
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -114,10 +113,9 @@ dual = pd.DataFrame(basis["dual"], basis["names"])
 # %%
 some = generator.sample(200, seed + 3).cpu().numpy().astype(np.float64)
 neutral = transects.project(some, planes.normals, planes.intercepts)
-print("largest decision value left:", f"{np.abs(planes.decision_values(neutral)).max():.0e}")
-print(
-    f"distance between the first two projected faces: {np.linalg.norm(neutral[0] - neutral[1]):.1f}"
-)
+left, apart = planes.decision_values(neutral), np.linalg.norm(neutral[0] - neutral[1])
+print(f"largest decision value left: {np.abs(left).max():.0e}")
+print(f"distance between the first two projected faces: {apart:.1f}")
 
 # %% [markdown]
 # The two faces started apart and still are: everything that no hyperplane speaks of is theirs. Now
@@ -139,32 +137,26 @@ cases |= {f"two planes, cosine {cosine}": pair(cosine) for cosine in (0.5, 0.95,
 
 
 # %%
-def compare(case: tuple[np.ndarray, np.ndarray]) -> tuple[float, float]:
-    """Distance of cyclic projection from the closed form, and how many times longer it takes."""
-    methods = (transects.project, transects.project_cyclic)
-    closed, cycled = (method(some, *case) for method in methods)
-    fast, slow = (min(repeat(lambda m=m: m(some, *case), number=1, repeat=5)) for m in methods)
-    return np.linalg.norm(cycled - closed, axis=1).mean(), slow / fast
+def miss_of(case: tuple[np.ndarray, np.ndarray]) -> float:
+    """Mean distance of cyclic projection, after its rounds, from the closed form."""
+    closed, cycled = transects.project(some, *case), transects.project_cyclic(some, *case)
+    return np.linalg.norm(cycled - closed, axis=1).mean()
 
 
-comparison = pd.DataFrame([compare(case) for case in cases.values()], list(cases))
-comparison.columns = ["distance after cycling", "times slower"]
-comparison.round({"distance after cycling": 9, "times slower": 0})
+miss = pd.Series({name: miss_of(case) for name, case in cases.items()})
+miss.rename("distance after cycling").round(9).to_frame()
 
 # %% tags=["remove-cell"]
-miss = comparison["distance after cycling"]
 assert miss["fitted planes"] < 1e-6 and miss["two planes, cosine 0.99"] > 0.1
 assert miss["two planes, cosine 0.5"] < miss["two planes, cosine 0.95"]
 assert np.abs(planes.decision_values(neutral)).max() < 1e-10
 assert np.linalg.norm(neutral[0] - neutral[1]) > 10
-speedup = comparison.loc["fitted planes", "times slower"]
-glue("projection-speedup", float(speedup), display=False)
 
 # %% [markdown]
-# For the planes of this book both agree, and the closed form is about
-# {glue:text}`projection-speedup:.0f` times as fast on this machine. The nearer to parallel two planes
-# are, the slower the cycle approaches: each round removes only the part of the error that the two
-# normals do not share. It then stops short of the planes, and nothing in its output says so.
+# For the planes of this book both agree. The nearer to parallel two planes are, the slower the
+# cycle approaches: each round removes only the part of the error that the two normals do not share.
+# It then stops short of the planes, and nothing in its output says so. Which of the two is faster
+# depends on the machine and the batch; the book's benchmarks (`benchmarks/`) measure speed.
 
 # %% [markdown]
 # (erratum-step)=
@@ -217,12 +209,14 @@ glue("shortfall", float(100 * (1 - steps["paper"].min())), display=False)
 #
 # A one-dimensional transect varies one attribute in equal steps. Each row below starts from another
 # adult face and walks along the dual vector of one attribute, between decision values that span most
-# of its visible range. Before a row starts, its face is put on the hyperplane, so the middle image
-# is the neutral one.
+# of its visible range. Before a row starts, its face is put on the hyperplane, so a decision value
+# of zero is the neutral face. That is the middle image where the span is symmetric, and a little
+# left of the middle where the row reaches further up than down.
 
 # %%
-# Signed distances to both ends. Facial hair and makeup are absent on most faces, so that their
-# planes lie well above the average face and the walk reaches further down than up.
+# Signed distances from the plane to both ends, set by eye to span most of the visible range. Where
+# the upper end is a longer way off (very dark skin, old age, a full beard, heavy makeup), the walk
+# reaches further up than down.
 SPANS = {
     "skin_colour": (-1.4, 1.6),
     "hair_length": (-1.3, 1.3),
@@ -265,9 +259,9 @@ def line(person: np.ndarray, name: str) -> np.ndarray:
     """One-dimensional transect of one face, (frames, D)."""
     plane = planes.select([name])
     values = [np.linspace(*SPANS[name], N_FRAMES)]
-    return transects.grid(person[None], plane.normals, plane.intercepts, dual.loc[[name]], values)[
-        0
-    ]
+    directions = dual.loc[[name]]
+    grid = transects.grid(person[None], plane.normals, plane.intercepts, directions, values)
+    return grid[0]
 
 
 # %%
@@ -372,7 +366,7 @@ cells = transects.grid(
 # %%
 parameters = {"fitted": parameters_of(cells)}
 index = {"fitted": transects.index(n_transects, DISTANCES)}
-index["fitted"].head(3)
+index["fitted"].head(3).T
 
 # %% tags=["remove-cell"]
 reached = planes.select(AXES).decision_values(cells.reshape(-1, generator.latent_dim))
@@ -619,6 +613,5 @@ _ = stage.finish(
         "doses": doses,
         "adult": ADULT,
         "seconds_per_image": seconds / n_images,
-        "projection_speedup": float(speedup),
     }
 )

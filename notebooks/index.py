@@ -81,16 +81,30 @@ def texts(counted, effects):
 def role(effects):
     """What the truth says of skin as a cause of one model's errors on women."""
     women = effects.loc[("skin_colour", "female")]
-    if abs(women["truth"]) < 2 * women["truth_se"]:
+    if abs(women["truth"]) <= 2 * women["truth_se"]:
         return "no effect of skin can be told from zero"
     more = "more" if women["truth"] > 0 else "fewer"
     return f"darker skin by itself makes this model err on {more} women"
 
 
 # %% tags=["remove-cell"]
+def largest(effects):
+    """The largest true effect of skin that is clear of its own error, and on whom."""
+    skin = effects.loc["skin_colour"].loc[list(cover.SKIN_CELLS.values())]
+    skin = skin.set_axis([name.replace(", ", " with ") for name in cover.SKIN_CELLS])
+    clear = skin["truth"][skin["truth"].abs() > 2 * skin["truth_se"]]
+    if clear.empty:
+        return "not to be told from zero"
+    most = clear.abs().idxmax()
+    return f"{points(clear[most])} points, on {most}"
+
+
+# %% tags=["remove-cell"]
 counted, effects = read(audited)
+first = {**texts(counted, effects), "model": audited, "largest": largest(effects)}
 second = {**texts(*read(other)), "model": other, "role": role(read(other)[1])}
-for name, text in texts(counted, effects).items():
+second["largest"] = largest(read(other)[1])
+for name, text in first.items():
     glue(name, text, display=False)
 for name, text in second.items():
     glue(f"other-{name}", text, display=False)
@@ -114,12 +128,17 @@ for name, text in second.items():
 # {glue:text}`holds` it.
 # :::
 # ::::
-#
+
+# %% [markdown]
 # Another model can have another answer. For the {glue:text}`other-model` model, counting says
 # {glue:text}`other-counted` points; the experiment says {glue:text}`other-experiment`, with an
 # interval from {glue:text}`other-interval` that {glue:text}`other-holds` the truth,
-# {glue:text}`other-truth` points: {glue:text}`other-role`. *Women* and *men* are short for faces
-# perceived as such, here and in all chapters; nobody's identity can be read off a face.
+# {glue:text}`other-truth` points: {glue:text}`other-role`.
+#
+# None of this clears skin for everybody. Among women and men with short or long hair, the largest
+# true effect of dark skin is {glue:text}`largest`, for the {glue:text}`model` model, and
+# {glue:text}`other-largest`, for the {glue:text}`other-model` one. *Women* and *men* are short for
+# faces perceived as such, here and in all chapters; nobody's identity can be read off a face.
 
 # %% tags=["remove-cell"]
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
@@ -134,7 +153,7 @@ images = artifacts.load("05_transect_generation", "fitted_images.npy", profile)
 short_haired = made[(made["gender_level"] == 0) & (made["hair_length_level"] == 0)]
 pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two halves. Left, audit by counting: portraits of light-skinned women with long hair and dark-skinned women with short hair, above bars of error rates by perceived gender and skin colour. Right, audit by experiment: the same made woman with light and with dark skin, above intervals of the change in error rate when skin turns dark, for women and men with short and long hair, and when hair grows, each with a diamond that marks the true effect."}, "figure": {"name": "fig-two-audits", "caption": "One classifier, audited twice. Left: errors on portraits as they come, by perceived gender and skin colour. Right: change in the error rate, in percentage points, when one attribute of a face changes and all else is held; diamonds mark the truth. Bars and lines are 95 % intervals."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two halves. Left, audit by counting: portraits of light-skinned women with long hair and dark-skinned women with short hair, above bars of error rates by perceived gender and skin colour. Right, audit by experiment: the same made woman with light and with dark skin, above intervals of the change in error rate when skin turns dark, for women and men with short and long hair, and when hair grows, each with a diamond that marks the true effect."}, "figure": {"name": "fig-two-audits", "caption": "One classifier, audited twice. Left: errors on portraits as they come, by perceived gender and skin colour. Right: change in the error rate, in percentage points, when one attribute of a face changes and all else is held; diamonds mark the truth. Bars are rates; whiskers are 95 % intervals."}}
 _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images[pairs])
 
 # %% [markdown]
@@ -168,6 +187,16 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Pruning](07_pruning.ipynb) | Which images may be dropped, and at what price? |
 # | [Errors by group](08_stratified_errors.ipynb) | Where does the model err on matched faces? |
 # | [Effects](09_logistic_ate.ipynb) | What causes the errors, and is the answer true? |
+
+# %% [markdown]
+# The nine chapters are one audit, from the question to the verdict. Three more ask what such a
+# verdict is worth, how to plan the next audit, and what may have been overlooked.
+#
+# | Chapter | Question |
+# |---|---|
+# | [Truth scorecard](12_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
+# | [Planning and transport](14_planning_and_transport.ipynb) | How large must an audit be, and what does it say elsewhere? |
+# | [Hidden confounders](15_hidden_confounders.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]
 # ## Run it

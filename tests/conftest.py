@@ -3,12 +3,16 @@
 import sys
 from pathlib import Path
 
+import hypothesis
 import matplotlib
 import pytest
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 matplotlib.use("agg")
+# A busy machine is no failure.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.fixture

@@ -117,6 +117,7 @@ def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
             annotation([{"from_name": "age", "type": "rating", "value": {"rating": 7}}]),
             annotation([{"from_name": "age", "type": "rating", "value": {"rating": 0}}]),
             annotation([{"from_name": "age", "type": "rating", "value": {"rating": 2.5}}]),
+            annotation([{"from_name": "age", "type": "rating", "value": {"rating": True}}]),
             annotation([{"from_name": "age", "type": "textarea", "value": {"text": ["old"]}}]),
             annotation([choice("Teen", "age")], completed_by=None),
         ),
@@ -131,7 +132,7 @@ def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
         "unknown attribute": 1,
         "no readable answer": 1,
         "several levels": 1,
-        "unknown level": 2,
+        "unknown level": 3,
         "level outside the scale": 2,
         "duplicate": 1,
     }

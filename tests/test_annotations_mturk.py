@@ -190,3 +190,10 @@ def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
     assert found["rejected assignment"] == (answers["status"] == "rejected").sum() > 0
     assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
     assert "cancelled assignment" not in found
+
+
+def test_a_column_that_occurs_twice_is_an_error(tmp_path):
+    path = tmp_path / "batch.csv"
+    path.write_text(",".join([*FIXED_COLUMNS, *["Input.image_id"] * 2, "Answer.gender"]) + "\n")
+    with pytest.raises(ValueError, match=r"batch.csv: line 1: .*'Input.image_id' more than once"):
+        read_mturk(path)

@@ -154,3 +154,13 @@ def test_interrupted_write_leaves_the_old_file(world, tmp_path):
 def test_unknown_suffix(world):
     with pytest.raises(ValueError, match=r"cannot save x\.pkl"):
         Stage(FIRST, profile="smoke", device="cpu", seed=1).save("x.pkl", 1)
+
+
+def test_incomplete_stages_are_named_with_what_is_gone(world):
+    run(FIRST, a_npy=np.eye(2))
+    second = run(SECOND, b_npy=np.eye(2))
+    assert artifacts.incomplete("smoke") == {}
+    (second.folder / "b.npy").unlink()
+    assert artifacts.incomplete("smoke") == {SECOND: "no b.npy"}
+    (second.folder / "manifest.json").write_text("{")
+    assert artifacts.incomplete("smoke") == {SECOND: "no readable manifest.json"}

@@ -98,6 +98,19 @@ def test_execution_leaves_no_noise_and_the_widget_state(executed):
     assert any(one["model_name"] == "StackModel" for one in state["state"].values())
 
 
+def test_every_benchmark_is_a_table_with_machine_and_versions(small):
+    records = sorted(book.BENCHMARKS.glob("*.json"))
+    assert records
+    for path in records:
+        record = json.loads(path.read_text())
+        text = (small / "source" / f"_{path.stem}.txt").read_text()
+        rows = [line for line in text.splitlines() if line.startswith("| ")]
+        assert [row["what"] in line for row, line in zip(record["rows"], rows[1:], strict=True)]
+        assert record["rows"][0]["ratio"] == 1
+        assert f"processor {record['machine']['processor']}; " in text
+        assert f"numpy {record['machine']['numpy']}" in text
+
+
 def run_cells(folder: Path, *cells: str) -> Path:
     """Execute a notebook of code cells, the first of which is its parameters cell."""
     source = folder / "bad.py"

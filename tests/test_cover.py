@@ -1,5 +1,7 @@
 """The cover's figure: both audits are drawn, with their numbers where they belong."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -17,7 +19,7 @@ KEYS += [("hair_length", cell) for cell in cover.HAIR_CELLS.values()]
 @pytest.fixture
 def figure():
     counted = pd.DataFrame(
-        {"n": 50, "rate": [0.1, 0.3, 0.0, 0.02], "low": 0.0, "high": 0.4}, index=CELLS
+        {"n": 12345, "rate": [0.1, 0.3, 0.0, 0.02], "low": 0.0, "high": 0.4}, index=CELLS
     )
     effects = pd.DataFrame(
         {"estimate": 0.02, "low": -0.01, "high": 0.05, "truth": 0.03, "n": range(70, 76)},
@@ -46,3 +48,11 @@ def test_bars_of_the_count_and_eight_faces_are_drawn(figure):
     heights = [patch.get_height() for ax in figure.get_axes() for patch in ax.patches]
     assert sorted(heights) == [0.0, 0.02, 0.1, 0.3]
     assert sum(len(ax.images) for ax in figure.get_axes()) == 8
+
+
+def test_counts_of_neighbouring_bars_do_not_touch(figure):
+    figure.canvas.draw()
+    (bars,) = (ax for ax in figure.get_axes() if ax.get_xlabel() == "perceived gender")
+    boxes = [text.get_window_extent() for text in bars.texts]
+    assert len(boxes) == 4
+    assert not any(one.overlaps(other) for one, other in pairwise(boxes))

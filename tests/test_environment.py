@@ -22,7 +22,9 @@ def lock(repository):
 @pytest.fixture
 def direct(repository):
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    extras = project["optional-dependencies"]
+    del extras["bench"]  # competitors in benchmarks/, which nothing else needs
+    wanted = [*project["dependencies"], *sum(extras.values(), [])]
     return {canonical(re.match(r"[\w.-]+", requirement)[0]) for requirement in wanted}
 
 

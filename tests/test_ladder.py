@@ -146,3 +146,42 @@ def test_hair_by_gender_is_compared_with_skin_by_gender():
     )
     rows = rows.assign(model="m", scope="partial average", estimate=[-0.1, 0.1, 0.0, 0.05])
     assert "is the larger: the genders lie 20.0 points" in ladder.by_gender(rows, ["m"])
+
+
+def test_verdicts_are_counted_by_model():
+    cells = pd.DataFrame(
+        {
+            "model": ["m"] * 4,
+            "attribute": "skin_colour",
+            "verdict": ["within", "within", "exceeds", "inconclusive"],
+        }
+    )
+    words = ladder.verdicts_in_words(cells, "skin_colour", 5)
+    assert "within ±5 points in 2 of 4 cells" in words and "exceeds them in 1" in words
+
+
+def test_carried_effects_are_those_clear_of_zero():
+    index = pd.MultiIndex.from_product(
+        [["m"], ["gender", "hair_length"], ["total", "total - direct"]],
+        names=["model", "attribute", "effect"],
+    )
+    direct = pd.DataFrame({"estimate": [0.3, 0.02, 0.3, 0.0]}, index=index)
+    direct = direct.assign(low=direct["estimate"] - 0.01, high=direct["estimate"] + 0.01)
+    words = ladder.carried_in_words(direct)
+    assert "male − female in m: +2.0 (+1.0 to +3.0)" in words and "hair" not in words
+    assert "No effect" in ladder.carried_in_words(direct.assign(low=-1.0))
+
+
+def test_repeated_audits_in_words():
+    repeated = pd.DataFrame({"audit": np.repeat([0, 1], 10), "contained": [True] * 19 + [False]})
+    ours = pd.Series({"cells": 10, "contained": 8})
+    words = ladder.repeated_in_words(repeated, ours, 0.9)
+    assert "95.0% of all intervals" in words and "0% of them contain no more than the 8" in words
+    assert words.index("**reached**") < words.index("**not reached**")
+
+
+def test_populations_are_compared_but_for_what_is_held():
+    rng = np.random.default_rng(0)
+    first = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"])
+    second = pd.DataFrame(rng.normal(size=(300, 3)), columns=["a", "b", "c"]).add([0, 1, 9])
+    assert "Of 2 parameters, 1 differ" in ladder.compare_populations(first, second, held=["c"])

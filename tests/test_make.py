@@ -25,7 +25,7 @@ def dry_run(repository):
             check=True,
             env=environment,
         ).stdout
-        return re.findall(r"notebooks/(\w+)\.py|tools/(book)\.py", output)
+        return re.findall(r"notebooks/(\w+)\.py|tools/(book)\.py|-m helpers\.(\w+)", output)
 
     return lambda *edited: ["".join(step) for step in steps(*edited)]
 
@@ -35,11 +35,26 @@ def test_second_run_does_nothing(dry_run):
 
 
 def test_editing_a_helper_reruns_only_what_depends_on_it(dry_run):
-    assert dry_run("src/helpers/ladder.py") == ["09_logistic_ate", "index", "book"]
+    after = {"12_truth_scorecard", "14_planning_and_transport", "15_hidden_confounders"}
+    steps = dry_run("src/helpers/ladder.py")
+    assert set(steps) == {"09_logistic_ate", *after, "index", "book"}
+    assert steps[0] == "09_logistic_ate" and steps[-1] == "book"
 
 
 def test_editing_a_page_rebuilds_the_book_alone(dry_run):
     assert dry_run("book/glossary.md") == ["book"]
+
+
+def test_a_study_is_run_as_a_command(repository):
+    output = subprocess.run(
+        ["make", "--dry-run", "PROFILE=smoke", "artifacts/smoke/coverage_study/manifest.json"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    done = "is up to date" in output
+    assert done or "-m helpers.coverage_study --profile smoke" in output
 
 
 def test_unknown_profile_is_refused(repository):

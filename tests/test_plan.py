@@ -16,6 +16,19 @@ def test_plan_counts_steps_and_times(artifacts_folder):
     assert "2 steps" in text and "about 2 min" in text and "unknown" not in text
 
 
+def test_plan_knows_a_study_from_its_manifest(artifacts_folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(plan, "MEASURED", tmp_path / "measured.json")
+    plan.MEASURED.write_text(json.dumps({"smoke": {"coverage_study": 20}}))
+    dry = "x/python -m helpers.coverage_study --profile smoke\n"
+    assert "1 steps to run (coverage_study), at most about 20 s" in plan.plan(dry, "smoke")
+    manifest = artifacts_folder / "smoke" / "coverage_study" / "manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(json.dumps({"seconds": 40.2}))
+    assert "about 40 s" in plan.plan(dry, "smoke")
+    manifest.write_text(json.dumps({"seconds": 3.0}))  # resumed
+    assert "about 20 s" in plan.plan(dry, "smoke")
+
+
 def test_unknown_step_is_said(artifacts_folder, monkeypatch, tmp_path):
     empty = tmp_path / "measured.json"
     empty.write_text(json.dumps({}))

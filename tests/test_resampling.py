@@ -2,10 +2,20 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from helpers.resampling import cluster_codes, cluster_weights, fit_logits, pattern_counts
+from helpers.resampling import (
+    cluster_codes,
+    cluster_weights,
+    firth_logits,
+    fit_logits,
+    image_weights,
+    pattern_counts,
+    vertex_weights,
+)
 
 
 def test_weights_are_multinomial_counts():
@@ -42,6 +52,46 @@ def test_a_missing_identifier_is_named(clusters):
 def test_one_cluster_cannot_be_resampled():
     with pytest.raises(ValueError, match="at least two clusters"):
         cluster_weights(["a", "a"], 3, seed=1)
+
+
+def test_images_are_clusters_of_one():
+    np.testing.assert_array_equal(
+        image_weights(30, 5, seed=4), cluster_weights(np.arange(30), 5, seed=4)
+    )
+
+
+def test_a_pair_weighs_the_product_of_its_identities():
+    first, second = list("aabcc"), list("abcac")
+    weights = vertex_weights(first, second, 50, seed=2)
+    a, b, c = cluster_weights(list("abc"), 50, seed=2).T
+    np.testing.assert_array_equal(weights, np.column_stack([a, a * b, b * c, a * c, c]))
+    np.testing.assert_array_equal(weights[:7], vertex_weights(first, second, 7, seed=2))
+
+
+def test_the_vertex_bootstrap_sees_that_pairs_share_identities():
+    """Mean similarity over all pairs of identities that are more or less easily confused."""
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(60, 1)
+    spread = {"repeated": [], "vertex": [], "pairs": []}
+    for repetition in range(150):
+        ease = rng.normal(size=60)
+        similarity = ease[first] + ease[second] + rng.normal(size=len(first))
+        spread["repeated"].append(similarity.mean())
+        if repetition < 3:
+            vertex = vertex_weights(first, second, 200, seed=repetition)
+            pairs = image_weights(len(first), 200, seed=repetition)
+            for name, weights in (("vertex", vertex), ("pairs", pairs)):
+                spread[name].append((weights @ similarity / weights.sum(axis=1)).std())
+    truth = np.std(spread["repeated"])
+    assert np.mean(spread["vertex"]) / truth == pytest.approx(1, abs=0.3)
+    assert np.mean(spread["pairs"]) / truth < 0.4
+
+
+def test_pairs_without_an_identity_or_a_partner_are_named():
+    with pytest.raises(ValueError, match="no cluster identifier"):
+        vertex_weights(["a", None], ["b", "c"], 3, seed=1)
+    with pytest.raises(ValueError, match="not pairs"):
+        vertex_weights(["a", "b"], ["c"], 3, seed=1)
 
 
 def test_counts_of_a_resample_are_those_of_its_rows():
@@ -95,3 +145,61 @@ def test_resamples_with_one_outcome_only_are_not_estimable():
 def test_one_pattern_leaves_the_intercept():
     fitted = fit_logits(np.empty((1, 0)), np.array([[10.0]]), np.array([[2.0]]))
     np.testing.assert_allclose(fitted, [[np.log(0.2 / 0.8)]])
+
+
+# --- without a penalty, and with Firth's
+
+
+@pytest.fixture
+def counts():
+    rng = np.random.default_rng(1)
+    patterns = np.array([[i, j, i * j] for i in (0.0, 1.0) for j in (0.0, 1.0, 2.0)])
+    trials = rng.integers(20, 60, size=(5, 6)).astype(float)
+    return patterns, trials, rng.binomial(trials.astype(int), 0.3).astype(float)
+
+
+def penalised(coefficients, patterns, trials, errors, jeffreys):
+    """Minus the log likelihood, less half the log determinant of the information."""
+    design = np.column_stack([np.ones(len(patterns)), patterns])
+    predictor = design @ coefficients
+    risk = expit(predictor)
+    likelihood = errors @ predictor - trials @ np.logaddexp(0, predictor)
+    information = (design.T * (trials * risk * (1 - risk))) @ design
+    return -likelihood - jeffreys * np.linalg.slogdet(information)[1] / 2
+
+
+@pytest.mark.parametrize("separated", [False, True])
+def test_firth_maximises_the_penalised_likelihood(counts, separated):
+    patterns, trials, errors = counts
+    if separated:
+        errors = errors * (patterns[:, 0] == 0)
+    fitted = firth_logits(patterns, trials, errors)
+    for row, n, wrong in zip(fitted, trials, errors, strict=True):
+        arguments = patterns, n, wrong, 1.0
+        best = minimize(penalised, np.zeros(4), arguments, method="BFGS", options={"gtol": 1e-9})
+        np.testing.assert_allclose(row, best.x, atol=1e-4)
+
+
+def test_firth_of_a_saturated_model_adds_half_a_count():
+    """Of either outcome, in every group (Firth 1993, section 3.3)."""
+    patterns, trials = np.array([[0.0], [1.0]]), np.array([[40.0, 30.0], [40.0, 30.0]])
+    errors = np.array([[0.0, 5.0], [0.0, 0.0]])
+    fitted = firth_logits(patterns, trials, errors)
+    risk = expit(np.column_stack([fitted[:, 0], fitted.sum(axis=1)]))
+    np.testing.assert_allclose(risk, (errors + 0.5) / (trials + 1), atol=1e-9)
+
+
+def test_without_a_penalty_coefficients_maximise_the_likelihood(counts):
+    patterns, trials, errors = counts
+    fitted = fit_logits(patterns, trials, errors, C=np.inf)
+    for row, n, wrong in zip(fitted, trials, errors, strict=True):
+        arguments = patterns, n, wrong, 0.0
+        best = minimize(penalised, np.zeros(4), arguments, method="BFGS", options={"gtol": 1e-9})
+        np.testing.assert_allclose(row, best.x, atol=1e-4)
+
+
+def test_an_infinite_coefficient_is_not_estimable_without_a_penalty(counts):
+    patterns, trials, errors = counts
+    errors[1] *= patterns[:, 0] == 0
+    fitted = fit_logits(patterns, trials, errors, C=np.inf)
+    np.testing.assert_array_equal(np.isnan(fitted).any(axis=1), [False, True, False, False, False])

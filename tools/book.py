@@ -10,6 +10,7 @@ build stay as they are.
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from helpers import artifacts
 from helpers.lineage import ROOT
 
 BOOK = ROOT / "book"
+BENCHMARKS = ROOT / "benchmarks" / "results"
 
 
 def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
@@ -34,6 +36,9 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
     """
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(book, source, ignore=shutil.ignore_patterns("complete"))
+    for record in BENCHMARKS.glob("*.json"):
+        text = benchmark_text(json.loads(record.read_text(encoding="utf-8")))
+        (source / f"_{record.stem}.txt").write_text(text, encoding="utf-8")
     for page in pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))):
         if (book / f"{page}.md").is_file():
             continue
@@ -41,6 +46,19 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         if not notebook.is_file():
             raise FileNotFoundError(f"{notebook} is missing: the chapter {page} was not run")
         shutil.copy2(notebook, source)
+
+
+def benchmark_text(record: dict) -> str:
+    """A benchmark's table, what was measured and on what, for book/benchmarks.md to include."""
+    facts, machine = (
+        "; ".join(f"{name} {value}" for name, value in record[part].items())
+        for part in ("facts", "machine")
+    )
+    rows = [
+        f"| {row['what']} | {row['seconds']:.3g} | {row['ratio']:.3g} |" for row in record["rows"]
+    ]
+    head = ["| | seconds | times the first row |", "|---|---:|---:|"]
+    return "\n".join([*head, *rows, "", f"Measured: {facts}.", "", f"Machine: {machine}.", ""])
 
 
 def build(executed: Path, out: Path, book: Path = BOOK) -> Path:

@@ -117,6 +117,8 @@ def main(arguments: list[str]) -> None:
         execute(options.notebook, options.profile, options.device, options.out)
     except ValueError as error:
         raise SystemExit(f"{options.notebook}: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit(f"{options.notebook}: interrupted; run the same command again") from None
     except PapermillExecutionError as error:
         raise SystemExit(
             f"{options.notebook}: a cell failed; what ran is in "

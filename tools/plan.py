@@ -1,8 +1,8 @@
 """Say what a run is about to do and how long that takes, before it starts.
 
 Reads the recipe lines of `make --dry-run` on standard input. Times are the longest seen on this
-machine (a resumed run is shorter), otherwise those measured on two CPU cores
-(profiles/seconds.json).
+machine (a resumed run is shorter; a study's are in its manifest), otherwise those measured on two
+CPU cores (profiles/seconds.json).
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ import json
 import re
 import sys
 
-from helpers.artifacts import atomic, root
-from helpers.lineage import ROOT
+from helpers.artifacts import MANIFEST, atomic, root
+from helpers.lineage import ROOT, STUDIES
 
 MEASURED = ROOT / "profiles" / "seconds.json"
 SEEN = "seconds.json"
-_STEP = re.compile(r"tools/(?:execute\.py notebooks/(\w+)\.py|(book)\.py)")
+_STEP = re.compile(r"tools/(?:execute\.py notebooks/(\w+)\.py|(book)\.py)|-m helpers\.(\w+)")
 
 
 def known_seconds(profile: str) -> dict[str, float]:
     """Seconds per step: measured for everybody, overridden by this machine's own."""
     seconds = json.loads(MEASURED.read_text(encoding="utf-8")).get(profile, {})
+    manifests = {study: root() / profile / study / MANIFEST for study in STUDIES}
+    for study, path in manifests.items():
+        if path.is_file():
+            last = json.loads(path.read_text(encoding="utf-8"))["seconds"]
+            seconds[study] = max(last, seconds.get(study, 0))
     return seconds | seen(profile)
 
 

@@ -129,7 +129,7 @@ class Stage:
         """
         if lineage.source_hash(self.name) != self._source:
             raise ArtifactError(
-                f"the notebook or helpers of {self.name} were edited while it ran; "
+                f"the source or helpers of {self.name} were edited while it ran; "
                 f"{_rerun(self.profile)}"
             )
         self.save(RESULTS, results)
@@ -160,6 +160,22 @@ class Stage:
         return dict(results)
 
 
+def incomplete(profile: str) -> dict[str, str]:
+    """Stages that are not as they were left, and why: no readable manifest, or a file is gone."""
+    found = {}
+    for folder in sorted(path for path in (root() / profile).glob("*") if path.is_dir()):
+        if folder.name not in lineage.stages():
+            continue
+        try:
+            files = _manifest(folder.name, profile)["files"]
+        except ArtifactError:
+            found[folder.name] = f"no readable {MANIFEST}"
+            continue
+        if gone := [name for name in files if not (folder / name).is_file()]:
+            found[folder.name] = f"no {', '.join(gone)}"
+    return found
+
+
 @contextmanager
 def atomic(path: Path):
     """Give a temporary path beside `path` to write to; it replaces `path` only on success."""
@@ -184,7 +200,7 @@ def _checked_manifest(stage: str, profile: str) -> dict[str, Any]:
         )
     if (now := lineage.source_hash(stage)) != manifest["source"]:
         raise ArtifactError(
-            f"{where} was made by other code ({manifest['source'][:12]}…) than its notebook and "
+            f"{where} was made by other code ({manifest['source'][:12]}…) than its source and "
             f"helpers hold now ({now[:12]}…); {_rerun(profile)}"
         )
     for earlier, identity in manifest["inputs"].items():

@@ -219,14 +219,17 @@ def bars(
             )
         if chosen is pale and enough.any():
             ax.dataLim.set(limits)
-    crowded = ax.bbox.width / ax.figure.dpi / len(table) < 0.8  # inches a bar
-    for place, n in zip(places, table["n"], strict=True):
-        text = f"{n:,}" if n and crowded else f"n = {n:,}"
-        text = text.replace(" ", "") if len(table) > 10 else text
-        below = {"xytext": (0, -4), "textcoords": "offset points", "ha": "center", "va": "top"}
-        ax.annotate(text, (place, 0), fontsize=10, **below)
+    inches = ax.bbox.width / ax.figure.dpi / len(table)  # for each bar
+    crowded = inches < 0.8
+    counts = [f"{n:,}" if n and crowded else f"n = {n:,}" for n in table["n"]]
+    counts = [count.replace(" ", "") for count in counts] if len(table) > 10 else counts
+    staggered = max(map(len, counts), default=0) * 0.085 > inches  # a digit of 10 points
+    for number, (place, count) in enumerate(zip(places, counts, strict=True)):
+        lower = 12 if staggered and number % 2 else 0
+        below = {"xytext": (0, -4 - lower), "textcoords": "offset points", "ha": "center"}
+        ax.annotate(count, (place, 0), fontsize=10, va="top", **below)
     ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
-    ax.tick_params(axis="x", length=0, pad=18)
+    ax.tick_params(axis="x", length=0, pad=30 if staggered else 18)
     ax.grid(axis="x", visible=False)
     counted = " (n under each bar)" if crowded else ""
     ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)

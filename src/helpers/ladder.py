@@ -16,9 +16,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
-from scipy.stats import norm
+from scipy.stats import ks_2samp, norm
 
 from helpers import figures
+from helpers.effects import holm
 
 LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "gender": ("female", "male"),
@@ -175,6 +176,66 @@ def reached(covered: pd.Series, goal: float) -> str:
         f"{100 * covered['median_se']:.1f}; the share is "
         f"{'below' if raw < expected else 'not below'} that. With the truth's own error allowed "
         f"for, {allowing * cells:.0f} agree ({allowing:.1%}): the mark is {marks[1]}."
+    )
+
+
+def verdicts_in_words(cells: pd.DataFrame, attribute: str, tolerance: float) -> str:
+    """In words: in how many cells of each model an effect is negligible, or exceeds a tolerance."""
+    chosen = cells[cells["attribute"] == attribute]
+    lines = []
+    for model, part in chosen.groupby("model", sort=False):
+        within, exceeds = ((part["verdict"] == state).sum() for state in ("within", "exceeds"))
+        lines.append(
+            f"- **{model}**: {CONTRASTS[attribute]} lies within ±{tolerance} points in {within} "
+            f"of {len(part)} cells, exceeds them in {exceeds}, and is undecided in the rest."
+        )
+    return "\n".join(lines)
+
+
+def carried_in_words(direct: pd.DataFrame) -> str:
+    """In words: which effects run clearly through the mediators of `effects.direct_effects`.
+
+    Args:
+        direct: index model, attribute, effect.
+    """
+    carried = direct.xs("total - direct", level="effect")
+    clear = carried[(carried["low"] > 0) | (carried["high"] < 0)]
+    if clear.empty:
+        return "No effect is clearly carried by beards and makeup, in part or whole."
+    rows = zip(clear.index, points(clear), strict=True)
+    named = [f"{CONTRASTS[attribute]} in {model}: {text}" for (model, attribute), text in rows]
+    return f"The carried part is clear of zero for {'; '.join(named)} points."
+
+
+def repeated_in_words(repeated: pd.DataFrame, ours: pd.Series, goal: float) -> str:
+    """In words: coverage over repeated ideal audits, and how ours compares with them.
+
+    Args:
+        repeated: columns audit, contained; audit k has the same faces for all models.
+        ours: the row "all" of `tally`.
+    """
+    share = repeated["contained"].mean()
+    marks = {True: "**reached**", False: "**not reached**"}
+    counts = repeated.groupby("audit")["contained"].sum()
+    low, high = counts.quantile([0.025, 0.975])
+    return (
+        f"Over {len(counts)} ideal experiments {share:.1%} of all intervals contain the truth: by "
+        f"the method the mark of {goal:.0%} is {marks[bool(share >= goal)]}, by this run "
+        f"{marks[bool(ours['contained'] >= goal * ours['cells'])]}. A single experiment contains "
+        f"between {low:.0f} and {high:.0f} of {ours['cells']:.0f} (the middle 95 %); "
+        f"{(counts <= ours['contained']).mean():.0%} of them contain no more than the "
+        f"{ours['contained']:.0f} of ours."
+    )
+
+
+def compare_populations(first: pd.DataFrame, second: pd.DataFrame, held: Sequence[str]) -> str:
+    """In words: do two samples of faces differ in any parameter but those held?"""
+    names = [name for name in first if name not in held]
+    p = np.array([ks_2samp(first[name], second[name]).pvalue for name in names])
+    return (
+        f"Of {len(names)} parameters, {(holm(p) < 0.05).sum()} differ in distribution between the "
+        "two samples (Kolmogorov–Smirnov tests, adjusted by Holm's method; the smallest "
+        f"unadjusted p is {p.min():.3f})."
     )
 
 

@@ -1,4 +1,6 @@
-"""What a stage is made from: its notebook, the helpers it imports, the stages it reads.
+"""What a stage is made from: its source, the helpers it imports, the stages it reads.
+
+A stage is a notebook, or a study: a module of the package that is run as a command.
 
 One source of truth for two readers: `make` (through `python src/helpers/lineage.py`, which prints
 the rules) and `helpers.artifacts` (which refuses a stage made by other code). Only the standard
@@ -18,28 +20,31 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 PACKAGE = ROOT / "src" / "helpers"
 
-_STAGE = re.compile(r"^\d\d_\w+$")
+STUDIES = ("coverage_study",)
+"""Stages that a command makes, `python -m helpers.<name> --profile …`."""
+
+_NOTEBOOK = re.compile(r"^\d\d_\w+$")
 
 
 def stages() -> list[str]:
-    """Names of all stages, in the order of the book; a stage is a notebook `NN_slug.py`."""
-    return sorted(p.stem for p in NOTEBOOKS.glob("*.py") if _STAGE.match(p.stem))
+    """Names of all stages: notebooks `NN_slug.py` in the order of the book, then studies."""
+    return [*sorted(p.stem for p in NOTEBOOKS.glob("*.py") if _NOTEBOOK.match(p.stem)), *STUDIES]
 
 
-def notebook(stage: str) -> Path:
-    """Source of a stage's notebook.
+def source_of(stage: str) -> Path:
+    """The notebook or the module that makes a stage; pages without a number have one too.
 
     Raises:
-        ValueError: no such notebook, with the names that exist.
+        ValueError: no such stage, with the names that exist.
     """
-    path = NOTEBOOKS / f"{stage}.py"
+    path = PACKAGE / f"{stage}.py" if stage in STUDIES else NOTEBOOKS / f"{stage}.py"
     if not path.is_file():
-        raise ValueError(f"no notebook {path.name} in {NOTEBOOKS}; there are {', '.join(stages())}")
+        raise ValueError(f"no stage {stage}: no file {path}; there are {', '.join(stages())}")
     return path
 
 
 def inputs(source: Path) -> list[str]:
-    """Stages a notebook reads: the literal first arguments of its `….load("NN_slug", …)` calls."""
+    """Stages a source reads: the literal first arguments of its `….load("<stage>", …)` calls."""
     found = {
         node.args[0].value
         for node in ast.walk(_tree(source))
@@ -49,7 +54,7 @@ def inputs(source: Path) -> list[str]:
         and node.args
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
-        and _STAGE.match(node.args[0].value)
+        and (_NOTEBOOK.match(node.args[0].value) or node.args[0].value in STUDIES)
     }
     return sorted(found)
 
@@ -67,8 +72,8 @@ def helper_modules(source: Path) -> list[Path]:
 
 
 def source_hash(stage: str) -> str:
-    """SHA-256 over a stage's notebook and every helper it depends on."""
-    return files_hash([notebook(stage), *helper_modules(notebook(stage))])
+    """SHA-256 over a stage's source and every helper it depends on."""
+    return files_hash([source_of(stage), *helper_modules(source_of(stage))])
 
 
 def files_hash(paths: list[Path]) -> str:
@@ -81,15 +86,21 @@ def files_hash(paths: list[Path]) -> str:
 
 
 def make_rules() -> str:
-    """Prerequisites of every executed notebook, as a fragment for `make`."""
-    sources = sorted(NOTEBOOKS.glob("*.py"))
-    lines = [f"PAGES := {' '.join(source.stem for source in sources)}"]
-    for source in sources:
-        code = [p.relative_to(ROOT) for p in (source, *helper_modules(source))]
-        earlier = [f"$(ARTIFACTS)/{stage}/{stage}.ipynb" for stage in inputs(source)]
-        target = f"$(ARTIFACTS)/{source.stem}/{source.stem}.ipynb"
-        lines.append(f"{target}: {' '.join(map(str, code))} {' '.join(earlier)}".rstrip())
+    """Prerequisites of every executed notebook and study, as a fragment for `make`."""
+    pages = sorted(path.stem for path in NOTEBOOKS.glob("*.py"))
+    lines = [f"PAGES := {' '.join(pages)}", f"STUDIES := {' '.join(STUDIES)}"]
+    for stage in (*pages, *STUDIES):
+        made_by = source_of(stage)
+        code = [path.relative_to(ROOT) for path in (made_by, *helper_modules(made_by))]
+        earlier = map(_target, inputs(made_by))
+        lines.append(f"{_target(stage)}: {' '.join(map(str, code))} {' '.join(earlier)}".rstrip())
     return "\n".join(lines) + "\n"
+
+
+def _target(stage: str) -> str:
+    """The file that says to `make` that a stage is finished."""
+    name = "manifest.json" if stage in STUDIES else f"{stage}.ipynb"
+    return f"$(ARTIFACTS)/{stage}/{name}"
 
 
 @cache

@@ -18,7 +18,10 @@ from helpers import keyed
 
 TOLERANCE = 1e-8
 """Largest change of a linear predictor in the last Newton step; the error left is its square."""
-MAX_STEPS = 200
+MAX_STEPS = 2000
+"""Firth's steps converge slowly where a single image is all there is of a level."""
+SEPARATED = 30.0
+"""A linear predictor that Newton takes beyond this, without a penalty, has no finite limit."""
 
 
 def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -58,12 +61,37 @@ def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
     return draw_weights(len(identifiers), range(n_boot), seed)
 
 
-def pattern_counts(pattern: np.ndarray, error: np.ndarray, cluster: np.ndarray) -> csr_array:
+def image_weights(n: int, n_boot: int, seed: int) -> np.ndarray:
+    """How often each of `n` images is drawn in each of `n_boot` resamples, float64 (n_boot, n)."""
+    return draw_weights(n, range(n_boot), seed)
+
+
+def vertex_weights(first: ArrayLike, second: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
+    """Weights of pairs when identities are drawn, float64 (n_boot, n); first and second (n,).
+
+    A pair of two identities weighs the product of how often each is drawn (Snijders & Borgatti,
+    Connections 22 (1999) 161-170); a pair within one identity, as often as that is drawn. Pairs
+    that share an identity thus come and go together. Raises ValueError for a missing identity and
+    for fewer than two of them.
+    """
+    first, second = pd.Series(np.asarray(first)), pd.Series(np.asarray(second))
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} first and {len(second)} second identities: not pairs")
+    codes, identities = cluster_codes(pd.concat([first, second]))
+    left, right = codes[: len(first)], codes[len(first) :]
+    weights = draw_weights(len(identities), range(n_boot), seed)
+    return np.where(left == right, weights[:, left], weights[:, left] * weights[:, right])
+
+
+def pattern_counts(
+    pattern: np.ndarray, error: np.ndarray, cluster: np.ndarray, n_patterns: int | None = None
+) -> csr_array:
     """Trials, then errors, of every pattern in every cluster: (G, 2 P), from codes of rows (n,).
 
-    `weights @ pattern_counts(...)` gives the counts of every resample.
+    `weights @ pattern_counts(...)` gives the counts of every resample. P is `n_patterns`, by
+    default up to the last one that occurs.
     """
-    n_patterns = pattern.max() + 1
+    n_patterns = n_patterns or pattern.max() + 1
     rows = np.concatenate([cluster, cluster])
     columns = np.concatenate([pattern, n_patterns + pattern])
     values = np.concatenate([np.ones(len(error)), error])
@@ -75,8 +103,10 @@ def fit_logits(
 ) -> np.ndarray:
     """L2 logit of every resample, as scikit-learn penalises: (B, 1 + p), intercept first and free.
 
-    `patterns` (P, p) are covariates, `trials` and `errors` (B, P) their weighted counts. A row is
-    NaN when its errors are all 0 or all 1 (the intercept is infinite) or Newton does not converge.
+    `patterns` (P, p) are covariates, `trials` and `errors` (B, P) their weighted counts. `C` of
+    infinity is no penalty, and needs columns that are independent. A row is NaN when its errors are
+    all 0 or all 1 (the intercept is infinite), when another coefficient is infinite for lack of a
+    penalty, or when Newton does not converge.
     """
     coefficients = np.full((len(trials), 1 + patterns.shape[1]), np.nan)
     total, wrong = trials.sum(axis=1), errors.sum(axis=1)
@@ -92,8 +122,24 @@ def fit_logits(
     return coefficients
 
 
+def firth_logits(patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Logit with Jeffreys' penalty of every resample, arguments and result as in `fit_logits`.
+
+    Finite for any outcomes, also where the likelihood has no maximum (Firth, Biometrika 80 (1993)
+    27-38; Heinze & Schemper, Statistics in Medicine 21 (2002) 2409-2419). Columns must be
+    independent.
+    """
+    start = np.zeros((1, 1 + patterns.shape[1]))
+    return _newton(patterns, trials, errors, np.inf, start, firth=True)
+
+
 def _newton(
-    patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray, C: float, start: np.ndarray
+    patterns: np.ndarray,
+    trials: np.ndarray,
+    errors: np.ndarray,
+    C: float,
+    start: np.ndarray,
+    firth: bool = False,
 ) -> np.ndarray:
     """Newton from `start` (1, 1 + p), with steps that minimise an upper bound of the loss.
 
@@ -105,23 +151,36 @@ def _newton(
     left, right = np.tril_indices(size)
     products = design[:, left] * design[:, right]
     ridge = np.diag(np.append(0.0, np.full(size - 1, 1 / C)))
+    bounded = np.isfinite(C) or firth
+
+    def hessian(weights: np.ndarray) -> np.ndarray:
+        matrices = np.empty((len(weights), size, size))
+        matrices[:, left, right] = matrices[:, right, left] = weights @ products
+        return matrices
 
     beta = np.repeat(start, len(trials), axis=0)
     predictor = beta @ design.T
     reach = np.full(len(trials), np.inf)
-    hessian = np.empty((len(trials), size, size))
     for _ in range(MAX_STEPS):
-        if (reach < TOLERANCE).all():
+        if (reach[np.isfinite(beta[:, 0])] < TOLERANCE).all():
             break
         risk = expit(predictor)
-        expected = trials * risk
-        gradient = (errors - expected) @ design - beta @ ridge
-        hessian[:, left, right] = hessian[:, right, left] = (expected * (1 - risk)) @ products
-        step = np.linalg.solve(hessian + ridge, gradient[..., None])[..., 0]
+        residual, curvature = errors - trials * risk, trials * risk * (1 - risk)
+        if firth:
+            # Jeffreys' penalty is half an error and half a success per unit of leverage.
+            solved = np.linalg.solve(hessian(curvature), design.T)
+            leverage = curvature * np.einsum("pi,bip->bp", design, solved)
+            residual += leverage * (0.5 - risk)
+            curvature += leverage * risk * (1 - risk)
+        gradient = residual @ design - beta @ ridge
+        step = np.linalg.solve(hessian(curvature) + ridge, gradient[..., None])[..., 0]
         change = step @ design.T
         reach = np.abs(change).max(axis=1)
         length = np.log1p(reach) / np.maximum(reach, np.finfo(float).tiny)
         beta += length[:, None] * step
         predictor += length[:, None] * change
+        if not bounded:
+            infinite = np.abs(predictor * (trials > 0)).max(axis=1) > SEPARATED
+            beta[infinite], predictor[infinite] = np.nan, 0.0
     beta[reach >= TOLERANCE] = np.nan
     return beta

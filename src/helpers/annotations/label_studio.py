@@ -174,7 +174,7 @@ def _answer(value: dict[str, Any]) -> Any:
     """A level's name, a level counted from 0, a tuple of several, or None."""
     if "rating" in value:
         rating = value["rating"]
-        return rating - 1 if isinstance(rating, int) else f"rating {rating}"
+        return rating - 1 if type(rating) is int else f"rating {rating}"  # True is an int, too
     choices = value.get("choices")
     if not isinstance(choices, list) or not choices:
         return None

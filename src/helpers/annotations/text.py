@@ -68,12 +68,15 @@ def csv_rows(path: Path, text: str, expected: str) -> tuple[list[str], list[list
     """Header, rows and the line each row ends on; blank lines are passed over.
 
     Raises:
-        ValueError: a row has another number of cells than the header; names the file and the line.
+        ValueError: a row has another number of cells than the header, or two columns one name;
+            names the file and the line.
     """
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows, lines = [], []
     try:
         header = next(reader)
+        if repeated := sorted({name for name in header if header.count(name) > 1}):
+            raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
         for cells in reader:
             if not cells:
                 continue

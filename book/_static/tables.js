@@ -1,0 +1,32 @@
+// Columns of numbers in the tables that cells print: pandas says nowhere which they are.
+
+// Figures with their signs, also as in "-2.9 (-5.8 to +0.7)", "3 %" and "1e-05".
+const NUMBER = /^(?=.*\d)(?:[\d\s.,;%±<()[\]−+–-]|e(?=[-+]?\d)|\bto\b|nan)+$/i;
+const MISSING = ["", "nan", "none", "<na>", "nat", "–", "—", "-"];
+
+// A column's cells, counted from the right, because row labels may span rows.
+function cellAt(row, fromRight) {
+  let place = 0;
+  for (const cell of [...row.cells].reverse()) {
+    if (++place === fromRight) return cell.colSpan === 1 ? cell : null;
+    if ((place += cell.colSpan - 1) >= fromRight) return null;
+  }
+  return null;
+}
+
+function markNumbers(table) {
+  const body = [...table.tBodies].flatMap((part) => [...part.rows]);
+  const columns = Math.max(0, ...body.map((row) => row.querySelectorAll("td").length));
+  for (let column = 1; column <= columns; column++) {
+    const cells = body.map((row) => cellAt(row, column)).filter((cell) => cell?.tagName === "TD");
+    const texts = cells.map((cell) => cell.textContent.trim());
+    const told = texts.filter((text) => !MISSING.includes(text.toLowerCase()));
+    if (told.filter((text) => NUMBER.test(text)).length <= told.length / 2) continue;
+    const heads = [...(table.tHead?.rows ?? [])].map((row) => cellAt(row, column));
+    [...cells, ...heads].forEach((cell) => cell?.classList.add("number"));
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(".cell_output table").forEach(markNumbers);
+});

@@ -1,0 +1,252 @@
+"""Differences within matched pairs: two images of one transect that differ in one attribute."""
+
+from collections.abc import Hashable, Sequence
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import stdtr, stdtrit
+from scipy.stats import binomtest
+from statsmodels.stats.contingency_tables import cochrans_q
+
+from helpers.effects.verdicts import holm, mde, verdict
+from helpers.errors import as_binary, require_columns, require_present
+
+
+def matched_effects(
+    frame: pd.DataFrame,
+    outcome: str,
+    attribute: str,
+    by: Sequence[str],
+    transect: str,
+    tolerance: float = 0.05,
+) -> pd.DataFrame:
+    """Paired risk differences of the two levels of `attribute` within transects, by cell.
+
+    A pair is two images of one transect with equal levels on every other axis: the columns in
+    `by` and all that end in `_level`. A cell is a combination of levels of `by`; `by=[]` averages
+    over all pairs, each pair counting equally. One row per cell with the columns
+
+    - estimate: risk of `outcome` (0 or 1) at the higher level of `attribute` minus at the lower;
+    - low, high: 95 % interval by Tango's score method, which has a width without any discordant
+      pair; where transects give several pairs, with their design effect and Student quantiles;
+    - p: exact McNemar test, or the score test with the design effect; p_holm: Holm over the cells;
+    - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
+      the transects of `frame`; worse, better: pairs with an error at the higher (lower) level only;
+    - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum
+      detectable effect at the standard error that the width of the interval implies;
+    - reason: why there is no interval ("no pair", "one transect"), else empty.
+
+    Raises ValueError for a missing column, transect, axis level or outcome, an outcome other than
+    0 and 1, an attribute of more than two levels, and two images in one place of a transect.
+    """
+    by = list(by)
+    others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
+    others = [column for column in others if column != attribute]
+    require_columns(frame, [outcome, attribute, transect, *by])
+    if attribute in by:
+        raise ValueError(f"{attribute!r} cannot be the attribute and define the cells too")
+    if frame.empty:
+        raise ValueError("the frame has no rows")
+    for column in (transect, attribute, *others):
+        require_present(frame[column], "a value")
+
+    differences = _pair_differences(frame, outcome, attribute, [transect, *others])
+    levels = [sorted(frame[column].unique().tolist()) for column in by]
+    inner = [frame[column].nunique() for column in others if column not in by]
+    expected = frame[transect].nunique() * int(np.prod(inner))
+    groups = dict(list(differences.groupby(by))) if by else {(): differences}
+    empty = differences.iloc[:0]
+    rows = [
+        _paired_effect(groups.get(cell, empty), transect, expected) for cell in product(*levels)
+    ]
+    table = pd.DataFrame(rows, index=cell_index(by, levels))
+    table.insert(4, "p_holm", holm(table["p"]))
+    limits = table["low"], table["high"], table.pop("low90"), table.pop("high90")
+    table.insert(10, "verdict", verdict(*limits, tolerance))
+    return table
+
+
+def all_matched_effects(
+    frame: pd.DataFrame,
+    outcome: str,
+    attributes: Sequence[str],
+    transect: str,
+    tolerance: float = 0.05,
+) -> pd.DataFrame:
+    """`matched_effects` of each of the attributes, in every cell of the others and averaged.
+
+    Attribute `a` has its levels in the column `<a>_level`. Rows and keys are those of
+    `helpers.truth.effects`: the attribute, then a column per attribute with the level at which
+    it is held, or <NA> where it is averaged over (and for the attribute itself). `p_holm` covers
+    the cells in which all others are held, of all attributes together; averages of them have none.
+    """
+    tables = []
+    for attribute in attributes:
+        others = [name for name in attributes if name != attribute]
+        for held in (c for size in range(len(others) + 1) for c in combinations(others, size)):
+            by = {f"{name}_level": name for name in held}
+            table = matched_effects(
+                frame, outcome, f"{attribute}_level", list(by), transect, tolerance
+            )
+            table = table.reset_index(drop=not by).rename(columns=by)
+            tables.append(table.assign(attribute=attribute))
+    effects = pd.concat(tables, ignore_index=True)
+    effects[list(attributes)] = effects.reindex(columns=list(attributes)).astype("Int64")
+    cell = effects[list(attributes)].notna().sum(axis=1) == len(attributes) - 1
+    effects["p_holm"] = np.nan
+    effects.loc[cell, "p_holm"] = holm(effects.loc[cell, "p"])
+    first = ["attribute", *attributes]
+    return effects[first + [column for column in effects if column not in first]]
+
+
+def cochran_q(
+    frame: pd.DataFrame, outcome: str, attributes: Sequence[str], transect: str
+) -> pd.Series:
+    """Cochran's Q: is the risk of `outcome` the same at all combinations of `attributes`?
+
+    Compares the images of one transect, so only complete transects count: those with an image at
+    every combination of levels. Entries statistic, df, p, transects (complete), incomplete, and
+    reason: why there is no test ("one combination of levels", "fewer than two complete transects",
+    "no transect with different outcomes"), else empty.
+
+    Raises ValueError for a missing column, transect, level or outcome, an outcome other than 0 and
+    1, and two images of one transect at the same levels.
+    """
+    attributes = list(attributes)
+    require_columns(frame, [outcome, *attributes, transect])
+    for column in (transect, *attributes):
+        require_present(frame[column], "a value")
+    _require_places(frame, [transect, *attributes])
+    coded = frame.assign(outcome=as_binary(frame[outcome]))
+    wide = coded.pivot_table("outcome", transect, attributes)
+    complete = wide.dropna().to_numpy()
+    transects, combinations = complete.shape
+    test = {"statistic": np.nan, "df": np.nan, "p": np.nan}
+    test |= {"transects": transects, "incomplete": len(wide) - transects, "reason": ""}
+    if combinations < 2:
+        test["reason"] = "one combination of levels"
+    elif transects < 2:
+        test["reason"] = "fewer than two complete transects"
+    elif (complete == complete[:, :1]).all():
+        test["reason"] = "no transect with different outcomes"
+    else:
+        result = cochrans_q(complete)
+        test |= {"statistic": result.statistic, "df": result.df, "p": result.pvalue}
+    return pd.Series(test)
+
+
+def cell_index(by: list[str], levels: list[list[Hashable]]) -> pd.Index:
+    """All combinations of the levels of the columns `by`; one row "all" where there are none."""
+    if not by:
+        return pd.Index(["all"], name="cell")
+    if len(by) == 1:
+        return pd.Index(levels[0], name=by[0])
+    return pd.MultiIndex.from_product(levels, names=by)
+
+
+def _pair_differences(
+    frame: pd.DataFrame, outcome: str, attribute: str, place: list[str]
+) -> pd.DataFrame:
+    """Complete pairs: the columns of `place`, and `difference` (-1, 0, 1), higher minus lower."""
+    levels = sorted(frame[attribute].unique().tolist())
+    if len(levels) > 2:
+        raise ValueError(
+            f"column {attribute!r} has the levels {levels}: a pair compares two, keep two of them"
+        )
+    _require_places(frame, [*place, attribute])
+    coded = frame[place].assign(
+        level=(frame[attribute] == levels[-1]).astype(int), outcome=as_binary(frame[outcome])
+    )
+    lower, higher = (coded[coded["level"] == k].drop(columns="level") for k in (0, 1))
+    pairs = lower.merge(higher, on=place, suffixes=("_lower", "_higher"))
+    return pairs[place].assign(difference=pairs["outcome_higher"] - pairs["outcome_lower"])
+
+
+def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
+    repeated = frame.duplicated(place)
+    if repeated.any():
+        first = frame.loc[repeated, place].iloc[0].to_dict()
+        raise ValueError(f"two images in one place of a transect: {first}")
+
+
+def _paired_effect(pairs: pd.DataFrame, transect: str, expected: int) -> dict[str, object]:
+    difference = pairs["difference"].to_numpy()
+    n, transects = len(pairs), pairs[transect].nunique()
+    worse, better = int((difference == 1).sum()), int((difference == -1).sum())
+    effect = {
+        "estimate": difference.mean() if n else np.nan,
+        "low": np.nan,
+        "high": np.nan,
+        "p": np.nan,
+        "n": n,
+        "transects": transects,
+        "missing": expected - n,
+        "worse": worse,
+        "better": better,
+        "mde": np.nan,
+        "low90": np.nan,
+        "high90": np.nan,
+        "reason": "no pair" if n == 0 else "one transect" if transects == 1 else "",
+    }
+    if effect["reason"]:
+        return effect
+    if n == transects:
+        deff, df = 1.0, np.inf
+        p = binomtest(worse, worse + better).pvalue if worse + better else 1.0
+    else:
+        deff, df = _design_effect(pairs["difference"], pairs[transect]), transects - 1
+        discordant = max(worse + better, 1)
+        p = 2 * stdtr(df, -abs(worse - better) / np.sqrt(discordant * deff))
+    counts = worse / deff, better / deff, n / deff
+    quantile = stdtrit(df, 0.975)
+    low, high = paired_interval(*counts, quantile)
+    low90, high90 = paired_interval(*counts, stdtrit(df, 0.95))
+    detectable = mde((high - low) / (2 * quantile))
+    limits = {"low": low, "high": high, "low90": low90, "high90": high90}
+    return effect | limits | {"p": p, "mde": detectable}
+
+
+def _design_effect(difference: pd.Series, transect: pd.Series) -> float:
+    """Variance of the mean difference with whole transects as units, over that of single pairs.
+
+    Differences that are all equal show nothing of their dependence: a transect then counts as one
+    pair. At least the transects' share of the pairs, so that no interval collapses.
+    """
+    residual = difference - difference.mean()
+    single = float((residual**2).sum())
+    n, clusters = len(difference), transect.nunique()
+    if single == 0:
+        return n / clusters
+    clustered = float((residual.groupby(transect).sum() ** 2).sum()) * clusters / (clusters - 1)
+    return max(clustered / single, clusters / n)
+
+
+def paired_interval(worse: float, better: float, n: float, quantile: float) -> tuple[float, float]:
+    """Score interval of the difference (worse - better) / n of two paired proportions.
+
+    Tango, Statistics in Medicine 17 (1998) 891-908: the differences that a score test with the
+    restricted maximum-likelihood variance does not reject. The width is positive even where no
+    pair is discordant, where Wald's is zero. Counts may be fractions (effective sample sizes).
+    """
+    upper = _score_limit(worse, better, n, quantile)
+    lower = -_score_limit(better, worse, n, quantile)
+    return lower, upper
+
+
+def _score_limit(worse: float, better: float, n: float, quantile: float) -> float:
+    estimate = (worse - better) / n
+
+    def excess(delta: float) -> float:
+        linear = (2 * n - worse + better) * delta - worse - better
+        root = np.sqrt(max(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
+        only_better = (root - linear) / (4 * n)
+        variance = n * (2 * only_better + delta * (1 - delta))
+        return (worse - better - n * delta) ** 2 - quantile**2 * variance
+
+    # The estimate itself is a second root where no pair is discordant.
+    start = estimate + 1e-9 * (1 - estimate)
+    if start >= 1 or excess(1.0) <= 0:
+        return 1.0
+    return brentq(excess, start, 1.0, xtol=1e-12)

@@ -1,0 +1,198 @@
+"""Unpenalised logit with reference coding and interactions: contrasts of log odds.
+
+The clusters (transects) are the units of inference: the sandwich estimator sums the scores of a
+cluster before squaring them (Liang & Zeger, Biometrika 73 (1986) 13-22).
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from scipy.special import expit, stdtr, stdtrit
+
+from helpers.effects.verdicts import holm
+from helpers.errors import as_binary, require_columns, require_present
+from helpers.resampling import cluster_codes, firth_logits, fit_logits, pattern_counts
+
+Term = str | tuple[str, ...]
+RANK_TOLERANCE = 1e-9
+
+
+def logit(
+    frame: pd.DataFrame,
+    outcome: str,
+    terms: Sequence[Term],
+    cluster: str | None = None,
+    contrasts: Mapping[str, Mapping[str, float]] | None = None,
+) -> pd.DataFrame:
+    """Logit of `outcome` (0 or 1) on categorical columns: log odds ratios and their intervals.
+
+    A term is a column, or several for the products of their levels: `["skin", "gender", ("skin",
+    "gender")]`. The first level of every column is its reference. Coefficients are called
+    "intercept", "skin=dark", "skin=dark x gender=male"; `contrasts` are weighted sums of them, as
+    {"in men": {"skin=dark": 1, "skin=dark x gender=male": 1}}. A row per contrast, or without any
+    per coefficient, with the columns
+
+    - estimate, se, low, high: log odds (ratio), standard error by the sandwich clustered by
+      `cluster` (None: rows are independent) with the usual correction for few clusters, 95 %
+      interval with Student quantiles of clusters - 1 degrees of freedom;
+    - p, p_holm: of a zero; Holm over the rows other than the intercept;
+    - reason: why something is NaN ("one cluster", "all outcomes are 0", "confounded with other
+      terms"), else empty.
+
+    Where a coefficient would be infinite, all get Firth's penalty: `attrs["firth"]` is then true,
+    and a standard error is the larger one of the sandwich's and the model's. `attrs["dropped"]`
+    names the columns that are constant. Raises ValueError for a missing column, level, cluster or
+    outcome, an outcome other than 0 and 1, and contrasts of coefficients that do not exist.
+    """
+    terms = [(term,) if isinstance(term, str) else tuple(term) for term in terms]
+    factors = list(dict.fromkeys(column for term in terms for column in term))
+    error, codes = read_outcome(frame, outcome, factors, cluster)
+    coded = {column: code_levels(frame[column]) for column in factors}
+    first, pattern = collapse([np.zeros_like(error), *(code for code, _ in coded.values())])
+    columns = {"intercept": np.ones(len(first))}
+    for term in terms:
+        columns |= _products({name: (coded[name][0][first], coded[name][1]) for name in term})
+    design = np.column_stack(list(columns.values()))
+    counts = pattern_counts(pattern, error, codes)
+
+    weights = _weights(contrasts, list(columns))
+    table, firth = _estimates(design, counts, weights.to_numpy())
+    table = table.set_index(weights.index)
+    table["p_holm"] = holm(table["p"].where(table.index != "intercept"))
+    table["reason"] = table.pop("reason")
+    table.attrs["firth"] = firth
+    table.attrs["dropped"] = [name for name, (_, levels) in coded.items() if len(levels) == 1]
+    return table
+
+
+def _estimates(
+    design: np.ndarray, counts: csr_array, weights: np.ndarray
+) -> tuple[pd.DataFrame, bool]:
+    """Estimate, se, low, high, p and reason of weighted sums (R, k) of coefficients; if by Firth.
+
+    `design` (P, k) are the patterns that occur, `counts` (G, 2 P) from `pattern_counts`.
+    """
+    df = counts.shape[0] - 1
+    trials, errors = np.split(counts.sum(axis=0), 2)
+    rest = np.abs(weights - weights @ np.linalg.pinv(design) @ design).max(axis=1)
+    identified = rest < np.sqrt(RANK_TOLERANCE)
+    reason = np.where(identified, "" if df else "one cluster", "confounded with other terms")
+    if not 0 < errors.sum() < trials.sum():
+        identified[:] = False
+        reason = np.full(len(weights), f"all outcomes are {int(errors.sum() > 0)}")
+
+    keep = independent_columns(design)
+    coefficients, sandwich, model, firth = _fit(design[:, keep], counts)
+    L = weights[:, keep]
+    variances = [np.einsum("ri,ij,rj->r", L, matrix, L) for matrix in (sandwich, model)]
+    estimate = np.where(identified, L @ coefficients, np.nan)
+    se = np.sqrt(np.maximum(*variances) if firth else variances[0])
+    margin = stdtrit(df, 0.975) * se
+    columns = {"estimate": estimate, "se": np.where(identified, se, np.nan)}
+    columns |= {"low": estimate - margin, "high": estimate + margin}
+    columns |= {"p": 2 * stdtr(df, -np.abs(estimate / se)), "reason": reason}
+    return pd.DataFrame(columns), firth
+
+
+def read_outcome(
+    frame: pd.DataFrame, outcome: str, factors: Sequence[str], cluster: str | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes (n,) and codes of the clusters (n,), every row its own without a column of them.
+
+    Raises ValueError for an empty frame, a missing column, level, cluster or outcome, and an
+    outcome other than 0 and 1.
+    """
+    clusters = [] if cluster is None else [cluster]
+    require_columns(frame, [outcome, *factors, *clusters])
+    if frame.empty:
+        raise ValueError("the frame has no rows")
+    for column in factors:
+        require_present(frame[column], "a level")
+    for column in clusters:
+        require_present(frame[column], "a cluster identifier")
+    error = as_binary(frame[outcome])
+    codes = cluster_codes(frame[cluster])[0] if clusters else np.arange(len(frame))
+    return error, codes
+
+
+def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
+    """Code of every row (n,), and the levels that occur: in order of the categories, or sorted."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.cat.remove_unused_categories()
+        return values.cat.codes.to_numpy(np.int64), values.cat.categories.tolist()
+    codes, levels = pd.factorize(values.to_numpy(), sort=True)
+    return codes, levels.tolist()
+
+
+def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
+    key, *rest = codes
+    for code in rest:
+        # Numbered anew each time: the product of many numbers of levels would overflow.
+        key = np.unique(key * (code.max() + 1) + code, return_inverse=True)[1]
+    _, first, key = np.unique(key, return_index=True, return_inverse=True)
+    return first, key
+
+
+def independent_columns(design: np.ndarray) -> np.ndarray:
+    """Which columns (k,) of a design are no combination of those before them."""
+    rest, keep = design.astype(np.float64), np.zeros(design.shape[1], bool)
+    size = np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny)
+    for column in range(design.shape[1]):
+        length = np.linalg.norm(rest[:, column])
+        keep[column] = length > RANK_TOLERANCE * size[column]
+        if keep[column]:
+            axis = rest[:, column] / length
+            rest[:, column + 1 :] -= np.outer(axis, axis @ rest[:, column + 1 :])
+    return keep
+
+
+def fit(design: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Coefficients (k,) of a logit on independent columns, the first all ones; whether by Firth.
+
+    Without a penalty, unless one of the coefficients is infinite.
+    """
+    patterns, trials, errors = design[:, 1:], trials[None], errors[None]
+    coefficients = fit_logits(patterns, trials, errors, C=np.inf)[0]
+    if np.isfinite(coefficients).all():
+        return coefficients, False
+    return firth_logits(patterns, trials, errors)[0], True
+
+
+def _products(factors: Mapping[str, tuple[np.ndarray, list]]) -> dict[str, np.ndarray]:
+    """Indicator of every combination of the factors' levels, those with a reference left out."""
+    indicators = [
+        [(f"{name}={level}", code == k) for k, level in enumerate(levels) if k > 0]
+        for name, (code, levels) in factors.items()
+    ]
+    return {
+        " x ".join(name for name, _ in parts): np.prod([column for _, column in parts], axis=0)
+        for parts in product(*indicators)
+    }
+
+
+def _weights(contrasts: Mapping[str, Mapping[str, float]] | None, names: list[str]) -> pd.DataFrame:
+    if contrasts is None:
+        return pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+    unknown = sorted({name for weights in contrasts.values() for name in weights} - set(names))
+    if unknown:
+        raise ValueError(f"no coefficient {unknown}; the regression has {names}")
+    return pd.DataFrame(contrasts).T.reindex(columns=names).fillna(0.0)
+
+
+def _fit(design: np.ndarray, counts: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Coefficients (k,), the sandwich's and the model's covariance (k, k), whether by Firth."""
+    trials, errors = np.split(counts.sum(axis=0), 2)
+    coefficients, firth = fit(design, trials, errors)
+    risk = expit(design @ coefficients)
+    model = np.linalg.inv((design.T * (trials * risk * (1 - risk))) @ design)
+    scores = counts @ np.vstack([-risk[:, None] * design, design])
+    clusters, n, k = counts.shape[0], trials.sum(), design.shape[1]
+    if clusters < 2:
+        return coefficients, np.full_like(model, np.nan), model, firth
+    # The correction of Stata and statsmodels.
+    correction = clusters / (clusters - 1) * (n - 1) / max(n - k, 1)
+    return coefficients, correction * model @ (scores.T @ scores) @ model, model, firth

@@ -1,0 +1,220 @@
+"""Risk differences by g-computation, clustered, with intervals that hold when errors are rare."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr, stdtrit
+
+from helpers.effects.gcomputation import (
+    Risks,
+    Rows,
+    adjusted_risks,
+    corrected_influence,
+    crude_risks,
+    read_rows,
+)
+from helpers.effects.verdicts import holm, mde, verdict
+
+LARGEST_QUANTILE, BISECTIONS = 40.0, 50
+"""Where p-values are told apart from zero no more, and how often that range is halved."""
+
+
+def risk_differences(
+    frame: pd.DataFrame,
+    outcome: str,
+    treatment: str,
+    by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    adjust: Sequence[str] = (),
+    contrast: tuple[Hashable, Hashable] | None = None,
+    tolerance: float = 0.05,
+) -> pd.DataFrame:
+    """Risk of `outcome` at the higher level of `treatment` minus at the lower, by cell of `by`.
+
+    Without `adjust` it is the difference of two rates. With it, both risks are predicted for all
+    images of the cell, from a logit with a coefficient for every cell and level of the treatment
+    and main effects of the categorical columns `adjust`, and averaged. `contrast` names the lower
+    and the higher level, by default the two that occur; rows at other levels are left out.
+
+    One row per combination of levels of `by` ("all" without), with the columns
+
+    - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`, clustered by
+      the column `cluster` (None: rows are independent), with Student quantiles;
+    - p: at which the interval would end in zero; p_holm: Holm over the rows;
+    - n: images; clusters: those with an image in the cell;
+    - verdict: against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum detectable
+      effect at the standard error that the width of the interval implies;
+    - reason: why something is not estimable (NaN), else empty.
+
+    `attrs["dropped"]` names covariates that are constant or told by others; `attrs["firth"]` says
+    whether Firth's penalty was needed, because a coefficient would be infinite. Raises ValueError
+    for a missing column, level, cluster or outcome, an outcome other than 0 and 1, more than two
+    levels without a contrast, and a column in two roles.
+    """
+    rows = read_rows(frame, outcome, treatment, by, cluster, contrast, adjust)
+    risks = adjusted_risks(rows) if adjust else crude_risks(rows)
+    table = pd.DataFrame(_differences(rows, risks, tolerance), index=rows.cells)
+    table.attrs |= {"dropped": risks.dropped, "firth": risks.firth}
+    return table
+
+
+def direct_effects(
+    frame: pd.DataFrame,
+    outcome: str,
+    treatment: str,
+    mediators: Sequence[str],
+    by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    contrast: tuple[Hashable, Hashable] | None = None,
+    tolerance: float = 0.05,
+) -> pd.DataFrame:
+    """Total effect, controlled direct effect and their difference, by cell.
+
+    The total effect lets the `mediators` (what the manipulation itself changes, such as facial hair
+    and makeup) follow the treatment; the direct effect is `risk_differences` with them in `adjust`.
+    It takes them to act alike at both levels of the treatment (no interaction, in log odds), and
+    nothing unadjusted to move both a mediator and the errors.
+
+    Rows: cells, then effect ("total", "direct", "total - direct"); columns and errors of
+    `risk_differences`, arguments too. The interval of the difference is a Student interval from the
+    same influence functions, both estimates being from the same images; Holm covers each effect.
+    """
+    rows = read_rows(frame, outcome, treatment, by, cluster, contrast, mediators)
+    total, direct = crude_risks(rows), adjusted_risks(rows)
+    tables = {
+        "total": _differences(rows, total, tolerance),
+        "direct": _differences(rows, direct, tolerance),
+        "total - direct": _difference_of_effects(rows, total, direct, tolerance),
+    }
+    tables = {name: pd.DataFrame(table, index=rows.cells) for name, table in tables.items()}
+    table = pd.concat(tables, names=["effect"])
+    table = table.reorder_levels([*rows.cells.names, "effect"]).loc[list(rows.cells)]
+    table.attrs |= {"dropped": direct.dropped, "firth": direct.firth}
+    return table
+
+
+def hybrid_score_interval(
+    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, quantile: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Interval of risk[:, 1] - risk[:, 0] from Wilson's intervals of the two risks.
+
+    Newcombe, Statistics in Medicine 17 (1998) 873-890 (independent risks, method 10) and 2635-2650
+    (paired ones). Wider than zero, and on either side of the estimate, even where there is no
+    error at all.
+
+    Args:
+        risk: (..., 2), in [0, 1].
+        size: (..., 2), sizes of samples of independent images with equal variances.
+        correlation: (...), of the two estimated risks.
+        quantile: (...), of the normal or Student distribution.
+    """
+    quantile = np.asarray(quantile)[..., None]
+    middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
+    spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
+    spread *= quantile / (1 + quantile**2 / size)
+    below, above = risk - (middle - spread), middle + spread - risk
+    estimate = risk[..., 1] - risk[..., 0]
+    low = estimate - _joined(below[..., 1], above[..., 0], correlation)
+    high = estimate + _joined(above[..., 1], below[..., 0], correlation)
+    return low, high
+
+
+def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    return np.sqrt((first**2 + second**2 - 2 * correlation * first * second).clip(0))
+
+
+def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.ndarray]:
+    n = rows.count()
+    arms, clusters = rows.count_clusters()
+    influence, df = corrected_influence(rows, risks)
+    variance = (influence**2).sum(axis=0)
+    binomial = risks.risk * (1 - risks.risk)
+    # Where clusters do not differ (no error, or as many in each), each counts as one image.
+    # Rounding must not tell apart the clusters of an arm in which all or none err.
+    equal = variance <= 1e-9 * np.maximum(binomial, 1e-9) / np.maximum(n, 1)
+    size = np.where(equal, arms, binomial / np.where(equal, 1.0, variance))
+    covariance = influence.prod(axis=2).sum(axis=0)
+    # Newcombe's correction of a positive correlation, without which a width could be zero.
+    covariance -= np.clip(covariance, 0, 0.5 / np.where(arms > 0, size, 1.0).prod(axis=1))
+    scale = np.sqrt(np.where(equal, np.inf, variance).prod(axis=1))
+    correlation = np.divide(covariance, scale, out=np.zeros(scale.shape), where=scale > 0)
+    correlation = correlation.clip(-1, 1)
+
+    reason = _reasons(rows, risks, n, arms, clusters)
+    without = (n == 0).any(axis=1) | risks.confounded
+    estimate = np.where(without, np.nan, risks.risk[:, 1] - risks.risk[:, 0])
+    size = np.where((reason == "")[:, None], size, np.nan)
+    quantile = stdtrit(df, 0.975)
+    low, high = hybrid_score_interval(risks.risk, size, correlation, quantile)
+    inner = hybrid_score_interval(risks.risk, size, correlation, stdtrit(df, 0.95))
+    p = _p_values(risks.risk, size, correlation, df)
+    return {
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+        "p": p,
+        "p_holm": holm(p),
+        "n": n.sum(axis=1),
+        "clusters": clusters,
+        "verdict": verdict(low, high, *inner, tolerance),
+        "mde": mde((high - low) / (2 * quantile)),
+        "reason": reason,
+    }
+
+
+def _p_values(
+    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
+) -> np.ndarray:
+    """Two-sided p (C,) at whose quantile the interval ends in zero, by bisection."""
+    inside, outside = np.zeros(len(risk)), np.full(len(risk), LARGEST_QUANTILE)
+    for _ in range(BISECTIONS):
+        middle = (inside + outside) / 2
+        low, high = hybrid_score_interval(risk, size, correlation, middle)
+        holds = (low <= 0) & (high >= 0)
+        inside, outside = np.where(holds, inside, middle), np.where(holds, middle, outside)
+    return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
+
+
+def _reasons(
+    rows: Rows, risks: Risks, n: np.ndarray, arms: np.ndarray, clusters: np.ndarray
+) -> np.ndarray:
+    reasons = []
+    for cell in range(len(n)):
+        absent, single = n[cell] == 0, arms[cell] == 1
+        if absent.all():
+            reason = "no image"
+        elif not all(rows.levels):
+            reason = "constant treatment"
+        elif absent.any():
+            reason = f"no image with {rows.levels[absent.argmax()]}"
+        elif risks.confounded[cell]:
+            reason = "confounded with the covariates"
+        elif clusters[cell] == 1:
+            reason = "one cluster"
+        elif single.any():
+            reason = f"one {rows.unit} with {rows.levels[single.argmax()]}"
+        else:
+            reason = ""
+        reasons.append(reason)
+    return np.array(reasons, dtype=object)
+
+
+def _difference_of_effects(
+    rows: Rows, total: Risks, direct: Risks, tolerance: float
+) -> dict[str, np.ndarray]:
+    """Columns of `_differences` for the total minus the direct effect, by a Student interval."""
+    table = _differences(rows, direct, tolerance)
+    (first, df), (second, _) = corrected_influence(rows, total), corrected_influence(rows, direct)
+    risk = total.risk - direct.risk
+    se = np.sqrt(((np.diff(first - second, axis=2)[..., 0]) ** 2).sum(axis=0))
+    same = (table["reason"] == "") & (se == 0)
+    table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
+    se = np.where(table["reason"] == "", se, np.nan)
+    estimate = np.where(np.isnan(table["estimate"]), np.nan, risk[:, 1] - risk[:, 0])
+    limits = [
+        estimate + sign * stdtrit(df, level) * se for level in (0.975, 0.95) for sign in (-1, 1)
+    ]
+    p = 2 * stdtr(df, -np.abs(estimate) / se)
+    changed = {"estimate": estimate, "low": limits[0], "high": limits[1], "p": p, "p_holm": holm(p)}
+    return table | changed | {"verdict": verdict(*limits, tolerance), "mde": mde(se)}

@@ -1,0 +1,162 @@
+"""The reference-coded logit against statsmodels and scikit-learn; what it cannot estimate."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from scipy.special import logit as log_odds
+from scipy.stats import t
+from simulated import transect_frame
+from sklearn.linear_model import LogisticRegression
+
+from helpers.effects import holm, logit
+
+TERMS = ["skin_level", "gender_level", ("skin_level", "gender_level"), "smile"]
+FORMULA = "error ~ C(skin_level) * C(gender_level) + C(smile)"
+NAMES = [
+    *("intercept", "skin_level=1", "gender_level=1", "skin_level=1 x gender_level=1"),
+    *("smile=neutral", "smile=smile"),
+]
+ORDER = [0, 1, 2, 5, 3, 4]
+"""Where statsmodels has the coefficients NAMES."""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    def risk(skin, hair, gender):
+        return 0.1 + 0.1 * skin * (1 - gender) + 0.05 * hair
+
+    smile = np.repeat(np.random.default_rng(0).choice(["frown", "neutral", "smile"], 150), 8)
+    frame = transect_frame(150, risk, seed=1, dependence=0.4).assign(smile=smile)
+    return frame[np.random.default_rng(2).random(len(frame)) < 0.8]
+
+
+def reference(frame, formula=FORMULA, **kwargs):
+    return smf.glm(formula, frame, family=sm.families.Binomial()).fit(tol=1e-12, **kwargs)
+
+
+def test_estimates_and_sandwich_equal_statsmodels(frame):
+    table = logit(frame, "error", TERMS, cluster="transect")
+    groups = {"groups": frame["transect"]}
+    expected = reference(frame, cov_type="cluster", cov_kwds=groups)
+    assert list(table.index) == NAMES
+    np.testing.assert_allclose(table["estimate"], expected.params.iloc[ORDER], atol=1e-6)
+    np.testing.assert_allclose(table["se"], expected.bse.iloc[ORDER], atol=1e-6)
+    df = frame["transect"].nunique() - 1
+    p = 2 * t.sf(np.abs(table["estimate"] / table["se"]), df)
+    np.testing.assert_allclose(table["p"], p)
+    np.testing.assert_allclose(table["p_holm"].iloc[1:], holm(p[1:]))
+    margin = t.ppf(0.975, df) * table["se"]
+    np.testing.assert_allclose(table["high"] - table["estimate"], margin)
+    assert (table["reason"] == "").all() and not table.attrs["firth"]
+
+
+def test_without_clusters_the_rows_are_independent(frame):
+    table = logit(frame, "error", TERMS)
+    groups = {"groups": np.arange(len(frame))}
+    expected = reference(frame, cov_type="cluster", cov_kwds=groups)
+    np.testing.assert_allclose(table["se"], expected.bse.iloc[ORDER], atol=1e-6)
+
+
+def test_coefficients_equal_scikit_learn(frame):
+    table = logit(frame, "error", TERMS)
+    X = pd.get_dummies(frame[["skin_level", "gender_level", "smile"]].astype(str), dtype=float)
+    X = X[["skin_level_1", "gender_level_1", "smile_neutral", "smile_smile"]]
+    X.insert(2, "product", X["skin_level_1"] * X["gender_level_1"])
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10, max_iter=1000)
+    model.fit(X, frame["error"])
+    expected = [*model.intercept_, *model.coef_[0]]
+    np.testing.assert_allclose(table["estimate"], expected, atol=1e-6)
+
+
+def test_contrasts_are_the_log_odds_ratios_of_the_cells(frame):
+    product = ("skin_level", "gender_level")
+    contrasts = {
+        "women": {"skin_level=1": 1},
+        "men": {"skin_level=1": 1, "skin_level=1 x gender_level=1": 1},
+    }
+    table = logit(frame, "error", [*product, product], "transect", contrasts)
+    rates = frame.groupby(["gender_level", "skin_level"])["error"].mean().unstack()  # noqa: PD010
+    np.testing.assert_allclose(table["estimate"], log_odds(rates[1]) - log_odds(rates[0]))
+    result = reference(
+        frame,
+        "error ~ C(skin_level) * C(gender_level)",
+        cov_type="cluster",
+        cov_kwds={"groups": frame["transect"]},
+    )
+    expected = result.t_test([[0, 1, 0, 0], [0, 1, 0, 1]])
+    np.testing.assert_allclose(table["se"], expected.sd, atol=1e-6)
+
+
+def test_a_level_without_errors_gets_a_finite_estimate_and_a_wide_interval(frame):
+    none = frame["error"].where(frame["smile"] != "smile", 0)
+    table = logit(frame.assign(error=none), "error", ["skin_level", "smile"], "transect")
+    row = table.loc["smile=smile"]
+    assert table.attrs["firth"]
+    assert -9 < row["estimate"] < -2
+    assert row["high"] - row["low"] > 3
+    # The other coefficients are nearly those of the images with errors.
+    rest = logit(frame[frame["smile"] != "smile"], "error", ["skin_level", "smile"], "transect")
+    assert not rest.attrs["firth"]
+    gap = table.loc["skin_level=1", "estimate"] - rest.loc["skin_level=1", "estimate"]
+    assert abs(gap) < 0.05
+
+
+def test_perfect_separation_is_no_crash(frame):
+    table = logit(frame.assign(error=frame["skin_level"]), "error", ["skin_level"], "transect")
+    assert table.attrs["firth"] and np.isfinite(table.loc["skin_level=1", "estimate"])
+    assert table.loc["skin_level=1", "estimate"] > 8
+    assert table.loc["skin_level=1", "se"] > 1
+
+
+def test_what_cannot_be_told_apart_is_not_estimable(frame):
+    twice = frame.assign(copy=frame["skin_level"], age="adult")
+    table = logit(twice, "error", ["skin_level", "copy", "smile", "age"], "transect")
+    assert list(table.loc[["skin_level=1", "copy=1"], "reason"]) == 2 * [
+        "confounded with other terms"
+    ]
+    assert table.loc["copy=1", ["estimate", "se", "low", "p", "p_holm"]].isna().all()
+    assert table.attrs["dropped"] == ["age"]
+    alone = logit(frame, "error", ["skin_level", "smile"], "transect")
+    both = ["intercept", "smile=smile"]
+    pd.testing.assert_frame_equal(
+        table.loc[both, ["estimate", "low"]], alone.loc[both, ["estimate", "low"]], rtol=0.01
+    )
+    # Their sum is known, though neither of them is.
+    together = {"sum": {"skin_level=1": 1, "copy=1": 1}}
+    total = logit(twice, "error", ["skin_level", "copy", "smile"], "transect", together)
+    assert total.loc["sum", "estimate"] == pytest.approx(alone.loc["skin_level=1", "estimate"])
+
+
+def test_no_variation_or_one_cluster_says_so(frame):
+    for value in (0, 1):
+        table = logit(frame.assign(error=value), "error", ["skin_level"], "transect")
+        assert set(table["reason"]) == {f"all outcomes are {value}"}
+        assert table[["estimate", "se", "low", "high", "p"]].isna().all(axis=None)
+    table = logit(frame.assign(transect=1), "error", ["skin_level"], "transect")
+    assert set(table["reason"]) == {"one cluster"}
+    assert table["estimate"].notna().all() and table[["se", "low", "p"]].isna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.drop(columns="smile"), "no column .*smile"),
+        (lambda f: f.assign(error=0.5), "'error', row .*0.5 where 0 or 1"),
+        (lambda f: f.assign(smile=f["smile"].where(f.index != f.index[4])), "'smile', row "),
+        (
+            lambda f: f.assign(transect=f["transect"].where(f.index != f.index[4])),
+            "'transect', row",
+        ),
+        (lambda f: f.iloc[:0], "no rows"),
+    ],
+)
+def test_bad_frames_are_named(frame, change, message):
+    with pytest.raises(ValueError, match=message):
+        logit(change(frame), "error", TERMS, "transect")
+
+
+def test_unknown_coefficients_are_named(frame):
+    with pytest.raises(ValueError, match="no coefficient .*skin_level=0"):
+        logit(frame, "error", ["skin_level"], contrasts={"a": {"skin_level=0": 1}})
