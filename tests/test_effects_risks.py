@@ -10,6 +10,7 @@ from simulated import transect_frame
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from helpers import effects, resampling
 from helpers.effects import direct_effects, holm, hybrid_score_interval, mde, risk_differences
 from helpers.resampling import cluster_weights
 
@@ -359,3 +360,15 @@ def test_effects_that_no_image_tells_apart(frame):
     row = table.loc[("all", "total - direct")]
     assert row["estimate"] == 0 and np.isnan(row["low"]) and row["verdict"] == "not estimable"
     assert row["reason"] == "no image tells the effects apart"
+
+
+def test_a_regression_that_does_not_converge_is_no_estimate_and_no_crash(monkeypatch):
+    monkeypatch.setattr(resampling, "MAX_STEPS", 1)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(2, size=(400, 3)), columns=["treated", "beard", "error"])
+    table = effects.risk_differences(frame, "error", "treated", adjust=["beard"])
+    assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
+    assert table["reason"].tolist() == ["the regression does not converge"]
+    fitted = effects.logit(frame, "error", ["treated", "beard"])
+    assert fitted["estimate"].isna().all()
+    assert set(fitted["reason"]) == {"the regression does not converge"}

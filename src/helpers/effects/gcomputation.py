@@ -63,13 +63,13 @@ class Risks:
     """Risks (C, 2), NaN without an estimate; influence of the clusters on them (G, C, 2).
 
     `share` (G, C) is proportional to the variance that every cluster would add to a difference if
-    all images varied alike.
+    all images varied alike. `obstacle` (C,) says why a cell has no estimate, else it is empty.
     """
 
     risk: np.ndarray
     influence: np.ndarray
     share: np.ndarray
-    confounded: np.ndarray
+    obstacle: np.ndarray
     dropped: list[str]
     firth: bool
 
@@ -131,7 +131,7 @@ def crude_risks(rows: Rows) -> Risks:
         risk=risk,
         influence=influence.reshape(clusters, cells, 2),
         share=share.reshape(clusters, cells),
-        confounded=np.zeros(cells, bool),
+        obstacle=np.full(cells, "", dtype=object),
         dropped=[],
         firth=False,
     )
@@ -164,10 +164,14 @@ def adjusted_risks(rows: Rows) -> Risks:
     keep = independent_columns(design[fitted])
     told = _told_by_others(design, keep, fitted)
     confounded = np.bincount(cell, modelled & ~told, minlength=len(mixed)) > 0
+    obstacle = np.where(confounded, "confounded with the covariates", "").astype(object)
     names = np.array([""] * len(groups) + list(columns), dtype=object)
     dropped = constant + names[~keep].tolist()
     X = design[:, keep]
     coefficients, firth = _fit_groups(X, len(groups), trials * fitted, errors * fitted)
+    if not np.isfinite(coefficients).all():
+        obstacle[mixed.any(axis=1)] = "the regression does not converge"
+        return replace(crude, obstacle=obstacle, dropped=dropped, firth=firth)
     risk = np.where(modelled, expit(X @ coefficients), crude.risk.ravel()[group])
     risk[np.isnan(risk)] = 0.0  # of an arm without images
 
@@ -176,7 +180,7 @@ def adjusted_risks(rows: Rows) -> Risks:
         risk=np.where(mixed, average, crude.risk),
         influence=influence,
         share=share,
-        confounded=confounded,
+        obstacle=obstacle,
         dropped=dropped,
         firth=firth,
     )
@@ -252,7 +256,7 @@ def _fit_groups(
     with_intercept[:, 0] = 1.0
     coefficients, firth = fit(with_intercept, trials, errors)
     coefficients[1:groups] += coefficients[0]
-    if firth:
+    if firth and np.isfinite(coefficients).all():
         indicators = X[:, :groups]
         for _ in range(MAX_STEPS):
             risk = expit(X @ coefficients)

@@ -86,6 +86,8 @@ def _estimates(
 
     keep = independent_columns(design)
     coefficients, sandwich, model, firth = _fit(design[:, keep], counts)
+    if not np.isfinite(coefficients).all():
+        reason = np.where(identified, "the regression does not converge", reason)
     L = weights[:, keep]
     variances = [np.einsum("ri,ij,rj->r", L, matrix, L) for matrix in (sandwich, model)]
     estimate = np.where(identified, L @ coefficients, np.nan)

@@ -142,7 +142,7 @@ def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.nda
     correlation = correlation.clip(-1, 1)
 
     reason = _reasons(rows, risks, n, arms, clusters)
-    without = (n == 0).any(axis=1) | risks.confounded
+    without = (n == 0).any(axis=1) | (risks.obstacle != "")
     estimate = np.where(without, np.nan, risks.risk[:, 1] - risks.risk[:, 0])
     size = np.where((reason == "")[:, None], size, np.nan)
     quantile = stdtrit(df, 0.975)
@@ -188,8 +188,8 @@ def _reasons(
             reason = "constant treatment"
         elif absent.any():
             reason = f"no image with {rows.levels[absent.argmax()]}"
-        elif risks.confounded[cell]:
-            reason = "confounded with the covariates"
+        elif risks.obstacle[cell]:
+            reason = risks.obstacle[cell]
         elif clusters[cell] == 1:
             reason = "one cluster"
         elif single.any():
