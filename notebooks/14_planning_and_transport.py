@@ -735,7 +735,7 @@ misses.style.format("{:.1f}")
 # ```{exercise} Undoing wrong labels
 # :label: exercise-rogan
 # Compute one model's error rate with the labels of a single rater, correct it with
-# `effects.rogan_gladen` and the noise found above {cite:p}`rogan-gladen`, and compare it with the
+# `effects.rogan_gladen` and the noise found above, and compare it with the
 # rate under the shown gender. Why is the corrected rate not exact?
 # ```
 #
