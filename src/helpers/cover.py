@@ -43,9 +43,6 @@ def two_audits(
     left, right = numbers.subfigures(1, 2, width_ratios=[1, 1.25], wspace=0.05)
     bars = figures.bars(counted, ylabel="error rate", ax=left.subplots())
     bars.set_xlabel("perceived gender")
-    for count in bars.texts[1::2]:  # in two rows: the panel is narrow
-        count.set_y(-16)
-    bars.tick_params(axis="x", pad=30)
     skin, hair = right.subplots(2, 1, sharex=True, height_ratios=[4.2, 2.2])
     _effects(effects.loc["skin_colour"], SKIN_CELLS, "dark − light skin", skin)
     _effects(effects.loc["hair_length"], HAIR_CELLS, "long − short hair", hair)

@@ -219,11 +219,13 @@ def bars(
             )
         if chosen is pale and enough.any():
             ax.dataLim.set(limits)
-    inches = ax.bbox.width / ax.figure.dpi / len(table)  # for each bar
-    crowded = inches < 0.8
+    inches = ax.bbox.width / ax.figure.dpi
+    crowded = inches / len(table) < 0.8
     counts = [f"{n:,}" if n and crowded else f"n = {n:,}" for n in table["n"]]
     counts = [count.replace(" ", "") for count in counts] if len(table) > 10 else counts
-    staggered = max(map(len, counts), default=0) * 0.085 > inches  # a digit of 10 points
+    # Neighbouring counts need a digit of 10 points between them; if it is not there, two rows.
+    apart = inches / len(ticks) * width
+    staggered = (max(map(len, counts)) + 1) * 0.085 > apart
     for number, (place, count) in enumerate(zip(places, counts, strict=True)):
         lower = 12 if staggered and number % 2 else 0
         below = {"xytext": (0, -4 - lower), "textcoords": "offset points", "ha": "center"}
