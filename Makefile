@@ -6,15 +6,16 @@ SHELL := /bin/bash
 .SECONDARY:
 MAKEFLAGS += --no-builtin-rules
 
+SYSTEM_PYTHON ?= python3
+
 # How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
 PROFILE ?= laptop
 DEVICE ?= cpu
 # Chapters that do not need each other run side by side, so many at a time.
 JOBS ?= 2
-# Threads that wait for work must leave the cores to chapters that have some.
-export OMP_WAIT_POLICY ?= passive
+# They share the cores: threads of two chapters that fight for one lose more than they gain.
+export OMP_NUM_THREADS ?= $(shell $(SYSTEM_PYTHON) -c 'import os; print(max(1, (os.cpu_count() or 1) // $(JOBS)))')
 
-SYSTEM_PYTHON ?= python3
 ARTIFACTS := artifacts/$(PROFILE)
 BUILD := build/$(PROFILE)
 
@@ -27,6 +28,9 @@ else
   ENV := .venv/installed
   PYTHON := .venv/bin/python
 endif
+
+# Starts a program with the libraries already imported, while `make reproduce` runs.
+WARM := $(PYTHON) -IS tools/warm.py
 
 ifeq ($(wildcard profiles/$(PROFILE).yml),)
   $(error unknown PROFILE=$(PROFILE); there are: $(patsubst profiles/%.yml,%,$(wildcard profiles/*.yml)))
@@ -64,7 +68,7 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(PYTHON) tools/mend.py $(PROFILE)
 	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE) $(DEVICE)
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) book
+	@$(PYTHON) tools/warm.py --serve $(MAKE) --no-print-directory --jobs=$(JOBS) book
 	@echo "The book: $(BUILD)/html/index.html   (make serve PROFILE=$(PROFILE))"
 
 book: $(BUILD)/html/index.html  ## the book alone: run missing chapters, build the pages
@@ -85,11 +89,11 @@ include build/lineage.mk
 EXECUTED := $(foreach stage,$(PAGES),$(ARTIFACTS)/$(stage)/$(stage).ipynb)
 
 $(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
-	$(PYTHON) tools/execute.py notebooks/$(*F).py --profile $(PROFILE) --device $(DEVICE) --out $@
+	$(WARM) tools/execute.py notebooks/$(*F).py --profile $(PROFILE) --device $(DEVICE) --out $@
 
 # A study is a module of the package that is run as a command.
 $(STUDIES:%=$(ARTIFACTS)/%/manifest.json): $(ARTIFACTS)/%/manifest.json: profiles/$(PROFILE).yml | $(ENV)
-	$(PYTHON) -m helpers.$* --profile $(PROFILE)
+	$(WARM) -m helpers.$* --profile $(PROFILE)
 
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py

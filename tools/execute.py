@@ -23,6 +23,8 @@ import jupytext
 import nbformat
 import papermill
 import plan
+import warm
+from jupyter_client import AsyncKernelManager
 from papermill.exceptions import PapermillExecutionError
 
 from helpers import profiles
@@ -30,6 +32,14 @@ from helpers.artifacts import atomic
 
 # Metadata with times of this run; two equal runs should leave equal notebooks.
 NOISE = ("papermill", "execution")
+
+
+class WarmKernelManager(AsyncKernelManager):
+    """Starts the kernel through tools/warm.py, which saves it the imports if a server is there."""
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        python, *program = super().format_kernel_cmd(extra_arguments)
+        return [python, "-IS", warm.__file__, *program]
 
 
 def with_parameters(source: str, values: dict[str, object]) -> str:
@@ -94,6 +104,7 @@ def execute(notebook: Path, profile: str, device: str, out: Path) -> None:
                 kernel_name="python3",
                 cwd=notebook.parent,
                 progress_bar=False,
+                kernel_manager_class=WarmKernelManager,
                 # A kernel that listens on this machine only need not warn about it.
                 extra_arguments=["--Application.log_level=ERROR"],
             )

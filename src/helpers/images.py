@@ -31,7 +31,7 @@ from helpers.devices import resolve_device
 
 # Rendered pixels per chunk: few keep a processor's caches warm, many keep a GPU busy.
 _CHUNK_PIXELS = {"cpu": 2**18, "cuda": 2**21}
-_FEW_PIXELS = 2**20  # rendered about as quickly as another process starts
+_FEW_PIXELS = 2**22  # rendered as quickly as other processes start
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
