@@ -104,6 +104,8 @@ def execute(notebook: Path, profile: str, device: str, out: Path) -> None:
                 kernel_name="python3",
                 cwd=notebook.parent,
                 progress_bar=False,
+                # Saving after each cell takes longer than many cells; a failure is saved anyway.
+                request_save_on_cell_execute=False,
                 kernel_manager_class=WarmKernelManager,
                 # A kernel that listens on this machine only need not warn about it.
                 extra_arguments=["--Application.log_level=ERROR"],
