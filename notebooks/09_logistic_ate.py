@@ -423,6 +423,17 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # version is the book's default, because pruning selects images after they were made; the truth will
 # tell below what that choice costs.
 
+# %% [markdown]
+# Before asking which attribute matters, one may ask whether any does: are the eight images of a
+# transect equally likely to be misread? Cochran's Q {cite:p}`cochran` extends McNemar's test from
+# pairs to whole transects. It uses complete ones only and says neither what matters nor how much,
+# so it serves as a check before the cells: where it is silent, a single flagged cell deserves
+# suspicion. It asks once per model and so needs no adjustment.
+
+# %%
+within = {m: effects.cochran_q(audit, f"error_{m}", AXES, "transect") for m in MODELS}
+pd.DataFrame(within).T[["statistic", "df", "p", "transects", "incomplete", "reason"]]
+
 # %% mystnb={"image": {"alt": "Four panels, one per model, each with the effect of long instead of short hair on the error rate in four cells of perceived gender and skin colour, with confidence intervals and the number of pairs, around a line at zero."}, "figure": {"name": "fig-cells-hair", "caption": "Effect of hair length on the error rate, cell by cell, from pairs within unpruned transects; Tango intervals, n pairs. Positive values mean more errors with long hair."}}
 _ = ladder.draw_cells(crowd, "hair_length", MODELS)
 
@@ -433,8 +444,8 @@ _ = ladder.draw_cells(crowd, "skin_colour", MODELS)
 # The table counts what survives Holm's adjustment: for each model and attribute, in how many of the
 # four cells the higher level raises or lowers the error rate, unpruned and pruned. The null control
 # is the test of the tester. Its errors are tied within transects but to nothing that can be seen, so
-# a method that took eight images of one face for eight faces would be fooled. Any flag in its rows is a false alarm, and none should be there except
-# about once in twenty such audits.
+# a method that took eight images of one face for eight faces would be fooled. Any flag in its rows
+# is a false alarm, and none should be there except about once in twenty such audits.
 
 
 # %%
@@ -876,9 +887,9 @@ readings
 # a method that averages.
 
 # %% [markdown]
-# A method that is worth using must notice. We say that the main-effects regression *misses* it if it does not report that dark skin
-# raises errors, and that the analysis by cell *catches* it if, after Holm, it finds dark skin to
-# raise errors in at least one cell of women.
+# A method that is worth using must notice. We say that the main-effects regression *misses* it if
+# it does not report that dark skin raises errors, and that the analysis by cell *catches* it if,
+# after Holm, it finds dark skin to raise errors in at least one cell of women.
 
 # %%
 planted = "model == 'plantskin' and attribute == 'skin_colour' and scope == 'cell' and gender == 0"
@@ -1055,6 +1066,8 @@ Markdown(
 # - Differences within transects, cell by cell, need no model and can be read in points.
 # - Against the truth, an estimate can be right, imprecise, or precisely wrong. Only the ladder tells
 #   directions, perception and pruning apart.
+# - One audit is one draw. [](12_truth_scorecard) repeats it hundreds of times and scores every
+#   estimator of this chapter against the truth.
 
 # %% [markdown]
 # ### What this chapter leaves
