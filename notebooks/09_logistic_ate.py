@@ -431,7 +431,8 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # suspicion. It asks once per model and so needs no adjustment.
 
 # %%
-within = {m: effects.cochran_q(audit, f"error_{m}", AXES, "transect") for m in MODELS}
+places = [f"{axis}_level" for axis in AXES]
+within = {m: effects.cochran_q(audit, f"error_{m}", places, "transect") for m in MODELS}
 pd.DataFrame(within).T[["statistic", "df", "p", "transects", "incomplete", "reason"]]
 
 # %% mystnb={"image": {"alt": "Four panels, one per model, each with the effect of long instead of short hair on the error rate in four cells of perceived gender and skin colour, with confidence intervals and the number of pairs, around a line at zero."}, "figure": {"name": "fig-cells-hair", "caption": "Effect of hair length on the error rate, cell by cell, from pairs within unpruned transects; Tango intervals, n pairs. Positive values mean more errors with long hair."}}
