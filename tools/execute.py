@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import asyncio
 import sys
 import tempfile
 import time
@@ -40,6 +41,11 @@ class WarmKernelManager(AsyncKernelManager):
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         python, *program = super().format_kernel_cmd(extra_arguments)
         return [python, "-IS", warm.__file__, *program]
+
+    async def _async_interrupt_kernel(self) -> None:
+        """Interrupt, and wait: a shutdown that overtakes the interrupt is logged as an error."""
+        await super()._async_interrupt_kernel()
+        await asyncio.sleep(0.1)
 
 
 def with_parameters(source: str, values: dict[str, object]) -> str:
