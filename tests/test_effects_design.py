@@ -167,6 +167,21 @@ def test_design_table_trades_transects_for_raters():
     assert table.loc[(400, 1), "power"] == pytest.approx(np.mean(rejected), abs=0.04)
 
 
+def test_design_table_plans_with_the_measured_pair_correlation():
+    costs = {"price": 0.02, "seconds": 4}
+    design = (0.08, 0.05)
+    audit = {"within": 0.08, "retention": 0.83}
+    table = design_table([741, 1010], [1], *design, 0.0, **costs, **audit, pair_correlation=0.18)
+    for size in (741, 1010):
+        expected = power(size, *design, **audit, pair_correlation=0.18)
+        assert table.loc[(size, 1), "power"] == expected
+    # Without it, the power is an upper bound; with more raters, less of it is lost to noise.
+    arguments = ([100], [1, 3, 5], *design, 0.1)
+    bound = design_table(*arguments, **costs, **audit)["power"]
+    measured = design_table(*arguments, **costs, **audit, pair_correlation=0.3)["power"]
+    assert (measured < bound - 0.01).all() and (np.diff(measured) > 0).all()
+
+
 def noisy_audit(rng, n, base, difference, noise):
     """Does a t-test of the transects' mean differences find it, with flipped labels?"""
     shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, 8))

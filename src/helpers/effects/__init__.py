@@ -16,7 +16,14 @@ from helpers.effects.matched import (
     matched_effects,
     paired_interval,
 )
-from helpers.effects.noise import attenuation, disattenuate, label_noise, noisy_design, rogan_gladen
+from helpers.effects.noise import (
+    attenuation,
+    disattenuate,
+    label_noise,
+    noisy_design,
+    noisy_pair_correlation,
+    rogan_gladen,
+)
 from helpers.effects.paired_model import shared_pair_correlation
 from helpers.effects.paper import (
     PAPER_AGES,
@@ -69,6 +76,7 @@ __all__ = [
     "mde",
     "nearest_limit",
     "noisy_design",
+    "noisy_pair_correlation",
     "paired_interval",
     "paper_columns",
     "paper_logit",

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, multivariate_normal, norm
 
+from helpers.effects.paired_model import discordant_share, shared_pair_correlation
 from helpers.errors import require_columns
 
 
@@ -80,6 +81,27 @@ def noisy_design(
     deviations = np.sqrt((true * (1 - true)).prod() / (seen * (1 - seen)).prod())
     correlation = within * (1 - 2 * noise) ** 2 * deviations
     return float(seen[1] - seen[0]), float(seen[0]), float(correlation)
+
+
+def noisy_pair_correlation(
+    pair_correlation: float, difference: float, base_rate: float, within: float, noise: float
+) -> float:
+    """ρ_d, the correlation of two pairs' differences, as seen with label noise ε.
+
+    Noise shrinks the covariance of two differences by (1 − 2ε)² and changes their variance ψ − Δ²
+    to that of `noisy_design`. The other arguments are of the errors without noise. Raises
+    ValueError where `pair_correlation` is less than these imply (`shared_pair_correlation`).
+    """
+    least = shared_pair_correlation(difference, base_rate, within)
+    if not least - 1e-9 <= pair_correlation < 1:
+        raise ValueError(
+            f"pair_correlation is {pair_correlation}, a number in [{least:.4f}, 1) was expected "
+            f"with these rates and within={within}"
+        )
+    true = difference, base_rate, within
+    seen = noisy_design(*true, noise)
+    before, after = (discordant_share(*design) - design[0] ** 2 for design in (true, seen))
+    return float(pair_correlation * (1 - 2 * noise) ** 2 * before / after)
 
 
 def rogan_gladen(rate: float, noise: float) -> float:
