@@ -204,6 +204,12 @@ def test_designs_have_the_same_arguments(function):
     [
         (lambda: power(1, 0.02, 0.05), "transects is 1, a number of at least 2"),
         (lambda: power(np.nan, 0.02, 0.05), "transects is nan"),
+        (lambda: power("a", 0.02, 0.05), "transects is 'a', a number was expected"),
+        (lambda: power(100, "a", 0.05), "difference is 'a', a number was expected"),
+        (lambda: power(100, 0.02, [0.05]), "base_rate is \\[0.05\\], a number was expected"),
+        (lambda: power(100, 0.02, 0.05, pair_correlation="a"), "pair_correlation is 'a', a number"),
+        (lambda: power(100, 0.02, 0.05, pairs="a"), "pairs is 'a', a number was expected"),
+        (lambda: transects_needed(0.02, 0.05, within="a"), "within is 'a', a number was expected"),
         (lambda: power(100.5, 0.02, 0.05, pairs=1), "transects is 100.5, a whole number"),
         (lambda: power(100, 0.02, 0.05, alpha=0.0), "alpha is 0.0, a number between 0 and 1"),
         (lambda: power(100, 0.02, 1.05), "base_rate is 1.05"),

@@ -104,6 +104,7 @@ def test_noisy_pair_correlation_of_simulated_labels():
         (lambda: attenuation(0.5, 0), "prevalence is 0, a number between 0 and 1"),
         (lambda: label_noise(0.5, 3), "rater_error is 0.5"),
         (lambda: label_noise(0.1, 0), "raters is 0"),
+        (lambda: label_noise("a", 1), "rater_error is 'a', a number was expected"),
         (lambda: noisy_design(0.1, 0.1, 0.2, 0.5), "noise is 0.5"),
         (
             lambda: noisy_pair_correlation(0.0, 0.1, 0.1, 0.2, 0.1),

@@ -1,12 +1,14 @@
 """Bootstrap weights, counts of patterns, and the batched Newton against scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
+from helpers.effects import bootstrap_paper_logit
 from helpers.resampling import (
     cluster_codes,
     cluster_weights,
@@ -47,6 +49,24 @@ def test_cluster_codes_follow_the_sorted_identifiers():
 def test_a_missing_identifier_is_named(clusters):
     with pytest.raises(ValueError, match="row 1 has no cluster"):
         cluster_weights(clusters, 3, seed=1)
+
+
+def test_a_missing_identifier_is_named_as_the_reader_wrote_it():
+    with pytest.raises(ValueError, match="row 4 has no cluster"):
+        cluster_codes(pd.Series(["a", None], [3, 4]))
+
+
+@pytest.mark.parametrize("n_boot", [-3, 0, 2.5, "a"])
+def test_the_number_of_resamples_is_checked(n_boot):
+    calls = [
+        lambda: cluster_weights(["a", "b"], n_boot, seed=1),
+        lambda: image_weights(3, n_boot, seed=1),
+        lambda: vertex_weights(["a", "b"], ["b", "c"], n_boot, seed=1),
+        lambda: bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"n_boot is {n_boot}, a whole number of at least 1"):
+            call()
 
 
 def test_one_cluster_cannot_be_resampled():

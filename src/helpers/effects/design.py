@@ -33,6 +33,7 @@ from helpers.effects.noise import label_noise, noisy_design, noisy_pair_correlat
 from helpers.effects.paired_model import (
     check_design,
     check_inside,
+    check_number,
     check_positive,
     check_whole,
     discordant_share,
@@ -123,7 +124,7 @@ def power(
     Raises:
         ValueError: an argument outside its range, or correlations that no such errors can have.
     """
-    if not 2 <= transects < np.inf:
+    if not 2 <= check_number("transects", transects) < np.inf:
         raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
     check_inside("alpha", alpha)
     arguments = (difference, base_rate, within, retention, pairs, pair_correlation)

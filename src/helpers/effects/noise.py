@@ -4,7 +4,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, multivariate_normal, norm
 
-from helpers.effects.paired_model import discordant_share, shared_pair_correlation
+from helpers.effects.paired_model import (
+    check_number,
+    check_whole,
+    discordant_share,
+    shared_pair_correlation,
+)
 from helpers.errors import require_columns
 
 
@@ -59,10 +64,9 @@ def label_noise(rater_error: float, raters: int) -> float:
 
     Each errs with chance `rater_error`, independently: raters who share their errors gain less.
     """
-    if not 0 <= rater_error < 0.5:
+    if not 0 <= check_number("rater_error", rater_error) < 0.5:
         raise ValueError(f"rater_error is {rater_error}, a number in [0, 0.5) was expected")
-    if raters != int(raters) or raters < 1:
-        raise ValueError(f"raters is {raters}, a whole number of at least 1 was expected")
+    check_whole("raters", raters, 1)
     tie = binom.pmf(raters / 2, raters, rater_error) if raters % 2 == 0 else 0.0
     return float(binom.sf(raters // 2, raters, rater_error) + tie / 2)
 
@@ -93,7 +97,7 @@ def noisy_pair_correlation(
     ValueError where `pair_correlation` is less than these imply (`shared_pair_correlation`).
     """
     least = shared_pair_correlation(difference, base_rate, within)
-    if not least - 1e-9 <= pair_correlation < 1:
+    if not least - 1e-9 <= check_number("pair_correlation", pair_correlation) < 1:
         raise ValueError(
             f"pair_correlation is {pair_correlation}, a number in [{least:.4f}, 1) was expected "
             f"with these rates and within={within}"
@@ -117,5 +121,5 @@ def rogan_gladen(rate: float, noise: float) -> float:
 
 
 def _check_noise(noise: float) -> None:
-    if not 0 <= noise < 0.5:
+    if not 0 <= check_number("noise", noise) < 0.5:
         raise ValueError(f"noise is {noise}, a number in [0, 0.5) was expected")
