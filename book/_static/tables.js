@@ -41,7 +41,15 @@ function mayBreak(cell) {
   cell.classList.add("interval");
 }
 
+// Labels such as skin_colour may break after an underscore.
+function breakAtUnderscores(cell) {
+  const parts = cell.textContent.split(/(?<=_)/);
+  if (parts.length < 2 || cell.childElementCount) return;
+  cell.replaceChildren(...parts.flatMap((part) => [part, document.createElement("wbr")]).slice(0, -1));
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".cell_output table td").forEach(mayBreak);
+  document.querySelectorAll(".cell_output table th").forEach(breakAtUnderscores);
   document.querySelectorAll(".cell_output table").forEach(markNumbers);
 });
