@@ -443,7 +443,8 @@ compared = compared.assign(points=ladder.points(compared)).reset_index()
 compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
 compared["truth"] = truth.map("{:+.1f}".format)
 compared = compared.rename(index=planning.GENDERS, level="gender")
-compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
+compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
+compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
 
 # %% [markdown]
 # All numbers are in points. Where the first two columns agree, it does not matter which definition
