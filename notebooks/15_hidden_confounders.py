@@ -571,7 +571,7 @@ helped = far.index[far[ADJUSTED] < far[AUDITED]]
 named = [f"{m} ({far.loc[m, ADJUSTED]:.2f} against {far.loc[m, AUDITED]:.2f})" for m in helped]
 Markdown(
     f"Adjusting brought the estimates of {len(helped)} of {len(far)} models nearer to the truth "
-    f"than they were as audited: {'; '.join(named) or 'none'} points."
+    f"than they were as audited{': ' * bool(named)}{'; '.join(named)}{' points' * bool(named)}."
 )
 
 # %% [markdown]
