@@ -14,7 +14,6 @@ from helpers.resampling import (
     fit_logits,
     image_weights,
     pattern_counts,
-    vertex_weights,
 )
 
 
@@ -58,40 +57,6 @@ def test_images_are_clusters_of_one():
     np.testing.assert_array_equal(
         image_weights(30, 5, seed=4), cluster_weights(np.arange(30), 5, seed=4)
     )
-
-
-def test_a_pair_weighs_the_product_of_its_identities():
-    first, second = list("aabcc"), list("abcac")
-    weights = vertex_weights(first, second, 50, seed=2)
-    a, b, c = cluster_weights(list("abc"), 50, seed=2).T
-    np.testing.assert_array_equal(weights, np.column_stack([a, a * b, b * c, a * c, c]))
-    np.testing.assert_array_equal(weights[:7], vertex_weights(first, second, 7, seed=2))
-
-
-def test_the_vertex_bootstrap_sees_that_pairs_share_identities():
-    """Mean similarity over all pairs of identities that are more or less easily confused."""
-    rng = np.random.default_rng(0)
-    first, second = np.triu_indices(60, 1)
-    spread = {"repeated": [], "vertex": [], "pairs": []}
-    for repetition in range(150):
-        ease = rng.normal(size=60)
-        similarity = ease[first] + ease[second] + rng.normal(size=len(first))
-        spread["repeated"].append(similarity.mean())
-        if repetition < 3:
-            vertex = vertex_weights(first, second, 200, seed=repetition)
-            pairs = image_weights(len(first), 200, seed=repetition)
-            for name, weights in (("vertex", vertex), ("pairs", pairs)):
-                spread[name].append((weights @ similarity / weights.sum(axis=1)).std())
-    truth = np.std(spread["repeated"])
-    assert np.mean(spread["vertex"]) / truth == pytest.approx(1, abs=0.3)
-    assert np.mean(spread["pairs"]) / truth < 0.4
-
-
-def test_pairs_without_an_identity_or_a_partner_are_named():
-    with pytest.raises(ValueError, match="no cluster identifier"):
-        vertex_weights(["a", None], ["b", "c"], 3, seed=1)
-    with pytest.raises(ValueError, match="not pairs"):
-        vertex_weights(["a", "b"], ["c"], 3, seed=1)
 
 
 def test_counts_of_a_resample_are_those_of_its_rows():

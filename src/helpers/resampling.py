@@ -36,16 +36,18 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return codes, identifiers
 
 
-def draw_weights(n_clusters: int, resamples: Sequence[int], seed: int) -> np.ndarray:
+def draw_weights(
+    n_clusters: int, resamples: Sequence[int], seed: int, stage: str = "bootstrap"
+) -> np.ndarray:
     """How often each cluster is drawn in the given resamples, float64 (len(resamples), G).
 
-    Each row depends only on the seed and the number of the resample.
+    Each row depends only on the seed, the stage and the number of the resample.
     """
     if n_clusters < 2:
         raise ValueError(f"a bootstrap needs at least two clusters, not {n_clusters}")
     weights = np.empty((len(resamples), n_clusters))
     for row, resample in zip(weights, resamples, strict=True):
-        draw = keyed.generator(seed, "bootstrap", resample).integers(n_clusters, size=n_clusters)
+        draw = keyed.generator(seed, stage, resample).integers(n_clusters, size=n_clusters)
         row[:] = np.bincount(draw, minlength=n_clusters)
     return weights
 
@@ -64,23 +66,6 @@ def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
 def image_weights(n: int, n_boot: int, seed: int) -> np.ndarray:
     """How often each of `n` images is drawn in each of `n_boot` resamples, float64 (n_boot, n)."""
     return draw_weights(n, range(n_boot), seed)
-
-
-def vertex_weights(first: ArrayLike, second: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
-    """Weights of pairs when identities are drawn, float64 (n_boot, n); first and second (n,).
-
-    A pair of two identities weighs the product of how often each is drawn (Snijders & Borgatti,
-    Connections 22 (1999) 161-170); a pair within one identity, as often as that is drawn. Pairs
-    that share an identity thus come and go together. Raises ValueError for a missing identity and
-    for fewer than two of them.
-    """
-    first, second = pd.Series(np.asarray(first)), pd.Series(np.asarray(second))
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} first and {len(second)} second identities: not pairs")
-    codes, identities = cluster_codes(pd.concat([first, second]))
-    left, right = codes[: len(first)], codes[len(first) :]
-    weights = draw_weights(len(identities), range(n_boot), seed)
-    return np.where(left == right, weights[:, left], weights[:, left] * weights[:, right])
 
 
 def pattern_counts(

@@ -30,7 +30,13 @@ from helpers.effects.paper import (
     summarize_draws,
 )
 from helpers.effects.regression import logit
-from helpers.effects.risks import direct_effects, hybrid_score_interval, risk_differences
+from helpers.effects.risks import (
+    direct_effects,
+    hybrid_score_interval,
+    hybrid_score_p,
+    risk_differences,
+    score_interval,
+)
 from helpers.effects.robustness import (
     e_value,
     e_value_limit,
@@ -60,6 +66,7 @@ __all__ = [
     "e_values",
     "holm",
     "hybrid_score_interval",
+    "hybrid_score_p",
     "interaction_columns",
     "label_noise",
     "leakage_tipping_point",
@@ -81,6 +88,7 @@ __all__ = [
     "risk_differences",
     "rogan_gladen",
     "rosenbaum_gamma",
+    "score_interval",
     "shared_pair_correlation",
     "simulated_power",
     "summarize_draws",

@@ -94,6 +94,19 @@ def direct_effects(
     return table
 
 
+def score_interval(
+    risk: np.ndarray, size: np.ndarray, quantile: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a risk (...), whose variance is that of `size` (...) independent images.
+
+    `quantile` is of the normal or Student distribution.
+    """
+    middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
+    spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
+    spread *= quantile / (1 + quantile**2 / size)
+    return middle - spread, middle + spread
+
+
 def hybrid_score_interval(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, quantile: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -109,15 +122,25 @@ def hybrid_score_interval(
         correlation: (...), of the two estimated risks.
         quantile: (...), of the normal or Student distribution.
     """
-    quantile = np.asarray(quantile)[..., None]
-    middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
-    spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
-    spread *= quantile / (1 + quantile**2 / size)
-    below, above = risk - (middle - spread), middle + spread - risk
+    lower, upper = score_interval(risk, size, np.asarray(quantile)[..., None])
+    below, above = risk - lower, upper - risk
     estimate = risk[..., 1] - risk[..., 0]
     low = estimate - _joined(below[..., 1], above[..., 0], correlation)
     high = estimate + _joined(above[..., 1], below[..., 0], correlation)
     return low, high
+
+
+def hybrid_score_p(
+    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
+) -> np.ndarray:
+    """Two-sided p (C,) at whose quantile `hybrid_score_interval` ends in zero, by bisection."""
+    inside, outside = np.zeros(len(risk)), np.full(len(risk), LARGEST_QUANTILE)
+    for _ in range(BISECTIONS):
+        middle = (inside + outside) / 2
+        low, high = hybrid_score_interval(risk, size, correlation, middle)
+        holds = (low <= 0) & (high >= 0)
+        inside, outside = np.where(holds, inside, middle), np.where(holds, middle, outside)
+    return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
 
 
 def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
@@ -148,7 +171,7 @@ def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.nda
     quantile = stdtrit(df, 0.975)
     low, high = hybrid_score_interval(risks.risk, size, correlation, quantile)
     inner = hybrid_score_interval(risks.risk, size, correlation, stdtrit(df, 0.95))
-    p = _p_values(risks.risk, size, correlation, df)
+    p = hybrid_score_p(risks.risk, size, correlation, df)
     return {
         "estimate": estimate,
         "low": low,
@@ -161,19 +184,6 @@ def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.nda
         "mde": mde((high - low) / (2 * quantile)),
         "reason": reason,
     }
-
-
-def _p_values(
-    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
-) -> np.ndarray:
-    """Two-sided p (C,) at whose quantile the interval ends in zero, by bisection."""
-    inside, outside = np.zeros(len(risk)), np.full(len(risk), LARGEST_QUANTILE)
-    for _ in range(BISECTIONS):
-        middle = (inside + outside) / 2
-        low, high = hybrid_score_interval(risk, size, correlation, middle)
-        holds = (low <= 0) & (high >= 0)
-        inside, outside = np.where(holds, inside, middle), np.where(holds, middle, outside)
-    return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
 
 
 def _reasons(
