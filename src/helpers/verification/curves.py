@@ -115,15 +115,9 @@ def fnmr_at_fmr(
     does), fnmr, positives, negatives and reason. An FMR below 1 / negatives cannot be told from
     zero: the row is NaN, "not estimable below 1/n". Arguments and errors as in `error_curves`.
     """
-    rows = []
-    for pairs in by_group(similarity, is_match, group):
-        for target in as_rates(fmr):
-            threshold, reason = pairs.threshold_at(target)
-            fnmr = np.nan if reason else pairs.rates(threshold)[0]
-            counts = len(pairs.positive), len(pairs.negative)
-            rows.append((pairs.label, target, threshold, fnmr, *counts, reason))
-    names = ["group", "fmr", "threshold", "fnmr", "positives", "negatives", "reason"]
-    return pd.DataFrame(rows, columns=names)
+    fmr = as_rates(fmr)
+    tables = [held_rates(pairs, fmr) for pairs in by_group(similarity, is_match, group)]
+    return pd.concat(tables, ignore_index=True)
 
 
 def equal_error_rate(similarity: ArrayLike, is_match: ArrayLike) -> float:
@@ -182,3 +176,15 @@ def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:
             "reason": pairs.reason,
         }
     )
+
+
+def held_rates(pairs: GroupPairs, fmr: np.ndarray) -> pd.DataFrame:
+    """Rows of `fnmr_at_fmr` for one group and rates (k,)."""
+    rows = []
+    for target in fmr:
+        threshold, reason = pairs.threshold_at(target)
+        fnmr = np.nan if reason else pairs.rates(threshold)[0]
+        counts = len(pairs.positive), len(pairs.negative)
+        rows.append((pairs.label, target, threshold, fnmr, *counts, reason))
+    names = ["group", "fmr", "threshold", "fnmr", "positives", "negatives", "reason"]
+    return pd.DataFrame(rows, columns=names)
