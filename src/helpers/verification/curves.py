@@ -130,9 +130,7 @@ def equal_error_rate(similarity: ArrayLike, is_match: ArrayLike) -> float:
     return float(rates[:, np.abs(rates[0] - rates[1]).argmin()].mean())
 
 
-def by_group(
-    similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike
-) -> Iterator[GroupPairs]:
+def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> Iterator[GroupPairs]:
     """The pairs of every group; arguments are checked as `error_curves` says."""
     similarity = np.asarray(similarity, dtype=np.float64)
     if similarity.ndim != 1 or not len(similarity):

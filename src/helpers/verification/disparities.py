@@ -9,7 +9,13 @@ from scipy.special import stdtrit
 
 from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
 from helpers.verification.bands import ONE_IDENTITY, resampled_variance
-from helpers.verification.curves import GroupPairs, as_rates, by_group
+from helpers.verification.curves import (
+    NO_NEGATIVES,
+    NO_POSITIVES,
+    GroupPairs,
+    as_rates,
+    by_group,
+)
 from helpers.verification.vertices import draw_vertices, effective_size, resample
 
 HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
@@ -98,24 +104,26 @@ def _rates(
     own_threshold, obstacle = pairs.threshold_at(fmr[0])
     estimate = np.nan if obstacle else pairs.rates(own_threshold)[0]
     size = effective_size(estimate, resampled_variance(held)[0], accepted.identities)
-    positives, negatives = len(pairs.positive), len(pairs.negative)
-    rates = {HELD: Rate(estimate, float(size), held[0], accepted.identities, positives, obstacle)}
-    for measure, sweep, sorted_, rate in (
-        (FNMR, accepted, pairs.positive, 0),
-        (FMR, rejected, pairs.negative, 1),
-    ):
-        below = np.searchsorted(sorted_, threshold)
-        draws = sweep.at[0] if rate == 0 else 1 - sweep.at[0]
-        kind = ("positives", "negatives")[rate]
-        rates[measure] = Rate(
-            pairs.rates(threshold)[rate],
-            sweep.size[below],
-            draws,
-            sweep.identities,
-            len(sorted_),
-            "" if len(sorted_) else f"no {kind}",
-        )
-    return rates
+    rates = pairs.rates(threshold)
+    first, second = (
+        sweep.size[np.searchsorted(kind, threshold)]
+        for sweep, kind in ((accepted, pairs.positive), (rejected, pairs.negative))
+    )
+    positives = accepted.identities, len(pairs.positive)
+    negatives = rejected.identities, len(pairs.negative)
+    return {
+        HELD: Rate(estimate, size, held[0], *positives, obstacle),
+        FNMR: Rate(
+            rates[0], first, accepted.below[0], *positives, "" if positives[1] else NO_POSITIVES
+        ),
+        FMR: Rate(
+            rates[1],
+            second,
+            1 - rejected.below[0],
+            *negatives,
+            "" if negatives[1] else NO_NEGATIVES,
+        ),
+    }
 
 
 def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:

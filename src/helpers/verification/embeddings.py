@@ -90,7 +90,7 @@ def _read_csv(path: Path) -> np.ndarray:
     if words.any():
         row, column = np.argwhere(words)[0]
         raise ValueError(
-            f"{path}, line {row + 1}, column {column + 1}: {table.iat[row, column]!r} where a "
+            f"{path}, line {row + 1}, column {column + 1}: {table.iloc[row, column]!r} where a "
             "number was expected (and no header)"
         )
     return numbers.to_numpy(np.float64)

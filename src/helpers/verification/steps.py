@@ -50,42 +50,43 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
     if (twice := rows.duplicated(keys)).any():
         raise ValueError(f"row {rows.index[twice][0]!r}: its prototype has this step already")
     rows = rows.merge(_references(rows), on=["attribute", "step"])
-    nearer = rows[keys + ["similarity"]].rename(
+    nearer = rows[[*keys, "similarity"]].rename(
         columns={"step": "reference", "similarity": "reference_similarity"}
     )
     rows = rows.merge(nearer, on=["seed_first", "group", "attribute", "reference"], how="left")
     own = rows["reference"] == PROTOTYPE
     rows["effect"] = rows["similarity"] - rows["reference_similarity"].mask(own, 1.0)
     rows = rows.dropna(subset="effect")
-    groups = rows["group"].astype(str)
-    both = pd.concat([rows.assign(group=groups), rows.assign(group=ALL)])
-    order = pd.Categorical(both["group"], [*_levels(frame["group"]), ALL])
-    return _summary(both.assign(group=order))
+    levels = [str(level) for level in pd.Categorical(frame["group"]).categories]
+    both = pd.concat([rows.assign(group=rows["group"].astype(str)), rows.assign(group=ALL)])
+    order = {
+        "group": pd.Categorical(both["group"], [*levels, ALL]).codes,
+        "attribute": pd.factorize(both["attribute"])[0],
+        "number": both["number"],
+    }
+    # Directions have no number: they stay in their order of appearance.
+    both = both.iloc[np.lexsort([np.nan_to_num(key) for key in reversed(order.values())])]
+    return _summary(both)
 
 
 def _references(rows: pd.DataFrame) -> pd.DataFrame:
     """The next step towards the prototype of every attribute and step; "prototype" if none."""
     steps = rows[["attribute", "step", "number"]].drop_duplicates(["attribute", "step"])
     references = []
-    for attribute, step, number in steps.itertuples(index=False):
-        others = steps[steps["attribute"] == attribute]
-        between = others[(others["number"] * number > 0) & (others["number"].abs() < abs(number))]
-        nearest = between["number"].abs().sort_values().index[-1:]
-        references.append(steps.loc[nearest[0], "step"] if len(nearest) else PROTOTYPE)
+    for attribute, number in zip(steps["attribute"], steps["number"], strict=True):
+        others = steps[(steps["attribute"] == attribute) & (steps["number"] * number > 0)]
+        nearer = others[others["number"].abs() < abs(number)]
+        last = nearer["number"].abs().nlargest(1).index
+        references.append(steps.loc[last[0], "step"] if len(last) else PROTOTYPE)
     return steps.drop(columns="number").assign(reference=references)
 
 
-def _levels(groups: pd.Series) -> list[str]:
-    return [str(level) for level in pd.Categorical(groups).categories]
-
-
 def _summary(rows: pd.DataFrame) -> pd.DataFrame:
-    keys = ["group", "attribute", "step"]
-    # Names of directions and degrees share the column, and do not compare: sorted by hand.
-    rank = {step: (number, str(step)) for step, number in zip(rows["step"], rows["number"])}
-    seeds = rows.groupby([*keys, "reference", "seed_first"], observed=True, sort=False)
+    """Means over seeds of the means within each, with Student intervals."""
+    keys = ["group", "attribute", "step", "reference"]
+    seeds = rows.groupby([*keys, "seed_first"], sort=False)
     means = seeds[["similarity", "effect"]].mean()
-    by = means.groupby([*keys, "reference"], observed=True, sort=False)
+    by = means.groupby(keys, sort=False)
     table = by["similarity"].mean().to_frame()
     table["estimate"] = by["effect"].mean()
     table["seeds"] = by.size()

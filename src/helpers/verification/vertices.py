@@ -101,14 +101,14 @@ class Sweep:
     Attributes:
         share: of the first k = 0 ... n pairs, (n + 1,).
         size: as how many independent pairs these count, (n + 1,).
-        at: resampled share of the first `cuts` pairs, (cuts, B); NaN where no pair was drawn.
+        below: resampled share of the first `cuts` pairs, (cuts, B); NaN where no pair was drawn.
         reached: how many pairs it takes to weigh at least `needs`, (needs, B).
         identities: how many there are in the pairs.
     """
 
     share: np.ndarray
     size: np.ndarray
-    at: np.ndarray
+    below: np.ndarray
     reached: np.ndarray
     identities: int
 
@@ -206,7 +206,7 @@ def resample(
         chunk: pairs held at a time.
 
     Returns:
-        Sweeps of the positives and the negatives, `at` of which is the share below `thresholds`
+        Sweeps of the positives and the negatives, `below` of which is the share under `thresholds`
         (t, B), and the FNMR of every resample at its own threshold for `fmr`, (k, B).
     """
     positives, negatives = (
@@ -224,14 +224,12 @@ def resample(
     last = np.append(-np.inf, pairs.negative)[np.minimum(rejected.reached, len(pairs.negative))]
     cuts = np.searchsorted(pairs.positive, last, side="right")
     accepted = sweep(positives, weights, np.concatenate([below[0], cuts]), needs[:0], chunk)
-    fixed, held = np.split(accepted.at, [len(thresholds)])
+    fixed, held = np.split(accepted.below, [len(thresholds)])
     fnmr = np.where(total > 0, held, np.nan)
-    return replace(accepted, at=fixed), rejected, fnmr
+    return replace(accepted, below=fixed), rejected, fnmr
 
 
-def interval(
-    share: np.ndarray, size: np.ndarray, identities: int
-) -> tuple[np.ndarray, np.ndarray]:
+def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:
     """95 % Wilson interval of shares (...) with Student quantiles; NaN for a single identity."""
     if identities < 2:
         return np.full_like(share, np.nan), np.full_like(share, np.nan)
