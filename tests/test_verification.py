@@ -346,6 +346,9 @@ def test_bands_are_those_of_a_loop():
                     break
         held.append(at)
     variance, quantile = np.var(rates, axis=0), student.ppf(0.975, n - 1)
+    variance[0] *= n / (n - 1)
+    sets = [set(pair) for pair in vertices[~positive].tolist()]
+    apart = np.mean([[not first & second for first in sets] for second in sets])
     for k, point in enumerate(points):
         row = bands.curves.iloc[k]
         share = (scores[positive] < point).mean()
@@ -358,13 +361,13 @@ def test_bands_are_those_of_a_loop():
         dyads = [str(sorted(pair)) for pair in vertices[~positive].tolist()]
         own = (below.groupby(dyads).sum() ** 2).sum() / len(below) ** 2
         share = (scores[~positive] >= point).mean()
-        corrected = max(variance[1, k] - 2 * own, own)
+        corrected = max(variance[1, k] - 2 * own, own) / apart
         size = share * (1 - share) / corrected if 0 < share < 1 else n
         low, high = wilson(share, size, quantile)
         assert row[["fmr_low", "fmr_high"]].tolist() == pytest.approx([low, high])
     for k in range(2):
         row = bands.at_fmr.iloc[k]
-        size = row["fnmr"] * (1 - row["fnmr"]) / np.var(held, axis=0)[k]
+        size = row["fnmr"] * (1 - row["fnmr"]) / np.var(held, axis=0)[k] * (n - 1) / n
         expected = wilson(row["fnmr"], size, quantile)
         assert row[["low", "high"]].tolist() == pytest.approx(expected.tolist())
 
@@ -473,6 +476,12 @@ def test_bands_of_groups_that_lack_pairs():
     assert curves.loc["one identity", ["fnmr_low", "fnmr_high"]].isna().all()
     assert curves.loc["only negatives", ["fmr_low", "fmr_high"]].notna().all()
     assert bands.at_fmr[["fnmr", "low", "high"]].isna().all(axis=None)
+    # Any two pairs of three identities have one in common.
+    three = (vertices < 3).all(axis=1)
+    arguments = [values[three] for values in (scores, positive, np.zeros(len(scores)), vertices)]
+    few = vertex_bootstrap(*arguments, n_boot=30, seed=0, thresholds=[1.0]).curves
+    assert few["reason"].tolist() == ["too few identities"]
+    assert few[["fmr_low", "fmr_high"]].isna().all(axis=None) and few["fnmr_high"].notna().all()
     with pytest.raises(ValueError, match=r"identities \(160, 2\)"):
         vertex_bootstrap(scores, positive, group, vertices[1:], n_boot=3, seed=0)
     with pytest.raises(ValueError, match="row 2: an identity is missing"):

@@ -16,7 +16,7 @@ from helpers.verification.curves import (
 )
 from helpers.verification.vertices import draw_vertices, effective_size, interval, resample
 
-ONE_IDENTITY = "one identity"
+TOO_FEW = "too few identities"
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,13 @@ def vertex_bootstrap(
         low, high = rejected.interval()
         curve["fmr_low"], curve["fmr_high"] = 1 - high[below[1]], 1 - low[below[1]]
         fnmr = held["fnmr"].to_numpy()
-        size = effective_size(fnmr, resampled_variance(draws), accepted.identities)
+        variance = resampled_variance(draws) * accepted.inflation
+        size = effective_size(fnmr, variance, accepted.identities)
         held["low"], held["high"] = interval(fnmr, size, accepted.identities)
-        for table, counts in (
-            (curve, (accepted.identities, rejected.identities)),
-            (held, (accepted.identities,)),
-        ):
-            if 1 in counts:
-                table["reason"] = table["reason"].where(table["reason"] != "", ONE_IDENTITY)
+        few = [sweep.identities and np.isnan(sweep.inflation) for sweep in (accepted, rejected)]
+        for table, lacks in ((curve, any(few)), (held, few[0])):
+            if lacks:
+                table["reason"] = table["reason"].where(table["reason"] != "", TOO_FEW)
         curves.append(curve)
         at_fmr.append(held)
     return Bands(pd.concat(curves, ignore_index=True), pd.concat(at_fmr, ignore_index=True))

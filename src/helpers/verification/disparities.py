@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
-from helpers.verification.bands import ONE_IDENTITY, resampled_variance
+from helpers.verification.bands import TOO_FEW, resampled_variance
 from helpers.verification.curves import (
     NO_NEGATIVES,
     NO_POSITIVES,
@@ -103,7 +103,8 @@ def _rates(
     accepted, rejected, held = resample(pairs, codes, weights, fmr, np.array([threshold]), chunk)
     own_threshold, obstacle = pairs.threshold_at(fmr[0])
     estimate = np.nan if obstacle else pairs.rates(own_threshold)[0]
-    size = effective_size(estimate, resampled_variance(held)[0], accepted.identities)
+    variance = resampled_variance(held)[0] * accepted.inflation
+    size = effective_size(estimate, variance, accepted.identities)
     rates = pairs.rates(threshold)
     first, second = (
         sweep.size[np.searchsorted(kind, threshold)]
@@ -129,8 +130,8 @@ def _rates(
 def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
     """One row of `disparities`, without Holm."""
     reason = rate.reason or (base.reason and f"reference: {base.reason}")
-    if not reason and min(rate.identities, base.identities) < 2:
-        reason = ONE_IDENTITY
+    if not reason and np.isnan([rate.size, base.size]).any():
+        reason = TOO_FEW
     if reason:
         low = high = p = quantile = np.nan
         inner = np.nan, np.nan

@@ -6,7 +6,7 @@ of the other (Snijders & Borgatti, Connections 22 (1999) 161-170); a pair within
 often as that was drawn: copies of an identity are the same person, and pairs of two copies, which
 the sample has not, are not made up from it.
 
-Two things make the plain percentiles of these draws fail, which the tests show:
+Three things make the plain percentiles of these draws fail, which the tests show:
 
 - The product counts chance within a pair of identities three times (its variance is 3 where the
   draws are Poisson), and only what different pairs share through an identity once. Where every
@@ -14,6 +14,8 @@ Two things make the plain percentiles of these draws fail, which the tests show:
   The excess is known, twice the sum of squares of the pairs of identities (the term that a
   dyadic-robust variance counts once: Aronow, Samii & Assenova, Political Analysis 23 (2015)
   564-577), and is taken off.
+- Residuals from an estimated mean are too small, by the share of pairs of pairs that have an
+  identity in common (about 4 / n among n identities): variances are divided by the rest.
 - Rare errors of few identities are often not drawn at all, so percentiles reach zero too early.
   The standard deviation of the draws says as how many independent pairs the pairs count, and
   Wilson's interval for so many, with Student quantiles, keeps its level down to no error at all.
@@ -93,6 +95,19 @@ class Kind:
         share = np.arange(1, n + 1) / n
         return 2 * (squares - 2 * share * products + share**2 * products[-1]) / n**2
 
+    def inflation(self) -> float:
+        """What to multiply a variance by because its residuals are from an estimated mean.
+
+        That takes off the share of pairs of pairs that have an identity in common: n / (n - 1) for
+        n identities on their own. NaN where all have, so that nothing is known.
+        """
+        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        between = low != high
+        _, dyads = np.unique(low[between] * (high.max() + 1) + high[between], return_counts=True)
+        held = np.bincount(np.concatenate([low, high[between]]))
+        apart = len(low) ** 2 - (held**2).sum() + (dyads**2).sum()
+        return len(low) ** 2 / apart if apart else np.nan
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -104,6 +119,7 @@ class Sweep:
         below: resampled share of the first `cuts` pairs, (cuts, B); NaN where no pair was drawn.
         reached: how many pairs it takes to weigh at least `needs`, (needs, B).
         identities: how many there are in the pairs.
+        inflation: see `Kind.inflation`.
     """
 
     share: np.ndarray
@@ -111,6 +127,7 @@ class Sweep:
     below: np.ndarray
     reached: np.ndarray
     identities: int
+    inflation: float
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """95 % interval of every share, (n + 1,) twice."""
@@ -150,7 +167,9 @@ def sweep(
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
         nothing = np.full(1, np.nan)
-        return Sweep(nothing, nothing, np.full(cuts.shape, np.nan), np.ones(needs.shape, int), 0)
+        return Sweep(
+            nothing, nothing, np.full(cuts.shape, np.nan), np.ones(needs.shape, int), 0, np.nan
+        )
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
     share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
@@ -173,17 +192,19 @@ def sweep(
         variance[start + 1 : stop + 1] = squares - mean**2
     excess = np.append(0.0, kind.excess())
     variance = np.maximum(variance - excess, excess / 2)
-    size = effective_size(share, variance, kind.identities)
-    return Sweep(share, size, at, reached, kind.identities)
+    identities, inflation = kind.identities, kind.inflation()
+    size = effective_size(share, variance * inflation, identities)
+    return Sweep(share, size, at, reached, identities, inflation)
 
 
 def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> np.ndarray:
     """As how many independent pairs a share (...) with such a variance (...) counts.
 
-    Where all identities err alike, which no error at all is too, each counts as one pair.
+    Where all identities err alike, which no error at all is too, each counts as one pair. NaN
+    where the variance is.
     """
     binomial = share * (1 - share)
-    alike = (binomial == 0) | (variance <= ROUNDING * binomial)
+    alike = (variance <= ROUNDING * binomial) | ((binomial == 0) & ~np.isnan(variance))
     return np.where(alike, identities, binomial / np.where(alike, 1.0, variance))
 
 
@@ -230,8 +251,6 @@ def resample(
 
 
 def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:
-    """95 % Wilson interval of shares (...) with Student quantiles; NaN for a single identity."""
-    if identities < 2:
-        return np.full_like(share, np.nan), np.full_like(share, np.nan)
+    """95 % Wilson interval of shares (...) with Student quantiles; NaN where the size is."""
     low, high = score_interval(share, size, stdtrit(identities - 1, 0.975))
     return low.clip(0, 1), high.clip(0, 1)
