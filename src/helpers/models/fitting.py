@@ -67,7 +67,7 @@ def fit(
     task: Task,
     settings: Settings,
     checkpoint: Path,
-    after_epoch: Callable[[nn.Module, list[dict]], dict],
+    after_epoch: Callable[[list[dict]], dict] | None = None,
 ) -> list[dict]:
     """Train a network in place, from where an interrupted training of the same settings stopped.
 
@@ -75,7 +75,7 @@ def fit(
         images: uint8 (n, 3, size, size).
         labels: int64 (n,).
         checkpoint: rewritten after every epoch; the caller removes it once the network is kept.
-        after_epoch: (network, rows of the curve) → what to add to the last row.
+        after_epoch: rows of the curve so far → what to add to the last one.
 
     Returns:
         The curve: one dict per epoch with epoch, loss, accuracy and what `after_epoch` adds.
@@ -87,7 +87,8 @@ def fit(
     rows = _resume(checkpoint, settings, network, optimizer)
     for epoch in range(len(rows), settings.epochs):
         rows.append(train_epoch(network, optimizer, images, labels, task, settings, epoch))
-        rows[-1] |= after_epoch(network, rows)
+        if after_epoch is not None:
+            rows[-1] |= after_epoch(rows)
         _write_checkpoint(checkpoint, settings, network, optimizer, rows)
     return rows
 

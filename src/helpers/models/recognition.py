@@ -18,7 +18,8 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import joblib
@@ -35,6 +36,7 @@ from helpers.artifacts import atomic
 from helpers.devices import resolve_device
 from helpers.models.fitting import Recipe, check_images, data_key, fit, one_cycle, to_float
 
+RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
 EMBEDDING = 96
 SCALE = 20.0
 MARGIN_COMPLETE = 0.3
@@ -58,7 +60,7 @@ class RecognitionNet(nn.Module):
         super().__init__()
         channels = (3, *self.WIDTHS)
         layers: list[nn.Module] = []
-        for before, after in zip(channels[:-1], channels[1:], strict=True):
+        for before, after in pairwise(channels):
             convolution = nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False)
             layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
         self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(self.CELLS), nn.Flatten())
@@ -94,7 +96,7 @@ class RecognitionTask:
     """Tell the training identities apart (see `fitting.Task`)."""
 
     margin: Callable[[Tensor, float], Tensor]
-    recipe: Recipe = Recipe(100, 4e-3, 2e-3, one_cycle)
+    recipe: Recipe = RECIPE
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         return generator.permutation(len(labels))
@@ -138,13 +140,14 @@ class RecogniserTraining:
 class Recogniser:
     """A trained recogniser with its origin; call it with images to embed them.
 
-    `curve` has one row per epoch: epoch, loss, accuracy (of training identities, as augmented) and,
-    on the last row, held_out_eer where held-out faces were given.
+    `curve` has one row per epoch: epoch, loss, accuracy (of training identities, as augmented).
+    `held_out_eer` is the equal error rate on people it has never seen, where such were given.
     """
 
     network: nn.Module
     training: RecogniserTraining
     curve: pd.DataFrame
+    held_out_eer: float | None = None
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         return embed(self, images)
@@ -190,17 +193,11 @@ def train_recogniser(
         network = _Trained(count)
     network = network.to(resolve_device(device), memory_format=torch.channels_last)
 
-    def after_epoch(network: nn.Module, rows: list[dict]) -> dict:
-        if held_out is None or len(rows) < epochs:
-            return {}
-        done = Recogniser(network.backbone, settings, pd.DataFrame(rows))
-        return {"held_out_eer": held_out_error(done, *held_out)}
-
     checkpoint = path.with_suffix(".checkpoint")
-    rows = fit(
-        network, images, labels, RecognitionTask(LOSSES[loss]), settings, checkpoint, after_epoch
-    )
+    rows = fit(network, images, labels, RecognitionTask(LOSSES[loss]), settings, checkpoint)
     recogniser = Recogniser(network.backbone.eval(), settings, pd.DataFrame(rows))
+    if held_out is not None:
+        recogniser = replace(recogniser, held_out_eer=held_out_error(recogniser, *held_out))
     save_recogniser(recogniser, path)
     checkpoint.unlink(missing_ok=True)
     return recogniser
@@ -267,6 +264,7 @@ def save_recogniser(recogniser: Recogniser, path: Path) -> None:
     card = {
         "training": asdict(recogniser.training),
         "curve": recogniser.curve.to_dict("list"),
+        "held_out_eer": recogniser.held_out_eer,
         "sha256": hashlib.sha256(weights).hexdigest(),
     }
     with atomic(path) as temporary:
@@ -287,6 +285,7 @@ def load_recogniser(path: Path, device: str = "cpu") -> Recogniser:
         card = json.loads(path.with_suffix(".json").read_text())
         training = RecogniserTraining(**card["training"])
         curve, expected = pd.DataFrame(card["curve"]), card["sha256"]
+        error_rate = card["held_out_eer"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: no readable recogniser and .json beside it ({error})") from error
     if hashlib.sha256(weights).hexdigest() != expected:
@@ -297,7 +296,7 @@ def load_recogniser(path: Path, device: str = "cpu") -> Recogniser:
     except (RuntimeError, SafetensorError) as error:
         raise ValueError(f"{path}: no weights of a recogniser: {error}") from error
     network = network.to(resolve_device(device), memory_format=torch.channels_last)
-    return Recogniser(network.eval(), training, curve)
+    return Recogniser(network.eval(), training, curve, error_rate)
 
 
 def onnx_recogniser(path: str | Path) -> Embedder:

@@ -107,14 +107,13 @@ def train(
         return finished
     network = build(architecture, seed).to(resolve_device(device))
 
-    def after_epoch(network: nn.Module, rows: list[dict]) -> dict:
-        if held_out is None:
-            return {}
+    def after_epoch(rows: list[dict]) -> dict:
         return _held_out_row(AuditedModel(network, training, pd.DataFrame(rows)), *held_out)
 
     checkpoint = path.with_suffix(".checkpoint")
     task = GenderTask(RECIPES[architecture])
-    rows = fit(network, images, labels, task, training, checkpoint, after_epoch)
+    reports = after_epoch if held_out is not None else None
+    rows = fit(network, images, labels, task, training, checkpoint, reports)
     model = AuditedModel(network.eval(), training, pd.DataFrame(rows))
     save(model, path)
     checkpoint.unlink(missing_ok=True)
