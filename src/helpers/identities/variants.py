@@ -55,7 +55,7 @@ def neutral(parameters: Tensor) -> Tensor:
 
 
 def walk_to_score(
-    codes: ArrayLike, direction: ArrayLike, score: Score, target: float, step: float = 0.02
+    codes: ArrayLike, direction: ArrayLike, score: Score, target: float, step: float = 0.05
 ) -> np.ndarray:
     """How far to move along a direction until a face scores `target`: the paper's d, (n,) float64.
 
