@@ -27,8 +27,9 @@ NEUTRAL: Mapping[str, float] = {
     "light_elevation": 20.0,
     "light_power": 0.5,
     "glasses": 0.0,
+    "hair_style": 0.0,
 }
-"""What all prototypes share; glasses are no attribute of the study."""
+"""What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
 LIGHTS: Mapping[str, tuple[float, float]] = {
     "up": (0.0, 60.0),
     "down": (0.0, -40.0),
