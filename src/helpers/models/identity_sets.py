@@ -60,8 +60,7 @@ RECOGNISERS: dict[str, Design] = {
     "balanced": Design("arcface", _shares((1 / 3, 1 / 3, 1 / 3), men=0.5)),
 }
 """The audited recognisers. Three are skewed towards European-looking faces and men, more than large
-sets of photographs are: the world's identities are so alike in all groups that a tenth of them is
-enough to learn a group. The fourth is the control."""
+sets of photographs are; the fourth is the control."""
 
 
 def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
@@ -116,7 +115,7 @@ def identity_set(
     What makes a person: the identity parameters, the perceived group, skin and hair colour, hair
     style, usual hair length and age. What changes from image to image: pose, light, expression,
     apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
-    (skin colour is spread alike in all), so the groups are equally hard by design. Draws are keyed
+    (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are keyed
     by the identity's number within its group, so a larger set begins with the smaller one's people.
 
     Args:
