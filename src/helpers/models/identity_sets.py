@@ -115,8 +115,9 @@ def identity_set(
     What makes a person: the identity parameters, the perceived group, skin and hair colour, hair
     style, usual hair length and age. What changes from image to image: pose, light, expression,
     apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
-    (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are keyed
-    by the identity's number within its group, so a larger set begins with the smaller one's people.
+    (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
+    keyed by the identity's number within its group, so a larger set begins with the
+    smaller one's people.
 
     Args:
         wanted: group → number of identities.
