@@ -178,8 +178,9 @@ def _labels(pairs: pd.DataFrame) -> pd.Index:
 
 
 def _task_data(pairs: pd.DataFrame, image_url: str) -> dict[str, dict[str, str]]:
-    _require_columns(pairs, ["first", "second"])
-    urls = ([image_url.format(image=image) for image in pairs[side]] for side in ("first", "second"))
+    sides = ["first", "second"]
+    _require_columns(pairs, sides)
+    urls = ([image_url.format(image=image) for image in pairs[side]] for side in sides)
     return {
         label: {"first": first, "second": second, "pair_id": label}
         for label, first, second in zip(_labels(pairs), *urls, strict=True)
