@@ -1,8 +1,8 @@
 """Label Studio tasks about pairs of faces: are these two the same person? (verification, 3.5)
 
 A *pairs table* has one row per pair: its unique index names the pairs (`pair_ids` makes names that
-outlive the table), and its columns `first` and `second` (row numbers of the images) and `kind`
-("positive" or "negative", the intended answer) are used here.
+outlive the table), and its columns `first` and `second` (row numbers of the images) and `kind` (the
+intended answer: "positive", "negative" or a control that polarity is not judged by) are used here.
 
 Ratings count how *different* two faces look: level 0 is "Likely same", 4 "Likely different".
 """
