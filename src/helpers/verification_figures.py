@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from helpers import verification_marks as marks
 from helpers.annotations.schema import ATTRIBUTES as SCALES
@@ -64,12 +63,12 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
         missing = {}
         for place, group in enumerate(groups):
             rows = own[own["group"] == group]
-            if rows[["fnmr", "fmr"]].isna().any(axis=None):
-                missing[group] = rows["reason"].iloc[0]
+            if rows.empty or rows["reason"].iloc[0]:
+                missing[group] = "not in the table" if rows.empty else rows["reason"].iloc[0]
+            if rows.empty or rows[["fnmr", "fmr"]].isna().any(axis=None):
                 continue
-            style = marks.style(group)
-            path = _visible(rows)
-            ends = path["fnmr_low"].astype(float), path["fnmr_high"].astype(float)
+            style, path = marks.style(group), _visible(rows)
+            ends = path["fnmr_low"], path["fnmr_high"]
             ax.fill_between(path["fmr"], *ends, color=style["color"], alpha=0.1, linewidth=0)
             every = (0.04 + 0.05 * place, 0.33)
             ax.plot(
@@ -91,7 +90,7 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
         ax.xaxis.set_major_formatter(_PERCENT)
         ax.xaxis.set_minor_formatter(plt.NullFormatter())
         ax.yaxis.set_major_formatter(_PERCENT)
-        marks.label(ax, "false match rate (FMR)", "false non-match rate")
+        marks.label(ax, "false matches (FMR)", "false non-matches (FNMR)")
     top = np.nanmax([ax.dataLim.y1 for ax in panels.values()])
     next(iter(panels.values())).set_ylim(0, 1.03 * top if top > 0 else 1)
     labels = {}
@@ -232,10 +231,13 @@ def draw_rates(table: pd.DataFrame) -> Figure:
         marks.intervals(ax, own, groups, "fnmr", {group: marks.style(group) for group in groups})
         marks.rows(ax, _named(table, groups, "positives"))
         ax.set_title(name)
-        ax.xaxis.set_major_formatter(_PERCENT)
-    next(iter(panels.values())).set_xlim(0, None)
+        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+    right = max(table["high"].max(), 0.01) if table["high"].notna().any() else 1
+    next(iter(panels.values())).set_xlim(-0.025 * right, 1.05 * right)
     held = f"{100 * table['fmr'].iloc[0]:g} %"
-    figure.supxlabel(f"FNMR at an FMR of {held} in each group (n = positive pairs)", fontsize=12)
+    figure.supxlabel(
+        f"FNMR (%) at an FMR of {held} in each group (n = positive pairs)", fontsize=12
+    )
     return figure
 
 
@@ -363,7 +365,7 @@ def _visible(rows: pd.DataFrame) -> pd.DataFrame:
     Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
     """
     rows = rows[rows["fmr"] > 0].sort_values("threshold")
-    return rows.groupby(np.log10(rows["fmr"].to_numpy()).round(2), sort=True).first()
+    return rows[~np.log10(rows["fmr"]).round(2).duplicated()]
 
 
 def _require_one(table: pd.DataFrame, column: str) -> None:
