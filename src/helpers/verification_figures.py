@@ -394,6 +394,6 @@ def _step_names(attribute: str, steps: Sequence[str]) -> list[str]:
 def _shown(part: pd.DataFrame) -> dict[str, pd.Series]:
     """Scores by what was to be shown: groups in their order, or steps."""
     scores = {str(shown): values for shown, values in part.groupby("shown", sort=False)["score"]}
-    steps = next((s for s in STEPS.values() if {*map(str, s), "0"} >= set(scores)), None)
-    order = GROUPS if steps is None else _in_order(steps)
+    steps = max(map(_in_order, STEPS.values()), key=lambda order: len({*order} & {*scores}))
+    order = GROUPS if {*GROUPS} & {*scores} else steps
     return {shown: scores[shown] for shown in marks.known(scores, order, "group or step")}
