@@ -169,8 +169,8 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
 
     Args:
         frame: one row per image, columns attribute (a panel each, in order of appearance), shown
-            (the group, or the step, that the image was made for) and score in [0, 1]. Ends of a
-            scale are named where `helpers.annotations` knows it.
+            (the group, or the step, that the image was made for: a row each, of n images) and score
+            in [0, 1]. Ends of a scale are named where `helpers.annotations` knows it.
     """
     marks.check(frame, ["attribute", "shown", "score"])
     require_present(frame["score"], "a score")
@@ -205,12 +205,13 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
         low, *_, high = SCALES.get(name, ("", ""))
         ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=10)
         for end, word, side in ((0, low, "left"), (1, high, "right")):
-            below = {"xytext": (0, -18), "textcoords": "offset points", "va": "top", "ha": side}
+            below = {"xytext": (0, -21), "textcoords": "offset points", "va": "top", "ha": side}
             at = (end, 0)
             ax.annotate(word.lower(), at, xycoords=("data", "axes fraction"), fontsize=10, **below)
         ax.set_xlim(-0.05, 1.05)
         n = marks.count(pd.Series([len(values) for values in scores.values()]))
-        ax.set_title(f"{str(name).replace('_', ' ')}, n = {n} a row", fontsize=11.5)
+        title = "perceived gender" if name == "gender" else str(name).replace("_", " ")
+        ax.set_title(f"{title}, n = {n}", fontsize=11.5)
     return figure
 
 

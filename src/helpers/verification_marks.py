@@ -142,9 +142,11 @@ def count(n: pd.Series) -> str:
 
 
 def label(ax: Axes, x: str, y: str) -> None:
-    """Name the axes of one panel of a grid, those at its edges only."""
-    ax.set(xlabel=x, ylabel=y)
-    ax.label_outer(remove_inner_ticks=False)
+    """Name the axes of one panel of a grid where its ticks have labels."""
+    if ax.xaxis.get_tick_params()["labelbottom"]:
+        ax.set_xlabel(x)
+    if ax.yaxis.get_tick_params()["labelleft"]:
+        ax.set_ylabel(y)
 
 
 def rows(ax: Axes, names: Sequence[str]) -> None:
