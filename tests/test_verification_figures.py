@@ -335,6 +335,8 @@ def test_five_recognisers_and_unknown_names_are_refused(tables):
     held = held_at(tables)
     with pytest.raises(ValueError, match="up to four recognisers can be drawn, not 5"):
         drawn.draw_rates(pd.concat([held, held.assign(recogniser="fifth")]))
+    with pytest.raises(ValueError, match="a score in .0, 1. was expected"):
+        drawn.draw_perceived(perceived().assign(score=4))
     with pytest.raises(ValueError, match="unknown group or step 'tall'"):
         drawn.draw_perceived(perceived().replace("0", "tall"))
     with pytest.raises(ValueError, match="unknown attribute 'hair'"):

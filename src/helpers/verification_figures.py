@@ -173,7 +173,7 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
             in [0, 1]. Ends of a scale are named where `helpers.annotations` knows it.
     """
     marks.check(frame, ["attribute", "shown", "score"])
-    require_present(frame["score"], "a score")
+    require_present(frame["score"].where(frame["score"].between(0, 1)), "a score in [0, 1]")
     parts = [(name, _shown(part)) for name, part in frame.groupby("attribute", sort=False)]
     down = -(-len(parts) // 2)
     figure, axes = plt.subplots(
@@ -189,17 +189,12 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
             heights = place + 0.42 - 0.82 * share / max(share.max(), 1e-9)
             filled = style["linestyle"] == "-"
             outline = {"color": style["color"], "linewidth": 1.2, "linestyle": style["linestyle"]}
+            base = place + 0.42
             if filled:
-                ax.stairs(
-                    heights,
-                    edges,
-                    baseline=place + 0.42,
-                    fill=True,
-                    color=style["color"],
-                    alpha=0.45,
-                )
-            ax.stairs(heights, edges, baseline=place + 0.42, **outline)
-            ax.plot([np.median(values)] * 2, [place - 0.1, place + 0.42], color=BLACK, linewidth=2)
+                pale = {"fill": True, "color": style["color"], "alpha": 0.45}
+                ax.stairs(heights, edges, baseline=base, **pale)
+            ax.stairs(heights, edges, baseline=base, **outline)
+            ax.plot([np.median(values)] * 2, [place - 0.1, base], color=BLACK, linewidth=2)
         marks.rows(ax, [marks.minus(shown) for shown in scores])
         ax.tick_params(axis="y", labelsize=10)
         low, *_, high = SCALES.get(name, ("", ""))
