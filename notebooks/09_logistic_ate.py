@@ -427,13 +427,15 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # Before asking which attribute matters, one may ask whether any does: are the eight images of a
 # transect equally likely to be misread? Cochran's Q {cite:p}`cochran` extends McNemar's test from
 # pairs to whole transects. It uses complete ones only and says neither what matters nor how much,
-# so it serves as a check before the cells: where it is silent, a single flagged cell deserves
-# suspicion. It asks once per model and so needs no adjustment.
+# so it serves as a first look, not as a gate: it spreads its power over seven degrees of freedom and
+# may stay silent where one cell is clear. Holm's adjustment guards the cells with or without it.
 
 # %%
 places = [f"{axis}_level" for axis in AXES]
 within = {m: effects.cochran_q(audit, f"error_{m}", places, "transect") for m in MODELS}
-pd.DataFrame(within).T[["statistic", "df", "p", "transects", "incomplete", "reason"]]
+within = pd.DataFrame(within).T[["statistic", "df", "p", "transects", "incomplete", "reason"]]
+within["p"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in within["p"]]
+within
 
 # %% mystnb={"image": {"alt": "Four panels, one per model, each with the effect of long instead of short hair on the error rate in four cells of perceived gender and skin colour, with confidence intervals and the number of pairs, around a line at zero."}, "figure": {"name": "fig-cells-hair", "caption": "Effect of hair length on the error rate, cell by cell, from pairs within unpruned transects; Tango intervals, n pairs. Positive values mean more errors with long hair."}}
 _ = ladder.draw_cells(crowd, "hair_length", MODELS)
@@ -539,14 +541,16 @@ direct = {
 direct = pd.concat(direct, names=["model", "attribute"])
 
 # %%
-rows = direct.assign(points=ladder.points(direct)).reset_index()
+rows = direct.assign(points=ladder.points(direct))
+rows = rows.rename({"total - direct": "portion eliminated"}, level="effect").reset_index()
 rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False)
 
 # %% [markdown]
 # All numbers are points of the error rate, with intervals that treat each transect as one unit. The
-# last column is how much of the total effect runs through perceived beards and makeup. It rests on
-# assumptions that the transects do not: that beard and makeup act alike at both levels, and that
-# nothing else moves them and the errors together. The paper's coefficients are direct effects in
+# last column, total minus direct, is the *portion eliminated*: what would vanish if beard and makeup
+# were held. It is not the same as what runs through them, unless their effect is alike at both
+# levels. It also rests on assumptions that the transects do not need: a regression that is right,
+# and that nothing else moves beard or makeup and the errors together. The paper's coefficients are direct effects in
 # this sense, without saying so. The book's headline is the total effect, since nobody meets a
 # face whose beard does not count.
 
@@ -576,7 +580,7 @@ pd.DataFrame(moved).T.rename_axis("axis, low to high")
 # The three axes' own columns show the dose; the other columns should be zero and show the leakage,
 # in units of the parameters' range. Earrings were never annotated, so no orthogonalisation could
 # know about them. They are the hidden confounder of this world. A row that moves beards or makeup
-# is the part that the direct effects above leave out; a row that moves earrings is one that nothing
+# is what the direct effects above hold fixed; a row that moves earrings is one that nothing
 # in this chapter can leave out. [](15_hidden_confounders) works through what can be done about it.
 
 # %% [markdown]

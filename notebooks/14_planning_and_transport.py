@@ -85,16 +85,26 @@ pd.options.display.float_format = "{:.3f}".format
 # share $\psi$ is small when errors follow the face.
 #
 # $$
-# S = \frac{(z_{\alpha/2} + z_\beta)^2\,(\psi - \Delta^2)\,[1 + (m - 1)\rho_d]}{m\,\Delta^2},
-# \qquad
-# \psi = p_0 (1 - p_1) + p_1 (1 - p_0) - 2 \rho \sqrt{p_0 (1 - p_0)\, p_1 (1 - p_1)}
+# \begin{aligned}
+# S = {}& \frac{(z_{\alpha/2} + z_\beta)^2}{\Delta^2}\,(\psi - \Delta^2) \\
+# & \times \frac{1 + (m - 1)\rho_d}{m}
+# \end{aligned}
+# $$
+#
+# $$
+# \begin{aligned}
+# \psi = {}& p_0 (1 - p_1) + p_1 (1 - p_0) \\
+# & - 2 \rho \sqrt{p_0 (1 - p_0)\, p_1 (1 - p_1)}
+# \end{aligned}
 # $$
 
 # %% [markdown]
 # Here $S$ counts transects, $\rho$ is the correlation of the errors in a pair, $\rho_d$ that of the
 # differences of two pairs of one transect, and $m$ the complete pairs that a transect keeps: all
 # four, or fewer after pruning, because a pair needs both its images. The table asks for a
-# difference that an auditor would want to see, at an error rate that is usual for these models.
+# difference that an auditor would want to see, at an error rate that is usual for these models. It
+# takes the least $\rho_d$ that is possible, as if the effect were alike for all faces. Its numbers
+# are **lower bounds**.
 
 # %%
 RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
@@ -104,7 +114,7 @@ needed = {
     name: {images: formula(**PLANNED, retention=kept) for images, kept in RETENTION.items()}
     for name, formula in formulas.items()
 }
-pd.DataFrame(needed).style.format("{:,.0f}")
+pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 
 # %% [markdown]
 # Losing a third of the images costs far more than a third of the information. A pair survives only
@@ -119,19 +129,22 @@ pd.DataFrame(needed).style.format("{:,.0f}")
 # A formula is a promise about a test that somebody will run. So we run it: transects are drawn with
 # errors of the stated rate and correlation, images are dropped at random, the matched difference is
 # tested as in [](09_logistic_ate), and the share of rejections is counted. The grid crosses the
-# size of the difference, the share kept, the correlation of the errors of a pair, and the number of
-# transects.
+# base rate, the size of the difference, the share kept, the correlation of the errors of a pair, and
+# the number of transects; table and figure show the base rate of the plan.
 
 # %%
 TARGETS = (0.25, 0.5, 0.8, 0.95)
-grid = effects.power_grid(seed=seed, base_rate=(PLANNED["base_rate"],), target=TARGETS)
-grid.iloc[::16].drop(columns=["base_rate", "target", "pair_correlation", "printed_shared"])
+grid = effects.power_grid(seed=seed, target=TARGETS)
+print(f"{len(grid)} designs at {grid['base_rate'].nunique()} base rates")
+usual = grid[grid["base_rate"] == PLANNED["base_rate"]]
+usual.iloc[::16].drop(columns=["base_rate", "target", "pair_correlation", "printed_shared"])
 
 # %% mystnb={"image": {"alt": "Two panels, nothing pruned and two thirds kept. In each, three rising curves of power against the number of transects on a logarithmic axis, one per size of difference, larger differences further to the left. Markers from simulation lie on or near the solid curves; dashed curves of the plain formula run close by. The curves of the second panel lie further to the right."}, "figure": {"name": "fig-power", "caption": "Power of the matched test against the number of transects, for three true differences in error rate. Solid lines are the refined formula, dashed ones the plain formula, markers the simulation. The dotted line is the usual target."}}
-_ = planning.draw_power(grid, RETENTION, PLANNED["within"])
+_ = planning.draw_power(usual, RETENTION, PLANNED["within"])
 
 # %% [markdown]
-# How far apart are line and marker, over the whole grid and not only where it is drawn? The table
+# How far apart are line and marker, over the whole grid, base rates included, and not only where it
+# is drawn? The table
 # shows the largest distance from the simulation, in points of power, by correlation and share kept.
 # Chance alone moves a simulated power by a point or so. Where errors of a face hang together
 # strongly, the plain formula is the one to leave its marker: a difficult face is difficult in all
@@ -143,8 +156,16 @@ gap = gap.set_axis(["refined formula", "plain formula"], axis=1)
 keys = [grid["within"].rename("correlation"), grid["retention"]]
 gap.groupby(keys).max().style.format("{:.1f}").format_index("{:.2f}")
 
+# %%
+far = grid.loc[gap["refined formula"].idxmax()]
+Markdown(
+    f"The refined formula leaves the simulation most, by {gap['refined formula'].max():.1f} points, "
+    f"at a base rate of {far['base_rate']:.0%} with {far['transects']:.0f} transects; on average the "
+    f"distance is {gap['refined formula'].mean():.1f} points."
+)
+
 # %% tags=["remove-cell"]
-assert gap["refined formula"].max() <= 5, gap.max()
+assert gap["refined formula"].max() <= 7, gap.max()
 
 # %% [markdown]
 # ## What this audit could detect
@@ -237,6 +258,14 @@ noise.style.format("{:.2%}")
 PRICE = 0.02
 seconds = answers["seconds"].median() / answers["attribute"].nunique()
 found = {"within": values["within"].clip(lower=0).median(), "retention": audit["used"].mean()}
+least = effects.shared_pair_correlation(**PLANNED | {"within": found["within"]})
+between = values.loc[[*TRAINED], "between"]
+found["pair_correlation"] = max(between.median(), least)
+Markdown(
+    f"The plan takes ρ_d = {found['pair_correlation']:.2f}, the median over the trained models and "
+    f"axes; they range from {between.min():.2f} to {between.max():.2f}. The least that is possible "
+    f"here is {least:.2f}."
+)
 
 # %%
 plan = effects.design_table(
@@ -254,7 +283,7 @@ bills.style.format("{:,.0f}")
 
 # %% [markdown]
 # Those are the bills for five raters. The next table crosses transects with raters, for the planned
-# difference, at the correlation and the loss to pruning that were found above: power in each cell,
+# difference, at both correlations and the loss to pruning that were found above: power in each cell,
 # and the money in units of the price list. Read along a row to see what raters buy, and down a
 # column to see what transects buy.
 
@@ -264,16 +293,21 @@ plan.pivot_table("cell", "transects", "raters", "first")
 
 # %% [markdown]
 # The table cannot hold every size. So the question is turned round: for each number of raters, how
-# many transects reach the usual power, and at what price?
+# many transects reach the usual power, and at what price? The column *at least* is what the plan
+# would be with the least possible $\rho_d$; money is reckoned with the measured one.
 
 # %%
 designs = {}
+true = PLANNED | {"within": found["within"]}
 for r in (1, 3, 5, 9):
     share = effects.label_noise(wrong[1], r)
-    design = effects.noisy_design(**PLANNED | {"within": found["within"]}, noise=share)
-    needs = effects.transects_needed(*design, found["retention"])
+    design = effects.noisy_design(**true, noise=share)
+    tied = effects.noisy_pair_correlation(found["pair_correlation"], **true, noise=share)
+    options = {"retention": found["retention"]}
+    needs = effects.transects_needed(*design, **options, pair_correlation=tied)
     bill = effects.cost(needs, r, price=PRICE, seconds=seconds)
-    designs[r] = {"wrong labels (%)": 100 * share, "transects": needs, **bill}
+    fewest = effects.transects_needed(*design, **options)
+    designs[r] = {"wrong labels (%)": 100 * share, "at least": fewest, "transects": needs, **bill}
 designs = pd.DataFrame(designs).T.rename_axis("raters")
 designs.style.format("{:,.0f}").format("{:.1f}", subset="wrong labels (%)")
 
@@ -408,7 +442,9 @@ compared = pd.concat(compared, names=["model", "attribute", "treatment", "gender
 compared = compared.assign(points=ladder.points(compared)).reset_index()
 compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
 compared["truth"] = truth.map("{:+.1f}".format)
-compared.rename(index=planning.GENDERS, level="gender")
+compared = compared.rename(index=planning.GENDERS, level="gender")
+compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
+compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
 
 # %% [markdown]
 # All numbers are in points. Where the first two columns agree, it does not matter which definition
@@ -539,7 +575,7 @@ LABELLED = 200
 drawn = keyed.generator(seed, f"{stage.name}/labelled").permutation(len(ppb))[:LABELLED]
 calibrated = elsewhere.carry(audit, ppb, cluster="transect", labelled=ppb.iloc[drawn], **options)
 wide["calibrated"] = calibrated["points"]
-wide.loc[[*TRAINED], ["predicted", "calibrated", "observed"]]
+wide.loc[[*TRAINED], ["predicted", "calibrated", "observed"]].rename_axis([None, None])
 
 # %%
 gone = {"plain": parliament["predicted"], "calibrated": calibrated}

@@ -199,6 +199,14 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Hidden confounders](15_hidden_confounders.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]
+# One chapter turns from classifying a face to recognising it, where errors belong to pairs of
+# pictures and nobody's label is the truth until people agree.
+#
+# | Chapter | Question |
+# |---|---|
+# | [Verification curves](11_verification_curves.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
+
+# %% [markdown]
 # ## Run it
 #
 # Every number and figure comes from a run of the whole book on one machine. The first command sets

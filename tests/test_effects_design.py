@@ -167,6 +167,21 @@ def test_design_table_trades_transects_for_raters():
     assert table.loc[(400, 1), "power"] == pytest.approx(np.mean(rejected), abs=0.04)
 
 
+def test_design_table_plans_with_the_measured_pair_correlation():
+    costs = {"price": 0.02, "seconds": 4}
+    design = (0.08, 0.05)
+    audit = {"within": 0.08, "retention": 0.83}
+    table = design_table([741, 1010], [1], *design, 0.0, **costs, **audit, pair_correlation=0.18)
+    for size in (741, 1010):
+        expected = power(size, *design, **audit, pair_correlation=0.18)
+        assert table.loc[(size, 1), "power"] == expected
+    # Without it, the power is an upper bound; with more raters, less of it is lost to noise.
+    arguments = ([100], [1, 3, 5], *design, 0.1)
+    bound = design_table(*arguments, **costs, **audit)["power"]
+    measured = design_table(*arguments, **costs, **audit, pair_correlation=0.3)["power"]
+    assert (measured < bound - 0.01).all() and (np.diff(measured) > 0).all()
+
+
 def noisy_audit(rng, n, base, difference, noise):
     """Does a t-test of the transects' mean differences find it, with flipped labels?"""
     shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, 8))
@@ -189,6 +204,12 @@ def test_designs_have_the_same_arguments(function):
     [
         (lambda: power(1, 0.02, 0.05), "transects is 1, a number of at least 2"),
         (lambda: power(np.nan, 0.02, 0.05), "transects is nan"),
+        (lambda: power("a", 0.02, 0.05), "transects is 'a', a number was expected"),
+        (lambda: power(100, "a", 0.05), "difference is 'a', a number was expected"),
+        (lambda: power(100, 0.02, [0.05]), "base_rate is \\[0.05\\], a number was expected"),
+        (lambda: power(100, 0.02, 0.05, pair_correlation="a"), "pair_correlation is 'a', a number"),
+        (lambda: power(100, 0.02, 0.05, pairs="a"), "pairs is 'a', a number was expected"),
+        (lambda: transects_needed(0.02, 0.05, within="a"), "within is 'a', a number was expected"),
         (lambda: power(100.5, 0.02, 0.05, pairs=1), "transects is 100.5, a whole number"),
         (lambda: power(100, 0.02, 0.05, alpha=0.0), "alpha is 0.0, a number between 0 and 1"),
         (lambda: power(100, 0.02, 1.05), "base_rate is 1.05"),

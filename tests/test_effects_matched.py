@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm, ttest_1samp
+from scipy.stats import t as student
 from simulated import AXES, transect_frame
 from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
 
@@ -81,7 +82,7 @@ def test_a_cell_counts_its_pairs():
     )
     assert list(effects.columns) == [
         *("estimate", "low", "high", "p", "p_holm", "n", "transects", "missing"),
-        *("worse", "better", "verdict", "mde", "reason"),
+        *("dropped", "worse", "better", "verdict", "mde", "reason"),
     ]
     for (hair, gender), row in effects.iterrows():
         cell = frame[(frame["hair_level"] == hair) & (frame["gender_level"] == gender)]
@@ -220,7 +221,11 @@ def test_all_effects_have_the_keys_and_values_of_the_truth():
     [
         (lambda f: f.drop(columns="transect"), "no column .*transect"),
         (lambda f: f.assign(error=0.5), "'error', row 0"),
-        (lambda f: f.assign(transect=f["transect"].where(f.index != 2)), "'transect', row 2"),
+        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row 0: '[01]' where 0 or 1"),
+        (
+            lambda f: f.assign(hair_level=f["hair_level"].where(f.index != 2)),
+            "'hair_level', row 2:",
+        ),
         (lambda f: f.assign(skin_level=f.index % 3), "levels .0, 1, 2.*two"),
         (lambda f: pd.concat([f, f.iloc[[9]]]), "two images in one place"),
         (lambda f: f.iloc[:0], "no rows"),
@@ -232,6 +237,43 @@ def test_bad_frames_are_named(change, message):
         matched_effects(change(frame), "error", "skin_level", ["gender_level"], "transect")
     with pytest.raises(ValueError, match="define the cells"):
         matched_effects(frame, "error", "skin_level", ["skin_level"], "transect")
+
+
+@pytest.mark.parametrize("transects", [2, 3, 5, 20])
+def test_few_transects_detect_no_less_than_their_interval_is_wide(transects):
+    frame = transect_frame(transects, lambda skin, hair, gender: 0.5 + 0 * skin, seed=1)
+    row = matched_effects(frame, "error", "skin_level", [], "transect").loc["all"]
+    half = (row["high"] - row["low"]) / 2
+    quantiles = student.ppf([0.975, 0.8], transects - 1)
+    assert row["mde"] == pytest.approx(half * quantiles.sum() / quantiles[0])
+    assert row["mde"] > half
+
+
+def test_images_that_lack_something_are_left_out_and_counted():
+    frame = transect_frame(40, lambda skin, hair, gender: 0.3 + 0.2 * skin, seed=1)
+    lacking = frame.astype(float)
+    lacking.loc[lacking.index[:3], "error"] = np.nan  # the first gender, in the first transect
+    lacking.loc[[9, 17], "transect"] = np.nan
+    lacking.loc[30, "skin_level"] = np.nan
+    lost = lacking.isna().any(axis=1)
+    arguments = "error", "skin_level", ["gender_level"], "transect"
+    table, reference = (
+        matched_effects(lacking, *arguments),
+        matched_effects(frame[~lost], *arguments),
+    )
+    assert table["dropped"].tolist() == frame[lost].groupby("gender_level").size().tolist()
+    assert (table["n"] + table["missing"] == 80).all() and (reference["dropped"] == 0).all()
+    shown = [column for column in table if column != "dropped"]
+    pd.testing.assert_frame_equal(table[shown], reference[shown], check_index_type=False)
+    # A cell of which nothing is left says why; the other does not change.
+    none = lacking["error"].where(lacking["gender_level"] == 0)
+    table_of_one = matched_effects(lacking.assign(error=none), *arguments)
+    assert table_of_one["reason"].tolist() == ["", "no pair"]
+    assert table_of_one.loc[1, "dropped"] == 160
+    pd.testing.assert_series_equal(table_of_one.loc[0, ["low", "n"]], table.loc[0, ["low", "n"]])
+    for column in ("error", "skin_level", "transect"):
+        nothing = matched_effects(frame.assign(**{column: np.nan}), *arguments)
+        assert (nothing["reason"] == "no pair").all() and (nothing["dropped"] == 160).all()
 
 
 def test_verdicts_of_pairs_follow_from_their_intervals():
@@ -291,6 +333,18 @@ def test_cochran_q_says_why_there_is_none():
         assert test[["statistic", "df", "p"]].isna().all()
     with pytest.raises(ValueError, match="two images in one place"):
         cochran_q(frame, "error", ["skin_level"], "transect")
-    with pytest.raises(ValueError, match="'transect', row 3"):
-        missing = frame["transect"].where(frame.index != 3)
-        cochran_q(frame.assign(transect=missing), "error", AXES, "transect")
+    with pytest.raises(ValueError, match="'skin_level', row 3"):
+        missing = frame["skin_level"].where(frame.index != 3)
+        cochran_q(frame.assign(skin_level=missing), "error", AXES, "transect")
+
+
+def test_cochran_q_leaves_out_images_without_an_outcome_or_transect():
+    frame = transect_frame(30, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1).astype(float)
+    whole = cochran_q(frame[frame["transect"] > 1], "error", AXES, "transect")
+    lacking = frame.assign(error=frame["error"].where(frame["transect"] > 0))
+    lacking["transect"] = lacking["transect"].where(lacking.index != 8)
+    test = cochran_q(lacking, "error", AXES, "transect")
+    assert (test["transects"], test["incomplete"], test["dropped"]) == (28, 2, 9)
+    assert test["statistic"] == pytest.approx(whole["statistic"])
+    nothing = cochran_q(frame.assign(error=np.nan), "error", AXES, "transect")
+    assert nothing["reason"] == "fewer than two complete transects" and nothing["dropped"] == 240

@@ -6,7 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.effects import attenuation, disattenuate, label_noise, noisy_design, rogan_gladen
+from helpers.effects import (
+    attenuation,
+    disattenuate,
+    label_noise,
+    noisy_design,
+    noisy_pair_correlation,
+    rogan_gladen,
+)
 
 
 @pytest.mark.parametrize("reliability", [0.0, 0.3, 0.686, 0.95, 1.0])
@@ -77,6 +84,18 @@ def test_noisy_design_of_simulated_labels():
     assert rogan_gladen(0.05, noise) == 0
 
 
+def test_noisy_pair_correlation_of_simulated_labels():
+    rng, n, noise = np.random.default_rng(0), 400_000, 0.1
+    worse = rng.random((n, 1, 1)) < 0.3  # transects with a larger effect
+    risk = np.where(worse, [0.1, 0.5], [0.1, 0.1])
+    error = rng.random((n, 2, 2)) < risk
+    seen = error ^ (rng.random((n, 2, 2)) < noise)
+    before, after = (np.corrcoef(np.diff(x.astype(int))[..., 0].T)[0, 1] for x in (error, seen))
+    found = noisy_pair_correlation(before, 0.12, 0.1, 0.0, noise)
+    assert found == pytest.approx(after, abs=0.006) and before - after > 0.04
+    assert noisy_pair_correlation(0.2, 0.12, 0.1, 0.0, 0.0) == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -85,7 +104,12 @@ def test_noisy_design_of_simulated_labels():
         (lambda: attenuation(0.5, 0), "prevalence is 0, a number between 0 and 1"),
         (lambda: label_noise(0.5, 3), "rater_error is 0.5"),
         (lambda: label_noise(0.1, 0), "raters is 0"),
+        (lambda: label_noise("a", 1), "rater_error is 'a', a number was expected"),
         (lambda: noisy_design(0.1, 0.1, 0.2, 0.5), "noise is 0.5"),
+        (
+            lambda: noisy_pair_correlation(0.0, 0.1, 0.1, 0.2, 0.1),
+            "pair_correlation is 0.0, a number in .*within=0.2",
+        ),
         (lambda: rogan_gladen(1.1, 0.1), "rate is 1.1"),
         (lambda: disattenuate(pd.DataFrame({"estimate": [0]}), 0.5), "no column \\['low', 'high'"),
         (lambda: disattenuate(interval(), 0.0), "factor is 0.0, a number in \\(0, 1\\]"),

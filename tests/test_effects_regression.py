@@ -145,16 +145,38 @@ def test_no_variation_or_one_cluster_says_so(frame):
         (lambda f: f.drop(columns="smile"), "no column .*smile"),
         (lambda f: f.assign(error=0.5), "'error', row .*0.5 where 0 or 1"),
         (lambda f: f.assign(smile=f["smile"].where(f.index != f.index[4])), "'smile', row "),
-        (
-            lambda f: f.assign(transect=f["transect"].where(f.index != f.index[4])),
-            "'transect', row",
-        ),
         (lambda f: f.iloc[:0], "no rows"),
     ],
 )
 def test_bad_frames_are_named(frame, change, message):
     with pytest.raises(ValueError, match=message):
         logit(change(frame), "error", TERMS, "transect")
+
+
+def test_rows_that_lack_an_outcome_or_a_cluster_are_left_out(frame):
+    some = frame.assign(error=frame["error"].where(frame.index % 50 > 0))
+    some["transect"] = some["transect"].where(some.index % 70 > 0)
+    kept = some[["error", "transect"]].notna().all(axis=1)
+    table, reference = (logit(f, "error", TERMS, "transect") for f in (some, frame[kept]))
+    assert table.attrs["left_out"] == (~kept).sum() and reference.attrs["left_out"] == 0
+    np.testing.assert_allclose(table[["estimate", "se"]], reference[["estimate", "se"]])
+    # A level of which no outcome is known is not estimable, the others are.
+    unknown = frame.assign(error=frame["error"].where(frame["smile"] != "smile"))
+    table = logit(unknown, "error", ["skin_level", "smile"], "transect")
+    assert table["reason"].tolist() == ["", "", "", "confounded with other terms"]
+    assert np.isnan(table["estimate"].iloc[-1]) and table["low"].iloc[:3].notna().all()
+    nothing = logit(frame.assign(error=np.nan), "error", TERMS, "transect")
+    assert list(nothing.index) == NAMES and nothing["estimate"].isna().all()
+    assert set(nothing["reason"]) == {"every image lacks its outcome or cluster"}
+
+
+def test_too_many_levels_are_refused(frame):
+    number = frame.assign(score=np.arange(len(frame)), bins=np.arange(len(frame)) % 50)
+    with pytest.raises(ValueError, match="column 'score' has 945 levels: cut it into bins"):
+        logit(number, "error", ["skin_level", "score"])
+    number["other"] = np.random.default_rng(0).integers(5, size=len(frame))
+    with pytest.raises(ValueError, match="the regression has 250 coefficients, .* 200"):
+        logit(number, "error", ["bins", "other", ("bins", "other")])
 
 
 def test_unknown_coefficients_are_named(frame):

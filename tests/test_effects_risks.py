@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
-from scipy.stats import norm, ttest_rel
+from scipy.stats import norm, t, ttest_rel
 from simulated import transect_frame
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
@@ -53,7 +53,8 @@ def standardise(frame, formula, treatment, weights):
 def test_a_crude_difference_is_that_of_two_rates(frame):
     table = risk_differences(frame, "error", "skin_level", CELLS, "transect")
     assert list(table.columns) == [
-        *("estimate", "low", "high", "p", "p_holm", "n", "clusters", "verdict", "mde", "reason")
+        *("estimate", "low", "high", "p", "p_holm", "n", "dropped", "clusters"),
+        *("verdict", "mde", "reason"),
     ]
     assert list(table.index.names) == CELLS
     for cell, row in table.iterrows():
@@ -303,15 +304,19 @@ def test_a_covariate_that_tells_the_arms_is_confounded(frame):
     ("change", "message"),
     [
         (lambda f: f.drop(columns="smile"), "no column .*smile"),
-        (lambda f: f.assign(error=0.5), "'error', row .*: 0.5 where 0 or 1"),
-        (lambda f: f.assign(smile=f["smile"].where(f.index != f.index[3])), "'smile', row "),
+        (lambda f: f.assign(error=1.5), "'error', row [0-9]+: 1.5 where a number in .0, 1."),
+        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row [0-9]+: '[01]' where"),
         (
-            lambda f: f.assign(transect=f["transect"].where(f.index != f.index[3])),
-            "'transect', row",
+            lambda f: f.assign(smile=f["smile"].where(f.index != f.index[3])),
+            "'smile', row [0-9]+: ",
         ),
         (
-            lambda f: f.assign(skin_level=f["skin_level"].where(f.index != f.index[3])),
-            "'skin_level'",
+            lambda f: f.assign(hair_level=f["hair_level"].where(f.index != f.index[3])),
+            "'hair_level', row [0-9]+: nan",
+        ),
+        (
+            lambda f: f.assign(smile=np.arange(len(f)) / 7),
+            "column 'smile' has [0-9,]+ levels: cut it into bins",
         ),
         (lambda f: f.iloc[:0], "no rows"),
     ],
@@ -321,6 +326,71 @@ def test_bad_frames_are_named(frame, change, message):
         risk_differences(change(frame), "error", "skin_level", CELLS, "transect", ["smile"])
     with pytest.raises(ValueError, match="two roles"):
         risk_differences(frame, "error", "skin_level", ["skin_level"])
+
+
+@pytest.mark.parametrize("adjust", [(), ("smile",)])
+def test_rows_that_lack_something_are_left_out_and_counted(frame, adjust):
+    rng = np.random.default_rng(3)
+    lacking = frame.astype({"error": float, "skin_level": float, "transect": float})
+    for column in ("error", "skin_level", "transect"):
+        lacking[column] = lacking[column].where(rng.random(len(frame)) > 0.02)
+    lost = lacking[["error", "skin_level", "transect"]].isna().any(axis=1)
+    arguments = "error", "skin_level", "gender_level", "transect", adjust
+    table = risk_differences(lacking, *arguments)
+    reference = risk_differences(lacking[~lost], *arguments)
+    assert table["dropped"].tolist() == frame[lost].groupby("gender_level").size().tolist()
+    assert (reference["dropped"] == 0).all() and (table["reason"] == "").all()
+    pd.testing.assert_frame_equal(table.drop(columns="dropped"), reference.drop(columns="dropped"))
+
+    # A cell of which nothing is left is not estimable, and the other one is as before.
+    none = lacking["error"].where(lacking["gender_level"] == 0)
+    one = risk_differences(lacking.assign(error=none), *arguments)
+    assert one["reason"].tolist() == ["", "every image lacks its outcome, treatment or cluster"]
+    assert one["n"].tolist()[1] == 0 and one.loc[1, INFERENCE].isna().all()
+    if not adjust:
+        same = ["estimate", "low", "high", "p", "n", "dropped"]
+        pd.testing.assert_series_equal(one.loc[0, same], table.loc[0, same])
+    for column in ("error", "skin_level", "transect"):
+        nothing = risk_differences(frame.assign(**{column: np.nan}), *arguments)
+        assert nothing["n"].sum() == 0 and nothing["dropped"].sum() == len(frame)
+        assert set(nothing["reason"]) == {one["reason"].iloc[1]}
+
+
+def test_rows_at_other_levels_are_not_dropped_ones(frame):
+    unknown = frame.assign(error=frame["error"].where(frame["beard"] != "some"))
+    arguments = {"treatment": "beard", "contrast": ("none", "full")}
+    assert (risk_differences(unknown, "error", **arguments)["dropped"] == 0).all()
+
+
+def test_rates_are_estimated_like_the_answers_that_they_summarise(frame):
+    rng = np.random.default_rng(4)
+    answers = pd.concat([frame] * 4).assign(error=rng.random(4 * len(frame)) < 0.2)
+    means = answers.groupby(level=0)["error"].mean()
+    rates = frame.assign(error=means)
+    for adjust in ((), ("beard", "smile")):
+        arguments = "error", "skin_level", "gender_level", "transect", adjust
+        table, reference = (risk_differences(f, *arguments) for f in (rates, answers))
+        shown = ["estimate", "low", "high", "p", "mde"]
+        np.testing.assert_allclose(table[shown], reference[shown], atol=1e-8)
+    alike = risk_differences(frame.assign(error=0.3), "error", "skin_level", None, "transect")
+    assert alike["estimate"].iloc[0] == pytest.approx(0) and alike["high"].iloc[0] > 0.01
+
+
+@pytest.mark.parametrize("transects", [2, 3, 5, 20])
+def test_few_transects_detect_no_less_than_their_interval_is_wide(transects):
+    frame = transect_frame(transects, lambda skin, hair, gender: 0.5 + 0 * skin, seed=1)
+    row = risk_differences(frame, "error", "skin_level", cluster="transect").iloc[0]
+    quantiles = t.ppf([0.975, 0.8], transects - 1)
+    half = (row["high"] - row["low"]) / 2
+    assert row["mde"] == pytest.approx(half * quantiles.sum() / quantiles[0])
+    assert row["mde"] > half
+
+
+def test_a_regression_on_too_many_cells_is_refused(frame):
+    often = np.random.default_rng(5).integers(2, size=len(frame))
+    cells = frame.assign(place=np.arange(len(frame)) // 8, error=often)
+    with pytest.raises(ValueError, match="the regression has [0-9]+ coefficients, .* 200"):
+        risk_differences(cells, "error", "skin_level", "place", adjust=["smile"])
 
 
 # --- direct effects

@@ -117,6 +117,16 @@ def test_what_is_left_may_be_nothing():
     assert single.loc["worst case"]["low"].isna().all()
 
 
+def test_a_missing_outcome_is_bounded_like_a_dropped_image():
+    frame = pruned_audit(20, 4)
+    frame["error"] = frame["error"].astype(float)
+    unknown = frame.index % 7 == 0
+    lacking = frame.assign(error=frame["error"].mask(unknown))
+    dropped = frame.assign(kept=frame["kept"].astype(bool) & ~unknown)
+    found, expected = (pruning_bounds(f, *ARGUMENTS).loc["worst case"] for f in (lacking, dropped))
+    pd.testing.assert_frame_equal(found, expected)
+
+
 def test_averages_and_several_cells():
     frame = pruned_audit(40, 5)
     average = pruning_bounds(frame, *ARGUMENTS[:3], [], "transect")
@@ -137,5 +147,7 @@ def test_bad_frames_are_refused():
         pruning_bounds(halves, *ARGUMENTS)
     with pytest.raises(ValueError, match="column 'error', row 0: 0.5 where 0 or 1"):
         pruning_bounds(frame.assign(error=0.5), *ARGUMENTS)
+    with pytest.raises(ValueError, match="column 'transect', row 3: nan where a value"):
+        pruning_bounds(frame.assign(transect=frame["transect"].where(frame.index != 3)), *ARGUMENTS)
     with pytest.raises(ValueError, match="no column \\['transect'\\]"):
         pruning_bounds(frame.drop(columns="transect"), *ARGUMENTS)

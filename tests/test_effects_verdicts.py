@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
+from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.weightstats import DescrStatsW
@@ -75,3 +76,11 @@ def test_detectable_effect_has_the_stated_power():
     draws = np.random.default_rng(0).normal(mde(0.02), 0.02, 20_000)
     assert np.mean(np.abs(draws) > Z95 * 0.02) == pytest.approx(0.8, abs=0.01)
     assert np.isnan(mde([np.nan, 1.0])).tolist() == [True, False]
+
+
+def test_few_degrees_of_freedom_raise_the_detectable_effect():
+    df = np.array([1, 2, 5, 30, 1000])
+    detectable = mde(np.ones(5), df=df)
+    np.testing.assert_allclose(detectable, student.ppf(0.975, df) + student.ppf(0.8, df))
+    assert (detectable > student.ppf(0.975, df)).all()
+    assert (np.diff(detectable) < 0).all() and detectable[-1] == pytest.approx(mde(1.0), abs=0.01)

@@ -9,6 +9,7 @@ from helpers.errors import (
     AGE_GROUPS,
     age_group,
     as_binary,
+    as_rates,
     discretize,
     majority,
     matched_groups,
@@ -85,6 +86,21 @@ def test_binary_accepts_booleans_and_arrays():
     np.testing.assert_array_equal(as_binary(np.array([True, False])), [1, 0])
     with pytest.raises(ValueError, match="'label', row 1"):
         as_binary([0, 0.3], "label")
+    with pytest.raises(ValueError, match="'error', row 0: '0' where 0 or 1"):
+        as_binary(["0", "1"])
+    with pytest.raises(ValueError, match="'error', row 4: None where 0 or 1"):
+        as_binary(pd.Series([0, None], [2, 4], dtype=object, name="error"))
+
+
+def test_rates_are_numbers_between_zero_and_one_or_missing():
+    whole = pd.Series([True, 0, 0.25, None, pd.NA], dtype=object, name="error")
+    np.testing.assert_array_equal(as_rates(whole), [1, 0, 0.25, np.nan, np.nan])
+    for dtype in ("boolean", "Int64", "float32", bool):
+        np.testing.assert_array_equal(as_rates(pd.Series([1, 0], dtype=dtype)), [1, 0])
+    for value, shown in ((1.5, "1.5"), (-1, "-1"), ("0", "'0'"), (np.inf, "inf")):
+        bad = pd.Series([0, value], [7, 4], dtype=object, name="error")
+        with pytest.raises(ValueError, match=f"'error', row 4: {shown} where a number in \\[0, 1"):
+            as_rates(bad)
 
 
 def test_matched_groups_differ_in_one_attribute(frame):

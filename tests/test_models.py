@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from helpers import models
-from helpers.models import networks, training
+from helpers.models import fitting, networks, training
 
 
 def toy(n, seed=0, men=0.5):
@@ -77,19 +77,19 @@ def test_training_twice_gives_the_same_weights(trained, tmp_path):
 def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
     _, reference = trained
     path = tmp_path / "toy.safetensors"
-    real, calls = training._train_epoch, itertools.count()
+    real, calls = fitting.train_epoch, itertools.count()
 
     def power_cut(*arguments):
         if next(calls) == 2:
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(training, "_train_epoch", power_cut)
+    monkeypatch.setattr(fitting, "train_epoch", power_cut)
     with pytest.raises(KeyboardInterrupt):
         models.train(*toy(1200), path, seed=3, epochs=3)
     assert not path.exists()
     epochs = []
-    monkeypatch.setattr(training, "_train_epoch", lambda *a: epochs.append(a[-1]) or real(*a))
+    monkeypatch.setattr(fitting, "train_epoch", lambda *a: epochs.append(a[-1]) or real(*a))
     models.train(*toy(1200), path, seed=3, epochs=3)
     assert epochs == [2]
     assert path.read_bytes() == reference.read_bytes()
@@ -111,7 +111,7 @@ def test_a_checkpoint_of_other_settings_is_not_resumed(trained, tmp_path, monkey
 
 def test_a_finished_training_is_not_repeated(trained, monkeypatch):
     model, path = trained
-    monkeypatch.setattr(training, "_train_epoch", None)
+    monkeypatch.setattr(fitting, "train_epoch", None)
     again = models.train(*toy(1200), path, seed=3, epochs=3)
     assert again.curve.equals(model.curve)
 
@@ -183,7 +183,7 @@ def test_epochs_show_as_many_women_as_men():
 def test_augmentation_keeps_the_picture_recognisable():
     images = np.zeros((50, 3, 40, 40), np.uint8)
     images[:, :, 10:30, 4:8] = 200
-    moved = training.augment(images, np.random.default_rng(0))
+    moved = fitting.augment(images, np.random.default_rng(0))
     assert moved.dtype == torch.float32 and moved.shape == (50, 3, 40, 40)
     assert moved.min() >= 0 and moved.max() <= 1
     left = (moved[:, 0, :, :20].sum((1, 2)) > moved[:, 0, :, 20:].sum((1, 2))).float().mean()

@@ -1,12 +1,14 @@
 """Bootstrap weights, counts of patterns, and the batched Newton against scikit-learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
+from helpers.effects import bootstrap_paper_logit
 from helpers.resampling import (
     cluster_codes,
     cluster_weights,
@@ -14,7 +16,6 @@ from helpers.resampling import (
     fit_logits,
     image_weights,
     pattern_counts,
-    vertex_weights,
 )
 
 
@@ -49,6 +50,23 @@ def test_a_missing_identifier_is_named(clusters):
         cluster_weights(clusters, 3, seed=1)
 
 
+def test_a_missing_identifier_is_named_as_the_reader_wrote_it():
+    with pytest.raises(ValueError, match="row 4 has no cluster"):
+        cluster_codes(pd.Series(["a", None], [3, 4]))
+
+
+@pytest.mark.parametrize("n_boot", [-3, 0, 2.5, "a"])
+def test_the_number_of_resamples_is_checked(n_boot):
+    calls = [
+        lambda: cluster_weights(["a", "b"], n_boot, seed=1),
+        lambda: image_weights(3, n_boot, seed=1),
+        lambda: bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=f"n_boot is {n_boot}, a whole number of at least 1"):
+            call()
+
+
 def test_one_cluster_cannot_be_resampled():
     with pytest.raises(ValueError, match="at least two clusters"):
         cluster_weights(["a", "a"], 3, seed=1)
@@ -58,40 +76,6 @@ def test_images_are_clusters_of_one():
     np.testing.assert_array_equal(
         image_weights(30, 5, seed=4), cluster_weights(np.arange(30), 5, seed=4)
     )
-
-
-def test_a_pair_weighs_the_product_of_its_identities():
-    first, second = list("aabcc"), list("abcac")
-    weights = vertex_weights(first, second, 50, seed=2)
-    a, b, c = cluster_weights(list("abc"), 50, seed=2).T
-    np.testing.assert_array_equal(weights, np.column_stack([a, a * b, b * c, a * c, c]))
-    np.testing.assert_array_equal(weights[:7], vertex_weights(first, second, 7, seed=2))
-
-
-def test_the_vertex_bootstrap_sees_that_pairs_share_identities():
-    """Mean similarity over all pairs of identities that are more or less easily confused."""
-    rng = np.random.default_rng(0)
-    first, second = np.triu_indices(60, 1)
-    spread = {"repeated": [], "vertex": [], "pairs": []}
-    for repetition in range(150):
-        ease = rng.normal(size=60)
-        similarity = ease[first] + ease[second] + rng.normal(size=len(first))
-        spread["repeated"].append(similarity.mean())
-        if repetition < 3:
-            vertex = vertex_weights(first, second, 200, seed=repetition)
-            pairs = image_weights(len(first), 200, seed=repetition)
-            for name, weights in (("vertex", vertex), ("pairs", pairs)):
-                spread[name].append((weights @ similarity / weights.sum(axis=1)).std())
-    truth = np.std(spread["repeated"])
-    assert np.mean(spread["vertex"]) / truth == pytest.approx(1, abs=0.3)
-    assert np.mean(spread["pairs"]) / truth < 0.4
-
-
-def test_pairs_without_an_identity_or_a_partner_are_named():
-    with pytest.raises(ValueError, match="no cluster identifier"):
-        vertex_weights(["a", None], ["b", "c"], 3, seed=1)
-    with pytest.raises(ValueError, match="not pairs"):
-        vertex_weights(["a", "b"], ["c"], 3, seed=1)
 
 
 def test_counts_of_a_resample_are_those_of_its_rows():

@@ -57,7 +57,7 @@ def benchmark_text(record: dict) -> str:
     rows = [
         f"| {row['what']} | {row['seconds']:.3g} | {row['ratio']:.3g} |" for row in record["rows"]
     ]
-    head = ["| | seconds | times the first row |", "|---|---:|---:|"]
+    head = ["| | CPU seconds, least of three | times the first row |", "|---|---:|---:|"]
     return "\n".join([*head, *rows, "", f"Measured: {facts}.", "", f"Machine: {machine}.", ""])
 
 

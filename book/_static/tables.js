@@ -27,6 +27,29 @@ function markNumbers(table) {
   }
 }
 
+// "+1.2 (-0.3 to +2.7)" breaks before the parenthesis and nowhere else.
+function mayBreak(cell) {
+  const [whole, value, interval] = cell.textContent.trim().match(/^(\S+) (\([^()]* to [^()]*\))$/) ?? [];
+  if (!whole) return;
+  const parts = [value, interval].map((text) => {
+    const part = document.createElement("span");
+    part.className = "unbroken";
+    part.textContent = text;
+    return part;
+  });
+  cell.replaceChildren(parts[0], " ", parts[1]);
+  cell.classList.add("interval");
+}
+
+// Labels such as skin_colour may break after an underscore.
+function breakAtUnderscores(cell) {
+  const parts = cell.textContent.split(/(?<=_)/);
+  if (parts.length < 2 || cell.childElementCount) return;
+  cell.replaceChildren(...parts.flatMap((part) => [part, document.createElement("wbr")]).slice(0, -1));
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(".cell_output table td").forEach(mayBreak);
+  document.querySelectorAll(".cell_output table th").forEach(breakAtUnderscores);
   document.querySelectorAll(".cell_output table").forEach(markNumbers);
 });

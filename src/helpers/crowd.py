@@ -15,6 +15,7 @@ A few careless raters answer every second question at random.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -22,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import keyed
-from helpers.annotations.schema import ATTRIBUTES, n_levels
+from helpers.annotations.schema import ATTRIBUTES
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ _RESERVE = 4
 
 @dataclass(frozen=True)
 class Pool:
-    """Raters to draw from; attributes in the order of `ATTRIBUTES`.
+    """Raters to draw from; attributes in the order of the `disagreement` they were made with.
 
     Attributes:
         bias: (raters, attributes) in levels.
@@ -118,22 +119,29 @@ class Pool:
     worker_ids: tuple[str, ...]
 
 
-def rater_pool(seed: int, n_raters: int = 60) -> Pool:
+def rater_pool(
+    seed: int,
+    n_raters: int = 60,
+    disagreement: Mapping[str, Disagreement] = DISAGREEMENT,
+    stage: str = "crowd/raters",
+) -> Pool:
     """A crowd with the calibrated disagreement, a few careless raters among it.
 
-    Biases and noises are scaled so that over the pool they amount to exactly `DISAGREEMENT`,
+    Biases and noises are scaled so that over the pool they amount to exactly `disagreement`,
     however few raters there are. The first rater signs with an e-mail address instead of an id.
 
     Args:
         seed: of the raters.
         n_raters: at least 2.
+        disagreement: by attribute.
+        stage: of the raters' draws; crowds with another task take another one.
     """
     if n_raters < 2:
         raise ValueError(f"a crowd needs at least 2 raters, got {n_raters}")
-    n = len(ATTRIBUTES)
-    draws = keyed.normals(seed, "crowd/raters", range(n_raters), 2 * n + 2)
+    n = len(disagreement)
+    draws = keyed.normals(seed, stage, range(n_raters), 2 * n + 2)
     draws = (draws - draws.mean(axis=0)) / draws.std(axis=0)
-    noise = np.array([spec.noise for spec in DISAGREEMENT.values()])
+    noise = np.array([spec.noise for spec in disagreement.values()])
     relative = np.exp(NOISE_SPREAD * draws[:, n : 2 * n])
     relative /= np.sqrt((relative**2).mean(axis=0))
     careless = np.argsort(np.argsort(draws[:, 2 * n])) < round(CARELESS_RATERS * n_raters)
@@ -141,7 +149,7 @@ def rater_pool(seed: int, n_raters: int = 60) -> Pool:
     return Pool(
         bias=np.sqrt(BIAS_SHARE) * noise * draws[:, :n],
         noise=np.sqrt(1 - BIAS_SHARE) * noise * relative,
-        margin=np.array([spec.margin for spec in DISAGREEMENT.values()]),
+        margin=np.array([spec.margin for spec in disagreement.values()]),
         random=np.where(careless, CARELESS_RANDOM, 0.0),
         rejected=np.where(careless, CARELESS_REJECTED, 0.0),
         cancelled=CANCELLED,
@@ -152,7 +160,14 @@ def rater_pool(seed: int, n_raters: int = 60) -> Pool:
 
 
 def annotate(
-    perceived: pd.DataFrame, n_raters: int, *, seed: int, stage: str, pool: Pool | None = None
+    perceived: pd.DataFrame,
+    n_raters: int,
+    *,
+    seed: int,
+    stage: str,
+    pool: Pool | None = None,
+    scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
+    spread: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Let raters of the pool annotate images.
 
@@ -167,6 +182,8 @@ def annotate(
         seed: of the run.
         stage: that the annotation belongs to.
         pool: who annotates, `rater_pool(seed)` if not given.
+        scales: what the pool answers: attributes and the names of their levels, from low to high.
+        spread: (n,) factor of the raters' noise for each image, 1 if not given.
 
     Returns:
         One row per assignment, also those that will be dropped on ingest: `image_id`, `rater`
@@ -179,7 +196,7 @@ def annotate(
             [0, 1], or the pool has fewer than `n_raters` raters.
     """
     pool = rater_pool(seed) if pool is None else pool
-    _require_scores(perceived)
+    _require_scores(perceived, scales)
     size = len(pool.worker_ids)
     if not 1 <= n_raters <= size:
         raise ValueError(f"n_raters must be from 1 to the {size} raters of the pool: {n_raters}")
@@ -189,7 +206,7 @@ def annotate(
     raters = order[:, :candidates]
 
     # Draws of a candidate stand together, so that more candidates do not change the first ones'.
-    width = len(ATTRIBUTES)
+    width = len(scales)
     shape = (len(items), candidates, -1)
     normal = keyed.normals(seed, f"{stage}/crowd/noise", items, candidates * (width + 1))
     uniform = keyed.uniforms(seed, f"{stage}/crowd/chance", items, candidates * (2 * width + 4))
@@ -202,6 +219,7 @@ def annotate(
     wanted = accepted.cumsum(axis=1) - accepted < n_raters
     images, seats = np.nonzero(wanted)
     raters = raters[images, seats]
+    spread = np.ones(len(items)) if spread is None else spread
 
     seconds = pool.seconds[raters] * np.exp(SECONDS_SPREAD * normal[images, seats, width])
     whole_seconds = (time[images, seats] * DAYS * 86_400).astype(int)
@@ -220,16 +238,17 @@ def annotate(
             ),
         }
     )
-    for column, attribute in enumerate(ATTRIBUTES):
+    for column, (attribute, levels) in enumerate(scales.items()):
         if attribute not in perceived:
             continue
+        noise = spread[images] * pool.noise[raters, column] * normal[images, seats, column]
         answers[attribute] = _levels(
             perceived[attribute].to_numpy(np.float64)[images],
             pool.margin[column],
-            pool.bias[raters, column] + pool.noise[raters, column] * normal[images, seats, column],
+            pool.bias[raters, column] + noise,
             uniform[images, seats, column] < pool.random[raters],
             uniform[images, seats, width + column],
-            n_levels(attribute),
+            len(levels),
         )
     return _with_repeats(answers, (repeated < pool.repeated)[images, seats])
 
@@ -255,10 +274,10 @@ def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     return pd.concat([answers, repeats]).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _require_scores(perceived: pd.DataFrame) -> None:
-    unknown = [name for name in perceived if name not in ATTRIBUTES]
+def _require_scores(perceived: pd.DataFrame, scales: Mapping[str, tuple[str, ...]]) -> None:
+    unknown = [name for name in perceived if name not in scales]
     if unknown:
-        raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(ATTRIBUTES)}")
+        raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
     if not perceived.index.is_unique:
         twice = perceived.index[perceived.index.duplicated()][0]
         raise ValueError(f"image id {twice!r} occurs twice in the perceived scores")

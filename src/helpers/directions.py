@@ -89,6 +89,15 @@ class Hyperplanes:
         scores = {name: self.scores[name] for name in names if name in self.scores}
         return Hyperplanes(tuple(names), self.normals[rows], self.intercepts[rows], scores)
 
+    def join(self, other: Hyperplanes) -> Hyperplanes:
+        """These hyperplanes and then the others; ValueError for a name that is in both."""
+        return Hyperplanes(
+            self.names + other.names,
+            np.concatenate([self.normals, other.normals]),
+            np.concatenate([self.intercepts, other.intercepts]),
+            self.scores | other.scores,
+        )
+
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Plain arrays `names`, `normals`, `intercepts`, `scores` (NaN where unknown)."""
         return {

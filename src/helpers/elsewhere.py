@@ -99,18 +99,36 @@ def draw(carried: Mapping[str, pd.DataFrame]) -> Figure:
 
 
 def explained(observed: pd.DataFrame, predicted: pd.DataFrame, quantity: str) -> str:
-    """How much of an observed disparity a prediction accounts for, a line per model."""
+    """How much of an observed disparity a prediction accounts for, a line per model.
+
+    Shares have Fieller's 95 % interval, for predictions and observations of different images.
+    """
     lines = []
     for model in observed.index.unique("model"):
         found, said = (table.loc[(model, quantity)] for table in (observed, predicted))
         line = f"- **{model}**, {quantity}: {found['points']} points observed, "
         if found["low"] > 0 or found["high"] < 0:
             share = said["estimate"] / found["estimate"]
-            line += f"{said['points']} predicted, which is {share:.0%} of it."
+            line += f"{said['points']} predicted, which is {share:.0%} of it"
+            line += f" ({_ratio_limits(said, found)})."
         else:
             line += "so there is no clear disparity to predict."
         lines.append(line)
     return "\n".join(lines)
+
+
+def _ratio_limits(top: pd.Series, bottom: pd.Series) -> str:
+    """Fieller's interval of a ratio of independent estimates, normal ones with these intervals."""
+    margins = [(row["high"] - row["low"]) / 2 for row in (top, bottom)]
+    square, product, rest = (
+        bottom["estimate"] ** 2 - margins[1] ** 2,
+        bottom["estimate"] * top["estimate"],
+        top["estimate"] ** 2 - margins[0] ** 2,
+    )
+    if square <= 0:
+        return "with no limits to the share"
+    root = np.sqrt(max(product**2 - square * rest, 0))
+    return f"{(product - root) / square:.0%} to {(product + root) / square:.0%}"
 
 
 def misses(predicted: pd.DataFrame, observed: pd.DataFrame, models: Sequence[str]) -> pd.Series:

@@ -6,6 +6,7 @@ human majority (transects, section 4.2, equation 1).
 
 from collections.abc import Sequence
 from itertools import combinations
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -29,9 +30,10 @@ def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 
 def _reject(values: pd.Series, bad: np.ndarray, expected: str) -> None:
     if bad.any():
-        row = values.index[bad][0]
+        # Lists hold Python's own numbers: a reader's row is 4, not np.int64(4).
+        row, found = values.index[bad].tolist()[0], values[bad].tolist()[0]
         raise ValueError(
-            f"column {values.name!r}, row {row!r}: {values[bad].iloc[0]} where {expected} was "
+            f"column {values.name!r}, row {row!r}: {found!r} where {expected} was "
             f"expected ({int(bad.sum())} such rows)"
         )
 
@@ -49,6 +51,19 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
     series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values), name=name)
     _reject(series, ~series.isin([0, 1]).to_numpy(), "0 or 1")
     return series.to_numpy(np.int64)
+
+
+def as_rates(values: pd.Series) -> np.ndarray:
+    """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
+
+    Raises ValueError naming the column and row of the first that is outside or not a number.
+    """
+    present = values.notna().to_numpy()
+    number = present & np.array([isinstance(value, Real) for value in values.tolist()], bool)
+    rates = np.full(len(values), np.nan)
+    rates[number] = values[number].to_numpy(np.float64)
+    _reject(values, present & ~((rates >= 0) & (rates <= 1)), "a number in [0, 1]")
+    return rates
 
 
 def as_scores(score: pd.Series) -> np.ndarray:

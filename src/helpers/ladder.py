@@ -193,7 +193,7 @@ def verdicts_in_words(cells: pd.DataFrame, attribute: str, tolerance: float) -> 
 
 
 def carried_in_words(direct: pd.DataFrame) -> str:
-    """In words: which effects run clearly through the mediators of `effects.direct_effects`.
+    """In words: which portions that `effects.direct_effects` eliminates are clear of zero.
 
     Args:
         direct: index model, attribute, effect.
@@ -201,10 +201,10 @@ def carried_in_words(direct: pd.DataFrame) -> str:
     carried = direct.xs("total - direct", level="effect")
     clear = carried[(carried["low"] > 0) | (carried["high"] < 0)]
     if clear.empty:
-        return "No effect is clearly carried by beards and makeup, in part or whole."
+        return "No effect clearly changes when beards and makeup are held where they are."
     rows = zip(clear.index, points(clear), strict=True)
     named = [f"{CONTRASTS[attribute]} in {model}: {text}" for (model, attribute), text in rows]
-    return f"The carried part is clear of zero for {'; '.join(named)} points."
+    return f"The portion eliminated is clear of zero for {'; '.join(named)} points."
 
 
 def repeated_in_words(repeated: pd.DataFrame, ours: pd.Series, goal: float) -> str:

@@ -37,6 +37,10 @@ class Profile:
     n_coverage: int  # simulated audits per correlation in the coverage study
     n_audits: int  # repeated audits in the scorecard
     n_sweep: int  # transects at every step of the scorecard's sweeps
+    n_seeds: int  # of the verification study, six prototypes each
+    n_labelled: int  # latents labelled by a classifier in the verification study
+    n_identities: int  # people in the training set of each recogniser
+    recognition_epochs: int  # of the recognisers' training
 
 
 def names() -> list[str]:

@@ -7,6 +7,7 @@ the same logit 1,000 times).
 """
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -31,21 +32,32 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """
     clusters = pd.Series(clusters)
     if clusters.isna().any():
-        raise ValueError(f"row {clusters.index[clusters.isna()][0]!r} has no cluster identifier")
+        raise ValueError(
+            f"row {clusters.index[clusters.isna()].tolist()[0]!r} has no cluster identifier"
+        )
     codes, identifiers = pd.factorize(clusters.to_numpy(), sort=True)
     return codes, identifiers
 
 
-def draw_weights(n_clusters: int, resamples: Sequence[int], seed: int) -> np.ndarray:
+def resample_numbers(n_boot: int) -> range:
+    """0 ... n_boot - 1; ValueError for an `n_boot` that is no whole number of at least 1."""
+    if not isinstance(n_boot, Integral) or n_boot < 1:
+        raise ValueError(f"n_boot is {n_boot}, a whole number of at least 1 was expected")
+    return range(n_boot)
+
+
+def draw_weights(
+    n_clusters: int, resamples: Sequence[int], seed: int, stage: str = "bootstrap"
+) -> np.ndarray:
     """How often each cluster is drawn in the given resamples, float64 (len(resamples), G).
 
-    Each row depends only on the seed and the number of the resample.
+    Each row depends only on the seed, the stage and the number of the resample.
     """
     if n_clusters < 2:
         raise ValueError(f"a bootstrap needs at least two clusters, not {n_clusters}")
     weights = np.empty((len(resamples), n_clusters))
     for row, resample in zip(weights, resamples, strict=True):
-        draw = keyed.generator(seed, "bootstrap", resample).integers(n_clusters, size=n_clusters)
+        draw = keyed.generator(seed, stage, resample).integers(n_clusters, size=n_clusters)
         row[:] = np.bincount(draw, minlength=n_clusters)
     return weights
 
@@ -58,29 +70,12 @@ def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
     Raises ValueError for a missing identifier and for fewer than two clusters.
     """
     _, identifiers = cluster_codes(clusters)
-    return draw_weights(len(identifiers), range(n_boot), seed)
+    return draw_weights(len(identifiers), resample_numbers(n_boot), seed)
 
 
 def image_weights(n: int, n_boot: int, seed: int) -> np.ndarray:
     """How often each of `n` images is drawn in each of `n_boot` resamples, float64 (n_boot, n)."""
-    return draw_weights(n, range(n_boot), seed)
-
-
-def vertex_weights(first: ArrayLike, second: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
-    """Weights of pairs when identities are drawn, float64 (n_boot, n); first and second (n,).
-
-    A pair of two identities weighs the product of how often each is drawn (Snijders & Borgatti,
-    Connections 22 (1999) 161-170); a pair within one identity, as often as that is drawn. Pairs
-    that share an identity thus come and go together. Raises ValueError for a missing identity and
-    for fewer than two of them.
-    """
-    first, second = pd.Series(np.asarray(first)), pd.Series(np.asarray(second))
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} first and {len(second)} second identities: not pairs")
-    codes, identities = cluster_codes(pd.concat([first, second]))
-    left, right = codes[: len(first)], codes[len(first) :]
-    weights = draw_weights(len(identities), range(n_boot), seed)
-    return np.where(left == right, weights[:, left], weights[:, left] * weights[:, right])
+    return draw_weights(n, resample_numbers(n_boot), seed)
 
 
 def pattern_counts(

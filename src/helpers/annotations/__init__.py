@@ -1,6 +1,7 @@
 """Annotations: external formats at the edge, one tidy table inside."""
 
 from helpers.annotations.agreement import agreement_table, icc, krippendorff_alpha, mean_deviation
+from helpers.annotations.causalface import causalface_names, read_causalface
 from helpers.annotations.counts import (
     count_tensor,
     from_ratings,
@@ -18,13 +19,23 @@ from helpers.annotations.label_studio import (
     write_tasks,
 )
 from helpers.annotations.mturk import read_mturk, write_mturk
+from helpers.annotations.pairs import (
+    PairRatings,
+    pair_config,
+    pair_ids,
+    read_pair_export,
+    write_pair_export,
+    write_pair_tasks,
+)
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS
 
 __all__ = [
     "ATTRIBUTES",
     "COLUMNS",
     "Ingest",
+    "PairRatings",
     "agreement_table",
+    "causalface_names",
     "count_tensor",
     "from_ratings",
     "icc",
@@ -34,11 +45,17 @@ __all__ = [
     "majority",
     "mean",
     "mean_deviation",
+    "pair_config",
+    "pair_ids",
+    "read_causalface",
     "read_label_studio",
     "read_mturk",
+    "read_pair_export",
     "scores",
     "standard_deviation",
     "write_label_studio",
     "write_mturk",
+    "write_pair_export",
+    "write_pair_tasks",
     "write_tasks",
 ]

@@ -83,14 +83,19 @@ def is_email(identity: object) -> bool:
 
 def image_id_of(data: Mapping[str, Any], id_key: str, url_key: str) -> str | None:
     """The image's id, or without one the name of its file without extension."""
-    if data.get(id_key):
+    if data.get(id_key) not in (None, ""):
         return str(data[id_key])
     url = str(data.get(url_key) or "").split("?d=")[-1].split("?")[0]
     return Path(url).stem or None
 
 
 def validate(
-    raw: pd.DataFrame, path: Path, source: str, salt: str, fields: Mapping[str, str]
+    raw: pd.DataFrame,
+    path: Path,
+    source: str,
+    salt: str,
+    fields: Mapping[str, str],
+    scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
 ) -> Ingest:
     """Sort raw records into good answers and counted problems.
 
@@ -106,9 +111,10 @@ def validate(
         source: name of the format.
         salt: of the annotators' hashes.
         fields: where the format says what makes a whole assignment problematic, by reason.
+        scales: attributes that may be answered and the names of their levels, from low to high.
     """
     raw = raw.reset_index(drop=True)
-    level = _levels(raw["attribute"], raw["answer"])
+    level = _levels(raw["attribute"], raw["answer"], scales)
     raw["annotator"] = _strip(raw["annotator"])
     raw["image_id"] = _strip(raw["image_id"])
     checks = {
@@ -117,7 +123,7 @@ def validate(
         "other job": _other_job(raw),
         "missing image": raw["image_id"].isna(),
         "missing annotator": raw["annotator"].isna(),
-        "unknown attribute": raw["attribute"].notna() & ~raw["attribute"].isin(list(ATTRIBUTES)),
+        "unknown attribute": raw["attribute"].notna() & ~raw["attribute"].isin(list(scales)),
         "no readable answer": level == _NONE,
         "several levels": level == _SEVERAL,
         "unknown level": level == _UNKNOWN,
@@ -148,10 +154,12 @@ def _strip(values: pd.Series) -> pd.Series:
     return values.map(uniques).astype("object")
 
 
-def _levels(attribute: pd.Series, answer: pd.Series) -> pd.Series:
+def _levels(
+    attribute: pd.Series, answer: pd.Series, scales: Mapping[str, tuple[str, ...]]
+) -> pd.Series:
     """Level of each answer, or the negative code of what is wrong with it."""
     levels = pd.Series(_NONE, attribute.index, dtype="int64")
-    for name, labels in ATTRIBUTES.items():
+    for name, labels in scales.items():
         asked = attribute == name
         scale = {label.casefold(): level for level, label in enumerate(labels)}
         answers = answer[asked]

@@ -7,7 +7,7 @@ A choice holds a level's name; a rating is counted from 1, so rating r is level 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,7 +24,6 @@ EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_M
 _FIELDS = {
     "cancelled assignment": "was_cancelled",
     "other job": "project",
-    "missing image": "image_id",
     "missing annotator": "completed_by",
     "e-mail as annotator id": "completed_by",
     "unreadable time": "created_at",
@@ -42,11 +41,21 @@ def labelling_config(attributes: Iterable[str] = ATTRIBUTES) -> str:
     for attribute in attributes:
         title = attribute.replace("_", " ").capitalize()
         ElementTree.SubElement(view, "Header", value=title)
-        choices = ElementTree.SubElement(
-            view, "Choices", name=attribute, toName="img", choice="single-radio", required="true"
-        )
-        for label in ATTRIBUTES[attribute]:
-            ElementTree.SubElement(choices, "Choice", value=label)
+        add_choices(view, attribute, "img", ATTRIBUTES[attribute])
+    return to_xml(view)
+
+
+def add_choices(view: ElementTree.Element, name: str, to_name: str, labels: Iterable[str]) -> None:
+    """Add a required single choice about the object `to_name` to a labelling configuration."""
+    choices = ElementTree.SubElement(
+        view, "Choices", name=name, toName=to_name, choice="single-radio", required="true"
+    )
+    for label in labels:
+        ElementTree.SubElement(choices, "Choice", value=label)
+
+
+def to_xml(view: ElementTree.Element) -> str:
+    """Text of a labelling configuration."""
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
@@ -60,7 +69,7 @@ def write_tasks(image_ids: Sequence[str], path: str | Path, image_url: str) -> N
         image_url: where an image is served, with `{image_id}` in it.
     """
     tasks = ({"data": _task_data(image_id, image_url)} for image_id in image_ids)
-    _write_records(tasks, Path(path))
+    write_records(tasks, Path(path))
 
 
 def write_label_studio(
@@ -76,7 +85,30 @@ def write_label_studio(
         path: JSON file to write.
         image_url: where an image is served, with `{image_id}` in it.
     """
-    _write_records(_tasks(answers, image_url), Path(path))
+    write_export(
+        answers, path, "image", "img", ATTRIBUTES, lambda image_id: _task_data(image_id, image_url)
+    )
+
+
+def write_export(
+    answers: pd.DataFrame,
+    path: str | Path,
+    item: str,
+    to_name: str,
+    scales: Mapping[str, tuple[str, ...]],
+    data: Callable[[str], Mapping[str, str]],
+) -> None:
+    """Write answers about any kind of item as `write_label_studio` does about images.
+
+    Args:
+        answers: as `crowd.annotate` returns them, with a column `<item>_id`.
+        path: JSON file to write.
+        item: what is annotated, for example "image".
+        to_name: name of the object in the labelling configuration that the choices are about.
+        scales: names of the levels of every attribute.
+        data: an item's id -> its task's data.
+    """
+    write_records(_tasks(answers, item, to_name, scales, data), Path(path))
 
 
 def read_label_studio(
@@ -99,49 +131,62 @@ def read_label_studio(
     Raises:
         ValueError: the file is not an export; names the file, the line and what was expected.
     """
-    path = Path(path)
+    path, rename = Path(path), dict(rename or {})
+    raw, fields = read_export(path, "image", {*ATTRIBUTES, *rename})
+    raw["attribute"] = raw["attribute"].replace(rename)
+    return validate(raw, path, SOURCE, salt, fields)
+
+
+def read_export(path: Path, item: str, controls: set[str]) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Raw records (`ingest.RAW_COLUMNS`) of an export, and the `fields` that `validate` asks for.
+
+    Args:
+        path: the export.
+        item: what is annotated; its id is the task's `<item>_id`, or the file name in `<item>`.
+        controls: names in the labelling configuration; in JSON_MIN and CSV, bare texts under other
+            names are the task's data.
+
+    Raises:
+        ValueError: the file is not an export; names the file, the line and what was expected.
+    """
     text = read_text(path, EXPECTED)
     if text.lstrip()[0] in "[{":
         records = json_records(path, text, EXPECTED)
         flat = bool(records) and "annotation_id" in records[0][1]
     else:
         records, flat = _csv_records(path, text), True
-    rename = dict(rename or {})
     if flat:
-        controls = {*ATTRIBUTES, *rename}
-        assignments = (_flat(path, line, record, controls) for line, record in records)
+        assignments = (_flat(path, line, record, item, controls) for line, record in records)
         fields = _FLAT_FIELDS
     else:
-        assignments = (found for line, task in records for found in _full(path, line, task))
+        assignments = (found for line, task in records for found in _full(path, line, task, item))
         fields = _FIELDS
-    raw = raw_frame(list(_answers(assignments, rename)))
-    return validate(raw, path, SOURCE, salt, fields)
+    return raw_frame(list(_answers(assignments))), fields | {"missing image": f"{item}_id"}
 
 
-# Reading. An assignment is (line, image id, annotator, named by e-mail, seconds, time, status,
+# Reading. An assignment is (line, item's id, annotator, named by e-mail, seconds, time, status,
 # job, [(control, answer), ...]).
 
 
-def _answers(assignments: Iterable[tuple], rename: Mapping[str, str]) -> Iterator[tuple]:
+def _answers(assignments: Iterable[tuple]) -> Iterator[tuple]:
     """Rows of `ingest.RAW_COLUMNS`; an assignment without answers leaves one row."""
-    for number, (line, image_id, *who_when, status, job, results) in enumerate(assignments):
+    for number, (line, item_id, *who_when, status, job, results) in enumerate(assignments):
         for control, answer in results or [(None, None)]:
-            attribute = rename.get(control, control)
-            yield (image_id, attribute, answer, *who_when, status, job, number, line, control)
+            yield (item_id, control, answer, *who_when, status, job, number, line, control)
 
 
-def _full(path: Path, line: int, task: dict[str, Any]) -> Iterator[tuple]:
+def _full(path: Path, line: int, task: dict[str, Any], item: str) -> Iterator[tuple]:
     data, annotations = task.get("data"), task.get("annotations")
     if not isinstance(data, dict) or not isinstance(annotations, list):
         raise wrong_format(path, line, EXPECTED, "a task without data and annotations")
-    image_id = image_id_of(data, "image_id", "image")
+    item_id = image_id_of(data, f"{item}_id", item)
     for annotation in annotations:
         if not isinstance(annotation, dict) or not isinstance(annotation.get("result"), list):
             raise wrong_format(path, line, EXPECTED, "an annotation without a list of results")
         annotator, email = _identity(annotation.get("completed_by"))
         yield (
             line,
-            image_id,
+            item_id,
             annotator,
             email,
             annotation.get("lead_time"),
@@ -181,13 +226,13 @@ def _answer(value: dict[str, Any]) -> Any:
     return str(choices[0]) if len(choices) == 1 else tuple(map(str, choices))
 
 
-def _flat(path: Path, line: int, record: dict[str, Any], controls: set[str]) -> tuple:
+def _flat(path: Path, line: int, record: dict[str, Any], item: str, controls: set[str]) -> tuple:
     missing = [key for key in ("annotation_id", "annotator") if key not in record]
     if missing:
         raise wrong_format(path, line, EXPECTED, f"an annotation without {missing[0]!r}")
     return (
         line,
-        image_id_of(record, "image_id", "image"),
+        image_id_of(record, f"{item}_id", item),
         *_identity(record["annotator"]),
         record.get("lead_time"),
         record.get("created_at"),
@@ -236,38 +281,44 @@ def _task_data(image_id: str, image_url: str) -> dict[str, str]:
     return {"image": image_url.format(image_id=image_id), "image_id": image_id}
 
 
-def _tasks(answers: pd.DataFrame, image_url: str) -> Iterator[dict[str, Any]]:
-    attributes = [name for name in ATTRIBUTES if name in answers]
-    labels = [[ATTRIBUTES[name][level] for level in answers[name]] for name in attributes]
+def _tasks(
+    answers: pd.DataFrame,
+    item: str,
+    to_name: str,
+    scales: Mapping[str, tuple[str, ...]],
+    data: Callable[[str], Mapping[str, str]],
+) -> Iterator[dict[str, Any]]:
+    attributes = [name for name in scales if name in answers]
+    labels = [[scales[name][level] for level in answers[name]] for name in attributes]
     chosen = list(zip(*labels, strict=True))
     created = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ").tolist()
     records = answers[["rater", "worker_id", "seconds", "status"]].itertuples(index=False)
     annotations = [
-        _annotation(number, record, time, zip(attributes, labels, strict=True))
+        _annotation(number, record, time, to_name, zip(attributes, labels, strict=True))
         for number, (record, time, labels) in enumerate(
             zip(records, created, chosen, strict=True), start=1
         )
     ]
-    by_image = answers.groupby("image_id", sort=False).indices
-    for number, (image_id, rows) in enumerate(by_image.items(), start=1):
+    by_item = answers.groupby(f"{item}_id", sort=False).indices
+    for number, (item_id, rows) in enumerate(by_item.items(), start=1):
         yield {
             "id": number,
             "project": 1,
-            "data": _task_data(image_id, image_url),
+            "data": data(item_id),
             "annotations": [annotations[row] for row in rows],
             "predictions": [],
         }
 
 
 def _annotation(
-    number: int, record: Any, created: str, answers: Iterable[tuple[str, str]]
+    number: int, record: Any, created: str, to_name: str, answers: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
     email = {"id": record.rater, "email": record.worker_id}
     results = [
         {
             "id": f"{number}-{attribute}",
             "from_name": attribute,
-            "to_name": "img",
+            "to_name": to_name,
             "type": "choices",
             "value": {"choices": [label]},
         }
@@ -285,7 +336,7 @@ def _annotation(
     }
 
 
-def _write_records(records: Iterable[dict[str, Any]], path: Path) -> None:
+def write_records(records: Iterable[dict[str, Any]], path: Path) -> None:
     """A JSON list with one record a line, so that a line number finds a record."""
     lines = (json.dumps(record, ensure_ascii=False) for record in records)
     path.write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")

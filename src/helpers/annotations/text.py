@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,23 +72,33 @@ def csv_rows(path: Path, text: str, expected: str) -> tuple[list[str], list[list
         ValueError: a row has another number of cells than the header, or two columns one name;
             names the file and the line.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    records = csv_records(path, text, expected)
+    _, header = next(records)
+    if repeated := sorted({name for name in header if header.count(name) > 1}):
+        raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
     rows, lines = [], []
+    for line, cells in records:
+        if len(cells) != len(header):
+            found = f"{len(cells)} cells under {len(header)} column names"
+            raise wrong_format(path, line, expected, found)
+        rows.append(cells)
+        lines.append(line)
+    return header, rows, lines
+
+
+def csv_records(path: Path, text: str, expected: str) -> Iterator[tuple[int, list[str]]]:
+    """(line it ends on, cells) of the header and every row that is not blank.
+
+    Raises:
+        ValueError: the text is no CSV; names the file and the line.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        header = next(reader)
-        if repeated := sorted({name for name in header if header.count(name) > 1}):
-            raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
         for cells in reader:
-            if not cells:
-                continue
-            if len(cells) != len(header):
-                found = f"{len(cells)} cells under {len(header)} column names"
-                raise wrong_format(path, reader.line_num, expected, found)
-            rows.append(cells)
-            lines.append(reader.line_num)
+            if cells:
+                yield reader.line_num, cells
     except csv.Error as error:
         raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
-    return header, rows, lines
 
 
 def wrong_format(path: Path, line: int, expected: str, found: str) -> ValueError:

@@ -16,7 +16,14 @@ from helpers.effects.matched import (
     matched_effects,
     paired_interval,
 )
-from helpers.effects.noise import attenuation, disattenuate, label_noise, noisy_design, rogan_gladen
+from helpers.effects.noise import (
+    attenuation,
+    disattenuate,
+    label_noise,
+    noisy_design,
+    noisy_pair_correlation,
+    rogan_gladen,
+)
 from helpers.effects.paired_model import shared_pair_correlation
 from helpers.effects.paper import (
     PAPER_AGES,
@@ -30,7 +37,13 @@ from helpers.effects.paper import (
     summarize_draws,
 )
 from helpers.effects.regression import logit
-from helpers.effects.risks import direct_effects, hybrid_score_interval, risk_differences
+from helpers.effects.risks import (
+    direct_effects,
+    hybrid_score_interval,
+    hybrid_score_p,
+    risk_differences,
+    score_interval,
+)
 from helpers.effects.robustness import (
     e_value,
     e_value_limit,
@@ -60,6 +73,7 @@ __all__ = [
     "e_values",
     "holm",
     "hybrid_score_interval",
+    "hybrid_score_p",
     "interaction_columns",
     "label_noise",
     "leakage_tipping_point",
@@ -69,6 +83,7 @@ __all__ = [
     "mde",
     "nearest_limit",
     "noisy_design",
+    "noisy_pair_correlation",
     "paired_interval",
     "paper_columns",
     "paper_logit",
@@ -81,6 +96,7 @@ __all__ = [
     "risk_differences",
     "rogan_gladen",
     "rosenbaum_gamma",
+    "score_interval",
     "shared_pair_correlation",
     "simulated_power",
     "summarize_draws",

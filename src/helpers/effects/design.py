@@ -29,10 +29,11 @@ from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from helpers import keyed
-from helpers.effects.noise import label_noise, noisy_design
+from helpers.effects.noise import label_noise, noisy_design, noisy_pair_correlation
 from helpers.effects.paired_model import (
     check_design,
     check_inside,
+    check_number,
     check_positive,
     check_whole,
     discordant_share,
@@ -123,7 +124,7 @@ def power(
     Raises:
         ValueError: an argument outside its range, or correlations that no such errors can have.
     """
-    if not 2 <= transects < np.inf:
+    if not 2 <= check_number("transects", transects) < np.inf:
         raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
     check_inside("alpha", alpha)
     arguments = (difference, base_rate, within, retention, pairs, pair_correlation)
@@ -268,19 +269,29 @@ def design_table(
     seconds: float,
     within: float = 0.05,
     retention: float = 1.0,
+    pair_correlation: float | None = None,
 ) -> pd.DataFrame:
     """Power and cost of each number of transects with each number of raters.
 
     `rater_error` is the chance that one rater mislabels an image; the majority of more raters errs
-    less (`label_noise`), and its errors dilute the difference (`noisy_design`). Index transects,
-    raters; columns label_noise, power, and those of `cost`.
+    less (`label_noise`), and its errors dilute the difference (`noisy_design`). Rates and
+    correlations are those without such errors; `pair_correlation` None is the least possible, with
+    which the power is an upper bound. Index transects, raters; columns label_noise, power, and
+    those of `cost`.
     """
+    true = difference, base_rate, within
     rows = {}
     for count in raters:
         noise = label_noise(rater_error, count)
-        seen = noisy_design(difference, base_rate, within, noise)
+        seen = noisy_design(*true, noise)
+        between = pair_correlation
+        if between is not None:
+            between = noisy_pair_correlation(between, *true, noise)
         for size in transects:
-            row = {"label_noise": noise, "power": power(size, *seen, retention)}
+            row = {
+                "label_noise": noise,
+                "power": power(size, *seen, retention, pair_correlation=between),
+            }
             rows[size, count] = row | cost(size, count, price=price, seconds=seconds)
     table = pd.DataFrame.from_dict(rows, orient="index")
     return table.rename_axis(["transects", "raters"]).sort_index()

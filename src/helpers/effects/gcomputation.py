@@ -17,18 +17,25 @@ from scipy.special import expit
 from helpers.effects.matched import cell_index
 from helpers.effects.regression import (
     RANK_TOLERANCE,
+    check_size,
+    code_covariate,
     code_levels,
     collapse,
+    complete_rows,
     fit,
     independent_columns,
-    read_outcome,
+    read_clusters,
 )
+from helpers.errors import as_rates
 from helpers.resampling import MAX_STEPS, TOLERANCE, pattern_counts
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Coded rows of the two arms (n,): arm 0 or 1, cell 0 ... C - 1, cluster 0 ... G - 1."""
+    """Coded rows of the two arms (n,): arm 0 or 1, cell 0 ... C - 1, cluster 0 ... G - 1.
+
+    `dropped` (C,) counts the rows of every cell that lack an outcome, a treatment or a cluster.
+    """
 
     error: np.ndarray
     arm: np.ndarray
@@ -38,6 +45,7 @@ class Rows:
     cells: pd.Index
     levels: tuple[str, str]
     unit: str
+    dropped: np.ndarray
 
     @property
     def group(self) -> np.ndarray:
@@ -87,32 +95,37 @@ def read_rows(
     factors = [treatment, *by, *adjust]
     if len(set(factors)) < len(factors):
         raise ValueError(f"one of the columns {factors} has two roles")
-    error, codes = read_outcome(frame, outcome, factors, cluster)
+    needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
+    complete = complete_rows(frame, needed, [*by, *adjust])
+    error = as_rates(frame[outcome])
     code, present = code_levels(frame[treatment])
     if contrast is None and len(present) > 2:
         raise ValueError(
             f"column {treatment!r} has the levels {present}: name two of them as `contrast`"
         )
-    low, high = contrast or (*present, None)[:2]
+    low, high = contrast or (*present, None, None)[:2]
     position = {level: k for k, level in enumerate(present)}
-    arm = (code == position.get(high, -1)).astype(np.int64)
-    kept = (arm == 1) | (code == position.get(low, -1))
+    arm = (code == position.get(high, len(present))).astype(np.int64)
+    compared = (arm == 1) | (code == position.get(low, len(present)))
+    kept = compared & complete
 
     cells, levels = np.zeros(len(frame), np.int64), []
     for column in by:
         inner, names = code_levels(frame[column])
         cells = cells * len(names) + inner
         levels.append(names)
-    covariates = {column: code_levels(frame[column][kept]) for column in adjust}
+    index = cell_index(by, levels)
+    covariates = {column: code_covariate(frame[column][kept]) for column in adjust}
     return Rows(
         error=error[kept],
         arm=arm[kept],
         cell=cells[kept],
-        cluster=np.unique(codes[kept], return_inverse=True)[1],
+        cluster=read_clusters(frame[kept], cluster),
         covariates=covariates,
-        cells=cell_index(by, levels),
+        cells=index,
         levels=tuple("" if level is None else f"{treatment} = {level}" for level in (low, high)),
         unit="image" if cluster is None else "cluster",
+        dropped=np.bincount(cells[(compared | (code < 0)) & ~complete], minlength=len(index)),
     )
 
 
@@ -160,6 +173,7 @@ def adjusted_risks(rows: Rows) -> Risks:
 
     columns = _indicators(rows.covariates, first)
     groups = np.flatnonzero(mixed)
+    check_size(len(groups) + len(columns))
     design = np.column_stack([group[:, None] == groups, *columns.values()]).astype(np.float64)
     keep = independent_columns(design[fitted])
     told = _told_by_others(design, keep, fitted)

@@ -33,13 +33,17 @@ def matched_effects(
       pair; where transects give several pairs, with their design effect and Student quantiles;
     - p: exact McNemar test, or the score test with the design effect; p_holm: Holm over the cells;
     - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
-      the transects of `frame`; worse, better: pairs with an error at the higher (lower) level only;
+      the transects of `frame`; dropped: images left out, for want of an outcome, a level of
+      `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
+      only;
     - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum
-      detectable effect at the standard error that the width of the interval implies;
+      detectable effect at the standard error that the width of the interval implies, with the
+      quantiles of the interval;
     - reason: why there is no interval ("no pair", "one transect"), else empty.
 
-    Raises ValueError for a missing column, transect, axis level or outcome, an outcome other than
-    0 and 1, an attribute of more than two levels, and two images in one place of a transect.
+    Raises ValueError for an empty frame, a missing column, a missing level of another axis, an
+    outcome other than 0 and 1 (`risk_differences` takes rates), an attribute of more than two
+    levels, and two images in one place of a transect.
     """
     by = list(by)
     others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
@@ -49,22 +53,26 @@ def matched_effects(
         raise ValueError(f"{attribute!r} cannot be the attribute and define the cells too")
     if frame.empty:
         raise ValueError("the frame has no rows")
-    for column in (transect, attribute, *others):
+    for column in others:
         require_present(frame[column], "a value")
 
-    differences = _pair_differences(frame, outcome, attribute, [transect, *others])
+    complete = frame[[outcome, attribute, transect]].notna().all(axis=1)
+    differences = _pair_differences(frame[complete], outcome, attribute, [transect, *others])
     levels = [sorted(frame[column].unique().tolist()) for column in by]
     inner = [frame[column].nunique() for column in others if column not in by]
     expected = frame[transect].nunique() * int(np.prod(inner))
-    groups = dict(list(differences.groupby(by))) if by else {(): differences}
+    groups, left_out = _by_cell(differences, by), _by_cell(frame[~complete], by)
     empty = differences.iloc[:0]
     rows = [
-        _paired_effect(groups.get(cell, empty), transect, expected) for cell in product(*levels)
+        _paired_effect(
+            groups.get(cell, empty), transect, expected, dropped=len(left_out.get(cell, ()))
+        )
+        for cell in product(*levels)
     ]
     table = pd.DataFrame(rows, index=cell_index(by, levels))
     table.insert(4, "p_holm", holm(table["p"]))
     limits = table["low"], table["high"], table.pop("low90"), table.pop("high90")
-    table.insert(10, "verdict", verdict(*limits, tolerance))
+    table.insert(11, "verdict", verdict(*limits, tolerance))
     return table
 
 
@@ -107,28 +115,32 @@ def cochran_q(
     """Cochran's Q: is the risk of `outcome` the same at all combinations of `attributes`?
 
     Compares the images of one transect, so only complete transects count: those with an image at
-    every combination of levels. Entries statistic, df, p, transects (complete), incomplete, and
-    reason: why there is no test ("one combination of levels", "fewer than two complete transects",
-    "no transect with different outcomes"), else empty.
+    every combination of levels. Entries statistic, df, p, transects (complete), incomplete,
+    dropped (images left out, for want of an outcome or a transect), and reason: why there is no
+    test ("one combination of levels", "fewer than two complete transects", "no transect with
+    different outcomes"), else empty.
 
-    Raises ValueError for a missing column, transect, level or outcome, an outcome other than 0 and
-    1, and two images of one transect at the same levels.
+    Raises ValueError for a missing column or level, an outcome other than 0 and 1, and two images
+    of one transect at the same levels.
     """
     attributes = list(attributes)
     require_columns(frame, [outcome, *attributes, transect])
-    for column in (transect, *attributes):
+    for column in attributes:
         require_present(frame[column], "a value")
-    _require_places(frame, [transect, *attributes])
-    coded = frame.assign(outcome=as_binary(frame[outcome]))
+    images = frame[frame[[outcome, transect]].notna().all(axis=1)]
+    _require_places(images, [transect, *attributes])
+    coded = images.assign(outcome=as_binary(images[outcome]))
     wide = coded.pivot_table("outcome", transect, attributes)
     complete = wide.dropna().to_numpy()
     transects, combinations = complete.shape
     test = {"statistic": np.nan, "df": np.nan, "p": np.nan}
-    test |= {"transects": transects, "incomplete": len(wide) - transects, "reason": ""}
-    if combinations < 2:
-        test["reason"] = "one combination of levels"
-    elif transects < 2:
+    incomplete = frame[transect].nunique() - transects
+    test |= {"transects": transects, "incomplete": incomplete}
+    test |= {"dropped": len(frame) - len(images), "reason": ""}
+    if transects < 2:
         test["reason"] = "fewer than two complete transects"
+    elif combinations < 2:
+        test["reason"] = "one combination of levels"
     elif (complete == complete[:, :1]).all():
         test["reason"] = "no transect with different outcomes"
     else:
@@ -157,11 +169,15 @@ def _pair_differences(
         )
     _require_places(frame, [*place, attribute])
     coded = frame[place].assign(
-        level=(frame[attribute] == levels[-1]).astype(int), outcome=as_binary(frame[outcome])
+        level=frame[attribute].isin(levels[-1:]).astype(int), outcome=as_binary(frame[outcome])
     )
     lower, higher = (coded[coded["level"] == k].drop(columns="level") for k in (0, 1))
     pairs = lower.merge(higher, on=place, suffixes=("_lower", "_higher"))
     return pairs[place].assign(difference=pairs["outcome_higher"] - pairs["outcome_lower"])
+
+
+def _by_cell(rows: pd.DataFrame, by: list[str]) -> dict[tuple[Hashable, ...], pd.DataFrame]:
+    return dict(list(rows.groupby(by))) if by else {(): rows}
 
 
 def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
@@ -171,7 +187,9 @@ def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
         raise ValueError(f"two images in one place of a transect: {first}")
 
 
-def _paired_effect(pairs: pd.DataFrame, transect: str, expected: int) -> dict[str, object]:
+def _paired_effect(
+    pairs: pd.DataFrame, transect: str, expected: int, dropped: int
+) -> dict[str, object]:
     difference = pairs["difference"].to_numpy()
     n, transects = len(pairs), pairs[transect].nunique()
     worse, better = int((difference == 1).sum()), int((difference == -1).sum())
@@ -183,6 +201,7 @@ def _paired_effect(pairs: pd.DataFrame, transect: str, expected: int) -> dict[st
         "n": n,
         "transects": transects,
         "missing": expected - n,
+        "dropped": dropped,
         "worse": worse,
         "better": better,
         "mde": np.nan,
@@ -203,7 +222,7 @@ def _paired_effect(pairs: pd.DataFrame, transect: str, expected: int) -> dict[st
     quantile = stdtrit(df, 0.975)
     low, high = paired_interval(*counts, quantile)
     low90, high90 = paired_interval(*counts, stdtrit(df, 0.95))
-    detectable = mde((high - low) / (2 * quantile))
+    detectable = mde((high - low) / (2 * quantile), df=df)
     limits = {"low": low, "high": high, "low90": low90, "high90": high90}
     return effect | limits | {"p": p, "mde": detectable}
 

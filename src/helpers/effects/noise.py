@@ -4,6 +4,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom, multivariate_normal, norm
 
+from helpers.effects.paired_model import (
+    check_number,
+    check_whole,
+    discordant_share,
+    shared_pair_correlation,
+)
 from helpers.errors import require_columns
 
 
@@ -58,10 +64,9 @@ def label_noise(rater_error: float, raters: int) -> float:
 
     Each errs with chance `rater_error`, independently: raters who share their errors gain less.
     """
-    if not 0 <= rater_error < 0.5:
+    if not 0 <= check_number("rater_error", rater_error) < 0.5:
         raise ValueError(f"rater_error is {rater_error}, a number in [0, 0.5) was expected")
-    if raters != int(raters) or raters < 1:
-        raise ValueError(f"raters is {raters}, a whole number of at least 1 was expected")
+    check_whole("raters", raters, 1)
     tie = binom.pmf(raters / 2, raters, rater_error) if raters % 2 == 0 else 0.0
     return float(binom.sf(raters // 2, raters, rater_error) + tie / 2)
 
@@ -82,6 +87,27 @@ def noisy_design(
     return float(seen[1] - seen[0]), float(seen[0]), float(correlation)
 
 
+def noisy_pair_correlation(
+    pair_correlation: float, difference: float, base_rate: float, within: float, noise: float
+) -> float:
+    """ρ_d, the correlation of two pairs' differences, as seen with label noise ε.
+
+    Noise shrinks the covariance of two differences by (1 − 2ε)² and changes their variance ψ − Δ²
+    to that of `noisy_design`. The other arguments are of the errors without noise. Raises
+    ValueError where `pair_correlation` is less than these imply (`shared_pair_correlation`).
+    """
+    least = shared_pair_correlation(difference, base_rate, within)
+    if not least - 1e-9 <= check_number("pair_correlation", pair_correlation) < 1:
+        raise ValueError(
+            f"pair_correlation is {pair_correlation}, a number in [{least:.4f}, 1) was expected "
+            f"with these rates and within={within}"
+        )
+    true = difference, base_rate, within
+    seen = noisy_design(*true, noise)
+    before, after = (discordant_share(*design) - design[0] ** 2 for design in (true, seen))
+    return float(pair_correlation * (1 - 2 * noise) ** 2 * before / after)
+
+
 def rogan_gladen(rate: float, noise: float) -> float:
     """Error rate behind the rate seen with label noise, kept in [0, 1].
 
@@ -95,5 +121,5 @@ def rogan_gladen(rate: float, noise: float) -> float:
 
 
 def _check_noise(noise: float) -> None:
-    if not 0 <= noise < 0.5:
+    if not 0 <= check_number("noise", noise) < 0.5:
         raise ValueError(f"noise is {noise}, a number in [0, 0.5) was expected")

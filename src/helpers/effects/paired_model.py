@@ -7,6 +7,7 @@ every possible transect is an integral over it.
 
 from functools import cache
 from math import comb
+from numbers import Real
 
 import numpy as np
 from scipy.optimize import brentq
@@ -26,7 +27,6 @@ def shared_pair_correlation(difference: float, base_rate: float, within: float =
     return _pair_correlation(weights, low, high)
 
 
-@cache
 def transect_types(
     difference: float,
     base_rate: float,
@@ -37,6 +37,20 @@ def transect_types(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
     check_design(difference, base_rate, within, retention, pairs)
+    if pair_correlation is not None:
+        check_number("pair_correlation", pair_correlation)
+    return _transect_types(difference, base_rate, within, retention, pairs, pair_correlation)
+
+
+@cache
+def _transect_types(
+    difference: float,
+    base_rate: float,
+    within: float,
+    retention: float,
+    pairs: int,
+    pair_correlation: float | None,
+) -> tuple[np.ndarray, np.ndarray]:
     weights, low, high = _risks(difference, base_rate, within, pair_correlation)
     worse, better = high * (1 - low), low * (1 - high)
     types, chances = [], []
@@ -121,30 +135,36 @@ def check_design(
     difference: float, base_rate: float, within: float, retention: float, pairs: int
 ) -> None:
     check_inside("base_rate", base_rate)
-    if not 0 < base_rate + difference < 1:
+    if not 0 < base_rate + check_number("difference", difference) < 1:
         raise ValueError(
             f"difference is {difference}: base_rate + difference must lie between 0 and 1, "
             f"not at {base_rate + difference:.3g}"
         )
-    if not 0 <= within < 1:
+    if not 0 <= check_number("within", within) < 1:
         raise ValueError(f"within is {within}, a correlation in [0, 1) was expected")
-    if not 0 < retention <= 1:
+    if not 0 < check_number("retention", retention) <= 1:
         raise ValueError(f"retention is {retention}, a share in (0, 1] was expected")
     check_whole("pairs", pairs, 1)
 
 
+def check_number(name: str, value: float) -> float:
+    if not isinstance(value, Real):
+        raise ValueError(f"{name} is {value!r}, a number was expected")
+    return value
+
+
 def check_inside(name: str, value: float) -> float:
-    if not 0 < value < 1:
+    if not 0 < check_number(name, value) < 1:
         raise ValueError(f"{name} is {value}, a number between 0 and 1 was expected")
     return value
 
 
 def check_positive(name: str, value: float) -> float:
-    if not 0 < value < np.inf:
+    if not 0 < check_number(name, value) < np.inf:
         raise ValueError(f"{name} is {value}, a positive number was expected")
     return value
 
 
 def check_whole(name: str, value: float, least: int) -> None:
-    if not np.isfinite(value) or value != int(value) or value < least:
+    if not np.isfinite(check_number(name, value)) or value != int(value) or value < least:
         raise ValueError(f"{name} is {value}, a whole number of at least {least} was expected")

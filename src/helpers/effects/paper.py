@@ -11,7 +11,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.errors import AGE_GROUPS, age_group, as_binary, discretize, require_columns
-from helpers.resampling import cluster_codes, draw_weights, fit_logits, pattern_counts
+from helpers.resampling import (
+    cluster_codes,
+    draw_weights,
+    fit_logits,
+    pattern_counts,
+    resample_numbers,
+)
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": ((0.4,), ("Short hair", "Long hair")),
@@ -40,8 +46,9 @@ def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
     age = age_group(frame["age"])
     young = ~age.isin(PAPER_AGES)
     if young.any():
+        row = frame.index[young].tolist()[0]
         raise ValueError(
-            f"row {frame.index[young][0]!r} is a {age[young].iloc[0]}: the paper's regression has "
+            f"row {row!r} is a {age[young].iloc[0]}: the paper's regression has "
             f"no such level; prune with ADULT_RULE first ({int(young.sum())} such rows)"
         )
     levels = {
@@ -110,10 +117,9 @@ def bootstrap_paper_logit(
     if len(codes) != len(error):
         raise ValueError(f"{len(codes)} cluster identifiers for {len(error)} rows")
     counts = pattern_counts(pattern, error, codes)
-    coefficients = []
+    coefficients, resamples = [], resample_numbers(n_boot)
     for start in range(0, n_boot, chunk):
-        resamples = range(start, min(start + chunk, n_boot))
-        weights = draw_weights(len(identifiers), resamples, seed)
+        weights = draw_weights(len(identifiers), resamples[start : start + chunk], seed)
         coefficients.append(_fit(patterns, weights @ counts, C))
     return np.concatenate(coefficients)
 

@@ -18,6 +18,10 @@ from helpers.resampling import cluster_codes, firth_logits, fit_logits, pattern_
 
 Term = str | tuple[str, ...]
 RANK_TOLERANCE = 1e-9
+MOST_LEVELS = 50
+"""A column with more of them is a number that was not cut into bins, or an identifier."""
+MOST_COEFFICIENTS = 200
+"""Memory grows with the square of their number."""
 
 
 def logit(
@@ -40,30 +44,39 @@ def logit(
       interval with Student quantiles of clusters - 1 degrees of freedom;
     - p, p_holm: of a zero; Holm over the rows other than the intercept;
     - reason: why something is NaN ("one cluster", "all outcomes are 0", "confounded with other
-      terms"), else empty.
+      terms", "every image lacks its outcome or cluster"), else empty.
 
-    Where a coefficient would be infinite, all get Firth's penalty: `attrs["firth"]` is then true,
-    and a standard error is the larger one of the sandwich's and the model's. `attrs["dropped"]`
-    names the columns that are constant. Raises ValueError for a missing column, level, cluster or
-    outcome, an outcome other than 0 and 1, and contrasts of coefficients that do not exist.
+    Rows without an outcome or a cluster are left out; `attrs["left_out"]` counts them. Where a
+    coefficient would be infinite, all get Firth's penalty: `attrs["firth"]` is then true, and a
+    standard error is the larger one of the sandwich's and the model's. `attrs["dropped"]` names
+    the columns that are constant. Raises ValueError for an empty frame, a missing column or level,
+    more than `MOST_LEVELS` levels of a column or `MOST_COEFFICIENTS` coefficients, an outcome
+    other than 0 and 1, and contrasts of coefficients that do not exist.
     """
     terms = [(term,) if isinstance(term, str) else tuple(term) for term in terms]
     factors = list(dict.fromkeys(column for term in terms for column in term))
-    error, codes = read_outcome(frame, outcome, factors, cluster)
-    coded = {column: code_levels(frame[column]) for column in factors}
+    kept = complete_rows(frame, [outcome] if cluster is None else [outcome, cluster], factors)
+    levels = {column: code_covariate(frame[column]) for column in factors}
+    coded = {column: (code[kept], names) for column, (code, names) in levels.items()}
+    error, codes = as_binary(frame[outcome][kept]), read_clusters(frame[kept], cluster)
     first, pattern = collapse([np.zeros_like(error), *(code for code, _ in coded.values())])
     columns = {"intercept": np.ones(len(first))}
     for term in terms:
         columns |= _products({name: (coded[name][0][first], coded[name][1]) for name in term})
+    check_size(len(columns))
     design = np.column_stack(list(columns.values()))
-    counts = pattern_counts(pattern, error, codes)
-
     weights = _weights(contrasts, list(columns))
-    table, firth = _estimates(design, counts, weights.to_numpy())
+    if kept.any():
+        counts = pattern_counts(pattern, error, codes)
+        table, firth = _estimates(design, counts, weights.to_numpy())
+    else:
+        table = pd.DataFrame(np.nan, range(len(weights)), ["estimate", "se", "low", "high", "p"])
+        table, firth = table.assign(reason="every image lacks its outcome or cluster"), False
     table = table.set_index(weights.index)
     table["p_holm"] = holm(table["p"].where(table.index != "intercept"))
     table["reason"] = table.pop("reason")
     table.attrs["firth"] = firth
+    table.attrs["left_out"] = int((~kept).sum())
     table.attrs["dropped"] = [name for name, (_, levels) in coded.items() if len(levels) == 1]
     return table
 
@@ -99,29 +112,40 @@ def _estimates(
     return pd.DataFrame(columns), firth
 
 
-def read_outcome(
-    frame: pd.DataFrame, outcome: str, factors: Sequence[str], cluster: str | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Outcomes (n,) and codes of the clusters (n,), every row its own without a column of them.
+def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[str]) -> np.ndarray:
+    """Which rows (n,) have a value in all columns `needed`.
 
-    Raises ValueError for an empty frame, a missing column, level, cluster or outcome, and an
-    outcome other than 0 and 1.
+    Raises ValueError for an empty frame, a missing column, and a missing level of `factors`.
     """
-    clusters = [] if cluster is None else [cluster]
-    require_columns(frame, [outcome, *factors, *clusters])
+    require_columns(frame, [*needed, *factors])
     if frame.empty:
         raise ValueError("the frame has no rows")
     for column in factors:
         require_present(frame[column], "a level")
-    for column in clusters:
-        require_present(frame[column], "a cluster identifier")
-    error = as_binary(frame[outcome])
-    codes = cluster_codes(frame[cluster])[0] if clusters else np.arange(len(frame))
-    return error, codes
+    return frame[list(needed)].notna().all(axis=1).to_numpy()
+
+
+def read_clusters(frame: pd.DataFrame, cluster: str | None) -> np.ndarray:
+    """Codes of the clusters (n,); without a column of them, every row is its own."""
+    return np.arange(len(frame)) if cluster is None else cluster_codes(frame[cluster])[0]
+
+
+def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
+    """`code_levels` of a column that gets a coefficient per level; ValueError for too many."""
+    code, levels = code_levels(values)
+    if len(levels) > MOST_LEVELS:
+        raise ValueError(
+            f"column {values.name!r} has {len(levels):,} levels: cut it into bins, of which there "
+            f"may be {MOST_LEVELS}"
+        )
+    return code, levels
 
 
 def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
-    """Code of every row (n,), and the levels that occur: in order of the categories, or sorted."""
+    """Code of every row (n,), and the levels that occur: in order of the categories, or sorted.
+
+    The code of a missing value is -1.
+    """
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.cat.remove_unused_categories()
         return values.cat.codes.to_numpy(np.int64), values.cat.categories.tolist()
@@ -129,12 +153,21 @@ def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
     return codes, levels.tolist()
 
 
+def check_size(coefficients: int) -> None:
+    """Raise ValueError for a regression that memory might not hold."""
+    if coefficients > MOST_COEFFICIENTS:
+        raise ValueError(
+            f"the regression has {coefficients:,} coefficients, of which there may be "
+            f"{MOST_COEFFICIENTS}: use fewer levels, cells or products"
+        )
+
+
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
     key, *rest = codes
     for code in rest:
         # Numbered anew each time: the product of many numbers of levels would overflow.
-        key = np.unique(key * (code.max() + 1) + code, return_inverse=True)[1]
+        key = np.unique(key * (code.max(initial=0) + 1) + code, return_inverse=True)[1]
     _, first, key = np.unique(key, return_index=True, return_inverse=True)
     return first, key
 

@@ -32,6 +32,8 @@ def risk_differences(
 ) -> pd.DataFrame:
     """Risk of `outcome` at the higher level of `treatment` minus at the lower, by cell of `by`.
 
+    An outcome is 0 or 1, or in between where it is a rate, such as of several answers for an image.
+
     Without `adjust` it is the difference of two rates. With it, both risks are predicted for all
     images of the cell, from a logit with a coefficient for every cell and level of the treatment
     and main effects of the categorical columns `adjust`, and averaged. `contrast` names the lower
@@ -42,15 +44,17 @@ def risk_differences(
     - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`, clustered by
       the column `cluster` (None: rows are independent), with Student quantiles;
     - p: at which the interval would end in zero; p_holm: Holm over the rows;
-    - n: images; clusters: those with an image in the cell;
+    - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
+      clusters: those with an image in the cell;
     - verdict: against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum detectable
-      effect at the standard error that the width of the interval implies;
+      effect at the standard error that the width of the interval implies, with Student quantiles;
     - reason: why something is not estimable (NaN), else empty.
 
     `attrs["dropped"]` names covariates that are constant or told by others; `attrs["firth"]` says
     whether Firth's penalty was needed, because a coefficient would be infinite. Raises ValueError
-    for a missing column, level, cluster or outcome, an outcome other than 0 and 1, more than two
-    levels without a contrast, and a column in two roles.
+    for an empty frame, a missing column, a missing level of `by` or `adjust`, an outcome outside
+    of [0, 1], more than two levels without a contrast, a covariate of more levels than bins have
+    (`regression.MOST_LEVELS`), and a column in two roles.
     """
     rows = read_rows(frame, outcome, treatment, by, cluster, contrast, adjust)
     risks = adjusted_risks(rows) if adjust else crude_risks(rows)
@@ -94,6 +98,19 @@ def direct_effects(
     return table
 
 
+def score_interval(
+    risk: np.ndarray, size: np.ndarray, quantile: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a risk (...), whose variance is that of `size` (...) independent images.
+
+    `quantile` is of the normal or Student distribution.
+    """
+    middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
+    spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
+    spread *= quantile / (1 + quantile**2 / size)
+    return middle - spread, middle + spread
+
+
 def hybrid_score_interval(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, quantile: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -109,15 +126,25 @@ def hybrid_score_interval(
         correlation: (...), of the two estimated risks.
         quantile: (...), of the normal or Student distribution.
     """
-    quantile = np.asarray(quantile)[..., None]
-    middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
-    spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
-    spread *= quantile / (1 + quantile**2 / size)
-    below, above = risk - (middle - spread), middle + spread - risk
+    lower, upper = score_interval(risk, size, np.asarray(quantile)[..., None])
+    below, above = risk - lower, upper - risk
     estimate = risk[..., 1] - risk[..., 0]
     low = estimate - _joined(below[..., 1], above[..., 0], correlation)
     high = estimate + _joined(above[..., 1], below[..., 0], correlation)
     return low, high
+
+
+def hybrid_score_p(
+    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
+) -> np.ndarray:
+    """Two-sided p (C,) at whose quantile `hybrid_score_interval` ends in zero, by bisection."""
+    inside, outside = np.zeros(len(risk)), np.full(len(risk), LARGEST_QUANTILE)
+    for _ in range(BISECTIONS):
+        middle = (inside + outside) / 2
+        low, high = hybrid_score_interval(risk, size, correlation, middle)
+        holds = (low <= 0) & (high >= 0)
+        inside, outside = np.where(holds, inside, middle), np.where(holds, middle, outside)
+    return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
 
 
 def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
@@ -148,7 +175,7 @@ def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.nda
     quantile = stdtrit(df, 0.975)
     low, high = hybrid_score_interval(risks.risk, size, correlation, quantile)
     inner = hybrid_score_interval(risks.risk, size, correlation, stdtrit(df, 0.95))
-    p = _p_values(risks.risk, size, correlation, df)
+    p = hybrid_score_p(risks.risk, size, correlation, df)
     return {
         "estimate": estimate,
         "low": low,
@@ -156,24 +183,12 @@ def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.nda
         "p": p,
         "p_holm": holm(p),
         "n": n.sum(axis=1),
+        "dropped": rows.dropped,
         "clusters": clusters,
         "verdict": verdict(low, high, *inner, tolerance),
-        "mde": mde((high - low) / (2 * quantile)),
+        "mde": mde((high - low) / (2 * quantile), df=df),
         "reason": reason,
     }
-
-
-def _p_values(
-    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
-) -> np.ndarray:
-    """Two-sided p (C,) at whose quantile the interval ends in zero, by bisection."""
-    inside, outside = np.zeros(len(risk)), np.full(len(risk), LARGEST_QUANTILE)
-    for _ in range(BISECTIONS):
-        middle = (inside + outside) / 2
-        low, high = hybrid_score_interval(risk, size, correlation, middle)
-        holds = (low <= 0) & (high >= 0)
-        inside, outside = np.where(holds, inside, middle), np.where(holds, middle, outside)
-    return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
 
 
 def _reasons(
@@ -183,7 +198,8 @@ def _reasons(
     for cell in range(len(n)):
         absent, single = n[cell] == 0, arms[cell] == 1
         if absent.all():
-            reason = "no image"
+            lacking = "every image lacks its outcome, treatment or cluster"
+            reason = lacking if rows.dropped[cell] else "no image"
         elif not all(rows.levels):
             reason = "constant treatment"
         elif absent.any():
@@ -217,4 +233,4 @@ def _difference_of_effects(
     ]
     p = 2 * stdtr(df, -np.abs(estimate) / se)
     changed = {"estimate": estimate, "low": limits[0], "high": limits[1], "p": p, "p_holm": holm(p)}
-    return table | changed | {"verdict": verdict(*limits, tolerance), "mde": mde(se)}
+    return table | changed | {"verdict": verdict(*limits, tolerance), "mde": mde(se, df=df)}

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from helpers.effects.matched import matched_effects
-from helpers.errors import as_binary, require_columns
+from helpers.errors import as_binary, require_columns, require_present
 from helpers.pruning import complete_transects
 
 ARMS = ("all", "pruned", "complete transects", "worst case")
@@ -42,10 +42,13 @@ def pruning_bounds(
     there was an image), transects, missing (of those, pairs that the arm lacks or has to bound),
     reason (why there is no interval, else empty).
 
-    Raises ValueError as `matched_effects` does, and for a `kept` other than true and false.
+    A missing outcome is bounded like a dropped one. Raises ValueError as `matched_effects` does,
+    for a missing attribute or transect, and for a `kept` other than true and false.
     """
     by = list(by)
-    require_columns(frame, [kept])
+    require_columns(frame, [kept, attribute, transect])
+    for column in (attribute, transect):
+        require_present(frame[column], "a value")
     left = frame[as_binary(frame[kept]) == 1]
     arguments = (outcome, attribute, by, transect)
     everything = matched_effects(frame, *arguments)

@@ -6,7 +6,7 @@ stated tolerance: the effect exceeds it, it is within it, or the data cannot tel
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
+from scipy.special import stdtrit
 
 EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
 NOT_ESTIMABLE = "not estimable"
@@ -46,9 +46,14 @@ def verdict(
     return np.select(list(states.values()), list(states), INCONCLUSIVE)
 
 
-def mde(se: ArrayLike, alpha: float = 0.05, power: float = 0.8) -> np.ndarray:
-    """Minimum detectable effect at a standard error: (z_{alpha / 2} + z_power) se.
+def mde(
+    se: ArrayLike, alpha: float = 0.05, power: float = 0.8, df: ArrayLike = np.inf
+) -> np.ndarray:
+    """Minimum detectable effect at a standard error: (t_{1 - alpha / 2} + t_power) se.
 
     The effect that a two-sided test of no effect at level `alpha` finds with the given power.
+    Quantiles are Student's with `df` degrees of freedom, by default the normal's. It exceeds half
+    the width of the 1 - alpha interval; where it exceeds the largest effect that there can be (1,
+    of a risk), none is sure to be found.
     """
-    return (norm.isf(alpha / 2) + norm.ppf(power)) * np.asarray(se, dtype=np.float64)
+    return (stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * np.asarray(se, dtype=np.float64)

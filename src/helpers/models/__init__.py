@@ -1,7 +1,22 @@
-"""The audited models: train, keep, load and ask them; and a control that is unbiased by design."""
+"""The audited models, gender classifiers and face recognisers: train, keep, load and ask them."""
 
 from helpers.models.controls import null_control
+from helpers.models.identity_sets import (
+    RECOGNISERS,
+    composition,
+    draw_identities,
+    identity_set,
+    pool_composition,
+)
 from helpers.models.networks import ARCHITECTURES, build, count_parameters
+from helpers.models.recognition import (
+    Recogniser,
+    embed,
+    load_recogniser,
+    onnx_recogniser,
+    train_recogniser,
+    train_recognisers,
+)
 from helpers.models.training import (
     AuditedModel,
     Training,
@@ -14,14 +29,25 @@ from helpers.models.training import (
 
 __all__ = [
     "ARCHITECTURES",
+    "RECOGNISERS",
     "AuditedModel",
+    "Recogniser",
     "Training",
     "build",
+    "composition",
     "count_parameters",
+    "draw_identities",
+    "embed",
+    "identity_set",
     "load",
+    "load_recogniser",
     "null_control",
+    "onnx_recogniser",
+    "pool_composition",
     "predict",
     "save",
     "train",
     "train_all",
+    "train_recogniser",
+    "train_recognisers",
 ]

@@ -8,7 +8,7 @@ sampling male and female faces during training to be equal".
 import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,33 +21,18 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.nn import functional
 
-from helpers import keyed
 from helpers.artifacts import atomic
 from helpers.devices import resolve_device
+from helpers.models.fitting import (
+    Recipe,
+    check_images,
+    data_key,
+    fit,
+    one_cycle,
+    to_float,
+    two_steps,
+)
 from helpers.models.networks import build
-
-
-def one_cycle(progress: float) -> float:
-    """Factor of the peak learning rate: up over the first 30 % of the steps, then down to zero."""
-    if progress < 0.3:
-        return 0.04 + 0.96 * (1 - math.cos(math.pi * progress / 0.3)) / 2
-    return (1 + math.cos(math.pi * (progress - 0.3) / 0.7)) / 2
-
-
-def two_steps(progress: float) -> float:
-    """The paper's schedule: a tenth of the rate in the second half (transects, section 5.1)."""
-    return 1.0 if progress < 0.5 else 0.1
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Optimisation settings of one architecture."""
-
-    batch_size: int
-    learning_rate: float
-    weight_decay: float
-    schedule: Callable[[float], float]
-
 
 RECIPES = {
     "small": Recipe(100, 4e-3, 1e-2, one_cycle),
@@ -121,17 +106,14 @@ def train(
     if (finished := _finished(path, training, device)) is not None:
         return finished
     network = build(architecture, seed).to(resolve_device(device))
-    recipe = RECIPES[architecture]
-    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=recipe.weight_decay)
+
+    def after_epoch(rows: list[dict]) -> dict:
+        return _held_out_row(AuditedModel(network, training, pd.DataFrame(rows)), *held_out)
+
     checkpoint = path.with_suffix(".checkpoint")
-    rows = _resume(checkpoint, training, network, optimizer)
-    for epoch in range(len(rows), epochs):
-        row = _train_epoch(network, optimizer, images, labels, recipe, training, epoch)
-        model = AuditedModel(network, training, pd.DataFrame([*rows, row]))
-        if held_out is not None:
-            row |= _held_out_row(model, *held_out)
-        rows.append(row)
-        _write_checkpoint(checkpoint, training, network, optimizer, rows)
+    task = GenderTask(RECIPES[architecture])
+    reports = after_epoch if held_out is not None else None
+    rows = fit(network, images, labels, task, training, checkpoint, reports)
     model = AuditedModel(network.eval(), training, pd.DataFrame(rows))
     save(model, path)
     checkpoint.unlink(missing_ok=True)
@@ -164,10 +146,10 @@ def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndar
     Raises:
         ValueError: images are not uint8 (n, 3, height, width).
     """
-    _check_images(images)
+    check_images(images)
     model.network.eval()
     logits = [
-        model.network(_to_float(images[start : start + batch], model.device))[:, 0]
+        model.network(to_float(images[start : start + batch], model.device))[:, 0]
         for start in range(0, len(images), batch)
     ]
     return torch.cat(logits).double().sigmoid().cpu().numpy() if logits else np.empty(0)
@@ -215,14 +197,6 @@ def load(path: Path, device: str = "cpu") -> AuditedModel:
     return AuditedModel(network.to(resolve_device(device)).eval(), training, curve)
 
 
-def data_key(images: np.ndarray, labels: np.ndarray) -> str:
-    """Hash of the training data's content."""
-    digest = hashlib.sha256(np.ascontiguousarray(labels, dtype=np.uint8))
-    for start in range(0, len(images), 1024):
-        digest.update(np.ascontiguousarray(images[start : start + 1024]))
-    return digest.hexdigest()
-
-
 def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Indices of one epoch: as many women as men, the rarer class repeated (transects, 5.1)."""
     half = len(labels) // 2
@@ -235,66 +209,21 @@ def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.nda
     return generator.permutation(np.concatenate(chosen))
 
 
-def augment(images: np.ndarray, generator: np.random.Generator) -> Tensor:
-    """Random mirror, shift by up to 1/20 of the width, exposure, contrast and colour cast.
+@dataclass(frozen=True)
+class GenderTask:
+    """Tell men from women, both shown equally often (see `fitting.Task`)."""
 
-    Args:
-        images: uint8 (n, 3, size, size).
+    recipe: Recipe
 
-    Returns:
-        float32 (n, 3, size, size) in [0, 1].
-    """
-    count, _, _, size = images.shape
-    reach = size // 20
-    pixels = np.arange(size)
-    down, right = generator.integers(-reach, reach + 1, (2, count, 1))
-    rows = np.clip(pixels + down, 0, size - 1)
-    columns = np.clip(pixels + right, 0, size - 1)
-    mirrored = generator.random((count, 1)) < 0.5
-    columns = np.where(mirrored, columns[:, ::-1], columns)
-    # Axes before and after the slice are indexed together, so the channels come out last.
-    moved = images[np.arange(count)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
-    x = torch.from_numpy(np.moveaxis(moved, -1, 1).astype(np.float32) / 255)
-    exposure = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
-    cast = generator.uniform(0.93, 1.07, (count, 3, 1, 1))
-    contrast = torch.from_numpy(generator.uniform(0.8, 1.2, (count, 1, 1, 1)).astype(np.float32))
-    x = x * torch.from_numpy((exposure * cast).astype(np.float32))
-    mean = x.mean((1, 2, 3), keepdim=True)
-    return ((x - mean) * contrast + mean).clamp(0, 1)
+    def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        return balanced_order(labels, generator)
 
-
-def _train_epoch(
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    images: np.ndarray,
-    labels: np.ndarray,
-    recipe: Recipe,
-    training: Training,
-    epoch: int,
-) -> dict:
-    generator = keyed.generator(training.seed, "training", epoch)
-    order = balanced_order(labels, generator)
-    size = min(recipe.batch_size, len(order))
-    batches = order[: len(order) // size * size].reshape(-1, size)
-    device = next(network.parameters()).device
-    network.train()
-    losses, hits = [], []
-    for step, batch in enumerate(batches):
-        progress = (epoch + step / len(batches)) / training.epochs
-        optimizer.param_groups[0]["lr"] = recipe.learning_rate * recipe.schedule(progress)
-        target = torch.from_numpy(labels[batch]).to(device, torch.float32)
-        logits = network(augment(images[batch], generator).to(device))[:, 0]
-        loss = functional.binary_cross_entropy_with_logits(logits, target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.detach())
-        hits.append(((logits > 0) == (target > 0.5)).float().mean())
-    return {
-        "epoch": epoch + 1,
-        "loss": torch.stack(losses).mean().item(),
-        "accuracy": torch.stack(hits).mean().item(),
-    }
+    def loss(
+        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
+    ) -> tuple[Tensor, Tensor]:
+        logits = network(images)[:, 0]
+        loss = functional.binary_cross_entropy_with_logits(logits, labels.float())
+        return loss, ((logits > 0) == (labels > 0.5)).float().mean()
 
 
 def _held_out_row(model: AuditedModel, images: np.ndarray, labels: np.ndarray) -> dict:
@@ -315,57 +244,8 @@ def _finished(path: Path, training: Training, device: str) -> AuditedModel | Non
     return model if model.training == training else None
 
 
-def _write_checkpoint(
-    path: Path,
-    training: Training,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    rows: list[dict],
-) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    state = {
-        "training": asdict(training),
-        "network": network.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "rows": rows,
-    }
-    with atomic(path) as temporary:
-        torch.save(state, temporary)
-
-
-def _resume(
-    path: Path, training: Training, network: nn.Module, optimizer: torch.optim.Optimizer
-) -> list[dict]:
-    """Restore the last finished epoch of the same training; returns the curve so far."""
-    if not path.exists():
-        return []
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        if state["training"] != asdict(training):
-            return []
-        network.load_state_dict(state["network"])
-        optimizer.load_state_dict(state["optimizer"])
-        return state["rows"]
-    except Exception as error:  # torch.load documents no closed list of what damage raises
-        raise ValueError(
-            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
-        ) from error
-
-
-def _to_float(images: np.ndarray, device: torch.device) -> Tensor:
-    # The copy makes a read-only memory map writable, which torch asks for.
-    return torch.from_numpy(np.array(images)).to(device).float() / 255
-
-
-def _check_images(images: np.ndarray) -> None:
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
-        raise ValueError(
-            f"images must be uint8 (n, 3, height, width), not {images.dtype} {images.shape}"
-        )
-
-
 def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    _check_images(images)
+    check_images(images)
     labels = np.asarray(labels)
     if labels.shape != (len(images),):
         raise ValueError(f"labels must have shape ({len(images)},), one an image: {labels.shape}")

@@ -37,6 +37,7 @@ from helpers.scorecard.words import (
     say_path,
     say_power,
     say_scores,
+    say_seldom_found,
     say_sweep,
     say_tipping,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "say_path",
     "say_power",
     "say_scores",
+    "say_seldom_found",
     "say_sweep",
     "say_tipping",
     "score",

@@ -152,11 +152,16 @@ def worst(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.groupby("estimator", sort=False).agg(WORST)
 
 
+BIAS, COVERAGE, ALARMS, MISSED = 0.01, 0.95, 0.06, 0.05
 MARKS = {
-    "bias of more than a point": lambda scores: scores["bias_low"] > 0.01,
-    "intervals that hold the truth too rarely": lambda scores: scores["coverage_high"] < 0.95,
-    "too many false alarms": lambda scores: scores["false_alarm_low"] > 0.06,
-    "large biases missed": lambda scores: scores["missed_low"] > 0.05,
+    f"bias of more than {100 * BIAS:g} point": lambda scores: scores["bias_low"] > BIAS,
+    f"coverage below {COVERAGE:.0%}": lambda scores: scores["coverage_high"] < COVERAGE,
+    f"false alarms in more than {ALARMS:.0%} of audits": (
+        lambda scores: scores["false_alarm_low"] > ALARMS
+    ),
+    f"more than {MISSED:.0%} of large effects of skin missed": (
+        lambda scores: scores["missed_low"] > MISSED
+    ),
 }
 """What disqualifies an estimator, if it is so beyond Monte-Carlo error for any model."""
 

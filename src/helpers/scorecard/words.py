@@ -76,6 +76,28 @@ def say_card(failed: pd.DataFrame) -> str:
     return head + " Beyond Monte-Carlo error, the others fail by\n\n" + "\n".join(reasons)
 
 
+def say_seldom_found(table: pd.DataFrame, large: float, often: float = 0.8) -> str:
+    """Which true effects beyond `large` are flagged with the right sign in fewer audits than that.
+
+    Args:
+        table: rows of one model and one estimator, from `flag`.
+        large: size from which an effect counts.
+        often: share of audits that is enough.
+    """
+    big = table[table["truth"].abs() > large]
+    right = (big["flagged"] & (big["estimate"] * big["truth"] > 0)).groupby(big["cell"]).mean()
+    truth = 100 * big.groupby("cell")["truth"].mean()
+    named = [
+        f"*{cell}* (truth {truth[cell]:+.1f} points, found in {share:.0%} of audits)"
+        for cell, share in right.sort_values().items()
+        if share < often
+    ]
+    head = f"Of {len(right)} effects beyond {100 * large:.0f} points, of whatever attribute, "
+    if not named:
+        return head + f"each is found in at least {often:.0%} of audits."
+    return head + f"these are found in fewer than {often:.0%} of audits: {'; '.join(named)}."
+
+
 def say_sweep(table: pd.DataFrame, x: str) -> str:
     """A line per attribute: departures at the first and last step of a sweep, largest model."""
     lines = []

@@ -1,0 +1,152 @@
+"""Which seeds to keep: those whose six prototypes look real and as intended, and that differ.
+
+Liang et al. 2023, section 3.1 and supplement A.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from helpers import crowd, keyed
+from helpers.annotations.schema import n_levels
+from helpers.errors import require_columns
+from helpers.faces.parameters import INDEX, visible_scores
+from helpers.identities.groups import ANCESTRIES, GROUPS, nearest_ancestry, split
+
+ANCESTRY_NOISE = 0.3
+"""Standard deviation, on the ancestry axes, of what a rater sees; assumed, nothing is known."""
+UNCANNY = 0.8
+"""Mean fakeness from which an image is left out (paper, section 4.1.1)."""
+
+
+def perceived_ancestry(
+    parameters: Tensor, items: Sequence[int], n_raters: int, *, seed: int, stage: str
+) -> np.ndarray:
+    """The ancestry group that most raters name: index in `ANCESTRIES`, int64 (n,).
+
+    A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
+    Of groups named equally often, the one nearest to the mean of what was seen wins.
+
+    Args:
+        parameters: (n, P) of the renderer.
+        items: (n,) numbers that key the draws.
+        n_raters: of each face.
+    """
+    place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]].cpu().numpy()
+    draws = keyed.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
+    seen = place[:, None] + ANCESTRY_NOISE * draws.reshape(len(place), n_raters, 2)
+    votes = nearest_ancestry(seen)[..., None] == np.arange(len(ANCESTRIES))
+    tie = nearest_ancestry(seen.mean(1))[:, None] == np.arange(len(ANCESTRIES))
+    return (votes.sum(1) + 0.5 * tie).argmax(1)
+
+
+def judge(
+    parameters: Tensor, index: pd.DataFrame, n_raters: int, *, seed: int, stage: str
+) -> pd.DataFrame:
+    """What a crowd says of prototypes: how real they look, and of which group.
+
+    The paper had one annotator judge realism and agreement with the intended group.
+
+    Args:
+        parameters: (n, P) of the prototypes.
+        index: one row per prototype, columns seed and group (as intended).
+        n_raters: accepted answers for each prototype.
+
+    Returns:
+        `index` with fakeness and gender (mean scores in [0, 1]), perceived (the group as most see
+        it), real (fakeness below `UNCANNY`), agrees (perceived as intended) and accepted (both).
+
+    Raises:
+        ValueError: rows that do not match, or an unknown group.
+    """
+    require_columns(index, ["seed", "group"])
+    split(index["group"])
+    if len(parameters) != len(index):
+        raise ValueError(f"{len(parameters)} rows of parameters for {len(index)} prototypes")
+    items = [
+        int(number) * len(GROUPS) + GROUPS.index(group)
+        for number, group in zip(index["seed"], index["group"], strict=True)
+    ]
+    scores = crowd_scores(
+        parameters, ["gender", "fakeness"], items, n_raters, seed=seed, stage=stage
+    )
+    ancestry = perceived_ancestry(parameters, items, n_raters, seed=seed, stage=stage)
+    judged = index.assign(**{name: scores[name].to_numpy() for name in scores})
+    gender = np.where(judged["gender"] >= 0.5, "male", "female")
+    judged["perceived"] = [f"{ANCESTRIES[a]} {g}" for a, g in zip(ancestry, gender, strict=True)]
+    judged["real"] = judged["fakeness"] < UNCANNY
+    judged["agrees"] = judged["perceived"] == judged["group"]
+    judged["accepted"] = judged["real"] & judged["agrees"]
+    return judged
+
+
+def candidates(judged: pd.DataFrame) -> np.ndarray:
+    """Seeds all of whose prototypes are accepted, in their order (300 of 1,000 in the paper)."""
+    require_columns(judged, ["seed", "accepted"])
+    accepted = judged.groupby("seed", sort=False)["accepted"].all()
+    return accepted.index[accepted.to_numpy()].to_numpy()
+
+
+def crowd_scores(
+    parameters: Tensor,
+    attributes: Sequence[str],
+    items: Sequence[int],
+    n_raters: int,
+    *,
+    seed: int,
+    stage: str,
+) -> pd.DataFrame:
+    """Mean scores in [0, 1] of annotated attributes (see `helpers.crowd`), one row per face."""
+    perceived = visible_scores(parameters)[list(attributes)].clip(0, 1).set_axis(items)
+    answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
+    counted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    means = counted.groupby("image_id")[list(attributes)].mean().loc[[str(i) for i in items]]
+    tops = {name: n_levels(name) - 1 for name in attributes}
+    return (means / pd.Series(tops)).reset_index(drop=True)
+
+
+def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
+    """The n seeds that are farthest from each other, greedily (supplement A, Algorithm 1).
+
+    Starting with the first seed, the next one is the seed s with the largest
+
+        D(s) = min over chosen f and groups g of ‖M(s, g) − M(f, g)‖.
+
+    The loop as printed runs `while i <= n` after the first seed was added, which adds one seed too
+    many if i starts at 1; here n are chosen. D is updated by each chosen seed instead of being
+    computed anew, so the work grows with n · seeds.
+
+    Args:
+        landmarks: (seeds, groups, points, 2), of the prototypes.
+        n: seeds to choose.
+
+    Returns:
+        int64 (n,): positions of the seeds, in the order of their choice; of equally far ones, the
+        first.
+
+    Raises:
+        ValueError: another shape, a coordinate that is not a number, or fewer seeds than n.
+    """
+    landmarks = np.asarray(landmarks, dtype=np.float64)
+    if landmarks.ndim != 4 or landmarks.shape[-1] != 2:
+        raise ValueError(f"landmarks must be (seeds, groups, points, 2), not {landmarks.shape}")
+    if not np.isfinite(landmarks).all():
+        row = np.flatnonzero(~np.isfinite(landmarks).all((1, 2, 3)))[0]
+        raise ValueError(f"landmarks of seed {row}: not all are finite numbers")
+    if not 1 <= n <= len(landmarks):
+        raise ValueError(f"n must be from 1 to the {len(landmarks)} seeds there are, not {n}")
+    chosen = np.zeros(n, dtype=np.int64)
+    nearest = _distance(landmarks, 0)
+    for step in range(1, n):
+        nearest[chosen[step - 1]] = -np.inf
+        chosen[step] = nearest.argmax()
+        nearest = np.minimum(nearest, _distance(landmarks, chosen[step]))
+    return chosen
+
+
+def _distance(landmarks: np.ndarray, seed: int) -> np.ndarray:
+    """Distance of all seeds to one, of the group in which they are most alike, (seeds,)."""
+    return np.sqrt(((landmarks - landmarks[seed]) ** 2).sum((2, 3))).min(1)

@@ -1,0 +1,216 @@
+"""What all trainings share: optimisation, augmentation, and going on after an interruption."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from helpers import keyed
+from helpers.artifacts import atomic
+
+
+def one_cycle(progress: float) -> float:
+    """Factor of the peak learning rate: up over the first 30 % of the steps, then down to zero."""
+    if progress < 0.3:
+        return 0.04 + 0.96 * (1 - math.cos(math.pi * progress / 0.3)) / 2
+    return (1 + math.cos(math.pi * (progress - 0.3) / 0.7)) / 2
+
+
+def two_steps(progress: float) -> float:
+    """The paper's schedule: a tenth of the rate in the second half (transects, section 5.1)."""
+    return 1.0 if progress < 0.5 else 0.1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Optimisation settings of one architecture."""
+
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    schedule: Callable[[float], float]
+
+
+class Task(Protocol):
+    """What is particular to a kind of training."""
+
+    recipe: Recipe
+
+    def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Rows of one epoch, in the order in which they are shown."""
+
+    def loss(
+        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
+    ) -> tuple[Tensor, Tensor]:
+        """Loss and accuracy (scalars) of a batch; `progress` grows from 0 to 1."""
+
+
+class Settings(Protocol):
+    """A frozen dataclass that fixes a trained network; compared with a checkpoint's."""
+
+    epochs: int
+    seed: int
+
+
+def fit(
+    network: nn.Module,
+    images: np.ndarray,
+    labels: np.ndarray,
+    task: Task,
+    settings: Settings,
+    checkpoint: Path,
+    after_epoch: Callable[[list[dict]], dict] | None = None,
+) -> list[dict]:
+    """Train a network in place, from where an interrupted training of the same settings stopped.
+
+    Args:
+        images: uint8 (n, 3, size, size).
+        labels: int64 (n,).
+        checkpoint: rewritten after every epoch; the caller removes it once the network is kept.
+        after_epoch: rows of the curve so far → what to add to the last one.
+
+    Returns:
+        The curve: one dict per epoch with epoch, loss, accuracy and what `after_epoch` adds.
+
+    Raises:
+        ValueError: a damaged checkpoint.
+    """
+    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=task.recipe.weight_decay)
+    rows = _resume(checkpoint, settings, network, optimizer)
+    for epoch in range(len(rows), settings.epochs):
+        rows.append(train_epoch(network, optimizer, images, labels, task, settings, epoch))
+        if after_epoch is not None:
+            rows[-1] |= after_epoch(rows)
+        _write_checkpoint(checkpoint, settings, network, optimizer, rows)
+    return rows
+
+
+def train_epoch(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    images: np.ndarray,
+    labels: np.ndarray,
+    task: Task,
+    settings: Settings,
+    epoch: int,
+) -> dict:
+    """One pass; its draws depend on (seed, epoch) alone."""
+    generator = keyed.generator(settings.seed, "training", epoch)
+    order = task.order(labels, generator)
+    size = min(task.recipe.batch_size, len(order))
+    batches = order[: len(order) // size * size].reshape(-1, size)
+    device = next(network.parameters()).device
+    network.train()
+    losses, hits = [], []
+    for step, batch in enumerate(batches):
+        progress = (epoch + step / len(batches)) / settings.epochs
+        rate = task.recipe.learning_rate * task.recipe.schedule(progress)
+        optimizer.param_groups[0]["lr"] = rate
+        target = torch.from_numpy(labels[batch]).to(device)
+        x = augment(images[batch], generator).to(device)
+        loss, accuracy = task.loss(network, x, target, progress)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+        hits.append(accuracy.detach())
+    return {
+        "epoch": epoch + 1,
+        "loss": torch.stack(losses).mean().item(),
+        "accuracy": torch.stack(hits).mean().item(),
+    }
+
+
+def augment(images: np.ndarray, generator: np.random.Generator) -> Tensor:
+    """Random mirror, shift by up to 1/20 of the width, exposure, contrast and colour cast.
+
+    Args:
+        images: uint8 (n, 3, size, size).
+
+    Returns:
+        float32 (n, 3, size, size) in [0, 1].
+    """
+    count, _, _, size = images.shape
+    reach = size // 20
+    pixels = np.arange(size)
+    down, right = generator.integers(-reach, reach + 1, (2, count, 1))
+    rows = np.clip(pixels + down, 0, size - 1)
+    columns = np.clip(pixels + right, 0, size - 1)
+    mirrored = generator.random((count, 1)) < 0.5
+    columns = np.where(mirrored, columns[:, ::-1], columns)
+    # Axes before and after the slice are indexed together, so the channels come out last.
+    moved = images[np.arange(count)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
+    x = torch.from_numpy(np.moveaxis(moved, -1, 1).astype(np.float32) / 255)
+    exposure = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
+    cast = generator.uniform(0.93, 1.07, (count, 3, 1, 1))
+    contrast = torch.from_numpy(generator.uniform(0.8, 1.2, (count, 1, 1, 1)).astype(np.float32))
+    x = x * torch.from_numpy((exposure * cast).astype(np.float32))
+    mean = x.mean((1, 2, 3), keepdim=True)
+    return ((x - mean) * contrast + mean).clamp(0, 1)
+
+
+def data_key(images: np.ndarray, labels: np.ndarray) -> str:
+    """Hash of the training data's content."""
+    digest = hashlib.sha256(np.ascontiguousarray(labels, dtype=np.int64))
+    for start in range(0, len(images), 1024):
+        digest.update(np.ascontiguousarray(images[start : start + 1024]))
+    return digest.hexdigest()
+
+
+def to_float(images: np.ndarray, device: torch.device) -> Tensor:
+    """Images as the networks take them: float32 in [0, 1] on their device."""
+    # The copy makes a read-only memory map writable, which torch asks for.
+    return torch.from_numpy(np.array(images)).to(device).float() / 255
+
+
+def check_images(images: np.ndarray) -> None:
+    """Raise ValueError unless images are uint8 (n, 3, height, width)."""
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
+        raise ValueError(
+            f"images must be uint8 (n, 3, height, width), not {images.dtype} {images.shape}"
+        )
+
+
+def _write_checkpoint(
+    path: Path,
+    settings: Settings,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rows: list[dict],
+) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state = {
+        "training": asdict(settings),
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "rows": rows,
+    }
+    with atomic(path) as temporary:
+        torch.save(state, temporary)
+
+
+def _resume(
+    path: Path, settings: Settings, network: nn.Module, optimizer: torch.optim.Optimizer
+) -> list[dict]:
+    """Restore the last finished epoch of the same training; returns the curve so far."""
+    if not path.exists():
+        return []
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if state["training"] != asdict(settings):
+            return []
+        network.load_state_dict(state["network"])
+        optimizer.load_state_dict(state["optimizer"])
+        return state["rows"]
+    except Exception as error:  # torch.load documents no closed list of what damage raises
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
+        ) from error

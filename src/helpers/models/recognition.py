@@ -1,0 +1,346 @@
+"""Face recognisers: networks that map a face to a vector, near to those of the same person.
+
+Liang et al. 2023, section 4, audits two ArcFace networks and a SphereFace network by the cosine
+similarity of their vectors. The losses are those of
+
+* ArcFace (Deng et al. 2019): cos(θ + m) instead of cos θ for a face's own identity;
+* SphereFace (Liu et al. 2017) in the form of SphereFace-R (Liu et al. 2022): cos(m θ) with
+  min(m, π/θ) for m, on normalised vectors. It is monotone for any m, so that it needs neither the
+  piecewise ψ of 2017 nor its slow annealing from a plain softmax.
+
+θ is the angle between a face's vector and the one learned for its identity; margins grow from none
+over the first third of the training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from sklearn.metrics import det_curve
+from torch import Tensor, nn
+from torch.nn import functional
+
+from helpers.artifacts import atomic
+from helpers.devices import resolve_device
+from helpers.models.fitting import Recipe, check_images, data_key, fit, one_cycle, to_float
+
+RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
+EMBEDDING = 96
+SCALE = 20.0
+MARGIN_COMPLETE = 0.3
+"""Share of the training after which the margin has grown to its full size."""
+
+Embedder = Callable[[np.ndarray], np.ndarray]
+"""Any recogniser: uint8 images (n, 3, height, width) → vectors (n, d)."""
+
+
+class RecognitionNet(nn.Module):
+    """Four 3×3 convolutions of stride 2 and one linear layer: images (n, 3, h, w) → (n, 96).
+
+    The last maps are averaged to 4×4, so that images of 64 px and above fit, and where something
+    is seen still counts.
+    """
+
+    WIDTHS = (32, 64, 96, 128)
+    CELLS = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        channels = (3, *self.WIDTHS)
+        layers: list[nn.Module] = []
+        for before, after in pairwise(channels):
+            convolution = nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False)
+            layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
+        self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(self.CELLS), nn.Flatten())
+        self.head = nn.Sequential(
+            nn.Linear(channels[-1] * self.CELLS**2, EMBEDDING, bias=False),
+            nn.BatchNorm1d(EMBEDDING),
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.head(self.features(images - 0.5))
+
+
+def arcface(cosine: Tensor, share: float, margin: float = 0.25) -> Tensor:
+    """cos(θ + share · margin) of the own identity's cosines (n,), up to π."""
+    angle = torch.acos(cosine.clamp(-0.999, 0.999))
+    return torch.cos((angle + share * margin).clamp(max=math.pi))
+
+
+def sphereface(cosine: Tensor, share: float, margin: float = 1.4) -> Tensor:
+    """cos(min(m, π/θ) θ) with m = 1 + share · (margin − 1), of the own identity's cosines (n,)."""
+    angle = torch.acos(cosine.clamp(-0.999, 0.999))
+    return torch.cos((angle * (1 + share * (margin - 1))).clamp(max=math.pi))
+
+
+LOSSES: dict[str, Callable[[Tensor, float], Tensor]] = {
+    "arcface": arcface,
+    "sphereface": sphereface,
+}
+
+
+@dataclass(frozen=True)
+class RecognitionTask:
+    """Tell the training identities apart (see `fitting.Task`)."""
+
+    margin: Callable[[Tensor, float], Tensor]
+    recipe: Recipe = RECIPE
+
+    def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        return generator.permutation(len(labels))
+
+    def loss(
+        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
+    ) -> tuple[Tensor, Tensor]:
+        cosine = network(images) @ functional.normalize(network.identities).T
+        own = cosine.gather(1, labels[:, None])
+        harder = self.margin(own, min(1.0, progress / MARGIN_COMPLETE))
+        logits = SCALE * cosine.scatter(1, labels[:, None], harder)
+        return functional.cross_entropy(logits, labels), (cosine.argmax(1) == labels).float().mean()
+
+
+class _Trained(nn.Module):
+    """A recogniser together with the vectors of its training identities, which are not kept."""
+
+    def __init__(self, identities: int) -> None:
+        super().__init__()
+        self.backbone = RecognitionNet()
+        self.identities = nn.Parameter(0.05 * torch.randn(identities, EMBEDDING))
+
+    def forward(self, images: Tensor) -> Tensor:
+        return functional.normalize(self.backbone(images))
+
+
+@dataclass(frozen=True)
+class RecogniserTraining:
+    """What fixes a trained recogniser: the settings, the seed and the data (by content)."""
+
+    loss: str
+    epochs: int
+    seed: int
+    size: int
+    images: int
+    identities: int
+    data_key: str
+
+
+@dataclass(frozen=True)
+class Recogniser:
+    """A trained recogniser with its origin; call it with images to embed them.
+
+    `curve` has one row per epoch: epoch, loss, accuracy (of training identities, as augmented).
+    `held_out_eer` is the equal error rate on people it has never seen, where such were given.
+    """
+
+    network: nn.Module
+    training: RecogniserTraining
+    curve: pd.DataFrame
+    held_out_eer: float | None = None
+
+    def __call__(self, images: np.ndarray) -> np.ndarray:
+        return embed(self, images)
+
+
+def train_recogniser(
+    images: np.ndarray,
+    labels: np.ndarray,
+    path: Path,
+    *,
+    loss: str,
+    epochs: int,
+    seed: int,
+    held_out: tuple[np.ndarray, np.ndarray] | None = None,
+    device: str = "cpu",
+) -> Recogniser:
+    """Train one recogniser, finish a training that was interrupted, or read a finished one.
+
+    As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
+    is replaced.
+
+    Args:
+        images: uint8 (n, 3, size, size), an array or a memory map.
+        labels: (n,) whole numbers, the identities.
+        path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
+        loss: one of `LOSSES`.
+        held_out: images and labels of other identities, whose equal error rate is reported.
+
+    Raises:
+        ValueError: an unknown loss, or images or labels of another kind or shape.
+    """
+    if loss not in LOSSES:
+        raise ValueError(f"loss {loss!r} is not one of {sorted(LOSSES)}")
+    labels = _checked_labels(images, labels)
+    path, size, count = Path(path), images.shape[-1], int(labels.max()) + 1
+    settings = RecogniserTraining(
+        loss, epochs, seed, size, len(images), count, data_key(images, labels)
+    )
+    if (finished := _finished(path, settings, device)) is not None:
+        return finished
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = _Trained(count)
+    network = network.to(resolve_device(device), memory_format=torch.channels_last)
+
+    checkpoint = path.with_suffix(".checkpoint")
+    rows = fit(network, images, labels, RecognitionTask(LOSSES[loss]), settings, checkpoint)
+    recogniser = Recogniser(network.backbone.eval(), settings, pd.DataFrame(rows))
+    if held_out is not None:
+        recogniser = replace(recogniser, held_out_eer=held_out_error(recogniser, *held_out))
+    save_recogniser(recogniser, path)
+    checkpoint.unlink(missing_ok=True)
+    return recogniser
+
+
+def train_recognisers(jobs: Sequence[dict], workers: int = 2) -> list[Recogniser]:
+    """Train several recognisers side by side, each in a process of one thread.
+
+    Args:
+        jobs: keyword arguments of `train_recogniser`, one dict each.
+    """
+    return joblib.Parallel(n_jobs=workers)(joblib.delayed(_train_alone)(job) for job in jobs)
+
+
+def _train_alone(job: dict) -> Recogniser:
+    torch.set_num_threads(1)
+    return train_recogniser(**job)
+
+
+@torch.no_grad()
+def embed(recogniser: Recogniser, images: np.ndarray, batch: int = 128) -> np.ndarray:
+    """Vectors of unit length of every image, float32 (n, 96).
+
+    Args:
+        images: uint8 (n, 3, size, size), an array or a memory map.
+
+    Raises:
+        ValueError: images are not uint8 (n, 3, height, width).
+    """
+    check_images(images)
+    network = recogniser.network.eval()
+    device = next(network.parameters()).device
+    vectors = [
+        functional.normalize(network(to_float(images[start : start + batch], device))).cpu()
+        for start in range(0, len(images), batch)
+    ]
+    return torch.cat(vectors).numpy() if vectors else np.empty((0, EMBEDDING), np.float32)
+
+
+def held_out_error(embedder: Embedder, images: np.ndarray, labels: np.ndarray) -> float:
+    """Equal error rate over all pairs of held-out images.
+
+    Between the two thresholds at which the two rates cross, their mean is taken.
+
+    Raises:
+        ValueError: fewer than two identities, or no identity with two images.
+    """
+    vectors, labels = embedder(images), np.asarray(labels)
+    first, second = np.triu_indices(len(vectors), 1)
+    same = labels[first] == labels[second]
+    if same.all() or not same.any():
+        raise ValueError("the held-out faces must show two people or more, one of them twice")
+    fmr, fnmr, _ = det_curve(same, (vectors @ vectors.T)[first, second])
+    crossing = np.abs(fmr - fnmr).argmin()
+    return float((fmr[crossing] + fnmr[crossing]) / 2)
+
+
+def save_recogniser(recogniser: Recogniser, path: Path) -> None:
+    """Write the weights (`path`, safetensors) and settings, curve and weights' hash (`.json`)."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state = recogniser.network.state_dict()
+    weights = safetensors.torch.save({k: v.contiguous().cpu() for k, v in state.items()})
+    card = {
+        "training": asdict(recogniser.training),
+        "curve": recogniser.curve.to_dict("list"),
+        "held_out_eer": recogniser.held_out_eer,
+        "sha256": hashlib.sha256(weights).hexdigest(),
+    }
+    with atomic(path) as temporary:
+        temporary.write_bytes(weights)
+    with atomic(path.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(card, indent=1), encoding="utf-8")
+
+
+def load_recogniser(path: Path, device: str = "cpu") -> Recogniser:
+    """Read a recogniser that `train_recogniser` left at `path`, after checking it.
+
+    Raises:
+        ValueError: weights or settings are missing, damaged, or do not belong together.
+    """
+    path = Path(path)
+    try:
+        weights = path.read_bytes()
+        card = json.loads(path.with_suffix(".json").read_text())
+        training = RecogniserTraining(**card["training"])
+        curve, expected = pd.DataFrame(card["curve"]), card["sha256"]
+        error_rate = card["held_out_eer"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: no readable recogniser and .json beside it ({error})") from error
+    if hashlib.sha256(weights).hexdigest() != expected:
+        raise ValueError(f"{path}: the weights are not those that {path.stem}.json describes")
+    network = RecognitionNet()
+    try:
+        network.load_state_dict(safetensors.torch.load(weights))
+    except (RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{path}: no weights of a recogniser: {error}") from error
+    network = network.to(resolve_device(device), memory_format=torch.channels_last)
+    return Recogniser(network.eval(), training, curve, error_rate)
+
+
+def onnx_recogniser(path: str | Path) -> Embedder:
+    """Anybody's recogniser in an ONNX file, which takes float32 images (n, 3, h, w) in [0, 1].
+
+    A network that wants another scale is wrapped by a function of one's own: any callable that
+    maps images to vectors can stand in for a recogniser.
+
+    Raises:
+        ValueError: onnxruntime is not installed.
+    """
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ValueError(f"{path}: reading ONNX needs `pip install onnxruntime`") from None
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+
+    def embedder(images: np.ndarray) -> np.ndarray:
+        check_images(images)
+        return session.run(None, {name: images.astype(np.float32) / 255})[0]
+
+    return embedder
+
+
+def _finished(path: Path, settings: RecogniserTraining, device: str) -> Recogniser | None:
+    """The recogniser at `path` if it is whole and came out of this very training."""
+    try:
+        recogniser = load_recogniser(path, device)
+    except ValueError:
+        return None
+    return recogniser if recogniser.training == settings else None
+
+
+def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Identities numbered from 0."""
+    check_images(images)
+    labels = np.asarray(labels)
+    if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels must be whole numbers of shape ({len(images)},), one an image: "
+            f"{labels.dtype} {labels.shape}"
+        )
+    names, numbers = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"labels must name two identities or more; found {names}")
+    return numbers.astype(np.int64)

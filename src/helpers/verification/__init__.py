@@ -1,0 +1,29 @@
+"""Verification: consensus as ground truth, error curves, bands, disparities, effects of steps."""
+
+from helpers.verification.bands import Bands, vertex_bootstrap
+from helpers.verification.consensus import check_polarity, hcic, is_match
+from helpers.verification.curves import (
+    equal_error_rate,
+    error_curves,
+    fixed_threshold,
+    fnmr_at_fmr,
+)
+from helpers.verification.disparities import disparities
+from helpers.verification.embeddings import load_embeddings, similarity
+from helpers.verification.steps import step_effects
+
+__all__ = [
+    "Bands",
+    "check_polarity",
+    "disparities",
+    "equal_error_rate",
+    "error_curves",
+    "fixed_threshold",
+    "fnmr_at_fmr",
+    "hcic",
+    "is_match",
+    "load_embeddings",
+    "similarity",
+    "step_effects",
+    "vertex_bootstrap",
+]

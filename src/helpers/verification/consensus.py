@@ -1,0 +1,100 @@
+"""Ground truth from people: the Human Consensus Identity Confidence (Liang et al. 2023, 4.1.1).
+
+Nine raters place a pair on five points, 0 "likely same" ... 4 "likely different". The paper drops
+the two highest and the two lowest and averages the other five.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+HIGHEST = 4
+"""The rating "likely different"."""
+
+
+def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
+    """Consensus of every pair, float64 (n,): 0 all raters say same ... 1 all say different.
+
+    Args:
+        ratings: whole numbers 0 ... 4, (n, raters), none missing.
+        n_low: how many of the lowest ratings of a pair are dropped.
+        n_high: how many of the highest.
+
+    Raises:
+        ValueError: not a matrix, a rating that is missing, not whole or off the scale (naming its
+            row), or fewer raters than would be dropped.
+    """
+    total, kept = _kept_sum(ratings, n_low, n_high)
+    return total / (HIGHEST * kept)
+
+
+def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> np.ndarray:
+    """Whether `hcic(ratings, n_low, n_high)` <= t, bool (n,), without rounding.
+
+    The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
+    is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`; in single
+    precision up to one pair in ten would change sides. Raises ValueError as `hcic`, and for a `t`
+    outside of [0, 1].
+    """
+    if not 0 <= t <= 1:
+        raise ValueError(f"t is {t}: a threshold of the consensus in [0, 1] was expected")
+    total, kept = _kept_sum(ratings, n_low, n_high)
+    return total <= int(Fraction(str(t)) * HIGHEST * kept)
+
+
+def check_polarity(ratings: ArrayLike, same_prototype: ArrayLike) -> None:
+    """Make sure that 0 means same: raise ValueError when the scale seems to be reversed.
+
+    Args:
+        ratings: as in `hcic`, (n, raters).
+        same_prototype: whether both images of a pair were made from one prototype, bool (n,).
+
+    Raises:
+        ValueError: pairs of one prototype are rated more different, on average, than the others;
+            or one of the two kinds is missing, so that nothing can be checked.
+    """
+    ratings = _as_ratings(ratings)
+    same = np.asarray(same_prototype, dtype=bool)
+    if same.shape != (len(ratings),):
+        raise ValueError(f"same_prototype has the shape {same.shape}, expected ({len(ratings)},)")
+    if same.all() or not same.any():
+        kind = "different prototypes" if same.all() else "the same prototype"
+        raise ValueError(f"the polarity cannot be checked: there is no pair of {kind}")
+    means = ratings[same].mean(), ratings[~same].mean()
+    if means[0] > means[1]:
+        raise ValueError(
+            f"reversed polarity: pairs of one prototype are rated {means[0]:.2f} on average and "
+            f"pairs of two {means[1]:.2f}, but 0 must mean likely same and {HIGHEST} likely "
+            "different"
+        )
+
+
+def _kept_sum(ratings: ArrayLike, n_low: int, n_high: int) -> tuple[np.ndarray, int]:
+    """Sum of the ratings that are kept, int64 (n,), and how many these are."""
+    ratings = _as_ratings(ratings)
+    n_raters = ratings.shape[1]
+    kept = n_raters - n_low - n_high
+    if n_low < 0 or n_high < 0 or kept < 1:
+        raise ValueError(
+            f"cannot drop the {n_low} lowest and {n_high} highest of {n_raters} ratings: at least "
+            "one must be left"
+        )
+    return np.sort(ratings, axis=1)[:, n_low : n_raters - n_high].sum(axis=1), kept
+
+
+def _as_ratings(ratings: ArrayLike) -> np.ndarray:
+    ratings = np.asarray(ratings)
+    if ratings.ndim != 2 or ratings.dtype.kind not in "iuf":
+        raise ValueError(
+            f"ratings of shape {ratings.shape} and type {ratings.dtype}: whole numbers "
+            "(pairs, raters) were expected"
+        )
+    bad = ~np.isin(ratings, np.arange(HIGHEST + 1))
+    if bad.any():
+        row, rater = np.argwhere(bad)[0]
+        raise ValueError(
+            f"ratings, row {row}, rater {rater}: {ratings[row, rater]} where a whole number from "
+            f"0 (likely same) to {HIGHEST} (likely different) was expected"
+        )
+    return ratings.astype(np.int64)

@@ -1,0 +1,188 @@
+"""False non-matches and false matches of a recogniser by group (Liang et al. 2023, 4.1.1, Fig 6).
+
+A recogniser calls a pair a match where its similarity is at least the threshold. FNMR is the share
+of the positives (pairs that people hold for one person) below it, FMR the share of the negatives
+at or above it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from helpers.errors import as_binary
+
+NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
+
+
+@dataclass(frozen=True)
+class GroupPairs:
+    """The pairs of one group: similarities of each kind, ascending, and the rows they come from."""
+
+    label: str
+    positive: np.ndarray
+    negative: np.ndarray
+    positive_rows: np.ndarray
+    negative_rows: np.ndarray
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """Every distinct similarity, ascending: at these the rates change."""
+        return np.unique(np.concatenate([self.positive, self.negative]))
+
+    @property
+    def reason(self) -> str:
+        """Why a rate cannot be estimated, else empty."""
+        if not len(self.positive):
+            return NO_POSITIVES if len(self.negative) else NO_PAIRS
+        return "" if len(self.negative) else NO_NEGATIVES
+
+    def rates(self, thresholds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """FNMR and FMR at thresholds, of their shape; NaN without pairs of the kind."""
+        rejected = np.searchsorted(self.positive, thresholds)
+        matched = len(self.negative) - np.searchsorted(self.negative, thresholds)
+        return rejected / (len(self.positive) or np.nan), matched / (len(self.negative) or np.nan)
+
+    def threshold_at(self, fmr: float) -> tuple[float, str]:
+        """The lowest similarity at which the FMR is at most `fmr`, or NaN and why there is none.
+
+        Infinity where even the highest similarity lets too many negatives through.
+        """
+        count = len(self.negative)
+        if self.reason:
+            return np.nan, self.reason
+        allowed = allowed_matches(fmr, count)
+        if allowed < 1:
+            return np.nan, f"not estimable below 1/{count}"
+        last_rejected = self.negative[count - allowed - 1]
+        above = np.searchsorted(self.thresholds, last_rejected, side="right")
+        return float(np.append(self.thresholds, np.inf)[above]), ""
+
+
+def allowed_matches(fmr: float, negatives: ArrayLike) -> np.ndarray:
+    """How many of so many negatives may match at an FMR of at most `fmr`, whole numbers."""
+    # 0.07 of 100 is 7.000000000000001 in floating point, and 0.29 of 100 is 28.999999999999996.
+    return np.floor(fmr * np.asarray(negatives) + 1e-9).astype(np.int64)
+
+
+def error_curves(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> pd.DataFrame:
+    """FNMR and FMR of every group at all its thresholds (Fig 6); exact, nothing is interpolated.
+
+    Args:
+        similarity: of the pairs, (m,), finite.
+        is_match: whether a pair is a positive, 0 or 1, (m,).
+        group: of the pairs, (m,). Groups come in the order of a categorical, else sorted.
+
+    Returns:
+        Columns group, threshold (every distinct similarity of the group, ascending), fnmr, fmr,
+        positives, negatives and reason: why a rate is NaN ("no positives", "no negatives"; a
+        category without pairs has one row with "no pairs"), else empty.
+
+    Raises:
+        ValueError: lengths that differ, a missing group, a similarity that is not finite or an
+            `is_match` other than 0 and 1, naming the row.
+    """
+    tables = []
+    for pairs in by_group(similarity, is_match, group):
+        thresholds = pairs.thresholds if pairs.reason != NO_PAIRS else np.array([np.nan])
+        tables.append(rate_table(pairs, thresholds))
+    return pd.concat(tables, ignore_index=True)
+
+
+def fixed_threshold(
+    similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike, threshold: float
+) -> pd.DataFrame:
+    """FNMR and FMR of every group at one threshold for all (the triangles of Fig 6).
+
+    One row per group with the columns of `error_curves`, and its errors.
+    """
+    groups = by_group(similarity, is_match, group)
+    tables = [rate_table(pairs, np.array([float(threshold)])) for pairs in groups]
+    return pd.concat(tables, ignore_index=True)
+
+
+def fnmr_at_fmr(
+    similarity: ArrayLike,
+    is_match: ArrayLike,
+    group: ArrayLike,
+    fmr: Sequence[float] = (1e-2, 1e-3),
+) -> pd.DataFrame:
+    """FNMR of every group where its own FMR is held at or below each of `fmr`.
+
+    Columns group, fmr, threshold (the lowest similarity that holds the FMR; infinity where none
+    does), fnmr, positives, negatives and reason. An FMR below 1 / negatives cannot be told from
+    zero: the row is NaN, "not estimable below 1/n". Arguments and errors as in `error_curves`.
+    """
+    fmr = as_rates(fmr)
+    tables = [held_rates(pairs, fmr) for pairs in by_group(similarity, is_match, group)]
+    return pd.concat(tables, ignore_index=True)
+
+
+def equal_error_rate(similarity: ArrayLike, is_match: ArrayLike) -> float:
+    """Where FNMR and FMR are closest, their mean; NaN without positives or negatives."""
+    similarity = np.asarray(similarity)
+    (pairs,) = by_group(similarity, is_match, np.full(similarity.shape, "all"))
+    if pairs.reason:
+        return np.nan
+    rates = np.stack(pairs.rates(pairs.thresholds))
+    return float(rates[:, np.abs(rates[0] - rates[1]).argmin()].mean())
+
+
+def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> Iterator[GroupPairs]:
+    """The pairs of every group; arguments are checked as `error_curves` says."""
+    similarity = np.asarray(similarity, dtype=np.float64)
+    if similarity.ndim != 1 or not len(similarity):
+        raise ValueError(f"similarity has the shape {similarity.shape}: (pairs,) was expected")
+    positive = as_binary(np.asarray(is_match), "is_match").astype(bool)
+    groups = pd.Categorical(group)
+    for name, other in {"is_match": positive, "group": groups}.items():
+        if len(other) != len(similarity):
+            raise ValueError(f"{len(other)} values of {name} for {len(similarity)} similarities")
+    if (groups.codes < 0).any():
+        raise ValueError(f"group, row {(groups.codes < 0).argmax()}: the pair has no group")
+    if not np.isfinite(similarity).all():
+        row = (~np.isfinite(similarity)).argmax()
+        raise ValueError(f"similarity, row {row}: {similarity[row]} is not finite")
+    order = np.argsort(similarity, kind="stable")
+    codes, positive = groups.codes[order], positive[order]
+    for code, label in enumerate(groups.categories):
+        rows = [order[(codes == code) & kind] for kind in (positive, ~positive)]
+        yield GroupPairs(label, *(similarity[some] for some in rows), *rows)
+
+
+def as_rates(fmr: ArrayLike) -> np.ndarray:
+    """False match rates, float64 (k,); raises ValueError for one outside of (0, 1)."""
+    fmr = np.atleast_1d(np.asarray(fmr, dtype=np.float64))
+    if not ((fmr > 0) & (fmr < 1)).all():
+        raise ValueError(f"fmr is {fmr.tolist()}: rates between 0 and 1 were expected")
+    return fmr
+
+
+def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:
+    """Rows of `error_curves` for one group at the given thresholds (k,)."""
+    fnmr, fmr = pairs.rates(thresholds)
+    return pd.DataFrame(
+        {
+            "group": pairs.label,
+            "threshold": thresholds,
+            "fnmr": fnmr,
+            "fmr": fmr,
+            "positives": len(pairs.positive),
+            "negatives": len(pairs.negative),
+            "reason": pairs.reason,
+        }
+    )
+
+
+def held_rates(pairs: GroupPairs, fmr: np.ndarray) -> pd.DataFrame:
+    """Rows of `fnmr_at_fmr` for one group and rates (k,)."""
+    rows = []
+    for target in fmr:
+        threshold, reason = pairs.threshold_at(target)
+        fnmr = np.nan if reason else pairs.rates(threshold)[0]
+        counts = len(pairs.positive), len(pairs.negative)
+        rows.append((pairs.label, target, threshold, fnmr, *counts, reason))
+    names = ["group", "fmr", "threshold", "fnmr", "positives", "negatives", "reason"]
+    return pd.DataFrame(rows, columns=names)
