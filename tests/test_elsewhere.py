@@ -1,5 +1,7 @@
 """Predictions for other populations beside what is observed there."""
 
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -105,3 +107,17 @@ def test_the_figure_has_a_panel_per_model(experiment, target):
     assert [ax.get_title() for ax in figure.axes] == list(MODELS)
     assert figure.legends[0].texts[0].get_text() == "predicted, n = 6,000"
     plt.close("all")
+
+
+def test_limits_of_a_share_are_where_the_difference_is_just_significant():
+    index = pd.MultiIndex.from_tuples([("a", "gap")], names=["model", "quantity"])
+    observed = pd.DataFrame({"estimate": 0.10, "low": 0.06, "high": 0.14, "points": "+10"}, index)
+    predicted = pd.DataFrame({"estimate": 0.05, "low": 0.03, "high": 0.07, "points": "+5"}, index)
+    words = elsewhere.explained(observed, predicted, "gap")
+    assert "+10 points observed" in words and "which is 50% of it" in words
+    low, high = (float(part) / 100 for part in re.findall(r"\((\d+)% to (\d+)%\)", words)[0])
+    for share in (low, high):
+        margin = np.hypot(0.02, share * 0.04)
+        assert abs(0.05 - share * 0.10) == pytest.approx(margin, abs=0.001)
+    unclear = observed.assign(low=-0.01)
+    assert "no clear disparity" in elsewhere.explained(unclear, predicted, "gap")

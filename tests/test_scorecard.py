@@ -236,3 +236,19 @@ def test_more_raters_and_less_noise_make_better_labels():
         for raters, noise in ((1, 2.0), (1, 1.0), (15, 1.0))
     ]
     assert wrong[0] > wrong[1] > wrong[2]
+
+
+def test_large_effects_that_are_seldom_found_are_named():
+    table = pd.DataFrame(
+        {
+            "cell": ["seen"] * 4 + ["missed"] * 4 + ["small"] * 4,
+            "truth": [0.2] * 4 + [-0.1] * 4 + [0.01] * 4,
+            "estimate": [0.2] * 4 + [-0.1, -0.1, 0.1, -0.1] + [0.0] * 4,
+            "flagged": [True] * 4 + [True, False, True, False] + [False] * 4,
+        }
+    )
+    words = scorecard.say_seldom_found(table, 0.05)
+    # Of the four audits one flags the effect with its sign; another with the wrong one.
+    assert "*missed* (truth -10.0 points, found in 25% of audits)" in words
+    assert words.startswith("Of 2 effects") and "*seen*" not in words and "*small*" not in words
+    assert "each is found" in scorecard.say_seldom_found(table[table["cell"] == "seen"], 0.05)
