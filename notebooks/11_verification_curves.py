@@ -117,7 +117,7 @@ fresh = recognition_audit.render_people(
 # %% mystnb={"image": {"alt": "Six rows of ten small faces on white; every row shows one invented person of one group in varying pose, light, expression and hair."}, "figure": {"name": "fig-pool", "caption": "What the recognisers learn from: one invented person per group (A African, E East Asian, W European; F female, M male), as often as each was rendered."}}
 first = np.concatenate([np.flatnonzero(pool.group == group)[:IMAGES_EACH] for group in GROUPS])
 LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
-_ = figures.gallery(figures.strips(pool.images[first], IMAGES_EACH), 1, row_labels=LABELS)
+_ = figures.gallery(pool.images[first], IMAGES_EACH, row_labels=LABELS)
 
 # %% [markdown]
 # Everything but the head is white, in training as in the test, because the paper whitens its test
@@ -265,7 +265,8 @@ first = np.arange(0, 6 * 6 * 17, 17)
 _ = figures.gallery(pictures[first], len(GROUPS), LABELS)
 
 # %% mystnb={"image": {"alt": "One seed in six groups, a row each: the prototype, four poses, four lights, four expressions and four ages."}, "figure": {"name": "fig-variants", "caption": "All images of one seed (the paper's figure 2): from left to right the prototype, pose, light, expression and age."}}
-_ = figures.gallery(figures.strips(pictures[: 6 * 17], 17), 1, row_labels=LABELS)
+block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
+_ = figures.gallery(block.reshape(-1, *pictures.shape[1:]), 17, row_labels=LABELS)
 
 # %% [markdown]
 # Look along a row for what changes and should, and down a column for what should not. Pose and light

@@ -219,13 +219,3 @@ def test_heatmap_prints_every_value():
     axes = figures.heatmap(matrix)
     assert texts(axes) == ["+1.00", "-0.25", "+0.50", "+1.00"]
     assert axes.get_yticklabels()[0].get_text() == "a b"
-
-
-def test_strips_put_images_side_by_side():
-    images = np.arange(6 * 3 * 2 * 4).reshape(6, 3, 2, 4)
-    strips = figures.strips(images, 3)
-    assert strips.shape == (2, 3, 2, 12)
-    for row in range(2):
-        for place in range(3):
-            cut = strips[row, :, :, 4 * place : 4 * place + 4]
-            assert np.array_equal(cut, images[3 * row + place])

@@ -172,21 +172,6 @@ def gallery(
     return figure
 
 
-def strips(images: ArrayLike, ncol: int) -> np.ndarray:
-    """Rows of `ncol` images side by side as one picture each: many small ones are drawn quickly.
-
-    Args:
-        images: (n, 3, h, w), n a multiple of `ncol`.
-
-    Returns:
-        (n / ncol, 3, h, ncol · w), for `gallery` with one column.
-    """
-    images = np.asarray(images)
-    _, channels, height, width = images.shape
-    rows = images.reshape(-1, ncol, channels, height, width).transpose(0, 2, 3, 1, 4)
-    return rows.reshape(-1, channels, height, ncol * width)
-
-
 def bars(
     table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None, few: int = 0
 ) -> Axes:
