@@ -144,11 +144,11 @@ _ = planning.draw_power(usual, RETENTION, PLANNED["within"])
 
 # %% [markdown]
 # How far apart are line and marker, over the whole grid, base rates included, and not only where it
-# is drawn? The table
-# shows the largest distance from the simulation, in points of power, by correlation and share kept.
-# Chance alone moves a simulated power by a point or so. Where errors of a face hang together
-# strongly, the plain formula is the one to leave its marker: a difficult face is difficult in all
-# its pairs.
+# is drawn? The table shows the largest distance from the simulation, in points of power, by
+# correlation and share kept. Chance alone moves a simulated power by a point or so. Where errors of a
+# face hang together strongly, the plain formula is the one to leave its marker: a difficult face is
+# difficult in all its pairs. Where few rare errors are expected and the power is low, the refined
+# formula leaves it a little, too; nobody would plan such an audit.
 
 # %%
 gap = 100 * grid[["power", "printed"]].sub(grid["simulated"], axis=0).abs()
@@ -157,15 +157,19 @@ keys = [grid["within"].rename("correlation"), grid["retention"]]
 gap.groupby(keys).max().style.format("{:.1f}").format_index("{:.2f}")
 
 # %%
-far = grid.loc[gap["refined formula"].idxmax()]
+distance = gap["refined formula"].to_numpy()
+far, planned = grid.loc[distance.argmax()], grid["target"] >= 0.5
 Markdown(
-    f"The refined formula leaves the simulation most, by {gap['refined formula'].max():.1f} points, "
-    f"at a base rate of {far['base_rate']:.0%} with {far['transects']:.0f} transects; on average the "
-    f"distance is {gap['refined formula'].mean():.1f} points."
+    f"The refined formula leaves the simulation most, by {distance.max():.1f} points, at a base rate "
+    f"of {far['base_rate']:.0%} with {far['transects']:.0f} transects, which have a power of "
+    f"{far['simulated']:.0%}; on average the distance is {distance.mean():.1f} points. Among designs "
+    f"that the plain formula gives an even chance or better it is {distance[planned].max():.1f} points."
 )
 
 # %% tags=["remove-cell"]
-assert gap["refined formula"].max() <= 7, gap.max()
+# A power of a quarter is drawn to complete the curves; at rare errors the formula is five points off.
+assert distance[planned].max() <= 5, distance[planned].max()
+assert distance[grid["base_rate"] == PLANNED["base_rate"]].max() <= 5
 
 # %% [markdown]
 # ## What this audit could detect
