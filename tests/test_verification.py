@@ -14,7 +14,6 @@ from sklearn.metrics import det_curve
 
 from helpers.resampling import draw_weights
 from helpers.verification import (
-    check_polarity,
     disparities,
     equal_error_rate,
     error_curves,
@@ -79,16 +78,6 @@ def test_ratings_that_are_none_are_named(ratings, message):
 def test_a_threshold_of_raw_ratings_is_refused():
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         is_match([[0] * 9], 1.2)
-
-
-def test_reversed_polarity_is_an_error():
-    ratings = np.array([[0, 1, 1], [1, 0, 0], [4, 3, 4], [3, 4, 2]])
-    same = np.array([True, True, False, False])
-    check_polarity(ratings, same)
-    with pytest.raises(ValueError, match="reversed polarity"):
-        check_polarity(4 - ratings, same)
-    with pytest.raises(ValueError, match="no pair of different prototypes"):
-        check_polarity(ratings, np.full(4, True))
 
 
 # --- embeddings

@@ -1,7 +1,7 @@
 """Verification: consensus as ground truth, error curves, bands, disparities, effects of steps."""
 
 from helpers.verification.bands import Bands, vertex_bootstrap
-from helpers.verification.consensus import check_polarity, hcic, is_match
+from helpers.verification.consensus import hcic, is_match
 from helpers.verification.curves import (
     equal_error_rate,
     error_curves,
@@ -14,7 +14,6 @@ from helpers.verification.steps import step_effects
 
 __all__ = [
     "Bands",
-    "check_polarity",
     "disparities",
     "equal_error_rate",
     "error_curves",

@@ -43,33 +43,6 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
     return total <= int(Fraction(str(t)) * HIGHEST * kept)
 
 
-def check_polarity(ratings: ArrayLike, same_prototype: ArrayLike) -> None:
-    """Make sure that 0 means same: raise ValueError when the scale seems to be reversed.
-
-    Args:
-        ratings: as in `hcic`, (n, raters).
-        same_prototype: whether both images of a pair were made from one prototype, bool (n,).
-
-    Raises:
-        ValueError: pairs of one prototype are rated more different, on average, than the others;
-            or one of the two kinds is missing, so that nothing can be checked.
-    """
-    ratings = _as_ratings(ratings)
-    same = np.asarray(same_prototype, dtype=bool)
-    if same.shape != (len(ratings),):
-        raise ValueError(f"same_prototype has the shape {same.shape}, expected ({len(ratings)},)")
-    if same.all() or not same.any():
-        kind = "different prototypes" if same.all() else "the same prototype"
-        raise ValueError(f"the polarity cannot be checked: there is no pair of {kind}")
-    means = ratings[same].mean(), ratings[~same].mean()
-    if means[0] > means[1]:
-        raise ValueError(
-            f"reversed polarity: pairs of one prototype are rated {means[0]:.2f} on average and "
-            f"pairs of two {means[1]:.2f}, but 0 must mean likely same and {HIGHEST} likely "
-            "different"
-        )
-
-
 def _kept_sum(ratings: ArrayLike, n_low: int, n_high: int) -> tuple[np.ndarray, int]:
     """Sum of the ratings that are kept, int64 (n,), and how many these are."""
     ratings = _as_ratings(ratings)
