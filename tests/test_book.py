@@ -5,6 +5,7 @@ The small book has one chapter, executed and built here. The smoke book is the r
 """
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ import vendor
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 from papermill.exceptions import PapermillExecutionError
+from playwright.sync_api import Locator, expect
 
 import book
 
@@ -246,16 +248,19 @@ class TestPages:
             with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
                 widget = visit.page.locator(".widget-subarea").first
                 handle = widget.get_by_role("slider").first
-                frames = widget.locator("img:visible")
-                before = [image.get_attribute("alt") for image in frames.all()]
-                assert handle.get_attribute("aria-label")
+                # Each `expect` waits: a widget draws itself after its page has loaded.
+                expect(handle).to_have_attribute("aria-label", re.compile("."))
+                expect(handle).to_have_attribute("aria-valuetext", re.compile("."))
+                first = handle.get_attribute("aria-valuetext")
+                expect(self.frames(widget, first)).not_to_have_count(0)
                 handle.press("ArrowRight")
-                visit.page.wait_for_timeout(200)
-                after = [image.get_attribute("alt") for image in frames.all()]
-                assert len(before) == len(after) > 0
-                assert all(one != other for one, other in zip(before, after, strict=True)), name
-                shown = handle.get_attribute("aria-valuetext")
-                assert all(alt.endswith(f": {shown}") for alt in after), (name, shown, after)
+                expect(handle).not_to_have_attribute("aria-valuetext", first)
+                second = handle.get_attribute("aria-valuetext")
+                expect(self.frames(widget, second)).not_to_have_count(0)
+                expect(self.frames(widget, first)).to_have_count(0)
+
+    def frames(self, widget: Locator, label: str) -> Locator:
+        return widget.locator(f'img[alt$=": {label}"]:visible')
 
     def test_widget_state_stays_small(self, site):
         _, html = site
