@@ -329,7 +329,7 @@ def job(name):
 
 
 # %%
-trained = models.train_all([job(name) for name in TRAINED], workers=2 if device == "cpu" else 1)
+trained = models.train_all([job(name) for name in TRAINED])
 audited = dict(zip(TRAINED, trained, strict=True))
 settings = [stage.path(f"{name}.json") for name in TRAINED]
 print(f"{len(audited)} models of {models.count_parameters(trained[0].network):,} weights each")

@@ -159,12 +159,14 @@ def test_load_refuses_what_is_not_whole(trained, tmp_path, harm, message):
         models.load(path)
 
 
-def test_train_all_equals_training_alone(tmp_path):
+@pytest.mark.parametrize("few_steps", [0, 2**14])
+def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
+    monkeypatch.setattr(fitting, "FEW_STEPS", few_steps)
     images, labels = toy(200)
     job = {"images": images, "labels": labels, "seed": 3, "epochs": 1}
     alone = models.train(**job, path=tmp_path / "alone.safetensors")
     jobs = [job | {"path": tmp_path / f"{i}.safetensors"} for i in range(2)]
-    found = models.train_all(jobs, workers=2)
+    found = models.train_all(jobs)
     # Threads differ between the processes, so equal to rounding, not bit for bit.
     expected = models.predict(alone, images)
     for model in found:

@@ -47,7 +47,7 @@ def inputs(source: Path) -> list[str]:
     """Stages a source reads: the literal first arguments of its `….load("<stage>", …)` calls."""
     found = {
         node.args[0].value
-        for node in ast.walk(_tree(source))
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), filename=str(source)))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "load"
@@ -103,27 +103,23 @@ def _target(stage: str) -> str:
     return f"$(ARTIFACTS)/{stage}/{name}"
 
 
-@cache
-def _tree_of(text: str, name: str) -> ast.Module:
-    return ast.parse(text, filename=name)
-
-
-def _tree(source: Path) -> ast.Module:
-    # The cache is keyed by the text, so a file edited in a live session is read anew.
-    return _tree_of(source.read_text(encoding="utf-8"), str(source))
-
-
-def _imports(source: Path) -> set[Path]:
+def _imports(source: Path) -> frozenset[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
+    # The cache is keyed by the text, so a file edited in a live session is read anew.
+    return _imports_of(source.read_text(encoding="utf-8"), source)
+
+
+@cache
+def _imports_of(text: str, source: Path) -> frozenset[Path]:
     names: set[str] = set()
-    for node in ast.walk(_tree(source)):
+    for node in ast.walk(ast.parse(text, filename=str(source))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = _absolute(node, source)
             names.add(base)
             names.update(f"{base}.{alias.name}" for alias in node.names)
-    return {path for name in names for path in _files_of(name)}
+    return frozenset(path for name in names for path in _files_of(name))
 
 
 def _absolute(node: ast.ImportFrom, source: Path) -> str:

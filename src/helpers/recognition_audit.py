@@ -89,7 +89,7 @@ def train(
             }
         )
         path(f"{name}.json")  # the training writes it beside the weights
-    trained = models.train_recognisers(jobs, workers=2 if device == "cpu" else 1)
+    trained = models.train_recognisers(jobs)
     return dict(zip(models.RECOGNISERS, trained, strict=True))
 
 

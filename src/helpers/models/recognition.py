@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import safetensors.torch
@@ -34,7 +33,7 @@ from torch.nn import functional
 
 from helpers.artifacts import atomic
 from helpers.devices import resolve_device
-from helpers.models.fitting import Recipe, check_images, data_key, fit, one_cycle, to_float
+from helpers.models.fitting import Recipe, check_images, data_key, fit, fit_all, one_cycle, to_float
 
 RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
 EMBEDDING = 96
@@ -203,18 +202,13 @@ def train_recogniser(
     return recogniser
 
 
-def train_recognisers(jobs: Sequence[dict], workers: int = 2) -> list[Recogniser]:
-    """Train several recognisers side by side, each in a process of one thread.
+def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
+    """Train several recognisers (see `fitting.fit_all`).
 
     Args:
         jobs: keyword arguments of `train_recogniser`, one dict each.
     """
-    return joblib.Parallel(n_jobs=workers)(joblib.delayed(_train_alone)(job) for job in jobs)
-
-
-def _train_alone(job: dict) -> Recogniser:
-    torch.set_num_threads(1)
-    return train_recogniser(**job)
+    return fit_all(train_recogniser, jobs)
 
 
 @torch.no_grad()

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import safetensors.torch
@@ -28,6 +27,7 @@ from helpers.models.fitting import (
     check_images,
     data_key,
     fit,
+    fit_all,
     one_cycle,
     to_float,
     two_steps,
@@ -120,20 +120,13 @@ def train(
     return model
 
 
-def train_all(jobs: Sequence[dict], workers: int = 2) -> list[AuditedModel]:
-    """Train several classifiers side by side, each in a process of one thread.
-
-    Two processes of one thread are faster than one of two threads for networks this small.
+def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
+    """Train several classifiers (see `fitting.fit_all`).
 
     Args:
         jobs: keyword arguments of `train`, one dict a model.
     """
-    return joblib.Parallel(n_jobs=workers)(joblib.delayed(_train_alone)(job) for job in jobs)
-
-
-def _train_alone(job: dict) -> AuditedModel:
-    torch.set_num_threads(1)
-    return train(**job)
+    return fit_all(train, jobs)
 
 
 @torch.no_grad()
