@@ -220,8 +220,8 @@ def test_all_effects_have_the_keys_and_values_of_the_truth():
     ("change", "message"),
     [
         (lambda f: f.drop(columns="transect"), "no column .*transect"),
-        (lambda f: f.assign(error=0.5), "'error', row 0"),
-        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row 0: '[01]' where 0 or 1"),
+        (lambda f: f.assign(error=1.5), "'error', row 0: 1.5 where a number in"),
+        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row 0: '[01]' where a number"),
         (
             lambda f: f.assign(hair_level=f["hair_level"].where(f.index != 2)),
             "'hair_level', row 2:",
@@ -237,6 +237,36 @@ def test_bad_frames_are_named(change, message):
         matched_effects(change(frame), "error", "skin_level", ["gender_level"], "transect")
     with pytest.raises(ValueError, match="define the cells"):
         matched_effects(frame, "error", "skin_level", ["skin_level"], "transect")
+
+
+@pytest.mark.parametrize("by", [[], AXES[1:]])
+def test_rates_of_several_answers_are_compared_too(by):
+    """The interval holds the true difference as often as it says, whatever the pairs share."""
+
+    def share_of_five(audit):
+        frame = transect_frame(60, lambda skin, hair, gender: 0.2 + 0 * skin, audit, dependence=0.5)
+        rng = np.random.default_rng(audit)
+        risk = np.clip(0.1 + 0.2 * frame["skin_level"] + 0.4 * frame["error"], 0, 1)
+        return frame.assign(error=rng.binomial(5, risk) / 5)
+
+    rows = [
+        matched_effects(share_of_five(audit), "error", AXES[0], by, "transect").iloc[0]
+        for audit in range(400)
+    ]
+    table = pd.DataFrame(rows)
+    covered = ((table["low"] <= 0.2) & (table["high"] >= 0.2)).mean()
+    assert 0.92 <= covered <= 0.98
+    width, spread = (table["high"] - table["low"]).mean(), table["estimate"].std()
+    assert width / (2 * 1.96 * spread) == pytest.approx(1, abs=0.15)
+    assert table["estimate"].mean() == pytest.approx(0.2, abs=0.01)
+    frame = share_of_five(0)
+    assert (
+        cochran_q(frame, "error", AXES, "transect")["reason"] == "outcomes are rates, not 0 and 1"
+    )
+    pairs = frame.pivot_table("error", ["transect", *AXES[1:]], AXES[0])
+    whole = matched_effects(frame, "error", AXES[0], [], "transect").loc["all"]
+    assert whole["estimate"] == pytest.approx((pairs[1] - pairs[0]).mean())
+    assert whole["worse"] == (pairs[1] - pairs[0] > 0).sum()
 
 
 @pytest.mark.parametrize("transects", [2, 3, 5, 20])

@@ -188,10 +188,22 @@ def test_what_cannot_be_estimated_is_nan(regression):
     np.testing.assert_allclose(one_pattern, [0, np.nan, np.nan], atol=1e-12)
 
 
+def test_a_rate_counts_as_part_of_an_error(regression):
+    X, error, _ = regression
+    rate = np.random.default_rng(1).binomial(5, 0.1 + 0.5 * error) / 5
+    both, label = np.vstack([X, X]), np.repeat([1, 0], len(X))
+    model = LogisticRegression(solver="newton-cholesky", tol=1e-10)
+    model.fit(both, label, sample_weight=np.concatenate([rate, 1 - rate]))
+    expected = np.append(model.intercept_, model.coef_)
+    np.testing.assert_allclose(paper_logit(X, rate), expected, atol=1e-6)
+
+
 def test_bad_input_is_named(regression):
     X, error, transect = regression
-    with pytest.raises(ValueError, match=r"row 2: 0.5 where 0 or 1"):
-        paper_logit(X, np.where(X.index == 2, 0.5, error))
+    with pytest.raises(ValueError, match=r"row 2: 1.5 where a number in \[0, 1\]"):
+        paper_logit(X, np.where(X.index == 2, 1.5, error))
+    with pytest.raises(ValueError, match="row 2: nan where an error"):
+        paper_logit(X, np.where(X.index == 2, np.nan, error))
     with pytest.raises(ValueError, match="does not fit"):
         paper_logit(X.iloc[1:], error)
     with pytest.raises(ValueError, match="column 0: nan"):

@@ -36,7 +36,11 @@ def reference(frame, formula=FORMULA, **kwargs):
     return smf.glm(formula, frame, family=sm.families.Binomial()).fit(tol=1e-12, **kwargs)
 
 
-def test_estimates_and_sandwich_equal_statsmodels(frame):
+@pytest.mark.parametrize("answers", [1, 5])
+def test_estimates_and_sandwich_equal_statsmodels(frame, answers):
+    rng = np.random.default_rng(3)
+    rate = rng.binomial(answers, 0.2 + 0.6 * frame["error"]) / answers
+    frame = frame.assign(error=rate)
     table = logit(frame, "error", TERMS, cluster="transect")
     groups = {"groups": frame["transect"]}
     expected = reference(frame, cov_type="cluster", cov_kwds=groups)
@@ -143,7 +147,7 @@ def test_no_variation_or_one_cluster_says_so(frame):
     ("change", "message"),
     [
         (lambda f: f.drop(columns="smile"), "no column .*smile"),
-        (lambda f: f.assign(error=0.5), "'error', row .*0.5 where 0 or 1"),
+        (lambda f: f.assign(error=1.5), "'error', row .*1.5 where a number in"),
         (lambda f: f.assign(smile=f["smile"].where(f.index != f.index[4])), "'smile', row "),
         (lambda f: f.iloc[:0], "no rows"),
     ],

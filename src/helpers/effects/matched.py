@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from helpers.effects.verdicts import holm, mde, verdict
-from helpers.errors import as_binary, require_columns, require_present
+from helpers.errors import as_rates, require_columns, require_present
 
 
 def matched_effects(
@@ -28,22 +28,24 @@ def matched_effects(
     `by` and all that end in `_level`. A cell is a combination of levels of `by`; `by=[]` averages
     over all pairs, each pair counting equally. One row per cell with the columns
 
-    - estimate: risk of `outcome` (0 or 1) at the higher level of `attribute` minus at the lower;
+    - estimate: risk of `outcome` (0 or 1, or in between where it is a rate, such as of several
+      answers for an image) at the higher level of `attribute` minus at the lower;
     - low, high: 95 % interval by Tango's score method, which has a width without any discordant
       pair; where transects give several pairs, with their design effect and Student quantiles;
-    - p: exact McNemar test, or the score test with the design effect; p_holm: Holm over the cells;
+    - p: exact McNemar test, or the score test with the design effect (several pairs of a
+      transect, rates); p_holm: Holm over the cells;
     - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
       the transects of `frame`; dropped: images left out, for want of an outcome, a level of
       `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
-      only;
+      only, or with the higher rate there;
     - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum
       detectable effect at the standard error that the width of the interval implies, with the
       quantiles of the interval;
     - reason: why there is no interval ("no pair", "one transect"), else empty.
 
     Raises ValueError for an empty frame, a missing column, a missing level of another axis, an
-    outcome other than 0 and 1 (`risk_differences` takes rates), an attribute of more than two
-    levels, and two images in one place of a transect.
+    outcome outside of [0, 1], an attribute of more than two levels, and two images in one place of
+    a transect.
     """
     by = list(by)
     others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
@@ -118,9 +120,9 @@ def cochran_q(
     every combination of levels. Entries statistic, df, p, transects (complete), incomplete,
     dropped (images left out, for want of an outcome or a transect), and reason: why there is no
     test ("one combination of levels", "fewer than two complete transects", "no transect with
-    different outcomes"), else empty.
+    different outcomes", "outcomes are rates, not 0 and 1"), else empty.
 
-    Raises ValueError for a missing column or level, an outcome other than 0 and 1, and two images
+    Raises ValueError for a missing column or level, an outcome outside of [0, 1], and two images
     of one transect at the same levels.
     """
     attributes = list(attributes)
@@ -129,7 +131,7 @@ def cochran_q(
         require_present(frame[column], "a value")
     images = frame[frame[[outcome, transect]].notna().all(axis=1)]
     _require_places(images, [transect, *attributes])
-    coded = images.assign(outcome=as_binary(images[outcome]))
+    coded = images.assign(outcome=as_rates(images[outcome]))
     wide = coded.pivot_table("outcome", transect, attributes)
     complete = wide.dropna().to_numpy()
     transects, combinations = complete.shape
@@ -143,6 +145,8 @@ def cochran_q(
         test["reason"] = "one combination of levels"
     elif (complete == complete[:, :1]).all():
         test["reason"] = "no transect with different outcomes"
+    elif not np.isin(complete, (0, 1)).all():
+        test["reason"] = "outcomes are rates, not 0 and 1"
     else:
         result = cochrans_q(complete)
         test |= {"statistic": result.statistic, "df": result.df, "p": result.pvalue}
@@ -161,7 +165,7 @@ def cell_index(by: list[str], levels: list[list[Hashable]]) -> pd.Index:
 def _pair_differences(
     frame: pd.DataFrame, outcome: str, attribute: str, place: list[str]
 ) -> pd.DataFrame:
-    """Complete pairs: the columns of `place`, and `difference` (-1, 0, 1), higher minus lower."""
+    """Complete pairs: the columns of `place`, and `difference` in [-1, 1], higher minus lower."""
     levels = sorted(frame[attribute].unique().tolist())
     if len(levels) > 2:
         raise ValueError(
@@ -169,7 +173,7 @@ def _pair_differences(
         )
     _require_places(frame, [*place, attribute])
     coded = frame[place].assign(
-        level=frame[attribute].isin(levels[-1:]).astype(int), outcome=as_binary(frame[outcome])
+        level=frame[attribute].isin(levels[-1:]).astype(int), outcome=as_rates(frame[outcome])
     )
     lower, higher = (coded[coded["level"] == k].drop(columns="level") for k in (0, 1))
     pairs = lower.merge(higher, on=place, suffixes=("_lower", "_higher"))
@@ -192,7 +196,9 @@ def _paired_effect(
 ) -> dict[str, object]:
     difference = pairs["difference"].to_numpy()
     n, transects = len(pairs), pairs[transect].nunique()
-    worse, better = int((difference == 1).sum()), int((difference == -1).sum())
+    # Rates count as so many errors; for errors of 0 and 1 these are the discordant pairs.
+    worse, better = difference.clip(min=0).sum(), -difference.clip(max=0).sum()
+    binary = np.isin(difference, (-1, 0, 1)).all()
     effect = {
         "estimate": difference.mean() if n else np.nan,
         "low": np.nan,
@@ -202,8 +208,8 @@ def _paired_effect(
         "transects": transects,
         "missing": expected - n,
         "dropped": dropped,
-        "worse": worse,
-        "better": better,
+        "worse": int((difference > 0).sum()),
+        "better": int((difference < 0).sum()),
         "mde": np.nan,
         "low90": np.nan,
         "high90": np.nan,
@@ -211,13 +217,14 @@ def _paired_effect(
     }
     if effect["reason"]:
         return effect
-    if n == transects:
+    if n == transects and binary:
         deff, df = 1.0, np.inf
-        p = binomtest(worse, worse + better).pvalue if worse + better else 1.0
+        p = binomtest(int(worse), int(worse + better)).pvalue if worse + better else 1.0
     else:
-        deff, df = _design_effect(pairs["difference"], pairs[transect]), transects - 1
-        discordant = max(worse + better, 1)
-        p = 2 * stdtr(df, -abs(worse - better) / np.sqrt(discordant * deff))
+        least = transects / n if binary else 0.0
+        deff = max(_design_effect(pairs["difference"], pairs[transect]), least)
+        df = transects - 1
+        p = 2 * stdtr(df, -abs(worse - better) / np.sqrt((worse + better or 1) * deff))
     counts = worse / deff, better / deff, n / deff
     quantile = stdtrit(df, 0.975)
     low, high = paired_interval(*counts, quantile)
@@ -230,16 +237,16 @@ def _paired_effect(
 def _design_effect(difference: pd.Series, transect: pd.Series) -> float:
     """Variance of the mean difference with whole transects as units, over that of single pairs.
 
-    Differences that are all equal show nothing of their dependence: a transect then counts as one
-    pair. At least the transects' share of the pairs, so that no interval collapses.
+    That of single pairs is what their errors imply if each is 0 or 1: rates vary less. Differences
+    that are all equal show nothing of their dependence: a transect then counts as one pair.
     """
-    residual = difference - difference.mean()
-    single = float((residual**2).sum())
-    n, clusters = len(difference), transect.nunique()
-    if single == 0:
+    n, clusters, mean = len(difference), transect.nunique(), difference.mean()
+    residual = difference - mean
+    if (residual**2).sum() < 1e-12:
         return n / clusters
-    clustered = float((residual.groupby(transect).sum() ** 2).sum()) * clusters / (clusters - 1)
-    return max(clustered / single, clusters / n)
+    single = difference.abs().sum() - n * mean**2
+    clustered = (residual.groupby(transect).sum() ** 2).sum() * clusters / (clusters - 1)
+    return clustered / single
 
 
 def paired_interval(worse: float, better: float, n: float, quantile: float) -> tuple[float, float]:

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.errors import AGE_GROUPS, age_group, as_binary, discretize, require_columns
+from helpers.errors import (
+    AGE_GROUPS,
+    age_group,
+    as_rates,
+    discretize,
+    require_columns,
+    require_present,
+)
 from helpers.resampling import (
     cluster_codes,
     draw_weights,
@@ -88,8 +95,9 @@ def paper_logit(X: ArrayLike, error: ArrayLike, C: float = 1.0) -> np.ndarray:
 
     Equal to scikit-learn's LogisticRegression(C=C) at convergence. With all levels of an attribute
     in `X`, its coefficients sum to zero: two levels mirror each other, and each is half of the log
-    odds ratio (transects, section 5.5). Not estimable is NaN: the coefficient of a column that is
-    constant, and everything where the errors are all 0 or all 1.
+    odds ratio (transects, section 5.5). A rate counts as that part of an error. Not estimable is
+    NaN: the coefficient of a column that is constant, and everything where the errors are all 0 or
+    all 1.
     """
     patterns, pattern, error = _collapse(X, error)
     counts = pattern_counts(pattern, error, np.zeros_like(pattern))
@@ -170,7 +178,9 @@ def log_odds_ratios(
 def _collapse(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows of `X` (P, p), the number of every row's pattern (n,), errors (n,)."""
     X = np.asarray(X, dtype=np.float64)
-    error = as_binary(error)
+    error = error if isinstance(error, pd.Series) else pd.Series(np.asarray(error), name="error")
+    require_present(error, "an error")
+    error = as_rates(error)
     if X.ndim != 2 or len(X) != len(error) or len(X) == 0:
         raise ValueError(f"X of shape {X.shape} does not fit {len(error)} errors: expected (n, p)")
     if not np.isfinite(X).all():

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, stdtr, stdtrit
 
 from helpers.effects.verdicts import holm
-from helpers.errors import as_binary, require_columns, require_present
+from helpers.errors import as_rates, require_columns, require_present
 from helpers.resampling import cluster_codes, firth_logits, fit_logits, pattern_counts
 
 Term = str | tuple[str, ...]
@@ -31,7 +31,9 @@ def logit(
     cluster: str | None = None,
     contrasts: Mapping[str, Mapping[str, float]] | None = None,
 ) -> pd.DataFrame:
-    """Logit of `outcome` (0 or 1) on categorical columns: log odds ratios and their intervals.
+    """Logit of `outcome` on categorical columns: log odds ratios and their intervals.
+
+    An outcome is 0 or 1, or in between where it is a rate, such as of several answers for an image.
 
     A term is a column, or several for the products of their levels: `["skin", "gender", ("skin",
     "gender")]`. The first level of every column is its reference. Coefficients are called
@@ -51,15 +53,15 @@ def logit(
     standard error is the larger one of the sandwich's and the model's. `attrs["dropped"]` names
     the columns that are constant. Raises ValueError for an empty frame, a missing column or level,
     more than `MOST_LEVELS` levels of a column or `MOST_COEFFICIENTS` coefficients, an outcome
-    other than 0 and 1, and contrasts of coefficients that do not exist.
+    outside of [0, 1], and contrasts of coefficients that do not exist.
     """
     terms = [(term,) if isinstance(term, str) else tuple(term) for term in terms]
     factors = list(dict.fromkeys(column for term in terms for column in term))
     kept = complete_rows(frame, [outcome] if cluster is None else [outcome, cluster], factors)
     levels = {column: code_covariate(frame[column]) for column in factors}
     coded = {column: (code[kept], names) for column, (code, names) in levels.items()}
-    error, codes = as_binary(frame[outcome][kept]), read_clusters(frame[kept], cluster)
-    first, pattern = collapse([np.zeros_like(error), *(code for code, _ in coded.values())])
+    error, codes = as_rates(frame[outcome][kept]), read_clusters(frame[kept], cluster)
+    first, pattern = collapse([np.zeros(len(error), int), *(code for code, _ in coded.values())])
     columns = {"intercept": np.ones(len(first))}
     for term in terms:
         columns |= _products({name: (coded[name][0][first], coded[name][1]) for name in term})
