@@ -255,6 +255,34 @@ class Audit:
         ]
         return pd.concat(tables, ignore_index=True)
 
+    def composition_effects(self, is_match: pd.Series, control: str) -> pd.DataFrame:
+        """`verification.composition_effects` of the other recognisers' FNMR and FMR.
+
+        A group is familiar to a recogniser whose training set shows it more often than the average.
+
+        Returns:
+            Index recogniser, measure ("FNMR", "FMR") and row ("recogniser", "control",
+            "difference").
+        """
+        match = is_match[self.pairs.index].to_numpy(bool)
+        ends = self.pairs[["seed_first", "seed_second"]].to_numpy()
+        group = self.pairs["group"].to_numpy()
+        accepted = {
+            name: self.similarity[name] >= threshold for name, threshold in self.thresholds.items()
+        }
+        tables = {}
+        for name in self.thresholds:
+            shares = models.RECOGNISERS[name].shares
+            familiar = [label for label in GROUPS if shares[label] > 1 / len(GROUPS) + 1e-9]
+            if name == control:
+                continue
+            for measure, rows in (("FNMR", match), ("FMR", ~match)):
+                errors = [accepted[one][rows] != match[rows] for one in (name, control)]
+                tables[name, measure] = verification.composition_effects(
+                    *errors, group[rows], ends[rows], familiar
+                )
+        return pd.concat(tables, names=["recogniser", "measure", "row"])
+
     def fnmr(self, name: str, is_match: ArrayLike) -> float:
         """FNMR of one recogniser at its threshold, all groups together."""
         return float((self.similarity[name][np.asarray(is_match)] < self.thresholds[name]).mean())

@@ -15,7 +15,7 @@ from helpers.faces.parameters import INDEX, ancestry_shift
 
 IDENTITY_STRENGTH = 1.75
 """Identity parameters act this much more strongly than the nominal per-SD sizes below."""
-SHIFTED_LIMIT = 2.4
+SHIFTED_LIMIT = 4.5
 """Identity parameters are clipped here after the ancestry shift."""
 
 

@@ -101,8 +101,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "ancestry_x",
-        -1.0,
-        1.0,
+        -2.0,
+        2.0,
         "axis",
         0.0,
         "attribute",
@@ -110,8 +110,8 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "ancestry_y",
-        -1.0,
-        1.0,
+        -2.0,
+        2.0,
         "axis",
         0.0,
         "attribute",

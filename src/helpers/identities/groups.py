@@ -15,8 +15,9 @@ from helpers.faces.parameters import ANCESTRY_REFERENCES
 ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
 GROUPS: tuple[str, ...] = tuple(f"{a} {g}" for a in ANCESTRIES for g in ("female", "male"))
 """Order of groups everywhere: in tables, arrays and figures."""
-ANCESTRY_DEPTH = 0.75
-"""How far from the average of all (0) to a reference point (1) the faces of a group lie."""
+ANCESTRY_DEPTH = 1.5
+"""How far the faces of a group lie from the average of all, which is at a distance of 1 from each
+reference point: half as far again, so that the groups differ more than people within one do."""
 
 _REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
 

@@ -1,6 +1,7 @@
 """Verification: consensus as ground truth, error curves, bands, disparities, effects of steps."""
 
 from helpers.verification.bands import Bands, vertex_bootstrap
+from helpers.verification.composition import composition_effects
 from helpers.verification.consensus import hcic, is_match
 from helpers.verification.curves import (
     equal_error_rate,
@@ -14,6 +15,7 @@ from helpers.verification.steps import step_effects
 
 __all__ = [
     "Bands",
+    "composition_effects",
     "disparities",
     "equal_error_rate",
     "error_curves",

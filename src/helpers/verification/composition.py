@@ -1,0 +1,110 @@
+"""What the composition of a training set does to the groups that it hardly shows."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
+
+from helpers.errors import as_binary
+from helpers.resampling import cluster_codes
+from helpers.verification.bands import TOO_FEW
+from helpers.verification.vertices import Kind
+
+RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
+
+
+def composition_effects(
+    errors: ArrayLike,
+    control: ArrayLike,
+    group: ArrayLike,
+    vertices: ArrayLike,
+    familiar: Collection[str],
+) -> pd.DataFrame:
+    """Error rate of groups rarely seen in training minus that of familiar ones, with a control.
+
+    Both recognisers judge the same pairs. What makes a group's faces hard by themselves is in the
+    gap of both, so the difference of the two gaps is what the training set did. Groups count
+    equally; thresholds are given, not estimated.
+
+    Args:
+        errors: whether each pair is an error of the recogniser, 0 or 1, (m,); positives alone give
+            the FNMR, negatives alone the FMR.
+        control: the same of the control.
+        group: of the pairs, (m,).
+        vertices: identities of both images, (m, 2).
+        familiar: groups that the recogniser's training set shows often.
+
+    Returns:
+        Rows "recogniser", "control" and "difference" (of the first two), with the columns rare and
+        familiar (mean rates), estimate, low, high (95 % interval with Student quantiles over
+        identities), p, identities and reason (why there is no interval, else empty). The variance
+        is the dyadic-robust one: residuals of pairs that share an identity are multiplied (Aronow,
+        Samii & Assenova, Political Analysis 23 (2015) 564-577). It is too small where errors are
+        rarer than a few in a hundred and pairs of two identities err all or not at all.
+
+    Raises:
+        ValueError: values other than 0 and 1, another length, and no familiar or no other group.
+    """
+    if not len(errors) == len(control) == len(group) == len(vertices):
+        lengths = [len(values) for values in (errors, control, group, vertices)]
+        raise ValueError(f"errors, control, group and vertices of different lengths: {lengths}")
+    codes, identities = cluster_codes(np.asarray(vertices).ravel())
+    codes, group = codes.reshape(-1, 2), np.asarray(group)
+    labels, place, sizes = np.unique(group, return_inverse=True, return_counts=True)
+    known = np.isin(labels, list(familiar))
+    if known.all() or not known.any():
+        raise ValueError(f"familiar groups {list(familiar)} must be some of {labels.tolist()}")
+    # A pair's weight in the gap: groups of either kind count equally, and pairs within a group.
+    sign = np.where(known, -1 / known.sum(), 1 / (~known).sum())
+    weight = (sign / sizes)[place]
+    both = np.array([as_binary(errors), as_binary(control)])
+    both = np.vstack([both, both[0] - both[1]])
+    means = np.array([np.bincount(place, row) for row in both]) / sizes
+    residuals = weight * (both - means[:, place])
+    inflation = Kind(codes[:, 0], codes[:, 1]).inflation()
+    variance, df = _dyadic_variance(residuals, codes, len(identities))
+    se, estimate = np.sqrt(inflation * variance), both @ weight
+    margin = stdtrit(df, 0.975) * se
+    columns = {
+        "rare": means[:, ~known].mean(axis=1),
+        "familiar": means[:, known].mean(axis=1),
+        "estimate": estimate,
+        "low": estimate - margin,
+        "high": estimate + margin,
+        "p": 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan)),
+        "identities": len(identities),
+        "reason": TOO_FEW if np.isnan(inflation) else np.where(se > 0, "", "no error differs"),
+    }
+    table = pd.DataFrame(columns, index=[RECOGNISER, CONTROL, DIFFERENCE])
+    table.loc[table["reason"] != "", ["low", "high", "p"]] = np.nan
+    return table
+
+
+def _dyadic_variance(
+    residuals: np.ndarray, codes: np.ndarray, identities: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of products of residuals (k, m) over pairs of pairs that share an identity, (k,).
+
+    And its degrees of freedom: as many as a sum of so many squares has whose mean and variance are
+    those of the identities' own (Satterthwaite, Biometrics Bulletin 2 (1946) 110-114). Where a few
+    identities make most of the errors, they are few.
+    """
+    low, high = codes.min(axis=1), codes.max(axis=1)
+    between = low != high
+    dyads, dyad = np.unique(low * identities + high, return_inverse=True)
+    variance, df = np.zeros(len(residuals)), np.ones(len(residuals))
+    for number, row in enumerate(residuals):
+        of_identity = np.bincount(low, row, identities)
+        of_identity += np.bincount(high[between], row[between], identities)
+        # Two pairs of the same two identities share both, and were counted for each.
+        of_dyad = np.bincount(dyad, row * between, len(dyads))
+        squares = of_identity**2
+        # No less than pairs of identities that share nothing would have.
+        excess = (of_dyad**2).sum()
+        variance[number] = max(squares.sum() - excess, excess)
+        spread = squares.var() * identities
+        if spread > 0:
+            df[number] = np.clip(2 * squares.sum() ** 2 / spread, 1, identities - 1)
+    return variance, df

@@ -1,0 +1,103 @@
+"""Effects of a training set's composition: against a loop, and coverage of known effects."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm, t
+
+from helpers.verification import composition_effects
+
+FAMILIAR = ("a", "b")
+
+
+def study(seed, n=40, rates=(0.05, 0.1), control=(0.05, 0.05), shared=0.4, dyad=0.3, images=17):
+    """Errors of two recognisers on pairs in a ring, at known rates in familiar and other groups."""
+    rng = np.random.default_rng(seed)
+    first = np.tile(np.repeat(np.arange(n), 3), 4)
+    second = (first + np.tile(np.arange(1, 4), 4 * n)) % n
+    group = np.repeat(["a", "b", "c", "d"], 3 * n)
+    own = np.sqrt(shared / 2) * rng.standard_normal(n)
+    latent = own[first] + own[second] + np.sqrt(dyad) * rng.standard_normal(len(first))
+    rest = np.sqrt(1 - shared - dyad)
+    errors = []
+    for familiar, rare in (rates, control):
+        limit = norm.ppf(1 - np.where(np.isin(group, FAMILIAR), familiar, rare))
+        noise = rest * rng.standard_normal((images, len(first)))
+        errors.append((latent + noise > limit).astype(int).T.ravel())
+    vertices = np.repeat(np.column_stack([first, second]), images, axis=0)
+    return *errors, np.repeat(group, images), vertices
+
+
+def test_estimates_and_variance_are_those_of_a_loop():
+    errors, control, group, vertices = study(1, n=8, images=2)
+    table = composition_effects(errors, control, group, vertices, FAMILIAR)
+    names = ["a", "b", "c", "d"]
+    rates = {g: errors[group == g].mean() for g in names}
+    gap = (rates["c"] + rates["d"] - rates["a"] - rates["b"]) / 2
+    assert table.loc["recogniser", "estimate"] == pytest.approx(gap)
+    assert table.loc["recogniser", "rare"] == pytest.approx((rates["c"] + rates["d"]) / 2)
+    estimates = table["estimate"]
+    expected = estimates["recogniser"] - estimates["control"]
+    assert estimates["difference"] == pytest.approx(expected)
+    weight = np.where(np.isin(group, FAMILIAR), -0.5, 0.5) / (group == "a").sum()
+    residual = weight * (errors - np.array([rates[g] for g in group]))
+    variance = within = apart = 0
+    for i, one in enumerate(vertices):
+        for j, other in enumerate(vertices):
+            if set(one) & set(other):
+                variance += residual[i] * residual[j]
+                within += residual[i] * residual[j] * (set(one) == set(other))
+            else:
+                apart += 1
+    se = np.sqrt(max(variance, within) * len(vertices) ** 2 / apart)
+    sums = [residual[(vertices == identity).any(axis=1)].sum() ** 2 for identity in range(8)]
+    df = min(2 * np.sum(sums) ** 2 / (8 * np.var(sums)), 7)
+    half = (table["high"] - table["low"])["recogniser"] / 2
+    assert half == pytest.approx(t.ppf(0.975, df) * se)
+
+
+@pytest.mark.parametrize("shared, dyad", [(0.1, 0.1), (0.5, 0.3)])
+@pytest.mark.parametrize("rates", [(0.05, 0.05), (0.05, 0.12)])
+def test_intervals_cover_the_known_effect(rates, shared, dyad):
+    tables = [
+        composition_effects(*study(seed, rates=rates, shared=shared, dyad=dyad), FAMILIAR)
+        for seed in range(300)
+    ]
+    for row, truth in (("recogniser", rates[1] - rates[0]), ("difference", rates[1] - rates[0])):
+        covered = np.mean([(x.loc[row, "low"] <= truth <= x.loc[row, "high"]) for x in tables])
+        assert 0.92 <= covered <= 0.99, row
+
+
+def test_what_both_recognisers_share_is_no_effect():
+    errors, _, group, vertices = study(3)
+    table = composition_effects(errors, errors, group, vertices, FAMILIAR)
+    assert table.loc["difference", "estimate"] == 0
+    assert table.loc["difference", "reason"] == "no error differs"
+    assert table.loc["difference", ["low", "high", "p"]].isna().all()
+    assert table.loc["recogniser", "reason"] == ""
+
+
+def test_positives_of_one_identity_are_clusters():
+    errors, control, group, vertices = study(4)
+    vertices = vertices[:, [0, 0]]
+    table = composition_effects(errors, control, group, vertices, FAMILIAR)
+    weight = np.where(np.isin(group, FAMILIAR), -0.5, 0.5) / (group == "a").sum()
+    means = {g: errors[group == g].mean() for g in set(group)}
+    residual = weight * (errors - np.array([means[g] for g in group]))
+    squares = np.bincount(vertices[:, 0], residual) ** 2
+    se = np.sqrt(squares.sum() * 40 / 39)
+    df = min(2 * squares.sum() ** 2 / (40 * squares.var()), 39)
+    half = (table["high"] - table["low"])["recogniser"] / 2
+    assert half == pytest.approx(t.ppf(0.975, df) * se)
+
+
+def test_bad_input_is_named():
+    errors, control, group, vertices = study(5, n=8)
+    with pytest.raises(ValueError, match="familiar groups .'x'. must be some of"):
+        composition_effects(errors, control, group, vertices, ["x"])
+    with pytest.raises(ValueError, match="row 0: 2 where 0 or 1"):
+        composition_effects(errors + 2, control, group, vertices, FAMILIAR)
+    with pytest.raises(ValueError, match="vertices"):
+        composition_effects(errors, control, group, vertices[:-1], FAMILIAR)
+    alone = np.zeros_like(vertices)
+    table = composition_effects(errors, control, group, alone, FAMILIAR)
+    assert set(table["reason"]) == {"too few identities"}
