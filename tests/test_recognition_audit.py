@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from helpers import faces, identities, recognition_audit, verification
+from helpers import faces, identities, models, recognition_audit, verification
 from helpers.faces.parameters import defaults
 from helpers.recognition_audit import Audit, People
 
@@ -130,3 +130,22 @@ def test_ratings_come_back_from_an_export_in_the_order_of_the_pairs(tmp_path):
     assert read.ratings.shape == (3, 9) and list(read.ratings.index) == ["a", "b", "c"]
     means = read.ratings.mean(axis=1)
     assert means["b"] > max(means["a"], means["c"])
+
+
+def test_composition_effects_compare_each_recogniser_with_the_control(audit):
+    plain, same = audit
+    matches = pd.Series(same, plain.pairs.index)
+    rng = np.random.default_rng(9)
+    names = list(models.RECOGNISERS)
+    similarity = {name: rng.normal(0.6 * same, 0.3) for name in names}
+    both = Audit(plain.pairs, similarity, dict.fromkeys(names, 0.3), n_boot=10, seed=2)
+    table = both.composition_effects(matches, "balanced")
+    assert list(table.index.get_level_values("recogniser").unique()) == names[:3]
+    group, accepted = plain.pairs["group"].to_numpy(), similarity["arcface-a"] >= 0.3
+    rates = pd.Series(accepted[~same]).groupby(group[~same]).mean()
+    known = rates.index.str.startswith("european")
+    row = table.loc["arcface-a", "FMR", "recogniser"]
+    assert row["familiar"] == pytest.approx(rates[known].mean())
+    assert row["rare"] == pytest.approx(rates[~known].mean())
+    seeds = plain.pairs["seed_first"].nunique()
+    assert table.loc["sphereface", "FNMR", "difference"]["identities"] == seeds
