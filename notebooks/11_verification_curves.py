@@ -527,8 +527,8 @@ _ = drawing.draw_rates(at_fmr[at_fmr["fmr"] == FMR])
 #
 # The slider moves the thresholds of the first recogniser and of the balanced control, from where
 # half of the negatives pass to where nine in ten positives fail. Each network has its own scale of
-# similarity, so each has its own threshold; the step named *set* is the one chosen above. Watch how
-# groups fan out on one side and close up on the other. The axes leave more room for small rates.
+# similarity, so each has its own threshold; the step named *set* is the one chosen above. Watch
+# whether the groups move together. The axes leave more room for small rates.
 
 # %%
 swept = {name: audit.sweep(name, matches[T]) for name in (names[0], "balanced")}
@@ -540,9 +540,9 @@ what = "Error rates of six groups at thresholds of the first recogniser / the co
 widgets.side_by_side(frames, steps, "threshold", what, width=340, charts=True)
 
 # %% [markdown]
-# There is no threshold at which both kinds of error are small for everybody. Moving it trades the
-# one for the other, for all groups at once but not by the same amount: where the marks of a panel lie
-# far apart, the choice of threshold is also a choice of who bears the errors.
+# Moving a threshold trades one kind of error for the other: what it takes off false matches it adds
+# to false non-matches, for all groups at once but not by the same amount. Where the marks of a panel
+# lie far apart, the choice of a threshold is also a choice of who bears the errors.
 
 # %% [markdown]
 # ### Differences between groups

@@ -220,8 +220,8 @@ def test_perceived_scores_are_rows_of_histograms_in_order():
     age, gender, _ = drawn.draw_perceived(frame).axes
     assert [t.get_text() for t in age.get_yticklabels()] == ["−2", "−1", "0", "1", "2"]
     assert [t.get_text() for t in gender.get_yticklabels()] == list(GROUPS)
-    assert age.get_title() == "age, n = 50" and words(age) == "child\nsenior"
-    assert gender.get_title() == "perceived gender, n = 50"
+    assert age.get_title() == "age\nn = 50" and words(age) == "child\nsenior"
+    assert gender.get_title() == "perceived gender\nn = 50"
     medians = [line.get_xdata()[0] for line in gender.lines if line.get_linewidth() == 2]
     own = frame[frame["attribute"] == "gender"]
     assert medians == list(own.groupby("shown")["score"].median()[list(GROUPS)])

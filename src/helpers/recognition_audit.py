@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -233,14 +232,14 @@ class Audit:
         Each of all recognisers and attributes, which are named in columns.
         """
         tables = []
-        for attribute, (name, threshold) in product(attributes, self.thresholds.items()):
-            given = self.of(name, is_match, attribute)
-            found = verification.vertex_bootstrap(
-                **given, vertices=self.vertices(attribute), n_boot=self.n_boot, seed=self.seed
-            )
-            fixed = verification.fixed_threshold(**given, threshold=threshold)
-            parts = found.curves, found.at_fmr, fixed
-            tables.append([part.assign(recogniser=name, attribute=attribute) for part in parts])
+        for attribute in attributes:
+            keys = {"vertices": self.vertices(attribute), "n_boot": self.n_boot, "seed": self.seed}
+            for name, threshold in self.thresholds.items():
+                given = self.of(name, is_match, attribute)
+                found = verification.vertex_bootstrap(**given, **keys)
+                fixed = verification.fixed_threshold(**given, threshold=threshold)
+                parts = found.curves, found.at_fmr, fixed
+                tables.append([part.assign(recogniser=name, attribute=attribute) for part in parts])
         return [pd.concat(each, ignore_index=True) for each in zip(*tables, strict=True)]
 
     def sweep(self, name: str, is_match: pd.Series, n: int = 7) -> pd.DataFrame:

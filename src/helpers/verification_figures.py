@@ -117,7 +117,7 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
     parts = [(name, _shown(part)) for name, part in frame.groupby("attribute", sort=False)]
     across = min(len(parts), 3 if len(parts) == 3 else 2)
     down = -(-len(parts) // across)
-    figure, axes = plt.subplots(down, across, figsize=(WIDTH, 0.2 + 2.75 * down), squeeze=False)
+    figure, axes = plt.subplots(down, across, figsize=(WIDTH, 0.2 + 2.95 * down), squeeze=False)
     for ax in axes.flat[len(parts) :]:
         ax.remove()
     edges = np.linspace(-0.025, 1.025, 22)  # a mean of five levels by several raters: 0, .05, ...
@@ -145,7 +145,7 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
         ax.set_xlim(-0.05, 1.05)
         n = marks.count(pd.Series([len(values) for values in scores.values()]))
         title = "perceived gender" if name == "gender" else str(name).replace("_", " ")
-        ax.set_title(f"{title}, n = {n}", fontsize=11.5)
+        ax.set_title(f"{title}\nn = {n}", fontsize=11.5)
     return figure
 
 

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from helpers import verification_marks as marks
 from helpers import widgets
@@ -64,6 +64,7 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
     ax.set(xscale="log", xlim=(floor, max(0.5, fixed["fmr"].max())))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
+    ax.yaxis.set_major_locator(MaxNLocator(4))
     ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
     parts = [
         dict(list(table.groupby([*place, "group"], observed=True))) for table in (curves, fixed)
