@@ -57,6 +57,7 @@ from IPython.display import Markdown
 
 from helpers import figures, identities, models, recognition_audit, verification, widgets
 from helpers import verification_figures as drawing
+from helpers import verification_rates as over_thresholds
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.directions import Hyperplanes
@@ -289,19 +290,16 @@ scores = identities.crowd_scores(
 perceived = pd.concat([image_table, scores], axis=1)
 uncanny = (perceived["fakeness"] >= identities.UNCANNY).to_numpy()
 
-# %% mystnb={"image": {"alt": "Perceived age by age step and perceived expression by expression step, for six groups; both rise from step to step."}, "figure": {"name": "fig-perceived-steps", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step."}}
-by_step = {"expression": "smiling", "age": "age"}
-steps = [
-    rows.assign(attribute=column, shown=rows["step"], score=rows[column])
-    for name, column in by_step.items()
-    for rows in [perceived[perceived["attribute"].isin([name, "prototype"])]]
-]
-_ = drawing.draw_perceived(pd.concat(steps))
-
-# %% mystnb={"image": {"alt": "Perceived gender, skin colour and fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived gender, skin colour and fakeness by group (the paper's figures 3 and 9)."}}
+# %% mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group; scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}
 whole = perceived.rename(columns={"group": "shown"}).drop(columns="attribute")
-columns = ["gender", "skin_colour", "fakeness"]
-_ = drawing.draw_perceived(whole.melt("shown", columns, "attribute", "score"))
+seen = [whole.melt("shown", ["gender"], "attribute", "score")]
+for name, column in {"expression": "smiling", "age": "age"}.items():
+    rows = perceived[perceived["attribute"].isin([name, "prototype"])]
+    seen.insert(0, rows.assign(attribute=column, shown=rows["step"], score=rows[column]))
+_ = drawing.draw_perceived(pd.concat(seen))
+
+# %% mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
+_ = drawing.draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
 # %% mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness (the paper's figure 18); from the paper's limit upwards they are left out."}}
 worst = perceived["fakeness"].nlargest(8)
@@ -378,32 +376,31 @@ usable = pairs[~fake]
 # pairs, as in the paper. Below the dashed line a pair counts as one person. Look at two things: how
 # far the marks of a step lie from the line, and whether any group stands apart from the others.
 
-# %% mystnb={"image": {"alt": "Consensus of raters by pose step and group, for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median and middle range of HCIC."}}
+# %% mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median and middle range of HCIC. Step zero is the prototype."}}
 T = 0.3  # the paper's limit of HCIC
 rated = usable.assign(rating=usable["hcic"])
-_ = drawing.draw_ratings(rated, "pose", T)
+_ = drawing.draw_ratings(rated, ["pose"], T)
 
-# %% mystnb={"image": {"alt": "Consensus of raters by light step and group, for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings-light", "caption": "The same for light (the paper's figure 14)."}}
-_ = drawing.draw_ratings(rated, "light", T)
-
-# %% mystnb={"image": {"alt": "Consensus of raters by expression step and group, for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings-expression", "caption": "The same for expression (the paper's figure 14)."}}
-_ = drawing.draw_ratings(rated, "expression", T)
-
-# %% mystnb={"image": {"alt": "Consensus of raters by age step and group, for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings-age", "caption": "The same for age (the paper's figure 14)."}}
-_ = drawing.draw_ratings(rated, "age", T)
+# %% mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
+_ = drawing.draw_ratings(rated, ["light", "expression", "age"], T)
 
 # %% mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale (the paper's figure 13)."}}
 _ = drawing.draw_spread(usable)
 
 # %% [markdown]
-# Some pairs fool the raters: two pictures of one person that most hold for two people, because a
-# strong light or a turned head hides what they share. They enter the audit as negatives, and a
-# recogniser that sees through the light is then charged with a false match.
+# The next figure shows pairs of one prototype, from those that raters found most alike to those they
+# found most different. Some fool the raters: most hold two pictures of one person for two people,
+# because a strong light or a turned head hides what they share. They enter the audit as negatives,
+# and a recogniser that sees through the light is then charged with a false match.
 
-# %% mystnb={"image": {"alt": "Pairs of pictures made from one prototype that raters held for two people, one above the other."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype that raters found most different (the paper's figure 17), with their HCIC."}}
-fooled = usable[usable["kind"] == "positive"].nlargest(8, "hcic")
-both = np.concatenate([pictures[fooled["first"]], pictures[fooled["second"]]])
-_ = figures.gallery(both, 8, [f"{value:.2f}" for value in fooled["hcic"]])
+# %% mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the quartiles and the highest of an attribute."}}
+intended = usable[usable["kind"] == "positive"].sort_values("hcic")
+sorted_pairs = [intended[intended["attribute"] == name] for name in identities.ATTRIBUTES]
+places = np.linspace(0, 1, 5)
+examples = pd.concat([rows.iloc[(places * (len(rows) - 1)).astype(int)] for rows in sorted_pairs])
+both = np.concatenate([pictures[examples["first"]], pictures[examples["second"]]], axis=3)
+scores = [f"{value:.2f}" for value in examples["hcic"]]
+_ = figures.gallery(both, len(places), scores, row_labels=identities.ATTRIBUTES)
 
 # %% [markdown]
 # ## What the recognisers say
@@ -426,14 +423,14 @@ similarity = {
 
 
 # %%
-def draw_similarity(name: str, attribute: str) -> None:
+def draw_similarity(name: str, attributes: list[str]) -> None:
     """Similarity by step for one recogniser, with its threshold."""
     table = compared.assign(similarity=similarity[name])
-    drawing.draw_similarity(table, attribute, thresholds[name])
+    drawing.draw_similarity(table, attributes, thresholds[name])
 
 
-# %% mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed lie highest and fall with the angle; pairs of two seeds lie low."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median and the middle of the pairs; the dashed line is its threshold."}}
-draw_similarity("arcface-a", "pose")
+# %% mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed lie highest and fall with the angle; pairs of two seeds lie low."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median and the middle of the pairs; the dashed line is its threshold, step zero the prototype."}}
+draw_similarity("arcface-a", ["pose"])
 
 # %% [markdown]
 # (erratum-distance)=
@@ -444,32 +441,14 @@ draw_similarity("arcface-a", "pose")
 # likeness is a similarity. The figures for the other attributes and recognisers follow; turn to them
 # when a network behaves unlike the others.
 
-# %% mystnb={"image": {"alt": "Similarity by step of light and group for the first ArcFace network, in three panels."}, "figure": {"name": "fig-similarity-arcface-a-light", "caption": "Similarity by light, first ArcFace network (the paper's figure 10)."}}
-draw_similarity("arcface-a", "light")
+# %% mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
+draw_similarity("arcface-a", ["light", "expression", "age"])
 
-# %% mystnb={"image": {"alt": "Similarity by step of expression and group for the first ArcFace network, in three panels."}, "figure": {"name": "fig-similarity-arcface-a-expression", "caption": "Similarity by expression, first ArcFace network (the paper's figure 10)."}}
-draw_similarity("arcface-a", "expression")
+# %% mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
+draw_similarity("arcface-b", identities.ATTRIBUTES)
 
-# %% mystnb={"image": {"alt": "Similarity by step of age and group for the first ArcFace network, in three panels."}, "figure": {"name": "fig-similarity-arcface-a-age", "caption": "Similarity by age, first ArcFace network (the paper's figure 10)."}}
-draw_similarity("arcface-a", "age")
-
-# %% mystnb={"image": {"alt": "Similarity by step of light and group for the second ArcFace network, in three panels."}, "figure": {"name": "fig-similarity-arcface-b-light", "caption": "Similarity by light, second ArcFace network (the paper's figure 11)."}}
-draw_similarity("arcface-b", "light")
-
-# %% mystnb={"image": {"alt": "Similarity by step of expression and group for the second ArcFace network, in three panels."}, "figure": {"name": "fig-similarity-arcface-b-expression", "caption": "Similarity by expression, second ArcFace network (the paper's figure 11)."}}
-draw_similarity("arcface-b", "expression")
-
-# %% mystnb={"image": {"alt": "Similarity by step of age and group for the second ArcFace network, in three panels."}, "figure": {"name": "fig-similarity-arcface-b-age", "caption": "Similarity by age, second ArcFace network (the paper's figure 11)."}}
-draw_similarity("arcface-b", "age")
-
-# %% mystnb={"image": {"alt": "Similarity by step of light and group for the SphereFace network, in three panels."}, "figure": {"name": "fig-similarity-sphereface-light", "caption": "Similarity by light, SphereFace network (the paper's figure 12)."}}
-draw_similarity("sphereface", "light")
-
-# %% mystnb={"image": {"alt": "Similarity by step of expression and group for the SphereFace network, in three panels."}, "figure": {"name": "fig-similarity-sphereface-expression", "caption": "Similarity by expression, SphereFace network (the paper's figure 12)."}}
-draw_similarity("sphereface", "expression")
-
-# %% mystnb={"image": {"alt": "Similarity by step of age and group for the SphereFace network, in three panels."}, "figure": {"name": "fig-similarity-sphereface-age", "caption": "Similarity by age, SphereFace network (the paper's figure 12)."}}
-draw_similarity("sphereface", "age")
+# %% mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
+draw_similarity("sphereface", identities.ATTRIBUTES)
 
 # %% [markdown]
 # ### What one step does
@@ -497,42 +476,35 @@ _ = drawing.draw_step_effects(moved)
 # bands come from a bootstrap of *seeds*: a pair has two, and a seed is in many pairs, in all six
 # groups. Bootstrapping pairs would treat them as so many independent observations.
 
-
 # %%
 LIMITS = (0.2, 0.3, 0.4)  # the paper's; the middle one is its default
 matches = {t: pd.Series(verification.is_match(ratings, t), pairs.index) for t in LIMITS}
 audited = {name: values[: len(usable)] for name, values in similarity.items()}
 audit = recognition_audit.Audit(usable, audited, thresholds, n_boot, seed)
 
-# %% mystnb={"image": {"alt": "Four panels, one per recogniser, with false non-match rate against false match rate for six groups when pose varies; bands around each line."}, "figure": {"name": "fig-curves-pose", "caption": "Error curves when pose varies (first row of the paper's figure 6), with bands; triangles: the fixed threshold."}}
-curves, _, fixed = audit.bands(matches[T], "pose")
-_ = drawing.draw_curves(curves, fixed)
 
-# %% mystnb={"image": {"alt": "Four panels with error curves for six groups when the light varies."}, "figure": {"name": "fig-curves-light", "caption": "The same when light varies (second row)."}}
-curves, _, fixed = audit.bands(matches[T], "light")
-_ = drawing.draw_curves(curves, fixed)
+# %%
+def draw_curves(limit: float) -> None:
+    """Error curves of all attributes and recognisers at a limit of consensus."""
+    curves, _, fixed = audit.bands(matches[limit], identities.ATTRIBUTES)
+    over_thresholds.draw_curves(curves, fixed)
 
-# %% mystnb={"image": {"alt": "Four panels with error curves for six groups when expression varies."}, "figure": {"name": "fig-curves-expression", "caption": "The same when expression varies (third row)."}}
-curves, _, fixed = audit.bands(matches[T], "expression")
-_ = drawing.draw_curves(curves, fixed)
 
-# %% mystnb={"image": {"alt": "Four panels with error curves for six groups when age varies."}, "figure": {"name": "fig-curves-age", "caption": "The same when age varies (fourth row)."}}
-curves, _, fixed = audit.bands(matches[T], "age")
-_ = drawing.draw_curves(curves, fixed)
+# %% mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
+draw_curves(T)
 
 # %% [markdown]
 # Lines that lie inside each other's bands cannot be told apart, however neatly one runs above the
-# other. Where a line reaches zero its band is wide: a few seeds without a failure prove little. A curve ends where a single negative pair is left: a rate below one in so many pairs is not
-# zero, it is unknown. The next two figures repeat the curves over all attributes with a stricter
-# and a more lenient limit of consensus.
+# other. Where a line reaches zero its band is wide: a few seeds without a failure prove little. A
+# curve ends where a single negative pair is left: a rate below one in so many pairs is not zero, it
+# is unknown. The next two figures repeat all of it with a more lenient and with a stricter limit of
+# consensus: look at whether any group changes its place.
 
-# %% mystnb={"image": {"alt": "Four panels with error curves for six groups over all attributes, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "All attributes, more lenient consensus (the paper's figure 15)."}}
-curves, _, fixed = audit.bands(matches[0.4])
-_ = drawing.draw_curves(curves, fixed)
+# %% mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
+draw_curves(0.4)
 
-# %% mystnb={"image": {"alt": "Four panels with error curves for six groups over all attributes, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "All attributes, stricter consensus (the paper's figure 16)."}}
-curves, _, fixed = audit.bands(matches[0.2])
-_ = drawing.draw_curves(curves, fixed)
+# %% mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
+draw_curves(0.2)
 
 # %% [markdown]
 # ## Numbers to act on
@@ -549,6 +521,28 @@ _ = drawing.draw_rates(at_fmr[at_fmr["fmr"] == FMR])
 # a few hundred negative pairs. Holding each group's own false match rate is a comparison of
 # networks' *ability*. No system works like that, because at the door nobody knows the group; the
 # comparison at one threshold, below, is the one that people experience.
+
+# %% [markdown]
+# ### Move the threshold yourself
+#
+# The slider moves the thresholds of the first recogniser and of the balanced control, from where
+# half of the negatives pass to where nine in ten positives fail. Each network has its own scale of
+# similarity, so each has its own threshold; the step named *set* is the one chosen above. Watch
+# whether the groups move together. The axes leave more room for small rates.
+
+# %%
+swept = {name: audit.sweep(name, matches[T]) for name in (names[0], "balanced")}
+frames = {name: over_thresholds.draw_frames(table) for name, table in swept.items()}
+values = [over_thresholds.name_thresholds(table["threshold"].unique()) for table in swept.values()]
+steps = [" / ".join(both) for both in zip(*values, strict=True)]
+steps[len(steps) // 2] += " (set)"
+what = "Error rates of six groups at thresholds of the first recogniser / the control"
+widgets.side_by_side(frames, steps, "threshold", what, width=340, charts=True)
+
+# %% [markdown]
+# Moving a threshold trades one kind of error for the other: what it takes off false matches it adds
+# to false non-matches, for all groups at once but not by the same amount. Where the marks of a panel
+# lie far apart, the choice of a threshold is also a choice of who bears the errors.
 
 # %% [markdown]
 # ### Differences between groups

@@ -85,12 +85,28 @@ def test_as_pixels_refuses_other_arrays(images, words):
 def test_gallery_places_images_titles_and_row_labels():
     images = np.stack([np.full((3, 8, 8), k / 5) for k in range(5)])
     figure = figures.gallery(images, 3, titles=["a", "b", "c"], row_labels=["raw", "dual"])
-    assert len(figure.axes) == 6
-    shown = [axis.images[0].get_array()[0, 0, 0] for axis in figure.axes if axis.images]
-    assert shown == [0, 51, 102, 153, 204]
-    assert [axis.get_title() for axis in figure.axes] == ["a", "b", "c", "", "", ""]
-    assert [figure.axes[k].get_ylabel() for k in (0, 3)] == ["raw", "dual"]
+    assert len(figure.axes) == 2
+    for axis, levels in zip(figure.axes, ((0, 51, 102), (153, 204, 255)), strict=True):
+        picture = axis.images[0].get_array()
+        assert picture.shape == (8, 3 * 10, 3) and (picture[:, [0, 9, 10, 29]] == 255).all()
+        for place, level in enumerate(levels):
+            assert (picture[:, 10 * place + 1 : 10 * place + 9] == level).all()
+    above = [[tick.get_text() for tick in axis.get_xticklabels()] for axis in figure.axes]
+    assert above == [["a", "b", "c"], []]
+    np.testing.assert_allclose(figure.axes[0].get_xticks(), [4.5, 14.5, 24.5])
+    assert [axis.get_ylabel() for axis in figure.axes] == ["raw", "dual"]
     assert figure.get_figwidth() == figures.WIDTH
+
+
+def test_gallery_titles_every_image():
+    figure = figures.gallery(np.zeros((5, 3, 8, 8)), 3, titles=list("abcde"))
+    above = [[tick.get_text() for tick in axis.get_xticklabels()] for axis in figure.axes]
+    assert above == [["a", "b", "c"], ["d", "e"]]
+    figure.draw_without_rendering()
+    first, second = figure.axes
+    lowest = min(tick.get_window_extent().y0 for tick in second.get_xticklabels())
+    highest = max(tick.get_window_extent().y1 for tick in second.get_xticklabels())
+    assert second.bbox.y1 <= lowest and highest <= first.bbox.y0
 
 
 @pytest.mark.parametrize("wrong", [{"titles": ["a"]}, {"row_labels": ["a"]}])

@@ -62,12 +62,15 @@ def test_one_attribute_takes_its_pairs_and_those_of_prototypes(audit):
 def test_bands_and_gaps_hold_every_recogniser_at_its_own_threshold(audit):
     audit, same = audit
     matches = pd.Series(same, audit.pairs.index)
-    curves, at_fmr, fixed = audit.bands(matches, "age")
+    curves, at_fmr, fixed = audit.bands(matches, ["pose", "age"])
     for table in (curves, at_fmr, fixed):
-        assert set(table["recogniser"]) == {"one", "two"}
+        named = table[["attribute", "recogniser"]].drop_duplicates().itertuples(index=False)
+        assert set(named) == {(a, r) for a in ("pose", "age") for r in ("one", "two")}
+    assert set(audit.bands(matches)[0]["attribute"]) == {"all"}
     expected = verification.fixed_threshold(**audit.of("two", matches, "age"), threshold=0.4)
-    found = fixed[fixed["recogniser"] == "two"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(found.drop(columns="recogniser"), expected)
+    found = fixed[(fixed["recogniser"] == "two") & (fixed["attribute"] == "age")]
+    found = found.drop(columns=["recogniser", "attribute"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected)
     gaps = audit.gaps(matches, fmr=0.05, tolerance=0.05, reference="european male")
     rows = gaps[(gaps["recogniser"] == "two") & (gaps["measure"] == "FNMR at threshold")]
     group = audit.pairs["group"].to_numpy()
@@ -149,3 +152,19 @@ def test_composition_effects_compare_each_recogniser_with_the_control(audit):
     assert row["rare"] == pytest.approx(rates[~known].mean())
     seeds = plain.pairs["seed_first"].nunique()
     assert table.loc["sphereface", "FNMR", "difference"]["identities"] == seeds
+
+
+def test_sweep_has_the_threshold_in_the_middle_and_ends_at_many_errors(audit):
+    audit, same = audit
+    matches = pd.Series(same, audit.pairs.index)
+    table = audit.sweep("two", matches, 3)
+    thresholds = table["threshold"].unique()
+    assert len(thresholds) == 7 and thresholds[3] == audit.thresholds["two"]
+    steps = np.diff(thresholds)
+    np.testing.assert_allclose(steps, np.repeat([steps[0], steps[-1]], 3))
+    similarity = audit.similarity["two"]
+    assert np.isclose((similarity[~same] >= thresholds[0]).mean(), 0.5, atol=0.02)
+    assert np.isclose((similarity[same] < thresholds[-1]).mean(), 0.9, atol=0.02)
+    middle = table[table["threshold"] == thresholds[3]].reset_index(drop=True)
+    fixed = verification.fixed_threshold(**audit.of("two", matches), threshold=thresholds[3])
+    pd.testing.assert_frame_equal(middle[fixed.columns], fixed)

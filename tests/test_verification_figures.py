@@ -133,11 +133,10 @@ def bars(ax) -> list[tuple]:
 
 def test_all_are_as_wide_as_the_page_and_no_text_is_small(tables, pairs):
     drawings = [
-        drawn.draw_curves(tables[0], tables[2]),
         drawn.draw_rates(held_at(tables)),
         drawn.draw_disparities(one_measure(tables), 0.05),
-        drawn.draw_similarity(pairs, "pose", 0.4),
-        drawn.draw_ratings(pairs, "light", 0.3),
+        drawn.draw_similarity(pairs, STEPS, 0.4),
+        drawn.draw_ratings(pairs, ["light"], 0.3),
         drawn.draw_step_effects(effects(pairs)),
         drawn.draw_spread(spread()),
         drawn.draw_perceived(perceived()),
@@ -156,84 +155,51 @@ def _legends(figure) -> list:
     return [text for legend in figure.legends for text in legend.get_texts()]
 
 
-def test_curves_hold_exact_points_down_to_one_false_match(tables):
-    curves, _, fixed, _ = tables
-    figure = drawn.draw_curves(curves, fixed)
-    assert [ax.get_title() for ax in figure.axes] == list(RECOGNISERS)
-    for ax, name in zip(figure.axes, RECOGNISERS, strict=True):
-        own = curves[curves["recogniser"] == name]
-        estimable = [g for g in GROUPS if own.loc[own["group"] == g, "fnmr"].notna().all()]
-        lines = [line for line in ax.lines if len(line.get_xdata()) > 1]
-        assert len(lines) == len(ax.collections) == len(estimable)
-        for line, group in zip(lines, estimable, strict=True):
-            rows = own[(own["group"] == group) & (own["fmr"] > 0)]
-            fmr, fnmr = line.get_data()
-            assert fmr.min() == 1 / rows["negatives"].iloc[0] and fmr.max() == 1
-            best = rows.groupby("fmr")["fnmr"].min()
-            np.testing.assert_array_equal(best[fmr], fnmr)
-            assert (line.get_linestyle() == "-") == group.endswith("female")
-
-
-def test_curves_say_what_is_not_estimable_and_how_many_pairs_there_are(tables):
-    figure = drawn.draw_curves(tables[0], tables[2])
-    said = dict(zip(RECOGNISERS, map(words, figure.axes), strict=True))
-    assert said.pop("sphereface") == f"{GROUPS[2]}: no positives"
-    assert set(said.values()) == {""}
-    labels = [text.get_text() for text in _legends(figure)]
-    assert f"{GROUPS[0]}\n640 / 680" in labels and f"{GROUPS[2]}\n0 to 640 / 680" in labels
-
-
-def test_triangles_stand_where_one_threshold_puts_each_group(tables):
-    curves, _, fixed, _ = tables
-    fixed = fixed.copy()
-    fixed.loc[0, "fmr"] = 0.0  # no false match at all: fewer than one can tell from 1 / 680
-    figure = drawn.draw_curves(curves, fixed)
-    for ax, name in zip(figure.axes, RECOGNISERS, strict=True):
-        points = [line for line in ax.lines if len(line.get_xdata()) == 1]
-        found = [(*line.get_xydata()[0], line.get_marker()) for line in points]
-        own = fixed[(fixed["recogniser"] == name) & fixed["fnmr"].notna()]
-        expected = [
-            (row.fmr, row.fnmr, "^") if row.fmr >= 1 / 680 else (1 / 680, row.fnmr, "<")
-            for row in own.itertuples()
-        ]
-        assert found == expected and len(found) == (5 if name == "sphereface" else 6)
-        assert found[0][2] == "<" or name != "arcface-a"
-
-
-@pytest.mark.parametrize(("attribute", "ticks"), [("pose", "−30 −15 0 15 30"), ("light", None)])
-def test_similarity_shows_medians_and_the_middle_of_each_cell(pairs, attribute, ticks):
-    figure = drawn.draw_similarity(pairs, attribute, threshold=0.4)
-    names = [tick.get_text() for tick in figure.axes[-1].get_xticklabels()]
-    assert names == (ticks.split() if ticks else ["up", "down", "prototype", "left", "right"])
+def cells(pairs, relation, attribute) -> list[tuple]:
+    """(place, median and ends of the middle 70 %) of every group and step that has pairs."""
     steps = [*map(str, STEPS[attribute][:2]), "0", *map(str, STEPS[attribute][2:])]
-    for ax, relation in zip(figure.axes, drawn.RELATIONS, strict=True):
-        assert ax.get_title("left") == f"{relation} (n = 40 a mark)"
-        assert (words(ax) == "no pairs") == relation.startswith("same seed")
+    found = []
+    for group in GROUPS:
+        for place, step in enumerate(steps):
+            cell = pairs[
+                (pairs["relation"] == relation)
+                & (pairs["group"] == group)
+                & pairs["attribute"].isin([attribute, "prototype"])
+                & (pairs["step"] == step)
+            ]["similarity"]
+            if len(cell):
+                found.append((place, *np.quantile(cell, [0.5, 0.15, 0.85])))
+    return found
+
+
+@pytest.mark.parametrize("attributes", [("pose",), ("pose", "light", "expression", "age")])
+def test_similarity_shows_medians_and_the_middle_of_each_cell(pairs, attributes):
+    figure = drawn.draw_similarity(pairs, attributes, threshold=0.4)
+    titles = [ax.get_title() for ax in figure.axes[:3]]
+    sizes = ("40", "40", "40")
+    assert titles == [f"{r}\nn = {n} a mark" for r, n in zip(drawn.RELATIONS, sizes, strict=True)]
+    places = [(attribute, relation) for attribute in attributes for relation in drawn.RELATIONS]
+    for ax, (attribute, relation) in zip(figure.axes, places, strict=True):
+        names = [tick.get_text() for tick in ax.get_xticklabels()]
+        known = {"pose": "−30 −15 0 15 30", "light": "up down 0 left right"}
+        assert names == known.get(attribute, "−2 −1 0 1 2").split()
+        assert (words(ax) == "no\npairs") == relation.startswith("same seed")
         assert any(line.get_ydata()[0] == 0.4 for line in ax.lines if line.get_linestyle() == "--")
-        expected = []
-        for group in GROUPS:
-            for place, step in enumerate(steps):
-                cell = pairs[
-                    (pairs["relation"] == relation)
-                    & (pairs["group"] == group)
-                    & pairs["attribute"].isin([attribute, "prototype"])
-                    & (pairs["step"] == step)
-                ]["similarity"]
-                if len(cell):
-                    expected.append((place, *np.quantile(cell, [0.5, 0.15, 0.85])))
         found = np.array([bar[:4] for bar in bars(ax)])
-        order = np.lexsort((np.round(found[:, 0]), np.arange(len(found)) // (len(found) // 6)))
-        found = found[order]
         found[:, 0] = found[:, 0].round()
-        np.testing.assert_allclose(found, expected)
+        expected = np.array(cells(pairs, relation, attribute))
+        order = [np.lexsort((t[:, 1], t[:, 0])) for t in (found, expected)]
+        np.testing.assert_allclose(found[order[0]], expected[order[1]])
+    units = [ax.get_xlabel() for ax in figure.axes if ax.get_xlabel()]
+    assert units == [drawn._UNITS.get(name, "age (steps)") for name in attributes]
 
 
 def test_ratings_have_the_scale_in_words(pairs):
     some = pairs[pairs["relation"] != drawn.RELATIONS[2]]
-    figure = drawn.draw_ratings(some, "age")
-    assert len(figure.axes) == 2
-    for ax in figure.axes:
-        names = [tick.get_text() for tick in ax.get_yticklabels()]
+    figure = drawn.draw_ratings(some, ["age", "light"])
+    assert len(figure.axes) == 4
+    for row, ax in enumerate(figure.axes):
+        names = [tick.get_text() for tick in figure.axes[row - row % 2].get_yticklabels()]
         assert names[0] == "same 0" and names[-1] == "different 1"
         assert all(0 <= bar[2] <= bar[1] <= bar[3] <= 1 for bar in bars(ax))
 
@@ -254,8 +220,8 @@ def test_perceived_scores_are_rows_of_histograms_in_order():
     age, gender, _ = drawn.draw_perceived(frame).axes
     assert [t.get_text() for t in age.get_yticklabels()] == ["−2", "−1", "0", "1", "2"]
     assert [t.get_text() for t in gender.get_yticklabels()] == list(GROUPS)
-    assert age.get_title() == "age, n = 50" and words(age) == "child\nsenior"
-    assert gender.get_title() == "perceived gender, n = 50"
+    assert age.get_title() == "age\nn = 50" and words(age) == "child\nsenior"
+    assert gender.get_title() == "perceived gender\nn = 50"
     medians = [line.get_xdata()[0] for line in gender.lines if line.get_linewidth() == 2]
     own = frame[frame["attribute"] == "gender"]
     assert medians == list(own.groupby("shown")["score"].median()[list(GROUPS)])
@@ -328,7 +294,7 @@ def test_step_effects_name_what_a_step_is_compared_with(pairs):
 )
 def test_other_tables_are_refused(pairs, change, message):
     with pytest.raises(ValueError, match=message):
-        drawn.draw_similarity(change(pairs), "pose")
+        drawn.draw_similarity(change(pairs), ["pose"])
 
 
 def test_five_recognisers_and_unknown_names_are_refused(tables):
@@ -340,4 +306,4 @@ def test_five_recognisers_and_unknown_names_are_refused(tables):
     with pytest.raises(ValueError, match="unknown group or step 'tall'"):
         drawn.draw_perceived(perceived().replace("0", "tall"))
     with pytest.raises(ValueError, match="unknown attribute 'hair'"):
-        drawn.draw_similarity(study(n_seeds=2), "hair")
+        drawn.draw_similarity(study(n_seeds=2), ["pose", "hair"])

@@ -224,17 +224,41 @@ class Audit:
         wanted = self.pairs["attribute"].isin([attribute, "prototype"]) | (attribute == "all")
         return self.pairs.loc[wanted, ["seed_first", "seed_second"]].to_numpy()
 
-    def bands(self, is_match: pd.Series, attribute: str = "all") -> list[pd.DataFrame]:
-        """Of all recognisers: curves with bands, FNMR at FMR, and errors at their thresholds."""
+    def bands(
+        self, is_match: pd.Series, attributes: Sequence[str] = ("all",)
+    ) -> list[pd.DataFrame]:
+        """Curves with bands, FNMR at FMR, and errors at the recognisers' thresholds.
+
+        Each of all recognisers and attributes, which are named in columns.
+        """
         tables = []
-        for name, threshold in self.thresholds.items():
-            given = self.of(name, is_match, attribute)
-            found = verification.vertex_bootstrap(
-                **given, vertices=self.vertices(attribute), n_boot=self.n_boot, seed=self.seed
-            )
-            fixed = verification.fixed_threshold(**given, threshold=threshold)
-            tables.append([t.assign(recogniser=name) for t in (found.curves, found.at_fmr, fixed)])
+        for attribute in attributes:
+            keys = {"vertices": self.vertices(attribute), "n_boot": self.n_boot, "seed": self.seed}
+            for name, threshold in self.thresholds.items():
+                given = self.of(name, is_match, attribute)
+                found = verification.vertex_bootstrap(**given, **keys)
+                fixed = verification.fixed_threshold(**given, threshold=threshold)
+                parts = found.curves, found.at_fmr, fixed
+                tables.append([part.assign(recogniser=name, attribute=attribute) for part in parts])
         return [pd.concat(each, ignore_index=True) for each in zip(*tables, strict=True)]
+
+    def sweep(self, name: str, is_match: pd.Series, n: int = 7) -> pd.DataFrame:
+        """Rates of one recogniser at its threshold and at n lower and n higher ones, with bands.
+
+        The lowest accepts half of the negatives, the highest rejects nine in ten positives. Columns
+        as `verification.Bands.curves`.
+        """
+        given, fixed = self.of(name, is_match), self.thresholds[name]
+        low = min(np.median(given["similarity"][~given["is_match"]]), fixed)
+        high = max(np.quantile(given["similarity"][given["is_match"]], 0.9), fixed)
+        thresholds = [np.linspace(low, fixed, n + 1), np.linspace(fixed, high, n + 1)[1:]]
+        return verification.vertex_bootstrap(
+            **given,
+            vertices=self.vertices(),
+            n_boot=self.n_boot,
+            seed=self.seed,
+            thresholds=np.concatenate(thresholds),
+        ).curves
 
     def gaps(
         self, is_match: pd.Series, *, fmr: float, tolerance: float, reference: str

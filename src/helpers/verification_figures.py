@@ -1,7 +1,8 @@
-"""Figures of the verification study: similarities, ratings, error curves and their differences.
+"""Figures of the verification study: similarities, ratings, error rates and their differences.
 
 Groups look as `helpers.verification_marks` says. What cannot be estimated is said in words in its
-place and never drawn as 0. Figure numbers are those of Liang et al. 2023.
+place and never drawn as 0. Figure numbers are those of Liang et al. 2023; curves over thresholds
+(Figs 6, 15, 16) are in `helpers.verification_rates`.
 
 All functions raise ValueError for a table that is empty, lacks a column or has a missing value
 where there must be none, or a name that they do not know. Call `helpers.figures.style` first.
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, PercentFormatter
@@ -19,7 +21,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from helpers import verification_marks as marks
 from helpers.annotations.schema import ATTRIBUTES as SCALES
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
-from helpers.errors import require_columns, require_present
+from helpers.errors import require_present
 from helpers.figures import BLACK, BLUE, GREY, WIDTH
 from helpers.identities import GROUPS, STEPS
 
@@ -36,99 +38,37 @@ REPORTED_SPREAD = 0.3
 _UNITS = {"pose": "pose (degrees)", "light": "light from", "expression": "expression (steps)"}
 _LINE = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
 _POINTS = FuncFormatter(lambda value, _: marks.minus(f"{100 * value:+.3g}" if value else "0"))
-_PERCENT = FuncFormatter(lambda value, _: f"{100 * value:.3g} %")
 
 
-def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
-    """FNMR against FMR by group, 95 % bands of the FNMR, a panel per recogniser (Figs 6, 15, 16).
+def draw_similarity(
+    frame: pd.DataFrame, attributes: Sequence[str], threshold: float | None = None
+) -> Figure:
+    """Similarities by step: median and middle 70 % of each group (Figs 5, 10-12).
 
-    A curve ends where the FMR can no longer be told from zero, at 1 / negatives.
-
-    Args:
-        curves: as `helpers.verification.Bands.curves`: columns group, threshold, fnmr, fnmr_low,
-            fnmr_high, fmr, positives, negatives and reason; and recogniser, up to four.
-        fixed: rates at one threshold for all groups, as `helpers.verification.fixed_threshold`:
-            columns recogniser, group, fnmr, fmr. Drawn as triangles; those that point left have an
-            FMR below 1 / negatives.
-    """
-    columns = ["threshold", "fnmr", "fnmr_low", "fnmr_high", "fmr", "positives", "negatives"]
-    groups = marks.groups(curves, ["recogniser", *columns, "reason"])
-    require_columns(fixed, ["recogniser", "group", "fnmr", "fmr"])
-    figure, panels = marks.panels(curves["recogniser"], 2.55)
-    floors = 1 / curves["negatives"].where(curves["negatives"] > 0)
-    right = max(0.5, fixed["fmr"].max())
-    for name, ax in panels.items():
-        ax.set(xscale="log", xlim=(0.9 * floors.min(), right), title=name)
-        own, triangles = (table[table["recogniser"] == name] for table in (curves, fixed))
-        missing = {}
-        for place, group in enumerate(groups):
-            rows = own[own["group"] == group]
-            if rows.empty or rows["reason"].iloc[0]:
-                missing[group] = "not in the table" if rows.empty else rows["reason"].iloc[0]
-            if rows.empty or rows[["fnmr", "fmr"]].isna().any(axis=None):
-                continue
-            style, path = marks.style(group), _visible(rows)
-            ends = path["fnmr_low"], path["fnmr_high"]
-            ax.fill_between(path["fmr"], *ends, color=style["color"], alpha=0.1, linewidth=0)
-            every = (0.04 + 0.05 * place, 0.33)
-            ax.plot(
-                path["fmr"], path["fnmr"], **style, linewidth=1.6, markersize=4.5, markevery=every
-            )
-            floor = floors[rows.index].min()
-            for point in triangles[triangles["group"] == group].itertuples():
-                below = point.fmr < floor
-                ax.plot(
-                    max(point.fmr, floor),
-                    point.fnmr,
-                    **style | {"marker": "<" if below else "^"},
-                    markersize=9,
-                    markeredgewidth=1.8,
-                    clip_on=False,
-                    zorder=4,
-                )
-        marks.say_missing(ax, missing)
-        ax.xaxis.set_major_formatter(_PERCENT)
-        ax.xaxis.set_minor_formatter(plt.NullFormatter())
-        ax.yaxis.set_major_formatter(_PERCENT)
-        marks.label(ax, "false matches (FMR)", "false non-matches (FNMR)")
-    top = np.nanmax([ax.dataLim.y1 for ax in panels.values()])
-    next(iter(panels.values())).set_ylim(0, 1.03 * top if top > 0 else 1)
-    labels = {}
-    for group in groups:
-        rows = curves[curves["group"] == group]
-        labels[group] = (
-            f"{group}\n{marks.count(rows['positives'])} / {marks.count(rows['negatives'])}"
-        )
-    triangle = Line2D([], [], color=BLACK, marker="^", linestyle="", markersize=9)
-    extra = {"one threshold\nfor all groups": triangle}
-    marks.legend(
-        figure, labels, extra, lines=True, title="FNMR by group, positive / negative pairs"
-    )
-    return figure
-
-
-def draw_similarity(frame: pd.DataFrame, attribute: str, threshold: float | None = None) -> Figure:
-    """Similarities by step of one attribute: median and middle 70 % of each group (Figs 5, 10-12).
+    A row per attribute and a column per relation, all on the same scale.
 
     Args:
-        frame: one row per pair, columns relation (of `RELATIONS`: a panel each), attribute, step
-            (of the second image; "0" is the prototype), group (of the first) and similarity. Rows
-            of other attributes are left out, those of "prototype" are taken.
-        attribute: of `helpers.identities.ATTRIBUTES`.
+        frame: one row per pair, columns relation (of `RELATIONS`), attribute, step (of the second
+            image; "0" is the prototype), group (of the first) and similarity. Rows of other
+            attributes are left out, those of "prototype" are taken.
+        attributes: of `helpers.identities.ATTRIBUTES`.
         threshold: at which a recogniser calls a pair a match.
     """
-    return _draw_pairs(frame, attribute, "similarity", threshold, 1.75)
+    return _draw_pairs(frame, attributes, "similarity", threshold)
 
 
-def draw_ratings(frame: pd.DataFrame, attribute: str, threshold: float | None = None) -> Figure:
+def draw_ratings(
+    frame: pd.DataFrame, attributes: Sequence[str], threshold: float | None = None
+) -> Figure:
     """How different people found the faces of a pair, drawn as `draw_similarity` (Figs 4, 14).
 
     Args:
         frame: columns relation, attribute, step and group as there, and rating: the consensus of
             a pair, 0 (likely same) to 1 (likely different), see `helpers.verification.hcic`.
+        attributes: as there.
         threshold: up to which a pair counts as a match.
     """
-    figure = _draw_pairs(frame, attribute, "rating", threshold, 2)
+    figure = _draw_pairs(frame, attributes, "rating", threshold)
     words = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
     for ax in figure.axes:
         ax.set_ylim(-0.06, 1.06)
@@ -175,10 +115,9 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
     marks.check(frame, ["attribute", "shown", "score"])
     require_present(frame["score"].where(frame["score"].between(0, 1)), "a score in [0, 1]")
     parts = [(name, _shown(part)) for name, part in frame.groupby("attribute", sort=False)]
-    down = -(-len(parts) // 2)
-    figure, axes = plt.subplots(
-        down, min(2, len(parts)), figsize=(WIDTH, 0.2 + 2.75 * down), squeeze=False
-    )
+    across = min(len(parts), 3 if len(parts) == 3 else 2)
+    down = -(-len(parts) // across)
+    figure, axes = plt.subplots(down, across, figsize=(WIDTH, 0.2 + 2.95 * down), squeeze=False)
     for ax in axes.flat[len(parts) :]:
         ax.remove()
     edges = np.linspace(-0.025, 1.025, 22)  # a mean of five levels by several raters: 0, .05, ...
@@ -206,7 +145,7 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
         ax.set_xlim(-0.05, 1.05)
         n = marks.count(pd.Series([len(values) for values in scores.values()]))
         title = "perceived gender" if name == "gender" else str(name).replace("_", " ")
-        ax.set_title(f"{title}, n = {n}", fontsize=11.5)
+        ax.set_title(f"{title}\nn = {n}", fontsize=11.5)
     return figure
 
 
@@ -321,47 +260,48 @@ def draw_step_effects(table: pd.DataFrame) -> Figure:
 
 
 def _draw_pairs(
-    frame: pd.DataFrame, attribute: str, value: str, threshold: float | None, tall: float
+    frame: pd.DataFrame, attributes: Sequence[str], value: str, threshold: float | None
 ) -> Figure:
-    """A panel per relation: ranges of a value of pairs by step, a mark per group."""
+    """Ranges of a value of pairs by step, a mark per group."""
     groups = marks.groups(frame, ["relation", "attribute", "step", value])
     require_present(frame[value], "a number")
-    marks.known([attribute], STEPS, "attribute")
-    rows = frame[frame["attribute"].isin([attribute, "prototype"])].astype({"step": str})
-    steps = _in_order(STEPS[attribute])
-    marks.known(rows["step"], steps, f"step of {attribute}")
+    attributes = marks.known(attributes, STEPS, "attribute")
+    rows = frame[frame["attribute"].isin([*attributes, "prototype"])].astype({"step": str})
     relations = marks.known(rows["relation"], RELATIONS, "relation")
-    ranges = marks.ranges(rows, ["relation", "group", "step"], value)
-    size = WIDTH, 1.3 + tall * len(relations)
+    size = WIDTH, 1.2 + 1.9 * len(attributes)
     figure, axes = plt.subplots(
-        len(relations), 1, figsize=size, sharex=True, sharey=True, squeeze=False
+        len(attributes), len(relations), figsize=size, sharex="row", sharey=True, squeeze=False
     )
-    for ax, relation in zip(axes.flat, relations, strict=True):
-        own = ranges.loc[relation].reset_index()
-        for group, shift in zip(groups, marks.shifts(len(groups)), strict=True):
-            part = own[own["group"] == group]
-            places = part["step"].map(steps.index).to_numpy(float) + shift
-            marks.mark(ax, places, part, "middle", marks.style(group))
-        for place in [place for place, step in enumerate(steps) if step not in set(own["step"])]:
-            ax.text(place, 0.5, "no pairs", transform=ax.get_xaxis_transform(), **marks.WORDS)
-        if threshold is not None:
+    for line, attribute in zip(axes, attributes, strict=True):
+        own = rows[rows["attribute"].isin([attribute, "prototype"])]
+        steps = _in_order(STEPS[attribute])
+        marks.known(own["step"], steps, f"step of {attribute}")
+        ranges = marks.ranges(own, ["relation", "group", "step"], value)
+        for ax, relation in zip(line, relations, strict=True):
+            _draw_panel(ax, ranges.loc[relation].reset_index(), groups, steps)
+            marks.ticks(ax, [marks.minus(step) for step in steps])
+            ax.tick_params(axis="x", labelsize=10)
+        line[0].set_ylabel(value)
+        line[len(line) // 2].set_xlabel(_UNITS.get(attribute, f"{attribute} (steps)"), fontsize=11)
+    for ax, relation in zip(axes[0], relations, strict=True):
+        n = marks.ranges(rows[rows["relation"] == relation], ["attribute", "group", "step"], value)
+        ax.set_title(f"{relation}\nn = {marks.count(n['n'])} a mark", fontsize=11)
+    if threshold is not None:
+        for ax in axes.flat:
             ax.axhline(threshold, **_LINE, zorder=1)
-        marks.ticks(ax, _step_names(attribute, steps))
-        ax.set_ylabel(value)
-        ax.set_title(f"{relation} (n = {marks.count(own['n'])} a mark)", loc="left", fontsize=12)
-    axes[-1, 0].set_xlabel(_UNITS.get(attribute, f"{attribute} (steps)"))
     dashed = {} if threshold is None else {f"threshold {threshold:.3g}": Line2D([], [], **_LINE)}
     marks.legend(figure, {group: group for group in groups}, dashed)
     return figure
 
 
-def _visible(rows: pd.DataFrame) -> pd.DataFrame:
-    """Points of a curve from 1 / negatives on, as many as can be seen.
-
-    Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
-    """
-    rows = rows[rows["fmr"] > 0].sort_values("threshold")
-    return rows[~np.log10(rows["fmr"]).round(2).duplicated()]
+def _draw_panel(ax: Axes, ranges: pd.DataFrame, groups: Sequence[str], steps: list[str]) -> None:
+    for group, shift in zip(groups, marks.shifts(len(groups)), strict=True):
+        part = ranges[ranges["group"] == group]
+        places = part["step"].map(steps.index).to_numpy(float) + shift
+        marks.mark(ax, places, part, "middle", marks.style(group), small=True)
+    words = marks.WORDS | {"va": "bottom"}
+    for place in [place for place, step in enumerate(steps) if step not in set(ranges["step"])]:
+        ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
 
 
 def _require_one(table: pd.DataFrame, column: str) -> None:
@@ -379,12 +319,6 @@ def _named(table: pd.DataFrame, groups: Sequence[str], count: str) -> list[str]:
 def _in_order(steps: Sequence) -> list[str]:
     """Steps of an attribute with the prototype's, "0", in the middle."""
     return [*map(str, steps[:2]), "0", *map(str, steps[2:])]
-
-
-def _step_names(attribute: str, steps: Sequence[str]) -> list[str]:
-    if attribute == "light":
-        return ["prototype" if step == "0" else step for step in steps]
-    return [marks.minus(step) for step in steps]
 
 
 def _shown(part: pd.DataFrame) -> dict[str, pd.Series]:

@@ -69,11 +69,17 @@ def style(group: str) -> dict[str, object]:
     }
 
 
-def panels(names: pd.Series, tall: float) -> tuple[Figure, dict[str, Axes]]:
-    """A panel of a given height per recogniser, two abreast, with common axes."""
+def recognisers(names: pd.Series) -> list[str]:
+    """Names in order of appearance, of which there is room for four."""
     names = list(names.unique())
     if len(names) > 4:
         raise ValueError(f"up to four recognisers can be drawn, not {len(names)}: {names}")
+    return names
+
+
+def panels(names: pd.Series, tall: float) -> tuple[Figure, dict[str, Axes]]:
+    """A panel of a given height per recogniser, two abreast, with common axes."""
+    names = recognisers(names)
     across = min(2, len(names))
     down = -(-len(names) // across)
     size = WIDTH, 1.3 + (tall + 0.25) * down
@@ -94,11 +100,17 @@ def ranges(frame: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
 
 
 def mark(
-    ax: Axes, places: np.ndarray, rows: pd.DataFrame, middle: str, style: Mapping[str, object]
+    ax: Axes,
+    places: np.ndarray,
+    rows: pd.DataFrame,
+    middle: str,
+    style: Mapping[str, object],
+    small: bool = False,
 ) -> None:
     """Upright ranges (low to high) with a mark in the middle."""
     spans = rows[["low", "high"]].sub(rows[middle], axis=0).abs().to_numpy(float).T
-    look = dict(style) | {"linestyle": "none", "markersize": 5.5 if style["marker"] != "*" else 8}
+    size = 3.6 if small else 8 if style["marker"] == "*" else 5.5
+    look = dict(style) | {"linestyle": "none", "markersize": size}
     _, _, (bars,) = ax.errorbar(places, rows[middle], yerr=spans, **look, elinewidth=1.3)
     bars.set_linestyle(style["linestyle"])
 
@@ -117,8 +129,7 @@ def intervals(
             table.loc[group] if group in table.index else pd.Series({"reason": "not in the table"})
         )
         if row["reason"]:
-            words = WORDS | {"ha": "left", "backgroundcolor": "white"}
-            ax.text(0.03, place, row["reason"], transform=ax.get_yaxis_transform(), **words)
+            say(ax, place, row["reason"])
             continue
         spans = np.abs([[row["low"] - row[middle]], [row["high"] - row[middle]]])
         look = dict(styles[group]) | {
@@ -128,6 +139,12 @@ def intervals(
             "zorder": 3,
         }
         ax.errorbar([row[middle]], [place], xerr=spans, **look, elinewidth=1.5)
+
+
+def say(ax: Axes, place: int, reason: str) -> None:
+    """Why there is nothing in one of the rows."""
+    words = WORDS | {"ha": "left", "backgroundcolor": "white"}
+    ax.text(0.03, place, reason, transform=ax.get_yaxis_transform(), **words)
 
 
 def say_missing(ax: Axes, missing: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from html import escape
 
 import numpy as np
 from ipywidgets import HTML, Box, Dropdown, Layout, SelectionSlider, Stack, VBox, jslink
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import ArrayLike
 from PIL import Image as Pillow
 
@@ -23,11 +24,16 @@ QUALITY = 82
 """Of the WebP frames; a rendered face of 128 pixels takes about 3 kB."""
 
 
-def encode(image: np.ndarray) -> str:
+def encode(image: np.ndarray, lossless: bool = False) -> str:
     """One uint8 image (h, w, 3) as the data address of a WebP file."""
     stream = io.BytesIO()
-    Pillow.fromarray(image).save(stream, "webp", quality=QUALITY, method=4)
+    Pillow.fromarray(image).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
+
+
+def as_frame(canvas: FigureCanvasAgg) -> np.ndarray:
+    """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency."""
+    return np.asarray(canvas.buffer_rgba())[..., :3].transpose(2, 0, 1).copy()
 
 
 def frame_slider(
@@ -54,18 +60,21 @@ def side_by_side(
     description: str,
     alt: str,
     width: int = 320,
+    charts: bool = False,
 ) -> VBox:
     """Several stacks of frames, each under its caption, moved by one slider.
 
     Args:
         frames: caption -> (n, 3, h, w); the other arguments are those of `frame_slider`, with
             `width` for each stack.
+        charts: the frames are drawings. They keep every pixel, which takes less space than it does
+            for faces, and stand below each other where the page is too narrow for their text.
 
     Raises:
         ValueError: frames and labels that differ in number, or fewer than two frames.
     """
     stacks = {
-        caption: _stack(images, labels, f"{alt}, {caption}" if caption else alt)
+        caption: _stack(images, labels, f"{alt}, {caption}" if caption else alt, charts)
         for caption, images in frames.items()
     }
     slider = SelectionSlider(
@@ -74,8 +83,8 @@ def side_by_side(
         style={"description_width": "initial"},
         layout=Layout(width="100%", max_width=f"{max(width, 380)}px"),
     )
-    # Two columns fit beside each other on a phone.
-    share = "48%" if len(stacks) > 1 else "100%"
+    # Two columns of faces fit beside each other on a phone.
+    share = "48%" if len(stacks) > 1 and not charts else "100%"
     columns = []
     for caption, stack in stacks.items():
         jslink((slider, "index"), (stack, "selected_index"))
@@ -110,7 +119,7 @@ def attribute_explorer(
     return VBox([menu, pages])
 
 
-def _stack(frames: ArrayLike, labels: Sequence[str], alt: str) -> Stack:
+def _stack(frames: ArrayLike, labels: Sequence[str], alt: str, lossless: bool) -> Stack:
     pixels = as_pixels(frames)
     if len(pixels) != len(labels) or len(pixels) < 2:
         raise ValueError(
@@ -120,7 +129,8 @@ def _stack(frames: ArrayLike, labels: Sequence[str], alt: str) -> Stack:
     # An img element rather than ipywidgets.Image, which has no alt text.
     shown = [
         HTML(
-            f'<img src="{encode(frame)}" alt="{escape(f"{alt}: {label}")}" style="width: 100%">',
+            f'<img src="{encode(frame, lossless)}" alt="{escape(f"{alt}: {label}")}" '
+            'style="width: 100%">',
             layout=Layout(width="100%"),
         )
         for frame, label in zip(pixels, labels, strict=True)
