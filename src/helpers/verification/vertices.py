@@ -225,8 +225,9 @@ def settled_size(
     must the clustering of errors, which the curve shows at other rates too. The middle, as if there
     were about two more errors and two more others (Agresti & Coull, American Statistician 52 (1998)
     119-126), stands for both limits. It depends on the size: this starts from one pair per identity
-    and goes on until both agree. The size at the observed rate, whose chance goes with that of the
-    rate (Korn & Graubard, Survey Methodology 24 (1998) 193-201), counts where it is smaller: rare
+    and goes on until both agree. The size at the observed rate, with which intervals of clustered
+    samples cover too little (Franco, Little, Louis & Slud, Journal of Survey Statistics and
+    Methodology 7 (2019) 334-364, who steady it by a model), counts where it is smaller: rare
     look-alikes cluster most among the first errors.
 
     Args:
