@@ -91,8 +91,8 @@ pd.Series(GROUPS, name="group").to_frame()
 # The paper takes three networks from the shelf. Their training sets are large, and nobody knows
 # exactly who is in them. Here three networks are trained before your eyes, two with the ArcFace loss
 # {cite:p}`arcface` on different sets and one with the SphereFace loss {cite:p}`sphereface` on a
-# third. Each set has a stated composition: one ancestry group fills it, and the others are hardly
-# seen, a different one in each. A fourth network sees all groups equally often: the control.
+# third; nobody is in two of the sets. Each has a stated composition: one ancestry group fills it, and
+# the others are hardly seen. A fourth network sees all groups equally often: the control.
 
 # %%
 shares = {name: design.shares for name, design in models.RECOGNISERS.items()}
@@ -576,7 +576,7 @@ _ = drawing.draw_disparities(gaps[gaps["measure"] == "FMR at threshold"], TOLERA
 # a network's space, so that different people look alike to it: false matches.
 
 # %%
-effects = audit.composition_effects(matches[T], "balanced")
+effects = audit.composition_effects(matches[T])
 shown_columns = 100 * effects[["rare", "familiar", "estimate", "low", "high"]]
 shown_columns.assign(p=effects["p"]).round({"p": 3}).round(1)
 

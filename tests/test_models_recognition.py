@@ -5,7 +5,6 @@ import math
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -211,29 +210,29 @@ def test_a_larger_set_begins_with_the_same_people():
         models.identity_set({"african male": 0}, 2, seed=4)
 
 
-@pytest.mark.parametrize("n", [60, 400, 401])
-def test_compositions_add_up_and_the_pool_supplies_them(n):
-    pool = models.pool_composition(n)
-    _, _, frame = models.identity_set(pool, 1, seed=2)
-    for seed, design in enumerate(models.RECOGNISERS.values()):
+@pytest.mark.parametrize("n", [24, 400, 401])
+def test_training_sets_have_their_compositions_and_the_skewed_ones_nobody_in_common(n):
+    _, _, frame = models.identity_set(models.pool_composition(n), 2, seed=2)
+    sets = models.draw_sets(frame, n, seed=1)
+    assert list(sets) == list(models.RECOGNISERS)
+    people = {name: set(frame["identity"].iloc[rows]) for name, rows in sets.items()}
+    for name, design in models.RECOGNISERS.items():
         wanted = models.composition(design.shares, n)
-        assert sum(wanted.values()) == n
-        for group, count in wanted.items():
-            assert abs(count - n * design.shares[group]) < 1
-        rows = models.draw_identities(frame, wanted, seed=seed)
-        drawn = frame.iloc[rows]["group"].value_counts().to_dict()
-        assert drawn == {group: count for group, count in wanted.items() if count}
-    balanced = models.composition(models.RECOGNISERS["balanced"].shares, 60)
-    assert set(balanced.values()) == {10}
+        assert sum(wanted.values()) == n == len(people[name])
+        assert all(abs(count - n * design.shares[g]) < 1 for g, count in wanted.items())
+        drawn = frame.iloc[sets[name]]["group"].value_counts().to_dict()
+        assert drawn == {group: 2 * count for group, count in wanted.items() if count}
+    skewed = [members for name, members in people.items() if name != models.CONTROL]
+    assert len(set.union(*skewed)) == 3 * n
+    others = models.draw_sets(frame, n, seed=3)
+    assert all(set(rows) != set(others[name]) for name, rows in sets.items())
 
 
-def test_drawing_identities_takes_all_their_images():
-    frame = pd.DataFrame({"identity": np.repeat(np.arange(9), 3), "group": "african male"})
-    rows = models.draw_identities(frame, {"african male": 4}, seed=1)
-    assert len(rows) == 12 and frame.iloc[rows]["identity"].nunique() == 4
-    other = models.draw_identities(frame, {"african male": 4}, seed=2)
-    assert set(rows) != set(other)
-    with pytest.raises(ValueError, match="the pool has 9 identities of 'african male', not 10"):
-        models.draw_identities(frame, {"african male": 10}, seed=1)
+def test_compositions_that_cannot_be_had_are_named():
+    needed = models.pool_composition(60)
+    _, _, frame = models.identity_set(needed | {"african male": 3}, 1, seed=2)
+    message = f"has 3 identities of 'african male', not {needed['african male']}"
+    with pytest.raises(ValueError, match=message):
+        models.draw_sets(frame, 60, seed=1)
     with pytest.raises(ValueError, match="add up to 1"):
         models.composition({"african male": 1.0}, 10)

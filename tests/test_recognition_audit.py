@@ -142,7 +142,7 @@ def test_composition_effects_compare_each_recogniser_with_the_control(audit):
     names = list(models.RECOGNISERS)
     similarity = {name: rng.normal(0.6 * same, 0.3) for name in names}
     both = Audit(plain.pairs, similarity, dict.fromkeys(names, 0.3), n_boot=10, seed=2)
-    table = both.composition_effects(matches, "balanced")
+    table = both.composition_effects(matches)
     assert list(table.index.get_level_values("recogniser").unique()) == names[:3]
     group, accepted = plain.pairs["group"].to_numpy(), similarity["arcface-a"] >= 0.3
     rates = pd.Series(accepted[~same]).groupby(group[~same]).mean()

@@ -72,10 +72,10 @@ def train(
         path: of a file by its name, `Stage.path`; each recogniser leaves weights and settings.
     """
     frame = pd.DataFrame({"identity": pool.person, "group": pool.group})
+    sets = models.draw_sets(frame, n, seed=seed)
     jobs = []
-    for number, (name, design) in enumerate(models.RECOGNISERS.items()):
-        wanted = models.composition(design.shares, n)
-        rows = models.draw_identities(frame, wanted, seed=seed + number)
+    for name, design in models.RECOGNISERS.items():
+        rows = sets[name]
         jobs.append(
             {
                 "images": pool.images[rows],
@@ -279,8 +279,8 @@ class Audit:
         ]
         return pd.concat(tables, ignore_index=True)
 
-    def composition_effects(self, is_match: pd.Series, control: str) -> pd.DataFrame:
-        """`verification.composition_effects` of the other recognisers' FNMR and FMR.
+    def composition_effects(self, is_match: pd.Series) -> pd.DataFrame:
+        """`verification.composition_effects` of the skewed recognisers' FNMR and FMR.
 
         A group is familiar to a recogniser whose training set shows it more often than the average.
 
@@ -295,13 +295,11 @@ class Audit:
             name: self.similarity[name] >= threshold for name, threshold in self.thresholds.items()
         }
         tables = {}
-        for name in self.thresholds:
+        for name in [name for name in self.thresholds if name != models.CONTROL]:
             shares = models.RECOGNISERS[name].shares
-            familiar = [label for label in GROUPS if shares[label] > 1 / len(GROUPS) + 1e-9]
-            if name == control:
-                continue
+            familiar = [label for label in GROUPS if shares[label] > 1 / len(GROUPS)]
             for measure, rows in (("FNMR", match), ("FMR", ~match)):
-                errors = [accepted[one][rows] != match[rows] for one in (name, control)]
+                errors = [accepted[one][rows] != match[rows] for one in (name, models.CONTROL)]
                 tables[name, measure] = verification.composition_effects(
                     *errors, group[rows], ends[rows], familiar
                 )

@@ -2,9 +2,10 @@
 
 from helpers.models.controls import null_control
 from helpers.models.identity_sets import (
+    CONTROL,
     RECOGNISERS,
     composition,
-    draw_identities,
+    draw_sets,
     identity_set,
     pool_composition,
 )
@@ -29,6 +30,7 @@ from helpers.models.training import (
 
 __all__ = [
     "ARCHITECTURES",
+    "CONTROL",
     "RECOGNISERS",
     "AuditedModel",
     "Recogniser",
@@ -36,7 +38,7 @@ __all__ = [
     "build",
     "composition",
     "count_parameters",
-    "draw_identities",
+    "draw_sets",
     "embed",
     "identity_set",
     "load",

@@ -10,7 +10,7 @@ from scipy.special import stdtr, stdtrit
 from helpers.errors import as_binary
 from helpers.resampling import cluster_codes
 from helpers.verification.bands import TOO_FEW
-from helpers.verification.vertices import Kind
+from helpers.verification.vertices import inflation
 
 RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
 
@@ -63,9 +63,9 @@ def composition_effects(
     both = np.vstack([both, both[0] - both[1]])
     means = np.array([np.bincount(place, row) for row in both]) / sizes
     residuals = weight * (both - means[:, place])
-    inflation = Kind(codes[:, 0], codes[:, 1]).inflation()
+    factor = inflation(codes[:, 0], codes[:, 1])
     variance, df = _dyadic_variance(residuals, codes, len(identities))
-    se, estimate = np.sqrt(inflation * variance), both @ weight
+    se, estimate = np.sqrt(factor * variance), both @ weight
     margin = stdtrit(df, 0.975) * se
     columns = {
         "rare": means[:, ~known].mean(axis=1),
@@ -75,7 +75,7 @@ def composition_effects(
         "high": estimate + margin,
         "p": 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan)),
         "identities": len(identities),
-        "reason": TOO_FEW if np.isnan(inflation) else np.where(se > 0, "", "no error differs"),
+        "reason": TOO_FEW if np.isnan(factor) else np.where(se > 0, "", "no error differs"),
     }
     table = pd.DataFrame(columns, index=[RECOGNISER, CONTROL, DIFFERENCE])
     table.loc[table["reason"] != "", ["low", "high", "p"]] = np.nan

@@ -101,18 +101,22 @@ class Kind:
         share = np.arange(1, n + 1) / n
         return 2 * (squares - 2 * share * products + share**2 * products[-1]) / n**2
 
-    def inflation(self) -> float:
-        """What to multiply a variance by because its residuals are from an estimated mean.
 
-        That takes off the share of pairs of pairs that have an identity in common: n / (n - 1) for
-        n identities on their own. NaN where all have, so that nothing is known.
-        """
-        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
-        between = low != high
-        _, dyads = np.unique(low[between] * (high.max() + 1) + high[between], return_counts=True)
-        held = np.bincount(np.concatenate([low, high[between]]))
-        apart = len(low) ** 2 - (held**2).sum() + (dyads**2).sum()
-        return len(low) ** 2 / apart if apart else np.nan
+def inflation(left: np.ndarray, right: np.ndarray) -> float:
+    """What to multiply a variance by because its residuals are from an estimated mean.
+
+    That takes off the share of pairs of pairs that have an identity in common: n / (n - 1) for
+    n identities on their own. NaN where all have, so that nothing is known.
+
+    Args:
+        left, right: codes of both identities of the pairs, (m,).
+    """
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    between = low != high
+    _, dyads = np.unique(low[between] * (high.max() + 1) + high[between], return_counts=True)
+    held = np.bincount(np.concatenate([low, high[between]]))
+    apart = len(low) ** 2 - (held**2).sum() + (dyads**2).sum()
+    return len(low) ** 2 / apart if apart else np.nan
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ class Sweep:
         below: resampled share of the first `cuts` pairs, (cuts, B); NaN where no pair was drawn.
         reached: how many pairs it takes to weigh at least `needs`, (needs, B).
         identities: how many there are in the pairs.
-        inflation: see `Kind.inflation`.
+        inflation: see `inflation`.
     """
 
     share: np.ndarray
@@ -198,11 +202,11 @@ def sweep(
         variance[start + 1 : stop + 1] = squares - mean**2
     excess = np.append(0.0, kind.excess())
     variance = np.maximum(variance - excess, excess / 2)
-    identities, inflation = kind.identities, kind.inflation()
-    size = effective_size(share, variance * inflation, identities)
+    identities, factor = kind.identities, inflation(kind.left, kind.right)
+    size = effective_size(share, variance * factor, identities)
     cuts = np.flatnonzero(np.diff(kind.similarity, prepend=-np.inf, append=np.inf))
     size = settled_size(share, size, identities, cuts)
-    return Sweep(share, size, at, reached, identities, inflation)
+    return Sweep(share, size, at, reached, identities, factor)
 
 
 def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> np.ndarray:
