@@ -201,7 +201,8 @@ leaks.sort_index().round(2)
 # A seed is a random face. Each seed is moved to six points of latent space, one for each group, by
 # the crowd's planes; skin colour, hair length, facial hair and makeup keep the seed's own values, and
 # all prototypes get the same age and expression. The crowd then looks at every prototype: is it
-# believable, and is it perceived as the group that was meant? A seed stays if all six pass.
+# believable, and is it perceived as the group that was meant? A seed stays if all six pass, and if
+# none of them smiles so broadly or looks so old that there is no step left to take.
 
 # %%
 SAMPLED = 10  # seeds per seed that is wanted, as in the paper
@@ -216,8 +217,10 @@ walked, index = identities.prototypes(seeds, every, gender=1.5, ancestry=3.4, ot
 judged = identities.judge(
     generator.parameters(torch.from_numpy(walked)), index, n_raters, seed=seed, stage=stage.name
 )
+judged["can step"] = identities.below_targets(generator, walked)
+judged["accepted"] &= judged["can step"]
 passed = identities.candidates(judged)
-share = judged.groupby("group", sort=False)[["real", "agrees", "accepted"]].mean()
+share = judged.groupby("group", sort=False)[["real", "agrees", "can step", "accepted"]].mean()
 (100 * share).round(0).loc[list(GROUPS)]
 
 # %%

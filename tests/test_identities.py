@@ -338,6 +338,14 @@ def test_a_walk_names_the_face_that_does_not_arrive():
         identities.walk_to_score(codes, direction, rises, 0.0)
 
 
+def test_faces_at_a_target_have_no_step_left(generator):
+    codes = generator.sample(200, 5).numpy()
+    scores = faces.visible_scores(generator.parameters(torch.from_numpy(codes)))
+    expected = (scores["smiling"] < TARGETS["expression"]) & (scores["age"] < TARGETS["age"])
+    found = identities.below_targets(generator, codes)
+    assert 0 < found.sum() < 200 and (found == expected.to_numpy()).all()
+
+
 def test_whitening_leaves_the_head_and_nothing_else(generator, prototypes):
     parameters = identities.neutral(generator.parameters(torch.from_numpy(prototypes[0][:4])))
     plain = faces.render(parameters, 64)

@@ -30,7 +30,13 @@ from helpers.identities.traversal import (
     label_leakage,
     prototypes,
 )
-from helpers.identities.variants import known_score, neutral, variants, walk_to_score
+from helpers.identities.variants import (
+    below_targets,
+    known_score,
+    neutral,
+    variants,
+    walk_to_score,
+)
 
 __all__ = [
     "ANCESTRIES",
@@ -40,6 +46,7 @@ __all__ = [
     "STEPS",
     "UNCANNY",
     "ancestry_point",
+    "below_targets",
     "candidates",
     "cross_pairs",
     "crowd_scores",

@@ -98,6 +98,13 @@ def _visible(codes: np.ndarray, generator, name: str) -> np.ndarray:
     return visible_scores(parameters)[name].to_numpy()
 
 
+def below_targets(generator, codes: ArrayLike) -> np.ndarray:
+    """Whether faces score below all `TARGETS`, so that there is a way to go, bool (n,)."""
+    codes = np.asarray(codes, np.float64)
+    scores = {name: known_score(generator, _WALKED[name])(codes) for name in TARGETS}
+    return np.all([scores[name] < target for name, target in TARGETS.items()], axis=0)
+
+
 def variants(
     generator,
     codes: ArrayLike,
