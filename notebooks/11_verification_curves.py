@@ -583,12 +583,12 @@ _ = drawing.draw_disparities(gaps[gaps["measure"] == "FMR at threshold"], TOLERA
 
 # %%
 effects = audit.composition_effects(matches[T])
-shown_columns = 100 * effects[["rare", "familiar", "estimate", "low", "high"]]
-shown_columns.assign(p=effects["p"]).round({"p": 3}).round(1)
+points = 100 * effects[["rare", "familiar", "estimate", "low", "high"]]
+points.round(1).assign(p=effects["p"].round(3))
 
 # %% mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between groups it hardly saw and groups it knows, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of groups hardly seen in training minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference, which is what the composition did."}}
-by_fmr = effects.xs("FMR", level="measure")
-_ = figures.forest(by_fmr, xlabel="difference in false match rate")
+by_fmr = points.xs("FMR", level="measure")
+_ = figures.forest(by_fmr, xlabel="difference in false match rate (points)")
 
 # %% [markdown]
 # *Rare* and *familiar* are the mean rates of the two kinds of groups. Read the rows named *recogniser*
@@ -602,12 +602,12 @@ low = by_fmr["low"].xs("recogniser", level="row")
 of_control = by_fmr.xs("control", level="row")
 quiet = of_control["low"].le(0) & of_control["high"].ge(0)
 done = by_fmr["low"].xs("difference", level="row") > 0
-say = {True: "does", False: "does not"}
 Markdown(
     "\n".join(
-        f"- **{name}** {say[bool(low[name] > 0)]} take people of groups it hardly saw for each other "
-        f"clearly more often; the control {say[not quiet[name]]} on the same pairs; the difference "
-        f"{say[bool(done[name])]} exclude zero."
+        f"- **{name}** {'clearly takes' if low[name] > 0 else 'does not clearly take'} people of "
+        "groups it hardly saw for each other more often than others. The control "
+        f"{'shows no clear gap' if quiet[name] else 'has a gap of its own'} on the same pairs, and "
+        f"the effect of the composition {'is clear' if done[name] else 'is not clear'}."
         for name in names[:3]
     )
 )
