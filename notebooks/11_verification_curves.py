@@ -650,9 +650,10 @@ choices |= {"intended pairs": fails[~alike].mean(), "with self-pairs": fails.mea
 (100 * pd.Series(choices, name="FNMR (%)")).to_frame().round(2)
 
 # %% [markdown]
-# The limit moves the rate because a lenient crowd hands the network harder pairs. Trimming moves it
-# less. Pairs of a picture with itself move it most, and always in the same direction. A paper that
-# does not say which choices it made cannot be compared with one that does.
+# The limit moves the rate because a lenient crowd hands the network harder pairs, and trimming moves
+# the limit's meaning. Pairs of a picture with itself always move the rate in the same direction and
+# by the same share, whatever the network. A paper that does not say which choices it made cannot be
+# compared with one that does.
 
 # %% tags=["remove-cell"]
 # Exactly a fifth of the paper's positives are trivial, so FNMR shrinks by 16/20.
