@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import images
+from helpers import faces, identities, images
 
 SIZE = 4
 PARAMETERS = torch.linspace(0, 1, 30).reshape(10, 3)
@@ -121,6 +121,15 @@ def test_changed_renderer_makes_anew(path, monkeypatch):
     again = Recorder()
     store(path, again)
     assert len(again.rows()) == 10
+
+
+def test_another_renderer_makes_anew(tmp_path):
+    parameters = faces.defaults(2)
+    whole = images.render_to_store(parameters, 16, tmp_path / "faces.npy").copy()
+    heads = images.render_to_store(
+        parameters, 16, tmp_path / "faces.npy", render=identities.render_heads
+    )
+    assert (heads[:, :, 0, 0] == 255).all() and (whole[:, :, 0, 0] != 255).any()
 
 
 def test_old_array_survives_for_who_still_reads_it(path):

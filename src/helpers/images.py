@@ -8,6 +8,7 @@ a run that was interrupted makes only the missing ones, and a set with another k
 from __future__ import annotations
 
 import errno
+import inspect
 import json
 import math
 import os
@@ -60,7 +61,7 @@ def render_to_store(
             images or on a GPU.
         chunk: images rendered at a time; by default what suits the size and the device.
         supersampling: rays per pixel and axis.
-        render: stands in for `helpers.faces.render`.
+        render: a function that stands in for `helpers.faces.render`; its module is in the key.
 
     Returns:
         uint8 (n, 3, size, size), a read-only memory map.
@@ -72,6 +73,8 @@ def render_to_store(
     device = resolve_device(device)
     parameters = _float32(parameters)
     source = lineage.files_hash(sorted((lineage.PACKAGE / "faces").rglob("*.py")))
+    if render is not faces.render:
+        source += inspect.getsource(inspect.getmodule(render))
     if workers is None:
         few = len(parameters) * (size * supersampling) ** 2 <= _FEW_PIXELS
         workers = 1 if few or device.type != "cpu" else joblib.cpu_count()
