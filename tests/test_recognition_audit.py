@@ -78,7 +78,10 @@ def test_bands_and_gaps_hold_every_recogniser_at_its_own_threshold(audit):
     for row in rows.itertuples():
         rate, base = (missed[same & (group == g)].mean() for g in (row.group, "european male"))
         assert row.estimate == pytest.approx(rate - base)
-    assert audit.fnmr("two", same) == pytest.approx(missed[same].mean())
+    together = audit.rates("two", matches)
+    assert together["fnmr"] == pytest.approx(missed[same].mean())
+    assert together["fmr"] == pytest.approx((~missed[~same]).mean())
+    assert together["fnmr_low"] < together["fnmr"] < together["fnmr_high"]
 
 
 def test_rater_accuracy_counts_the_true_side_of_not_sure(audit):
@@ -116,7 +119,22 @@ def test_rates_under_do_compare_with_the_first_pose():
     rates = recognition_audit.fnmr_under_do(as_vectors, pictures, 2, 0.75)
     for place, group in enumerate(identities.GROUPS):
         alike = [vectors[place, 0, n] @ vectors[place, y, n] for y in (1, 2) for n in (0, 1)]
-        assert rates[group] == pytest.approx(np.mean(np.array(alike) < 0.75))
+        assert rates[group].mean() == pytest.approx(np.mean(np.array(alike) < 0.75))
+
+
+def test_paired_differences_are_student_intervals_over_seeds():
+    rng = np.random.default_rng(1)
+    first, second = (pd.DataFrame(rng.random((9, 2)), columns=["a", "b"]) for _ in range(2))
+    second.loc[3, "b"] = np.nan
+    table = recognition_audit.paired_difference(first, second)
+    assert table["seeds"].tolist() == [9, 8]
+    for column in "ab":
+        kept = second[column].notna()
+        test = stats.ttest_rel(first.loc[kept, column], second.loc[kept, column])
+        ends = test.confidence_interval(0.95)
+        row = table.loc[column]
+        np.testing.assert_allclose(row[["low", "high"]].astype(float), [ends.low, ends.high])
+        assert row["estimate"] == pytest.approx(row["first"] - row["second"])
 
 
 def test_ratings_come_back_from_an_export_in_the_order_of_the_pairs(tmp_path):

@@ -290,7 +290,7 @@ class Audit:
         """
         match = is_match[self.pairs.index].to_numpy(bool)
         ends = self.pairs[["seed_first", "seed_second"]].to_numpy()
-        group = self.pairs["group"].to_numpy()
+        group = pd.Categorical(self.pairs["group"], GROUPS)
         accepted = {
             name: self.similarity[name] >= threshold for name, threshold in self.thresholds.items()
         }
@@ -305,9 +305,38 @@ class Audit:
                 )
         return pd.concat(tables, names=["recogniser", "measure", "row"])
 
-    def fnmr(self, name: str, is_match: ArrayLike) -> float:
-        """FNMR of one recogniser at its threshold, all groups together."""
-        return float((self.similarity[name][np.asarray(is_match)] < self.thresholds[name]).mean())
+    def rates(self, name: str, is_match: pd.Series) -> pd.Series:
+        """`error_rates` of one recogniser at its threshold, all groups together."""
+        given = self.of(name, is_match)
+        return error_rates(
+            given["similarity"],
+            given["is_match"],
+            self.vertices(),
+            self.thresholds[name],
+            n_boot=self.n_boot,
+            seed=self.seed,
+        )
+
+
+def error_rates(
+    similarity: ArrayLike,
+    is_match: ArrayLike,
+    vertices: ArrayLike,
+    threshold: float,
+    *,
+    n_boot: int,
+    seed: int,
+) -> pd.Series:
+    """FNMR and FMR of all pairs at one threshold with 95 % intervals by `vertex_bootstrap`.
+
+    Entries fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high.
+    """
+    group = np.full(len(np.asarray(similarity)), "all")
+    bands = verification.vertex_bootstrap(
+        similarity, is_match, group, vertices, n_boot=n_boot, seed=seed, thresholds=[threshold]
+    )
+    ends = [f"{rate}{end}" for rate in ("fnmr", "fmr") for end in ("", "_low", "_high")]
+    return bands.curves.iloc[0][ends].astype(float)
 
 
 def groups_under_do(base: Tensor, yaws: Sequence[float]) -> Tensor:
@@ -326,9 +355,27 @@ def groups_under_do(base: Tensor, yaws: Sequence[float]) -> Tensor:
 
 def fnmr_under_do(
     embedder: models.Recogniser, pictures: np.ndarray, n: int, threshold: float
-) -> pd.Series:
-    """FNMR by group of the images of `groups_under_do`, of n faces; its first yaw is compared."""
+) -> pd.DataFrame:
+    """FNMR of each of n faces (rows) by group (columns), from images of `groups_under_do`.
+
+    The first yaw is compared with the others.
+    """
     vectors = embedder(pictures)
     vectors = vectors.reshape(len(GROUPS), -1, n, vectors.shape[-1])
     alike = np.einsum("gnd,gynd->gyn", vectors[:, 0], vectors[:, 1:])
-    return pd.Series((alike < threshold).mean((1, 2)), GROUPS)
+    return pd.DataFrame((alike < threshold).mean(axis=1).T, columns=list(GROUPS))
+
+
+def paired_difference(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Mean of first - second over rows (seeds), per column, with 95 % Student intervals.
+
+    Rows with a missing value in either do not count. Returns columns first, second, estimate, low,
+    high and seeds.
+    """
+    difference = first - second
+    n = difference.notna().sum()
+    half = stdtrit(n - 1, 0.975) * difference.sem()
+    both = difference.notna()
+    estimate = difference.mean()
+    table = {"first": first[both].mean(), "second": second[both].mean(), "estimate": estimate}
+    return pd.DataFrame(table | {"low": estimate - half, "high": estimate + half, "seeds": n})
