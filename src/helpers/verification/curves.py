@@ -140,8 +140,7 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     for name, other in {"is_match": positive, "group": groups}.items():
         if len(other) != len(similarity):
             raise ValueError(f"{len(other)} values of {name} for {len(similarity)} similarities")
-    if (groups.codes < 0).any():
-        raise ValueError(f"group, row {(groups.codes < 0).argmax()}: the pair has no group")
+    require_group(groups)
     if not np.isfinite(similarity).all():
         row = (~np.isfinite(similarity)).argmax()
         raise ValueError(f"similarity, row {row}: {similarity[row]} is not finite")
@@ -150,6 +149,13 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     for code, label in enumerate(groups.categories):
         rows = [order[(codes == code) & kind] for kind in (positive, ~positive)]
         yield GroupPairs(label, *(similarity[some] for some in rows), *rows)
+
+
+def require_group(groups: pd.Categorical) -> None:
+    """Raise ValueError naming the first pair without a group."""
+    missing = groups.codes < 0
+    if missing.any():
+        raise ValueError(f"group, row {missing.argmax()}: the pair has no group")
 
 
 def as_rates(fmr: ArrayLike) -> np.ndarray:
