@@ -245,6 +245,14 @@ def test_a_fixed_threshold_counts_by_group():
         assert row.fmr == (scores[some & ~positive] >= 0.5).mean()
 
 
+def test_infinity_is_a_threshold_and_nan_is_none():
+    arguments = [0.1, 0.9, 0.4, 0.6], [0, 1, 0, 1], list("aabb")
+    assert fixed_threshold(*arguments, np.inf)["fnmr"].tolist() == [1, 1]
+    assert fixed_threshold(*arguments, -np.inf)["fmr"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="threshold, number 1 of 1: nan where a similarity"):
+        fixed_threshold(*arguments, np.nan)
+
+
 def test_equal_error_rate_of_two_normals():
     scores, positive, _ = scored(n=200_000, ties=False)
     assert equal_error_rate(scores, positive) == pytest.approx(norm.cdf(-0.75), abs=0.003)
@@ -498,6 +506,20 @@ def test_bands_of_groups_that_lack_pairs():
         vertex_bootstrap(scores, positive, group, missing, n_boot=3, seed=0)
     with pytest.raises(ValueError, match="at least two clusters"):
         vertex_bootstrap(scores, positive, group, 0 * vertices, n_boot=3, seed=0)
+    with pytest.raises(ValueError, match="thresholds, number 2 of 2: nan where a similarity"):
+        points = [1.0, np.nan]
+        vertex_bootstrap(scores, positive, group, vertices, n_boot=3, seed=0, thresholds=points)
+
+
+@pytest.mark.parametrize("n_boot", [1, 0, -1, 2.5])
+def test_fewer_than_two_resamples_are_refused(n_boot):
+    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
+    message = f"n_boot is {n_boot}, a whole number of at least 2"
+    with pytest.raises(ValueError, match=message):
+        vertex_bootstrap(*data, n_boot=n_boot, seed=0)
+    with pytest.raises(ValueError, match=message):
+        disparities(*data, **OPTIONS | {"n_boot": n_boot})
+    assert len(disparities(*data, **OPTIONS | {"n_boot": 2})) == 3
 
 
 # --- disparities
@@ -530,6 +552,12 @@ def test_disparities_are_differences_with_verdicts():
     assert table.loc["FNMR at threshold", "p"] < 1e-4
     assert table.loc["FMR at threshold", "verdict"] != "exceeds"
     assert ((table["p"] < 0.05) == (table["low"] * table["high"] > 0)).all()
+
+
+def test_disparities_need_a_threshold():
+    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
+    with pytest.raises(ValueError, match="threshold, number 1 of 1: nan where a similarity"):
+        disparities(*data, **OPTIONS | {"threshold": np.nan})
 
 
 def test_disparities_cover_no_difference():

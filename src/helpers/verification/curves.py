@@ -96,10 +96,10 @@ def fixed_threshold(
 ) -> pd.DataFrame:
     """FNMR and FMR of every group at one threshold for all (the triangles of Fig 6).
 
-    One row per group with the columns of `error_curves`, and its errors.
+    One row per group with the columns of `error_curves`, and its errors; NaN is no threshold.
     """
-    groups = by_group(similarity, is_match, group)
-    tables = [rate_table(pairs, np.array([float(threshold)])) for pairs in groups]
+    at = as_thresholds(float(threshold), "threshold")
+    tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -164,6 +164,19 @@ def as_rates(fmr: ArrayLike) -> np.ndarray:
     if not ((fmr > 0) & (fmr < 1)).all():
         raise ValueError(f"fmr is {fmr.tolist()}: rates between 0 and 1 were expected")
     return fmr
+
+
+def as_thresholds(thresholds: ArrayLike, name: str = "thresholds") -> np.ndarray:
+    """Thresholds, float64 (k,), infinite ones included; raises ValueError naming one that is NaN.
+
+    NaN sorts above every similarity, and would pass for a threshold that rejects all pairs.
+    """
+    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    missing = np.isnan(thresholds)
+    if missing.any():
+        where = f"number {missing.argmax() + 1} of {len(thresholds)}"
+        raise ValueError(f"{name}, {where}: nan where a similarity was expected")
+    return thresholds
 
 
 def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:

@@ -34,7 +34,7 @@ from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
 from helpers.effects import score_interval
-from helpers.resampling import cluster_codes, draw_weights
+from helpers.resampling import cluster_codes, draw_weights, resample_numbers
 from helpers.verification.curves import GroupPairs, allowed_matches
 
 ROUNDING = 1e-9
@@ -164,10 +164,12 @@ def draw_vertices(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot).
 
-    Raises ValueError as `vertex_codes`, and for fewer than two identities.
+    Raises ValueError as `vertex_codes`, and for fewer than two identities or resamples.
     """
+    # One resample has no variance, and would make all identities err alike.
+    resamples = resample_numbers(n_boot, least=2)
     codes, identities = vertex_codes(vertices, m)
-    weights = draw_weights(len(identities), range(n_boot), seed, stage)
+    weights = draw_weights(len(identities), resamples, seed, stage)
     return codes, np.ascontiguousarray(weights.T)
 
 
