@@ -93,6 +93,10 @@ def test_similarity_is_the_cosine_at_any_scale():
         a, b = vectors[pairs[k]]
         assert found[k] == pytest.approx(a @ b / np.sqrt(a @ a * (b @ b)), abs=1e-6)
     assert found.max() <= 1
+    for scale in (1e200, 1e-200, 1e-300):
+        np.testing.assert_allclose(similarity(vectors * scale, pairs), found, atol=1e-6)
+    both = np.vstack([1e200 * vectors[0], 1e-200 * vectors[0]])
+    assert similarity(both, [[0, 1]])[0] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

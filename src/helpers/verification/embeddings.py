@@ -34,7 +34,9 @@ def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
             f"pairs, row {row}: images {pairs[row].tolist()}, but there are {len(embeddings)} "
             "embeddings"
         )
-    unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+    # First by the largest component: squares of very large or small ones leave what floats hold.
+    unit = embeddings / np.abs(embeddings).max(axis=1, keepdims=True)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     cosine = np.empty(len(pairs))
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         some = slice(start, start + PAIRS_AT_ONCE)
