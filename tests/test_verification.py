@@ -152,6 +152,30 @@ def test_embedding_files_that_do_not_fit_are_named(tmp_path, vectors):
         load_embeddings(tmp_path / "e.txt", 5)
 
 
+def test_broken_files_are_named(tmp_path, vectors):
+    path = tmp_path / "e.npz"
+    message = "e.npz: not a file of numbers as numpy saves it"
+    np.savez_compressed(path, np.tile(vectors, (20, 1)))
+    content = path.read_bytes()
+    middle = len(content) // 2
+    wrong = bytes(255 - byte for byte in content[middle : middle + 20])
+    for broken in (
+        content[:-30],  # without the directory of the archive
+        content[:middle] + wrong + content[middle + 20 :],
+        b"",
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=message):
+            load_embeddings(path, 100)
+    np.savez(path, np.array([{"a": 1}], dtype=object))
+    with pytest.raises(ValueError, match=message):
+        load_embeddings(path, 1)
+    np.save(tmp_path / "e.npy", vectors)
+    (tmp_path / "e.npy").rename(tmp_path / "e.csv")
+    with pytest.raises(ValueError, match="e.csv: not a table of numbers"):
+        load_embeddings(tmp_path / "e.csv", 5)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
