@@ -251,6 +251,13 @@ def test_a_table_with_a_pair_twice_is_an_error(tmp_path):
         read_pair_export(export(tmp_path, {}), pairs)
 
 
+@pytest.mark.parametrize("n_raters", [0, -1])
+def test_without_raters_there_is_nothing_to_read(tmp_path, n_raters):
+    pairs = pairs_table()
+    with pytest.raises(ValueError, match=f"n_raters is {n_raters}: at least one"):
+        read_pair_export(export(tmp_path, full(pairs)), pairs, n_raters)
+
+
 def test_an_export_without_tasks_rates_no_pair(tmp_path):
     ratings, report = read_pair_export(export(tmp_path, {}), pairs_table())
     assert ratings.shape == (0, 9)

@@ -168,6 +168,25 @@ def test_pairs_need_prototypes_that_differ():
         identities.pairs(prototype_frame(8)[["seed"]], seed=1)
 
 
+def test_the_order_of_the_ring_has_a_default():
+    prototypes = prototype_frame(8)
+    pd.testing.assert_frame_equal(
+        identities.pairs(prototypes), identities.pairs(prototypes, seed=0)
+    )
+    assert not identities.pairs(prototypes).equals(identities.pairs(prototypes, seed=1))
+
+
+@pytest.mark.parametrize("column", ["seed", "group"])
+def test_prototypes_without_a_group_or_seed_are_named(column):
+    prototypes = prototype_frame(8).astype(object)
+    prototypes.loc[5, column] = None
+    for pairs in (identities.pairs, identities.cross_pairs):
+        with pytest.raises(ValueError, match=f"column '{column}', row 5: .* the {column} of a"):
+            pairs(prototypes, seed=1)
+        with pytest.raises(ValueError, match="no prototypes"):
+            pairs(prototypes.iloc[:0], seed=1)
+
+
 def test_cross_pairs_differ_in_seed_and_group_and_visit_all_groups():
     prototypes = prototype_frame(10)
     frame = identities.cross_pairs(prototypes, 3, seed=2)

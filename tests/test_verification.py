@@ -93,6 +93,10 @@ def test_similarity_is_the_cosine_at_any_scale():
         a, b = vectors[pairs[k]]
         assert found[k] == pytest.approx(a @ b / np.sqrt(a @ a * (b @ b)), abs=1e-6)
     assert found.max() <= 1
+    for scale in (1e200, 1e-200, 1e-300):
+        np.testing.assert_allclose(similarity(vectors * scale, pairs), found, atol=1e-6)
+    both = np.vstack([1e200 * vectors[0], 1e-200 * vectors[0]])
+    assert similarity(both, [[0, 1]])[0] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +150,30 @@ def test_embedding_files_that_do_not_fit_are_named(tmp_path, vectors):
         load_embeddings(tmp_path / "two.npz", 5)
     with pytest.raises(ValueError, match="file ending in"):
         load_embeddings(tmp_path / "e.txt", 5)
+
+
+def test_broken_files_are_named(tmp_path, vectors):
+    path = tmp_path / "e.npz"
+    message = "e.npz: not a file of numbers as numpy saves it"
+    np.savez_compressed(path, np.tile(vectors, (20, 1)))
+    content = path.read_bytes()
+    middle = len(content) // 2
+    wrong = bytes(255 - byte for byte in content[middle : middle + 20])
+    for broken in (
+        content[:-30],  # without the directory of the archive
+        content[:middle] + wrong + content[middle + 20 :],
+        b"",
+    ):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=message):
+            load_embeddings(path, 100)
+    np.savez(path, np.array([{"a": 1}], dtype=object))
+    with pytest.raises(ValueError, match=message):
+        load_embeddings(path, 1)
+    np.save(tmp_path / "e.npy", vectors)
+    (tmp_path / "e.npy").rename(tmp_path / "e.csv")
+    with pytest.raises(ValueError, match="e.csv: not a table of numbers"):
+        load_embeddings(tmp_path / "e.csv", 5)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +271,14 @@ def test_a_fixed_threshold_counts_by_group():
         some = group == row.group
         assert row.fnmr == (scores[some & positive] < 0.5).mean()
         assert row.fmr == (scores[some & ~positive] >= 0.5).mean()
+
+
+def test_infinity_is_a_threshold_and_nan_is_none():
+    arguments = [0.1, 0.9, 0.4, 0.6], [0, 1, 0, 1], list("aabb")
+    assert fixed_threshold(*arguments, np.inf)["fnmr"].tolist() == [1, 1]
+    assert fixed_threshold(*arguments, -np.inf)["fmr"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="threshold, number 1 of 1: nan where a similarity"):
+        fixed_threshold(*arguments, np.nan)
 
 
 def test_equal_error_rate_of_two_normals():
@@ -498,6 +534,20 @@ def test_bands_of_groups_that_lack_pairs():
         vertex_bootstrap(scores, positive, group, missing, n_boot=3, seed=0)
     with pytest.raises(ValueError, match="at least two clusters"):
         vertex_bootstrap(scores, positive, group, 0 * vertices, n_boot=3, seed=0)
+    with pytest.raises(ValueError, match="thresholds, number 2 of 2: nan where a similarity"):
+        points = [1.0, np.nan]
+        vertex_bootstrap(scores, positive, group, vertices, n_boot=3, seed=0, thresholds=points)
+
+
+@pytest.mark.parametrize("n_boot", [1, 0, -1, 2.5])
+def test_fewer_than_two_resamples_are_refused(n_boot):
+    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
+    message = f"n_boot is {n_boot}, a whole number of at least 2"
+    with pytest.raises(ValueError, match=message):
+        vertex_bootstrap(*data, n_boot=n_boot, seed=0)
+    with pytest.raises(ValueError, match=message):
+        disparities(*data, **OPTIONS | {"n_boot": n_boot})
+    assert len(disparities(*data, **OPTIONS | {"n_boot": 2})) == 3
 
 
 # --- disparities
@@ -530,6 +580,12 @@ def test_disparities_are_differences_with_verdicts():
     assert table.loc["FNMR at threshold", "p"] < 1e-4
     assert table.loc["FMR at threshold", "verdict"] != "exceeds"
     assert ((table["p"] < 0.05) == (table["low"] * table["high"] > 0)).all()
+
+
+def test_disparities_need_a_threshold():
+    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
+    with pytest.raises(ValueError, match="threshold, number 1 of 1: nan where a similarity"):
+        disparities(*data, **OPTIONS | {"threshold": np.nan})
 
 
 def test_disparities_cover_no_difference():

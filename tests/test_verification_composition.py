@@ -1,6 +1,7 @@
 """Effects of a training set's composition: against a loop, and coverage of known effects."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm, t
 
@@ -71,7 +72,7 @@ def test_what_both_recognisers_share_is_no_effect():
     errors, _, group, vertices = study(3)
     table = composition_effects(errors, errors, group, vertices, FAMILIAR)
     assert table.loc["difference", "estimate"] == 0
-    assert table.loc["difference", "reason"] == "no error differs"
+    assert table.loc["difference", "reason"] == "errors do not vary within groups"
     assert table.loc["difference", ["low", "high", "p"]].isna().all()
     assert table.loc["recogniser", "reason"] == ""
 
@@ -90,14 +91,76 @@ def test_positives_of_one_identity_are_clusters():
     assert half == pytest.approx(t.ppf(0.975, df) * se)
 
 
+def test_errors_that_vary_between_groups_alone_have_no_interval():
+    _, control, group, vertices = study(6)
+    table = composition_effects(np.isin(group, ["c"]), control, group, vertices, FAMILIAR)
+    assert table.loc["recogniser", ["rare", "familiar", "estimate"]].tolist() == [0.5, 0, 0.5]
+    assert table.loc["recogniser", "reason"] == "errors do not vary within groups"
+    assert table.loc["recogniser", ["low", "high", "p"]].isna().all()
+    assert table.loc["control", "reason"] == ""
+
+
+def test_a_categorical_says_which_groups_there_are():
+    *errors, group, vertices = study(7)
+    plain = composition_effects(*errors, group, vertices, FAMILIAR)
+    # In another order, which changes nothing.
+    named = pd.Categorical(group, ["d", "b", "a", "c"])
+    pd.testing.assert_frame_equal(composition_effects(*errors, named, vertices, FAMILIAR), plain)
+    pd.testing.assert_frame_equal(
+        composition_effects(*errors, pd.Series(named), vertices, FAMILIAR), plain
+    )
+
+
+@pytest.mark.parametrize("lost", [["a"], ["d"], ["b", "c"], ["a", "b", "c", "d"]])
+def test_without_pairs_of_a_group_nothing_is_estimable(lost):
+    errors, control, group, vertices = study(8)
+    some = ~np.isin(group, lost)
+    named = pd.Categorical(group, ["a", "b", "c", "d"])[some]
+    table = composition_effects(errors[some], control[some], named, vertices[some], FAMILIAR)
+    assert set(table["reason"]) == {f"no pairs of {', '.join(lost)}"}
+    assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
+    for side, labels in (("familiar", ["a", "b"]), ("rare", ["c", "d"])):
+        assert table[side].isna().all() == bool(set(labels) & set(lost))
+        assert table[side].isna().any() == bool(set(labels) & set(lost))
+
+
 def test_bad_input_is_named():
     errors, control, group, vertices = study(5, n=8)
-    with pytest.raises(ValueError, match="familiar groups .'x'. must be some of"):
-        composition_effects(errors, control, group, vertices, ["x"])
-    with pytest.raises(ValueError, match="row 0: 2 where 0 or 1"):
+    for familiar, message in (
+        (["a", "x"], "familiar group 'x' is none of .'a', 'b', 'c', 'd'."),
+        ("a", "familiar is 'a': a collection"),
+        ([], "must be some, but not all, of"),
+        (["a", "b", "c", "d"], "must be some, but not all, of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            composition_effects(errors, control, group, vertices, familiar)
+    with pytest.raises(ValueError, match="'errors', row 0: 2 where 0 or 1"):
         composition_effects(errors + 2, control, group, vertices, FAMILIAR)
-    with pytest.raises(ValueError, match="vertices"):
-        composition_effects(errors, control, group, vertices[:-1], FAMILIAR)
+    with pytest.raises(ValueError, match="'control', row 0: 2 where 0 or 1"):
+        composition_effects(errors, control + 2, group, vertices, FAMILIAR)
+    with pytest.raises(ValueError, match="control and group of different lengths"):
+        composition_effects(errors, control[1:], group, vertices, FAMILIAR)
+    # Plain labels name only the groups that there are.
+    some = group != "b"
+    with pytest.raises(ValueError, match="familiar group 'b' is none of .'a', 'c', 'd'."):
+        composition_effects(errors[some], control[some], group[some], vertices[some], FAMILIAR)
+    for missing in (None, np.nan):
+        labels = group.astype(object)
+        labels[3] = missing
+        with pytest.raises(ValueError, match="group, row 3: the pair has no group"):
+            composition_effects(errors, control, labels, vertices, FAMILIAR)
+    for wrong in (vertices[:-1], vertices[:, 0], vertices.ravel()):
+        with pytest.raises(ValueError, match=rf"identities \({len(errors)}, 2\) were expected"):
+            composition_effects(errors, control, group, wrong, FAMILIAR)
+    unknown = vertices.astype(float)
+    unknown[4, 1] = np.nan
+    with pytest.raises(ValueError, match="vertices, row 4: an identity is missing"):
+        composition_effects(errors, control, group, unknown, FAMILIAR)
+
+
+def test_one_identity_has_no_interval():
+    errors, control, group, vertices = study(5, n=8)
     alone = np.zeros_like(vertices)
     table = composition_effects(errors, control, group, alone, FAMILIAR)
     assert set(table["reason"]) == {"too few identities"}
+    assert table["estimate"].notna().all() and table[["low", "high", "p"]].isna().all(axis=None)

@@ -39,10 +39,10 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return codes, identifiers
 
 
-def resample_numbers(n_boot: int) -> range:
-    """0 ... n_boot - 1; ValueError for an `n_boot` that is no whole number of at least 1."""
-    if not isinstance(n_boot, Integral) or n_boot < 1:
-        raise ValueError(f"n_boot is {n_boot}, a whole number of at least 1 was expected")
+def resample_numbers(n_boot: int, least: int = 1) -> range:
+    """0 ... n_boot - 1; ValueError for an `n_boot` that is no whole number of at least `least`."""
+    if not isinstance(n_boot, Integral) or n_boot < least:
+        raise ValueError(f"n_boot is {n_boot}, a whole number of at least {least} was expected")
     return range(n_boot)
 
 

@@ -134,9 +134,11 @@ def read_pair_export(
 
     Raises:
         ValueError: the file is not an export; the table lacks a column or names a pair twice; no
-            answer is about a pair of the table; or the polarity is reversed, which shows when
-            positive pairs look more different than negative ones on average.
+            answer is about a pair of the table; `n_raters` is below 1; or the polarity is reversed,
+            which shows when positive pairs look more different than negative ones on average.
     """
+    if n_raters < 1:
+        raise ValueError(f"n_raters is {n_raters}: at least one rating of a pair was expected")
     path = Path(path)
     labels = _labels(pairs)
     _require_columns(pairs, ["kind"])

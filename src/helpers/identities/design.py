@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import keyed
-from helpers.errors import require_columns
+from helpers.errors import require_columns, require_present
 
 STEPS: Mapping[str, tuple] = {
     "pose": (-30, -15, 15, 30),  # degrees of yaw
@@ -57,7 +57,7 @@ def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
 
 
 def pairs(
-    prototypes: pd.DataFrame, n_negative: int = 3, paper: bool = False, *, seed: int
+    prototypes: pd.DataFrame, n_negative: int = 3, paper: bool = False, *, seed: int = 0
 ) -> pd.DataFrame:
     """Positive and negative pairs of images (Liang et al. 2023, section 3.4).
 
@@ -82,8 +82,8 @@ def pairs(
         prototype_first, prototype_second. Positives come first.
 
     Raises:
-        ValueError: a missing column, a seed twice in a group, or a group of too few prototypes for
-            pairs that differ.
+        ValueError: no prototypes, a missing column, group or seed, a seed twice in a group, or a
+            group of too few prototypes for pairs that differ.
     """
     _check(prototypes, n_negative)
     own = np.arange(len(prototypes))
@@ -151,6 +151,10 @@ _COLUMNS = [
 
 def _check(prototypes: pd.DataFrame, n_others: int) -> None:
     require_columns(prototypes, ["seed", "group"])
+    if prototypes.empty:
+        raise ValueError("no prototypes")
+    for column in ("seed", "group"):
+        require_present(prototypes[column], f"the {column} of a prototype")
     twice = prototypes.duplicated(["seed", "group"]).to_numpy()
     if twice.any():
         row = prototypes.iloc[int(np.flatnonzero(twice)[0])]

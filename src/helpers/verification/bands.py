@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from helpers.verification.curves import (
     NO_PAIRS,
     as_rates,
+    as_thresholds,
     by_group,
     held_rates,
     rate_table,
@@ -65,9 +66,12 @@ def vertex_bootstrap(
         chunk: pairs whose weights in all resamples are held at a time; nothing depends on it.
 
     Raises:
-        ValueError: as `error_curves`; a missing identity, or fewer than two of them.
+        ValueError: as `error_curves`; a missing identity, fewer than two of them or two resamples,
+            or a threshold that is NaN.
     """
     fmr = as_rates(fmr)
+    if thresholds is not None:
+        thresholds = as_thresholds(thresholds)
     groups = list(by_group(similarity, is_match, group))
     codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed, stage)
     curves, at_fmr = [], []
@@ -76,7 +80,7 @@ def vertex_bootstrap(
         if pairs.reason == NO_PAIRS:
             at = np.array([np.nan])
         else:
-            at = pairs.thresholds if thresholds is None else np.asarray(thresholds, float)
+            at = pairs.thresholds if thresholds is None else thresholds
         curve, held = rate_table(pairs, at), held_rates(pairs, fmr)
         below = np.searchsorted(pairs.positive, at), np.searchsorted(pairs.negative, at)
         low, high = accepted.interval()

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from helpers.errors import as_binary
-from helpers.resampling import cluster_codes
 from helpers.verification.bands import TOO_FEW
-from helpers.verification.vertices import inflation
+from helpers.verification.curves import NO_PAIRS, require_group
+from helpers.verification.vertices import inflation, vertex_codes
 
 RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
+NO_VARIATION = "errors do not vary within groups"
 
 
 def composition_effects(
@@ -32,54 +33,76 @@ def composition_effects(
         errors: whether each pair is an error of the recogniser, 0 or 1, (m,); positives alone give
             the FNMR, negatives alone the FMR.
         control: the same of the control.
-        group: of the pairs, (m,).
+        group: of the pairs, (m,). All categories of a categorical are groups; without pairs of one
+            of them nothing is estimable, as the mean over the others is another quantity.
         vertices: identities of both images, (m, 2).
         familiar: groups that the recogniser's training set shows often.
 
     Returns:
         Rows "recogniser", "control" and "difference" (of the first two), with the columns rare and
         familiar (mean rates), estimate, low, high (95 % interval with Student quantiles over
-        identities), p, identities and reason (why there is no interval, else empty). The variance
+        identities), p, identities and reason (why something is NaN, else empty). The variance
         is the dyadic-robust one: residuals of pairs that share an identity are multiplied (Aronow,
         Samii & Assenova, Political Analysis 23 (2015) 564-577). It is too small where errors are
         rarer than a few in a hundred and pairs of two identities err all or not at all.
 
     Raises:
-        ValueError: values other than 0 and 1, another length, and no familiar or no other group.
+        ValueError: values other than 0 and 1, another length, a missing group or identity, a
+            familiar group that is none of the groups, and no familiar or no other group.
     """
-    if not len(errors) == len(control) == len(group) == len(vertices):
-        lengths = [len(values) for values in (errors, control, group, vertices)]
-        raise ValueError(f"errors, control, group and vertices of different lengths: {lengths}")
-    codes, identities = cluster_codes(np.asarray(vertices).ravel())
-    codes, group = codes.reshape(-1, 2), np.asarray(group)
-    labels, place, sizes = np.unique(group, return_inverse=True, return_counts=True)
-    known = np.isin(labels, list(familiar))
-    if known.all() or not known.any():
-        raise ValueError(f"familiar groups {list(familiar)} must be some of {labels.tolist()}")
-    # A pair's weight in the gap: groups of either kind count equally, and pairs within a group.
-    sign = np.where(known, -1 / known.sum(), 1 / (~known).sum())
-    weight = (sign / sizes)[place]
-    both = np.array([as_binary(errors), as_binary(control)])
+    if not len(errors) == len(control) == len(group):
+        lengths = [len(values) for values in (errors, control, group)]
+        raise ValueError(f"errors, control and group of different lengths: {lengths}")
+    both = np.array([as_binary(errors, "errors"), as_binary(control, "control")])
     both = np.vstack([both, both[0] - both[1]])
-    means = np.array([np.bincount(place, row) for row in both]) / sizes
-    residuals = weight * (both - means[:, place])
-    factor = inflation(codes[:, 0], codes[:, 1])
-    variance, df = _dyadic_variance(residuals, codes, len(identities))
-    se, estimate = np.sqrt(factor * variance), both @ weight
-    margin = stdtrit(df, 0.975) * se
+    codes, identities = vertex_codes(vertices, len(group))
+    groups = pd.Categorical(group)
+    require_group(groups)
+    known = _are_familiar(groups.categories, familiar)
+    place, sizes = groups.codes, np.bincount(groups.codes, minlength=len(known))
+    sums = np.array([np.bincount(place, row, len(known)) for row in both])
+    means = sums / np.where(sizes > 0, sizes, np.nan)
+    rare, common = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
+    if sizes.all():
+        # A pair's weight in the gap: groups of either kind count equally, and pairs within a group.
+        sign = np.where(known, -1 / known.sum(), 1 / (~known).sum())
+        residuals = (sign / sizes)[place] * (both - means[:, place])
+        factor = inflation(codes[:, 0], codes[:, 1])
+        variance, df = _dyadic_variance(residuals, codes, len(identities))
+        se = np.sqrt(factor * variance)
+        reason = TOO_FEW if np.isnan(factor) else np.where(se > 0, "", NO_VARIATION)
+    else:
+        empty = groups.categories[sizes == 0].map(str)
+        se, df, reason = np.nan, np.nan, f"{NO_PAIRS} of {', '.join(empty)}"
+    estimate, margin = rare - common, stdtrit(df, 0.975) * se
     columns = {
-        "rare": means[:, ~known].mean(axis=1),
-        "familiar": means[:, known].mean(axis=1),
+        "rare": rare,
+        "familiar": common,
         "estimate": estimate,
         "low": estimate - margin,
         "high": estimate + margin,
         "p": 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan)),
         "identities": len(identities),
-        "reason": TOO_FEW if np.isnan(factor) else np.where(se > 0, "", "no error differs"),
+        "reason": reason,
     }
     table = pd.DataFrame(columns, index=[RECOGNISER, CONTROL, DIFFERENCE])
     table.loc[table["reason"] != "", ["low", "high", "p"]] = np.nan
     return table
+
+
+def _are_familiar(groups: pd.Index, familiar: Collection[str]) -> np.ndarray:
+    """Which groups are familiar, bool (groups,): some of them, but not all."""
+    if isinstance(familiar, str):
+        raise ValueError(f"familiar is {familiar!r}: a collection of groups was expected")
+    for label in familiar:
+        if label not in groups:
+            raise ValueError(f"the familiar group {label!r} is none of {groups.tolist()}")
+    known = groups.isin(list(familiar))
+    if known.all() or not known.any():
+        raise ValueError(
+            f"familiar groups {list(familiar)} must be some, but not all, of {groups.tolist()}"
+        )
+    return known
 
 
 def _dyadic_variance(

@@ -96,10 +96,10 @@ def fixed_threshold(
 ) -> pd.DataFrame:
     """FNMR and FMR of every group at one threshold for all (the triangles of Fig 6).
 
-    One row per group with the columns of `error_curves`, and its errors.
+    One row per group with the columns of `error_curves`, and its errors; NaN is no threshold.
     """
-    groups = by_group(similarity, is_match, group)
-    tables = [rate_table(pairs, np.array([float(threshold)])) for pairs in groups]
+    at = as_thresholds(float(threshold), "threshold")
+    tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -140,8 +140,7 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     for name, other in {"is_match": positive, "group": groups}.items():
         if len(other) != len(similarity):
             raise ValueError(f"{len(other)} values of {name} for {len(similarity)} similarities")
-    if (groups.codes < 0).any():
-        raise ValueError(f"group, row {(groups.codes < 0).argmax()}: the pair has no group")
+    require_group(groups)
     if not np.isfinite(similarity).all():
         row = (~np.isfinite(similarity)).argmax()
         raise ValueError(f"similarity, row {row}: {similarity[row]} is not finite")
@@ -152,12 +151,32 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
         yield GroupPairs(label, *(similarity[some] for some in rows), *rows)
 
 
+def require_group(groups: pd.Categorical) -> None:
+    """Raise ValueError naming the first pair without a group."""
+    missing = groups.codes < 0
+    if missing.any():
+        raise ValueError(f"group, row {missing.argmax()}: the pair has no group")
+
+
 def as_rates(fmr: ArrayLike) -> np.ndarray:
     """False match rates, float64 (k,); raises ValueError for one outside of (0, 1)."""
     fmr = np.atleast_1d(np.asarray(fmr, dtype=np.float64))
     if not ((fmr > 0) & (fmr < 1)).all():
         raise ValueError(f"fmr is {fmr.tolist()}: rates between 0 and 1 were expected")
     return fmr
+
+
+def as_thresholds(thresholds: ArrayLike, name: str = "thresholds") -> np.ndarray:
+    """Thresholds, float64 (k,), infinite ones included; raises ValueError naming one that is NaN.
+
+    NaN sorts above every similarity, and would pass for a threshold that rejects all pairs.
+    """
+    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    missing = np.isnan(thresholds)
+    if missing.any():
+        where = f"number {missing.argmax() + 1} of {len(thresholds)}"
+        raise ValueError(f"{name}, {where}: nan where a similarity was expected")
+    return thresholds
 
 
 def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:

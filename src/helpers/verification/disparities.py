@@ -14,6 +14,7 @@ from helpers.verification.curves import (
     NO_POSITIVES,
     GroupPairs,
     as_rates,
+    as_thresholds,
     by_group,
 )
 from helpers.verification.vertices import draw_vertices, effective_size, resample
@@ -70,6 +71,7 @@ def disparities(
         ValueError: as `vertex_bootstrap`; the reference is no group, or the tolerance not above 0.
     """
     target = as_rates(fmr)
+    (threshold,) = as_thresholds(float(threshold), "threshold")
     groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
     if reference not in groups:
         raise ValueError(f"the reference {reference!r} is none of the groups {list(groups)}")

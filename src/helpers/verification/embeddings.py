@@ -1,6 +1,8 @@
 """Embeddings of faces, from any recogniser or file, and the cosine similarity of pairs."""
 
+import zlib
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -34,7 +36,9 @@ def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
             f"pairs, row {row}: images {pairs[row].tolist()}, but there are {len(embeddings)} "
             "embeddings"
         )
-    unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+    # First by the largest component: squares of very large or small ones leave what floats hold.
+    unit = embeddings / np.abs(embeddings).max(axis=1, keepdims=True)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     cosine = np.empty(len(pairs))
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         some = slice(start, start + PAIRS_AT_ONCE)
@@ -69,21 +73,24 @@ def load_embeddings(path: Path | str, n: int, width: int | None = None) -> np.nd
 
 def _read_numpy(path: Path) -> np.ndarray:
     try:
-        content = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        # Opened here, as numpy leaves an archive that it cannot read open.
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            if isinstance(content, np.ndarray):
+                return content
+            with content:
+                names = content.files
+                if len(names) == 1:
+                    return content[names[0]]
+    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise ValueError(f"{path}: not a file of numbers as numpy saves it ({error})") from None
-    if isinstance(content, np.ndarray):
-        return content
-    with content:
-        if len(content.files) != 1:
-            raise ValueError(f"{path}: arrays {content.files} where a single one was expected")
-        return content[content.files[0]]
+    raise ValueError(f"{path}: arrays {names} where a single one was expected")
 
 
 def _read_csv(path: Path) -> np.ndarray:
     try:
         table = pd.read_csv(path, header=None)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not a table of numbers ({error})") from None
     numbers = table.apply(pd.to_numeric, errors="coerce")
     words = (numbers.isna() & table.notna()).to_numpy()

@@ -34,7 +34,7 @@ from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
 from helpers.effects import score_interval
-from helpers.resampling import cluster_codes, draw_weights
+from helpers.resampling import cluster_codes, draw_weights, resample_numbers
 from helpers.verification.curves import GroupPairs, allowed_matches
 
 ROUNDING = 1e-9
@@ -144,12 +144,10 @@ class Sweep:
         return interval(self.share, self.size, self.identities)
 
 
-def draw_vertices(
-    vertices: ArrayLike, m: int, n_boot: int, seed: int, stage: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot).
+def vertex_codes(vertices: ArrayLike, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the identities of `m` pairs (m, 2), and the identities in sorted order (G,).
 
-    Raises ValueError for another shape, a missing identity and fewer than two identities.
+    Raises ValueError for another shape and a missing identity.
     """
     vertices = np.asarray(vertices)
     if vertices.shape != (m, 2):
@@ -158,8 +156,21 @@ def draw_vertices(
     if missing.any():
         raise ValueError(f"vertices, row {missing.argmax()}: an identity is missing")
     codes, identities = cluster_codes(vertices.ravel())
-    weights = draw_weights(len(identities), range(n_boot), seed, stage)
-    return codes.reshape(m, 2), np.ascontiguousarray(weights.T)
+    return codes.reshape(m, 2), identities
+
+
+def draw_vertices(
+    vertices: ArrayLike, m: int, n_boot: int, seed: int, stage: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot).
+
+    Raises ValueError as `vertex_codes`, and for fewer than two identities or resamples.
+    """
+    # One resample has no variance, and would make all identities err alike.
+    resamples = resample_numbers(n_boot, least=2)
+    codes, identities = vertex_codes(vertices, m)
+    weights = draw_weights(len(identities), resamples, seed, stage)
+    return codes, np.ascontiguousarray(weights.T)
 
 
 def sweep(
