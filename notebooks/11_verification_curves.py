@@ -760,10 +760,12 @@ rates = ["walked", "do", "estimate", "low", "high"]
 (100 * compared_with_do[rates]).round(1)
 
 # %%
-apart = (compared_with_do["low"] > 0) | (compared_with_do["high"] < 0)
+estimable = compared_with_do.dropna(subset=["low", "high"])
+apart = (estimable["low"] > 0) | (estimable["high"] < 0)
 Markdown(
-    f"In {int(apart.sum())} of {len(apart)} comparisons the interval of *walked* minus *do*, over "
-    "seeds and each by itself, excludes zero."
+    f"In {len(estimable)} of {len(compared_with_do)} comparisons some seed differs; in "
+    f"{int(apart.sum())} of these the interval of *walked* minus *do*, over seeds and each by "
+    "itself, excludes zero."
 )
 
 # %% [markdown]

@@ -135,6 +135,8 @@ def test_paired_differences_are_student_intervals_over_seeds():
         row = table.loc[column]
         np.testing.assert_allclose(row[["low", "high"]].astype(float), [ends.low, ends.high])
         assert row["estimate"] == pytest.approx(row["first"] - row["second"])
+    nothing = recognition_audit.paired_difference(first, first)
+    assert (nothing["estimate"] == 0).all() and nothing[["low", "high"]].isna().all(axis=None)
 
 
 def test_ratings_come_back_from_an_export_in_the_order_of_the_pairs(tmp_path):

@@ -370,11 +370,12 @@ def paired_difference(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame
     """Mean of first - second over rows (seeds), per column, with 95 % Student intervals.
 
     Rows with a missing value in either do not count. Returns columns first, second, estimate, low,
-    high and seeds.
+    high and seeds; there is no interval (NaN) where nothing varies between rows.
     """
     difference = first - second
     n = difference.notna().sum()
-    half = stdtrit(n - 1, 0.975) * difference.sem()
+    error = difference.sem()
+    half = stdtrit(n - 1, 0.975) * error.where(error > 0)
     both = difference.notna()
     estimate = difference.mean()
     table = {"first": first[both].mean(), "second": second[both].mean(), "estimate": estimate}
