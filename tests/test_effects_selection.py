@@ -138,6 +138,16 @@ def test_averages_and_several_cells():
     )
 
 
+def test_rates_have_bounds_too():
+    frame = pruned_audit(30, 0)
+    rates = frame.assign(error=0.2 + 0.6 * frame["error"])
+    table, whole = (pruning_bounds(f, *ARGUMENTS) for f in (rates, frame))
+    for arm in ("all", "pruned"):
+        np.testing.assert_allclose(table.loc[arm, "estimate"], 0.6 * whole.loc[arm, "estimate"])
+    bounds, estimate = table.loc["worst case"], table.loc["all", "estimate"]
+    assert (bounds["lower"] <= estimate).all() and (estimate <= bounds["upper"]).all()
+
+
 def test_bad_frames_are_refused():
     frame = pruned_audit(5, 0)
     with pytest.raises(ValueError, match="no column \\['kept'\\]"):
@@ -145,8 +155,8 @@ def test_bad_frames_are_refused():
     halves = frame.assign(kept=frame["kept"].astype(float) / 2)
     with pytest.raises(ValueError, match="column 'kept', row .*: 0.5 where 0 or 1"):
         pruning_bounds(halves, *ARGUMENTS)
-    with pytest.raises(ValueError, match="column 'error', row 0: 0.5 where 0 or 1"):
-        pruning_bounds(frame.assign(error=0.5), *ARGUMENTS)
+    with pytest.raises(ValueError, match="column 'error', row 0: 1.5 where a number in"):
+        pruning_bounds(frame.assign(error=1.5), *ARGUMENTS)
     with pytest.raises(ValueError, match="column 'transect', row 3: nan where a value"):
         pruning_bounds(frame.assign(transect=frame["transect"].where(frame.index != 3)), *ARGUMENTS)
     with pytest.raises(ValueError, match="no column \\['transect'\\]"):
