@@ -6,6 +6,9 @@ from pathlib import Path
 import hypothesis
 import matplotlib
 import pytest
+from matplotlib import pyplot as plt
+
+from helpers import figures
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -25,3 +28,12 @@ def artifacts_folder(tmp_path, monkeypatch) -> Path:
     """Artifacts go to a fresh folder instead of the repository's."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture
+def book_style():
+    """Figures in the book's look, closed afterwards."""
+    with plt.rc_context():
+        figures.style()
+        yield
+    plt.close("all")

@@ -9,13 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers import figures
 
-
-@pytest.fixture(autouse=True)
-def book_style():
-    with plt.rc_context():
-        figures.style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def rates(index: pd.Index, n: list[int], errors: list[int]) -> pd.DataFrame:

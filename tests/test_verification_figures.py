@@ -15,12 +15,7 @@ DISADVANTAGE = dict(zip(GROUPS, (1.0, 0.75, 0.6, 0.45, 0.25, 0.0), strict=True))
 THRESHOLD = 0.38
 
 
-@pytest.fixture(autouse=True)
-def book_style():
-    with plt.rc_context():
-        figures.style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def study(skew: float = 0.09, n_seeds: int = 40, groups=GROUPS, key: int = 0) -> pd.DataFrame:

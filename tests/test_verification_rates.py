@@ -16,12 +16,7 @@ THRESHOLD = 0.4
 GRID = [0.15, 0.25, 0.35, 0.45]
 
 
-@pytest.fixture(autouse=True)
-def book_style():
-    with plt.rc_context():
-        figures.style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("book_style")
 
 
 def study(key: int, n: int = 20) -> dict[str, np.ndarray]:
