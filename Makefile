@@ -11,6 +11,8 @@ SYSTEM_PYTHON ?= python3
 # How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
 PROFILE ?= laptop
 DEVICE ?= cpu
+# 1: train the learned generator from nothing instead of taking the weights that are there.
+TRAIN ?= 0
 # Chapters that do not need each other run side by side, so many at a time.
 JOBS ?= 2
 # They share the cores: threads of two chapters that fight for one lose more than they gain.
@@ -93,7 +95,13 @@ $(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
 
 # A study is a module of the package that is run as a command.
 $(STUDIES:%=$(ARTIFACTS)/%/manifest.json): $(ARTIFACTS)/%/manifest.json: profiles/$(PROFILE).yml | $(ENV)
-	$(WARM) -m helpers.$* --profile $(PROFILE)
+	$(WARM) -m helpers.$* --profile $(PROFILE) $(OPTIONS)
+
+# Weights are data that the package's source does not show; and TRAIN asks for other ones.
+$(ARTIFACTS)/learned_generator/manifest.json: build/train-$(TRAIN) $(wildcard src/helpers/generators/wgan.*)
+$(ARTIFACTS)/learned_generator/manifest.json: private OPTIONS := $(if $(filter 1,$(TRAIN)),--train)
+build/train-$(TRAIN):
+	mkdir -p $(@D) && rm -f build/train-* && touch $@
 
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 PACKAGE = ROOT / "src" / "helpers"
 
-STUDIES = ("coverage_study",)
+STUDIES = ("coverage_study", "learned_generator")
 """Stages that a command makes, `python -m helpers.<name> --profile …`."""
 
 _NOTEBOOK = re.compile(r"^\d\d_\w+$")

@@ -41,6 +41,10 @@ class Profile:
     n_labelled: int  # latents labelled by a classifier in the verification study
     n_identities: int  # people in the training set of each recogniser
     recognition_epochs: int  # of the recognisers' training
+    n_inferred: int  # codes with, and as many without, each attribute of the learned generator
+    n_codes: int  # codes that walk along attribute vectors
+    n_reader: int  # renders from which attributes are learnt to be read
+    n_do: int  # base faces for the true score sensitivity
 
 
 def names() -> list[str]:

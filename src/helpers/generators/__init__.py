@@ -2,8 +2,9 @@
 
 from helpers.generators.base import Generator
 from helpers.generators.known_truth import KnownTruthGenerator
+from helpers.generators.wgan import WGANGenerator
 
-GENERATORS = {"known-truth": KnownTruthGenerator}
+GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
 
 
 def load_generator(name: str, device: str = "cpu", size: int = 64) -> Generator:
@@ -17,4 +18,4 @@ def load_generator(name: str, device: str = "cpu", size: int = 64) -> Generator:
     return GENERATORS[name](device=device, size=size)
 
 
-__all__ = ["Generator", "KnownTruthGenerator", "load_generator"]
+__all__ = ["Generator", "KnownTruthGenerator", "WGANGenerator", "load_generator"]

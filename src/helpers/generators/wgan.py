@@ -1,0 +1,97 @@
+"""The learned generator: a small Wasserstein GAN trained on renders, with an encoder.
+
+Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
+have no known attributes, and an image's code can only be estimated, by a network trained to do
+so (sensitivity, section 4.1). `helpers.learned_generator` trains it and says from what.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import torch.nn.functional as functional
+from torch import Tensor, nn
+
+from helpers import keyed
+from helpers.devices import resolve_device
+from helpers.generators.weights import read_weights, write_weights
+from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Encoder, Generator
+
+SHIPPED = Path(__file__).with_name("wgan.safetensors")
+"""Trained weights that come with the package; `wgan.json` beside them says how they were made."""
+BATCH = 64
+
+
+class WGANGenerator:
+    """Codes z (n, 128), standard normal, to images and, approximately, back.
+
+    Args:
+        device: "cpu" or "cuda".
+        size: of the images. The networks know 64 pixels; other sizes are interpolated.
+        weights: `.safetensors` with its `.json`, as `save` writes them.
+
+    Raises:
+        ValueError: weights that are missing, damaged, of another shape, or not finite.
+    """
+
+    latent_dim = LATENT_DIM
+
+    def __init__(self, device: str = "cpu", size: int = SIZE, weights: Path = SHIPPED) -> None:
+        self.device, self.size = resolve_device(device), size
+        networks = _networks()
+        self.card = read_weights(weights, networks)
+        self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
+
+    def sample(self, n: int, seed: int) -> Tensor:
+        """Codes z, float32 (n, 128); code i depends on the seed and i alone."""
+        return codes(n, seed).to(self.device)
+
+    def synthesize(self, w: Tensor, **scene: float) -> Tensor:
+        """Images, float32 (n, 3, size, size) in [0, 1].
+
+        Raises:
+            ValueError: a scene parameter; a learned generator has none.
+        """
+        if scene:
+            raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
+        parts = [self._generator(z) for z in w.to(self.device).split(BATCH)]
+        images = (torch.cat(parts).clamp(-1, 1) + 1) / 2
+        return _resized(images, self.size).clamp(0, 1)
+
+    def encode(self, images: Tensor) -> Tensor:
+        """Codes z, float32 (n, 128), whose images look about like these (sensitivity, eq 2).
+
+        Args:
+            images: float (n, 3, height, width) in [0, 1].
+
+        Raises:
+            ValueError: images of another shape or range.
+        """
+        if images.ndim != 4 or images.shape[1] != 3:
+            raise ValueError(f"images must be (n, 3, height, width), not {tuple(images.shape)}")
+        if not torch.is_floating_point(images) or images.amin() < 0 or images.amax() > 1:
+            raise ValueError("images must be float in [0, 1]")
+        native = _resized(images.to(self.device).float(), SIZE) * 2 - 1
+        return torch.cat([self._encoder(part) for part in native.split(BATCH)])
+
+
+def codes(n: int, seed: int) -> Tensor:
+    """Standard normal codes, float32 (n, 128)."""
+    return torch.from_numpy(keyed.normals(seed, "wgan: z", range(n), LATENT_DIM)).float()
+
+
+def save(generator: nn.Module, encoder: nn.Module, path: Path, recipe: dict) -> None:
+    """Write both networks' weights, with how they were made, for `WGANGenerator` to read."""
+    write_weights(nn.ModuleList([generator, encoder]), path, recipe)
+
+
+def _networks() -> nn.ModuleList:
+    with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
+        return nn.ModuleList([Generator(), Encoder()])
+
+
+def _resized(images: Tensor, size: int) -> Tensor:
+    if images.shape[-2:] == (size, size):
+        return images
+    return functional.interpolate(images, (size, size), mode="bilinear", antialias=True)

@@ -1,0 +1,280 @@
+"""Training of the learned generator: a Wasserstein GAN with gradient penalty, and its encoder.
+
+The critic learns to tell renders from samples as well as a function of slope one can, the generator
+to close the gap (sensitivity, section 4.1, eq 1). Sizes grow from 16 to 64 pixels; a new one is
+faded in over the first part of its phase (Karras et al. 2018). Then the encoder learns to find
+the code of a sample (eq 2). Every step's draws depend on (seed, step) alone and checkpoints are
+kept, so an interrupted training goes on where it stopped, with the same result.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+import torch.nn.functional as functional
+from torch import Tensor, nn
+
+from helpers import keyed
+from helpers.artifacts import atomic
+from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Critic, Encoder, Generator
+
+PHASES = ((16, 80_000), (32, 120_000), (64, 200_000))
+"""Sizes, and how many renders the critic is shown at each."""
+FADE = 0.3
+"""Share of a phase in which its size is faded in."""
+BATCH = 32
+RATE = 1.5e-3
+"""Of both networks; in the second half of the last phase it falls to nearly nothing."""
+PENALTY = 10.0
+PENALTY_EVERY = 4
+"""The penalty is computed in every fourth step, four times as strongly (Karras et al. 2020)."""
+DRIFT = 1e-3
+"""Weight of the critic's squared answers, which keeps them near zero."""
+AVERAGE = 20_000
+"""The generator that is kept is an average over about as many samples."""
+
+ENCODER_SHOWN = 128_000
+ENCODER_BATCH = 64
+ENCODER_RATE = 1.5e-3
+
+CHECKPOINT_SECONDS = 60.0
+
+
+class Training(Protocol):
+    """Something that is trained step by step and can be put down and taken up again."""
+
+    name: str
+    steps: int
+    step: int
+
+    def advance(self) -> dict[str, float]:
+        """Take one step; returns what to report."""
+
+    def parts(self) -> dict[str, Any]:
+        """Networks and optimizers, each with a state."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where a training stands: size of the images, share of that size, learning rate."""
+
+    size: int
+    fade: float
+    rate: float
+
+
+def moment(step: int, phases: tuple[tuple[int, int], ...] = PHASES) -> Moment:
+    """What the phases ask for in a step.
+
+    Raises:
+        ValueError: a step after the last one.
+    """
+    for number, (size, shown) in enumerate(phases):
+        length = shown // BATCH
+        if step < length:
+            progress = step / length
+            falling = min(1.0, 2.0 * (1 - progress) + 0.02)
+            rate = RATE * (falling if number == len(phases) - 1 else 1.0)
+            return Moment(size, 1.0 if number == 0 else min(1.0, progress / FADE), rate)
+        step -= length
+    raise ValueError("the step lies after the last phase")
+
+
+class AdversarialTraining:
+    """The generator (with its running average, which is what is kept) against the critic.
+
+    Args:
+        images: renders, uint8 (n, 3, 64, 64).
+        seed: of the first weights and of every step's draws.
+    """
+
+    name = "generator"
+
+    def __init__(
+        self,
+        images: np.ndarray,
+        seed: int,
+        phases: tuple[tuple[int, int], ...] | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.images, self.seed, self.device = images, seed, device
+        self.phases = PHASES if phases is None else phases
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.generator, self.critic = Generator().to(device), Critic().to(device)
+        self.average = copy.deepcopy(self.generator).requires_grad_(False)
+        self.generator_optimizer = _adam(self.generator)
+        self.critic_optimizer = _adam(self.critic)
+        self.steps, self.step = sum(shown // BATCH for _, shown in self.phases), 0
+
+    def parts(self) -> dict[str, Any]:
+        names = ("generator", "critic", "average", "generator_optimizer", "critic_optimizer")
+        return {name: getattr(self, name) for name in names}
+
+    def advance(self) -> dict[str, float]:
+        """One step of the critic, one of the generator.
+
+        Raises:
+            FloatingPointError: the losses are no longer numbers.
+        """
+        now = moment(self.step, self.phases)
+        for optimizer in (self.generator_optimizer, self.critic_optimizer):
+            optimizer.param_groups[0]["lr"] = now.rate
+        draw = keyed.generator(self.seed, "wgan: training", self.step)
+        real = self._renders(draw, now)
+        codes = torch.from_numpy(draw.standard_normal((2, BATCH, LATENT_DIM), dtype=np.float32))
+        gap = self._teach_critic(real, codes[0].to(self.device), now, draw)
+        self._teach_generator(codes[1].to(self.device), now)
+        if not np.isfinite(gap):
+            raise FloatingPointError(f"step {self.step}: the critic's gap is {gap}")
+        self._update_average()
+        self.step += 1
+        return {"size": now.size, "gap": gap}
+
+    def _renders(self, draw: np.random.Generator, now: Moment) -> Tensor:
+        """A batch of renders, half of them mirrored, as blurred as the samples are."""
+        rows = draw.integers(len(self.images), size=BATCH)
+        x = torch.from_numpy(self.images[rows]).to(self.device).float() / 127.5 - 1
+        mirrored = torch.from_numpy(draw.random(BATCH) < 0.5).to(self.device)
+        x = torch.where(mirrored[:, None, None, None], x.flip(3), x)
+        x = functional.avg_pool2d(x, SIZE // now.size) if now.size < SIZE else x
+        if now.fade < 1:
+            coarse = functional.interpolate(functional.avg_pool2d(x, 2), scale_factor=2.0)
+            x = torch.lerp(coarse, x, now.fade)
+        return x
+
+    def _teach_critic(
+        self, real: Tensor, z: Tensor, now: Moment, draw: np.random.Generator
+    ) -> float:
+        with torch.no_grad():
+            fake = self.generator(z, now.size, now.fade)
+        on_real, on_fake = self.critic(real, now.fade), self.critic(fake, now.fade)
+        gap = on_real.mean() - on_fake.mean()
+        loss = DRIFT * on_real.square().mean() - gap
+        if self.step % PENALTY_EVERY == 0:
+            part = torch.from_numpy(draw.random((BATCH, 1, 1, 1), dtype=np.float32))
+            between = torch.lerp(real, fake, part.to(self.device))
+            loss = loss + PENALTY_EVERY * PENALTY * self._excess_slope(between, now.fade)
+        self.critic_optimizer.zero_grad()
+        loss.backward()
+        self.critic_optimizer.step()
+        return gap.item()
+
+    def _excess_slope(self, images: Tensor, fade: float) -> Tensor:
+        """Mean squared difference of the critic's slope from one."""
+        images.requires_grad_()
+        answers = self.critic(images, fade).sum()
+        (slope,) = torch.autograd.grad(answers, images, create_graph=True)
+        return (slope.flatten(1).norm(dim=1) - 1).square().mean()
+
+    def _teach_generator(self, z: Tensor, now: Moment) -> None:
+        self.critic.requires_grad_(False)
+        loss = -self.critic(self.generator(z, now.size, now.fade), now.fade).mean()
+        self.generator_optimizer.zero_grad()
+        loss.backward()
+        self.generator_optimizer.step()
+        self.critic.requires_grad_(True)
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        # Early on the average must not remember the random start.
+        kept = min(1 - BATCH / AVERAGE, self.step / (self.step + 20))
+        pairs = zip(self.average.parameters(), self.generator.parameters(), strict=True)
+        for average, new in pairs:
+            average.lerp_(new, 1 - kept)
+
+
+class EncoderTraining:
+    """Regression of the code on the image that a finished generator makes of it."""
+
+    name = "encoder"
+
+    def __init__(
+        self,
+        generator: nn.Module,
+        seed: int,
+        shown: int | None = None,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.generator, self.seed, self.device = generator.eval(), seed, device
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.encoder = Encoder().to(device)
+        self.optimizer = torch.optim.Adam(self.encoder.parameters())
+        self.steps, self.step = (shown or ENCODER_SHOWN) // ENCODER_BATCH, 0
+
+    def parts(self) -> dict[str, Any]:
+        return {"encoder": self.encoder, "optimizer": self.optimizer}
+
+    def advance(self) -> dict[str, float]:
+        """One step down the squared error of the codes."""
+        self.optimizer.param_groups[0]["lr"] = ENCODER_RATE * (1.01 - self.step / self.steps)
+        draw = keyed.generator(self.seed, "wgan: encoder", self.step)
+        codes = draw.standard_normal((ENCODER_BATCH, LATENT_DIM), dtype=np.float32)
+        z = torch.from_numpy(codes).to(self.device)
+        with torch.no_grad():
+            images = self.generator(z).clamp(-1, 1)
+        loss = functional.mse_loss(self.encoder.train()(images), z)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.step += 1
+        return {"squared error": loss.item()}
+
+
+def run(training: Training, folder: Path, report: Callable[[str], None] = print) -> None:
+    """Take all steps that are left; a checkpoint a minute, and a line of progress with it.
+
+    Args:
+        folder: where `<name>.checkpoint` lies; made if need be.
+
+    Raises:
+        ValueError: a damaged checkpoint.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{training.name}.checkpoint"
+    _resume(training, path)
+    saved, first, began = time.monotonic(), training.step, time.monotonic()
+    while training.step < training.steps:
+        told = training.advance()
+        if (now := time.monotonic()) - saved > CHECKPOINT_SECONDS:
+            saved = now
+            _save(training, path)
+            left = (now - began) / (training.step - first) * (training.steps - training.step)
+            numbers = ", ".join(f"{name} {value:.3g}" for name, value in told.items())
+            report(
+                f"{training.name}: step {training.step} of {training.steps}, {numbers}, "
+                f"about {left / 60:.0f} minutes left"
+            )
+    _save(training, path)
+
+
+def _adam(network: nn.Module) -> torch.optim.Adam:
+    return torch.optim.Adam(network.parameters(), betas=(0.0, 0.99))
+
+
+def _save(training: Training, path: Path) -> None:
+    states = {name: part.state_dict() for name, part in training.parts().items()}
+    with atomic(path) as temporary:
+        torch.save({"step": training.step, "states": states}, temporary)
+
+
+def _resume(training: Training, path: Path) -> None:
+    if not path.is_file():
+        return
+    try:
+        saved = torch.load(path, weights_only=True)
+        for name, part in training.parts().items():
+            part.load_state_dict(saved["states"][name])
+        training.step = saved["step"]
+    except Exception as error:  # torch.load documents no closed list of what damage raises
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
+        ) from error

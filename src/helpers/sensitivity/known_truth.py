@@ -1,0 +1,54 @@
+"""The true sensitivity, where the generator's attributes are known and can be set one by one.
+
+A vector moves the latent code, and with it every attribute that is entangled with its own. The truth
+is what its own attribute does alone: the same change of that one parameter, by do().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from helpers.faces.parameters import INDEX
+from helpers.generators import KnownTruthGenerator
+from helpers.generators.known_truth import LATENTS
+from helpers.truth import do
+
+
+def step_of_one(
+    generator: KnownTruthGenerator, direction: np.ndarray, name: str, sign: int = 1
+) -> np.ndarray:
+    """The direction (512,), as long as it takes to move one attribute's coordinate by ±1 SD.
+
+    Raises:
+        ValueError: a direction that does not move the attribute the way it should.
+    """
+    own = float(leakage(generator, direction[None], [name]).loc[0, name])
+    if own * sign <= 1e-6:
+        raise ValueError(f"the direction moves {name} by {own:.3g} per unit, not towards {sign:+d}")
+    return direction / abs(own)
+
+
+def moved(w: Tensor, step: np.ndarray) -> Tensor:
+    """Codes (n, 512) after a step (512,)."""
+    return w + torch.as_tensor(step, dtype=w.dtype, device=w.device)
+
+
+def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: str) -> Tensor:
+    """Parameters (n, P) of faces in which a step's own attribute changes and nothing else does."""
+    dose = generator.parameters(moved(w, step))[:, INDEX[name]]
+    return do(generator.parameters(w), **{name: dose})
+
+
+def leakage(
+    generator: KnownTruthGenerator, steps: np.ndarray, names: Sequence[str] = LATENTS
+) -> pd.DataFrame:
+    """Change of every latent coordinate, in SD, under each step (K, 512): (K, len(names))."""
+    origin = np.zeros((1, generator.latent_dim))
+    ends = torch.from_numpy(np.concatenate([origin, steps]))
+    coordinates = generator.coordinates(ends, names)
+    return pd.DataFrame(coordinates[1:] - coordinates[0], columns=list(names))

@@ -1,0 +1,45 @@
+"""Images along attribute vectors, G(z + λ d) (sensitivity, section 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from helpers.generators import Generator
+
+
+@torch.no_grad()
+def traverse(
+    generator: Generator, z: Tensor, direction: ArrayLike, lambdas: Sequence[float]
+) -> np.ndarray:
+    """Images of every code at every step along a direction.
+
+    Args:
+        z: codes (n, D).
+        direction: attribute vector (D,).
+        lambdas: steps λ, (L,).
+
+    Returns:
+        uint8 (n, L, 3, height, width).
+
+    Raises:
+        ValueError: a direction of another length than the codes.
+    """
+    direction = torch.as_tensor(np.asarray(direction), dtype=z.dtype, device=z.device)
+    if direction.shape != z.shape[1:]:
+        raise ValueError(
+            f"a direction of shape {tuple(direction.shape)} for codes {tuple(z.shape)}"
+        )
+    steps = torch.as_tensor(list(lambdas), dtype=z.dtype, device=z.device)
+    moved = z[:, None] + steps[:, None] * direction
+    images = as_uint8(generator.synthesize(moved.flatten(0, 1)))
+    return images.reshape(len(z), len(steps), *images.shape[1:])
+
+
+def as_uint8(images: Tensor) -> np.ndarray:
+    """Images (n, 3, height, width) in [0, 1] as uint8."""
+    return images.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()
