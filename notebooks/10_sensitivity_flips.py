@@ -56,11 +56,10 @@ from IPython.display import Markdown
 from myst_nb import glue
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers import attribute_vectors, celeba_attributes, crowd, crowd_reading, errors, figures
+from helpers import attribute_vectors, celeba_attributes, crowd, crowd_reading, figures
 from helpers import generators, images, models, populations, sample_quality, sensitivity
 from helpers import sensitivity_figures, widgets
 from helpers.artifacts import Stage
-from helpers.faces.parameters import INDEX
 from helpers.sensitivity import known_truth, printed
 from helpers.sensitivity.traversal import as_uint8, traverse
 
@@ -383,7 +382,9 @@ Markdown(
 walked = ("Young", "Heavy_Makeup")
 steps = (-2.0, 0.0, 2.0)
 walks = [traverse(generator, z[:8], balanced[n].direction, steps) for n in walked]
-row_labels = [f"{n.replace('_', ' ')}\n{sign}" for n in walked for sign in ("less", "as is", "more")]
+row_labels = [
+    f"{n.replace('_', ' ')}\n{sign}" for n in walked for sign in ("less", "as is", "more")
+]
 _ = figures.gallery(
     np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks]),
     ncol=8,
@@ -542,7 +543,7 @@ _ = figures.gallery(np.concatenate(frames), len(titles), titles, ["before", "aft
 # learned image unlike them, and it knows no attribute beyond its list.
 
 # %%
-READ = [name for name in models.reader.JUDGED]
+READ = list(models.reader.JUDGED)
 known = models.decorrelated_faces(n_reader + n_reader // 5, seed)
 targets = models.scores_to_read(known)
 pictures = images.render_to_store(known, image_size, stage.path("known.npy"), device=device)
@@ -585,7 +586,9 @@ seen_after = {name: perceived(walk[:, 1], name) for name, walk in ends_of.items(
 matrix = sensitivity.perception_matrix({n: (rest, after) for n, after in seen_after.items()})
 
 # %% mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Strong cells: Young lowers age, No Beard lowers facial hair, Long Hair raises hair length, makeup vectors raise makeup, Pale Skin lowers skin colour, Smiling raises smiling. Weaker cells beside them show leakage."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale."}}
-estimates = matrix["estimate"].rename(columns=lambda name: name.replace("gender", "perceived gender"))
+estimates = matrix["estimate"].rename(
+    columns=lambda name: name.replace("gender", "perceived gender")
+)
 figures.heatmap(estimates, limit=float(estimates.abs().max().max())).grid(False)
 
 # %% [markdown]
@@ -620,7 +623,13 @@ left = pd.DataFrame({name: table.loc["rest"] for name, table in explained.items(
 clear = left[(left["low"] > 0) | (left["high"] < 0)]
 Markdown(
     "The rest is clearly different from zero for "
-    + (", ".join(f"*{name.replace('_', ' ')}* ({clear.loc[name, 'estimate']:+.2f})" for name in clear.index) or "none of the vectors")
+    + (
+        ", ".join(
+            f"*{name.replace('_', ' ')}* ({clear.loc[name, 'estimate']:+.2f})"
+            for name in clear.index
+        )
+        or "none of the vectors"
+    )
     + ". Only there does the classifier answer to something besides the smile, as far as these "
     "raters can see. A smile that the reader misses would still be counted as bias."
 )
@@ -669,8 +678,10 @@ by_hand = [
 ]
 truth_before, *truth_after = scores_of([world.parameters(many), *by_hand], "truth")
 truth = pd.DataFrame(
-    {name: sensitivity.score_sensitivity(truth_before, after).loc["score sensitivity"]
-     for name, after in zip(exact, truth_after, strict=True)}
+    {
+        name: sensitivity.score_sensitivity(truth_before, after).loc["score sensitivity"]
+        for name, after in zip(exact, truth_after, strict=True)
+    }
 ).T
 
 # %% [markdown]
@@ -799,7 +810,9 @@ widgets.attribute_explorer(frames, labels, alt="four samples of the learned gene
 # ````
 
 # %%
-joint, conditional = (forward.xs(f"{kind}_10", level="measure") for kind in ("joint", "conditional"))
+joint, conditional = (
+    forward.xs(f"{kind}_10", level="measure") for kind in ("joint", "conditional")
+)
 print(f"{(conditional / joint).median():.2f}, one over the share {positive.mean():.2f}")
 
 # %% [markdown]

@@ -1,7 +1,7 @@
 """The true sensitivity, where the generator's attributes are known and can be set one by one.
 
-A vector moves the latent code, and with it every attribute that is entangled with its own. The truth
-is what its own attribute does alone: the same change of that one parameter, by do().
+A vector moves the latent code, and with it every attribute that is entangled with its own. The
+truth is what its own attribute does alone: the same change of that one parameter, by do().
 """
 
 from __future__ import annotations
