@@ -22,6 +22,8 @@ MOST_LEVELS = 50
 """A column with more of them is a number that was not cut into bins, or an identifier."""
 MOST_COEFFICIENTS = 200
 """Memory grows with the square of their number."""
+MOST_KEYS = 2**62
+"""Combinations beyond these are numbered anew: products of many numbers of levels overflow."""
 
 
 def logit(
@@ -167,9 +169,13 @@ def check_size(coefficients: int) -> None:
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
     key, *rest = codes
+    size = int(key.max(initial=0)) + 1
     for code in rest:
-        # Numbered anew each time: the product of many numbers of levels would overflow.
-        key = np.unique(key * (code.max(initial=0) + 1) + code, return_inverse=True)[1]
+        levels = int(code.max(initial=0)) + 1
+        if size * levels > MOST_KEYS:
+            numbers, key = np.unique(key, return_inverse=True)
+            size = len(numbers)
+        key, size = key * levels + code, size * levels
     _, first, key = np.unique(key, return_index=True, return_inverse=True)
     return first, key
 
