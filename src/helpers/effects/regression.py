@@ -62,7 +62,7 @@ def logit(
     kept = complete_rows(frame, [outcome] if cluster is None else [outcome, cluster], factors)
     levels = {column: code_covariate(frame[column]) for column in factors}
     coded = {column: (code[kept], names) for column, (code, names) in levels.items()}
-    error, codes = as_rates(frame[outcome][kept]), read_clusters(frame[kept], cluster)
+    error, codes = as_rates(frame[outcome][kept]), read_clusters(frame, cluster, kept)
     first, pattern = collapse([np.zeros(len(error), int), *(code for code, _ in coded.values())])
     columns = {"intercept": np.ones(len(first))}
     for term in terms:
@@ -126,12 +126,12 @@ def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[
         raise ValueError("the frame has no rows")
     for column in factors:
         require_present(frame[column], "a level")
-    return frame[list(needed)].notna().all(axis=1).to_numpy()
+    return np.logical_and.reduce([frame[column].notna() for column in needed])
 
 
-def read_clusters(frame: pd.DataFrame, cluster: str | None) -> np.ndarray:
-    """Codes of the clusters (n,); without a column of them, every row is its own."""
-    return np.arange(len(frame)) if cluster is None else cluster_codes(frame[cluster])[0]
+def read_clusters(frame: pd.DataFrame, cluster: str | None, kept: np.ndarray) -> np.ndarray:
+    """Codes of the kept rows' clusters; without a column of them, every row is its own."""
+    return np.arange(kept.sum()) if cluster is None else cluster_codes(frame[cluster][kept])[0]
 
 
 def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
