@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from helpers import keyed
 from helpers.effects import logit, matched_effects, risk_differences
+from helpers.effects.regression import collapse
 from helpers.resampling import cluster_codes, draw_weights, fit_logits, pattern_counts
 from helpers.simulated_audits import ATTRIBUTES, MANIPULATED
 
@@ -50,8 +51,9 @@ def bootstrap_effects(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> p
 
     `by` says what is drawn: "image", as in the papers, or "transect".
     """
-    levels = frame[list(ATTRIBUTES)].to_numpy(np.float64)
-    patterns, pattern = np.unique(levels, axis=0, return_inverse=True)
+    levels = frame[list(ATTRIBUTES)].to_numpy()
+    first, pattern = collapse(list(levels.T))
+    patterns = levels[first].astype(np.float64)
     codes, transects = cluster_codes(frame["transect"])
     counts = pattern_counts(pattern, frame["error"].to_numpy(), codes)
     if by == "transect":
