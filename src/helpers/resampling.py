@@ -113,7 +113,8 @@ def fit_logits(
         start = np.zeros((1, coefficients.shape[1]))
         start[0, 0] = logit(pooled[1].sum() / pooled[0].sum())
         start = _newton(patterns, *pooled, C, start)
-        coefficients[mixed] = _newton(patterns, trials, errors, C, start)
+        single = len(trials) == 1
+        coefficients[mixed] = start if single else _newton(patterns, trials, errors, C, start)
     return coefficients
 
 

@@ -140,14 +140,20 @@ def hybrid_score_p(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
 ) -> np.ndarray:
     """Two-sided p (C,) at whose quantile `hybrid_score_interval` ends in zero, by section."""
+    # With the arms in order of their risks, the lower end is the one that reaches zero.
+    order = np.argsort(risk, axis=1)
     cells = np.arange(len(risk))
+    risk, size = (np.take_along_axis(values, order, 1) for values in (risk, size))
+    estimate = risk[:, 1] - risk[:, 0]
     inside, width = np.zeros(len(risk)), LARGEST_QUANTILE / SECTIONS
     for _ in range(ROUNDS):
         # Many quantiles at once: with few cells, the calls cost more than the arithmetic.
         quantiles = inside + width * np.arange(SECTIONS + 1)[:, None]
-        low, high = hybrid_score_interval(risk, size, correlation, quantiles[1:-1])
-        holds = np.vstack([(low <= 0) & (high >= 0), np.ones(len(risk), bool)])
-        inside, width = quantiles[holds.argmax(axis=0), cells], width / SECTIONS
+        lower, upper = score_interval(risk, size, quantiles[1:-1, :, None])
+        below, above = risk[:, 1] - lower[..., 1], upper[..., 0] - risk[:, 0]
+        holds = estimate <= _joined(below, above, correlation)
+        first = np.where(holds.any(axis=0), holds.argmax(axis=0), SECTIONS - 1)
+        inside, width = quantiles[first, cells], width / SECTIONS
     outside = inside + width * SECTIONS
     return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
 
