@@ -33,6 +33,14 @@ def test_rows_are_the_generators_draws():
     )
 
 
+def test_generators_are_those_of_the_items():
+    """Whatever was left of a block of the one before, and whatever the order."""
+    items = [3, 2**64 - 1, 0, 3]
+    drawn = [g.integers(10, size=5, dtype=np.int32) for g in keyed.generators(1, "a", items)]
+    alone = [keyed.generator(1, "a", k).integers(10, size=5, dtype=np.int32) for k in items]
+    np.testing.assert_array_equal(drawn, alone)
+
+
 def test_other_seed_stage_or_item_is_another_stream():
     keys = [(1, "a", 0), (2, "a", 0), (1, "b", 0), (1, "a", 1), (1, "a/0", 0), (11, "a", 0)]
     firsts = {float(keyed.generator(*key).random()) for key in keys}

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from helpers import keyed
 from helpers.effects import logit, matched_effects, risk_differences
+from helpers.effects.regression import collapse
 from helpers.resampling import cluster_codes, draw_weights, fit_logits, pattern_counts
 from helpers.simulated_audits import ATTRIBUTES, MANIPULATED
 
@@ -50,8 +51,9 @@ def bootstrap_effects(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> p
 
     `by` says what is drawn: "image", as in the papers, or "transect".
     """
-    levels = frame[list(ATTRIBUTES)].to_numpy(np.float64)
-    patterns, pattern = np.unique(levels, axis=0, return_inverse=True)
+    levels = frame[list(ATTRIBUTES)].to_numpy()
+    first, pattern = collapse(list(levels.T))
+    patterns = levels[first].astype(np.float64)
     codes, transects = cluster_codes(frame["transect"])
     counts = pattern_counts(pattern, frame["error"].to_numpy(), codes)
     if by == "transect":
@@ -92,14 +94,17 @@ def standardised_differences(
         coefficients: (B, 1 + p), intercept first.
         patterns: (P, p) covariates; trials: (B, P) how many images have each.
     """
-    predictor = coefficients[:, :1] + coefficients[:, 1:] @ patterns.T
-    differences = np.empty_like(coefficients[:, 1:])
-    for k, levels in enumerate(patterns.T):
-        slope = coefficients[:, 1 + k, None]
-        without = predictor - slope * levels
-        change = expit(without + slope) - expit(without)
-        differences[:, k] = (change * trials).sum(axis=1) / trials.sum(axis=1)
-    return differences
+    at_levels = np.repeat(patterns[None], 2 * patterns.shape[1], axis=0)
+    for k in range(patterns.shape[1]):
+        at_levels[2 * k : 2 * k + 2, :, k] = [[0], [1]]
+    # Most of these are patterns themselves, whose risks are therefore computed once.
+    distinct, place = np.unique(
+        at_levels.reshape(-1, patterns.shape[1]), axis=0, return_inverse=True
+    )
+    low, high = place.reshape(-1, 2, len(patterns)).swapaxes(0, 1)
+    risks = expit(coefficients[:, :1] + coefficients[:, 1:] @ distinct.T)
+    changes = np.einsum("bkp,bp->bk", risks[:, high] - risks[:, low], trials)
+    return changes / trials.sum(axis=1, keepdims=True)
 
 
 def _percentiles(table: np.ndarray, scale: str) -> pd.DataFrame:
@@ -137,7 +142,11 @@ def matched_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _differences(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:
     """Tables of one row, for one attribute each."""
-    return pd.concat(tables).assign(attribute=attributes, scale="risk difference")[INTERVAL]
+    limits = {
+        column: np.concatenate([table[column] for table in tables])
+        for column in ("estimate", "low", "high")
+    }
+    return pd.DataFrame({"attribute": attributes, "scale": "risk difference", **limits})
 
 
 def _others(name: str, names: Sequence[str]) -> list[str]:
@@ -153,7 +162,7 @@ def rate_tests(frame: pd.DataFrame, cluster: str | None) -> np.ndarray:
         )
         for name in ATTRIBUTES
     ]
-    return pd.concat(tables)["p"].to_numpy()
+    return np.concatenate([table["p"] for table in tables])
 
 
 def matched_tests(frame: pd.DataFrame) -> np.ndarray:
@@ -162,4 +171,4 @@ def matched_tests(frame: pd.DataFrame) -> np.ndarray:
         matched_effects(frame, "error", name, _others(name, MANIPULATED), "transect")
         for name in MANIPULATED
     ]
-    return pd.concat(tables)["p"].to_numpy()
+    return np.concatenate([table["p"] for table in tables])

@@ -58,8 +58,9 @@ def as_rates(values: pd.Series) -> np.ndarray:
 
     Raises ValueError naming the column and row of the first that is outside or not a number.
     """
-    present = values.notna().to_numpy()
-    number = present & np.array([isinstance(value, Real) for value in values.tolist()], bool)
+    number = present = values.notna().to_numpy()
+    if values.dtype.kind not in "biuf":
+        number = present & np.array([isinstance(value, Real) for value in values.tolist()], bool)
     rates = np.full(len(values), np.nan)
     rates[number] = values[number].to_numpy(np.float64)
     _reject(values, present & ~((rates >= 0) & (rates <= 1)), "a number in [0, 1]")

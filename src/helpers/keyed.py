@@ -7,7 +7,7 @@ Results are therefore the same for any batch size, chunking, order and number of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -29,11 +29,24 @@ def generator(seed: int, stage: str, item: int = 0) -> np.random.Generator:
     Raises:
         ValueError: the item is negative or has more than 64 bits.
     """
-    if not 0 <= item < 2**_ITEM_BITS:
-        raise ValueError(f"item must be an integer from 0 to 2**{_ITEM_BITS} - 1, got {item}")
+    _check(item)
     digest = blake2b(f"{int(seed)}/{stage}".encode(), digest_size=16).digest()
     key = int.from_bytes(digest, "little")
     return np.random.Generator(np.random.Philox(key=key, counter=int(item) << _ITEM_SHIFT))
+
+
+def generators(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Generator]:
+    """`generator` of each of the items, one after the other; valid until the next one is asked for.
+
+    One generator is moved along, which takes a tenth of the time of making another.
+    """
+    random = generator(seed, stage)
+    start = random.bit_generator.state
+    for item in items:
+        _check(item)
+        start["state"]["counter"][-1] = item
+        random.bit_generator.state = start
+        yield random
 
 
 def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
@@ -54,6 +67,11 @@ def _rows(
     k: int,
 ) -> np.ndarray:
     drawn = np.empty((len(items), k))
-    for row, item in zip(drawn, items, strict=True):
-        row[:] = draw(generator(seed, stage, item), k)
+    for row, random in zip(drawn, generators(seed, stage, items), strict=True):
+        row[:] = draw(random, k)
     return drawn
+
+
+def _check(item: int) -> None:
+    if not 0 <= item < 2**_ITEM_BITS:
+        raise ValueError(f"item must be an integer from 0 to 2**{_ITEM_BITS} - 1, got {item}")

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, norm
+from scipy.stats import norm
 
 from helpers import keyed
-from helpers.effects import paired_interval
+from helpers.effects import mcnemar, paired_interval
 
 
 def ideal_audits(
@@ -82,10 +82,8 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
 
     Audit k depends on the seed and k alone; the same seed draws the same faces for every model.
     """
-    chosen = [
-        keyed.generator(seed, "repeated audits", k).integers(len(errors), size=n_transects)
-        for k in range(repetitions)
-    ]
+    draws = keyed.generators(seed, "repeated audits", range(repetitions))
+    chosen = [random.integers(len(errors), size=n_transects) for random in draws]
     return errors[np.array(chosen)]
 
 
@@ -96,9 +94,7 @@ def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
     counts, where = np.unique(np.column_stack([worse, better]), axis=0, return_inverse=True)
     summary = np.array(
         [
-            (*paired_interval(up, down, n, quantile), binomtest(up, up + down).pvalue)
-            if up + down
-            else (*paired_interval(0, 0, n, quantile), 1.0)
+            (*paired_interval(up, down, n, quantile), mcnemar(up, down))
             for up, down in counts.tolist()
         ]
     )

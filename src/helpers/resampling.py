@@ -56,8 +56,8 @@ def draw_weights(
     if n_clusters < 2:
         raise ValueError(f"a bootstrap needs at least two clusters, not {n_clusters}")
     weights = np.empty((len(resamples), n_clusters))
-    for row, resample in zip(weights, resamples, strict=True):
-        draw = keyed.generator(seed, stage, resample).integers(n_clusters, size=n_clusters)
+    for row, random in zip(weights, keyed.generators(seed, stage, resamples), strict=True):
+        draw = random.integers(n_clusters, size=n_clusters)
         row[:] = np.bincount(draw, minlength=n_clusters)
     return weights
 
@@ -113,7 +113,8 @@ def fit_logits(
         start = np.zeros((1, coefficients.shape[1]))
         start[0, 0] = logit(pooled[1].sum() / pooled[0].sum())
         start = _newton(patterns, *pooled, C, start)
-        coefficients[mixed] = _newton(patterns, trials, errors, C, start)
+        single = len(trials) == 1
+        coefficients[mixed] = start if single else _newton(patterns, trials, errors, C, start)
     return coefficients
 
 

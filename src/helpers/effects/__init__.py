@@ -14,6 +14,7 @@ from helpers.effects.matched import (
     all_matched_effects,
     cochran_q,
     matched_effects,
+    mcnemar,
     paired_interval,
 )
 from helpers.effects.noise import (
@@ -80,6 +81,7 @@ __all__ = [
     "log_odds_ratios",
     "logit",
     "matched_effects",
+    "mcnemar",
     "mde",
     "nearest_limit",
     "noisy_design",

@@ -120,7 +120,7 @@ def read_rows(
         error=error[kept],
         arm=arm[kept],
         cell=cells[kept],
-        cluster=read_clusters(frame[kept], cluster),
+        cluster=read_clusters(frame, cluster, kept),
         covariates=covariates,
         cells=index,
         levels=tuple("" if level is None else f"{treatment} = {level}" for level in (low, high)),

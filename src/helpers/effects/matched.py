@@ -1,17 +1,22 @@
 """Differences within matched pairs: two images of one transect that differ in one attribute."""
 
 from collections.abc import Hashable, Sequence
-from itertools import combinations, product
+from itertools import combinations
+from math import sqrt
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.special import stdtr, stdtrit
-from scipy.stats import binomtest
+from scipy.special import bdtr, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
+from helpers.effects.regression import collapse
 from helpers.effects.verdicts import holm, mde, verdict
 from helpers.errors import as_rates, require_columns, require_present
+
+COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
+COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
+LIMITS = ("low", "high", "low90", "high90")
 
 
 def matched_effects(
@@ -58,24 +63,38 @@ def matched_effects(
     for column in others:
         require_present(frame[column], "a value")
 
-    complete = frame[[outcome, attribute, transect]].notna().all(axis=1)
-    differences = _pair_differences(frame[complete], outcome, attribute, [transect, *others])
-    levels = [sorted(frame[column].unique().tolist()) for column in by]
-    inner = [frame[column].nunique() for column in others if column not in by]
-    expected = frame[transect].nunique() * int(np.prod(inner))
-    groups, left_out = _by_cell(differences, by), _by_cell(frame[~complete], by)
-    empty = differences.iloc[:0]
+    complete = np.logical_and.reduce(
+        [frame[column].notna() for column in (outcome, attribute, transect)]
+    )
+    coded = {column: _coded(frame[column]) for column in others}
+    levels = [coded[column][1] for column in by]
+    cell = np.zeros(len(frame), np.int64)
+    for column, names in zip(by, levels, strict=True):
+        cell = cell * len(names) + coded[column][0]
+    clusters, identifiers = pd.factorize(frame[transect])
+    inner = [len(names) for column, (_, names) in coded.items() if column not in by]
+    expected = len(identifiers) * int(np.prod(inner))
+
+    first, difference = _pair_differences(
+        frame[complete],
+        outcome,
+        attribute,
+        {transect: clusters[complete]}
+        | {column: code[complete] for column, (code, _) in coded.items()},
+    )
+    pair_cell, pair_cluster = cell[complete][first], clusters[complete][first]
+    index = cell_index(by, levels)
+    dropped = np.bincount(cell[~complete], minlength=len(index)).tolist()
     rows = [
-        _paired_effect(
-            groups.get(cell, empty), transect, expected, dropped=len(left_out.get(cell, ()))
-        )
-        for cell in product(*levels)
+        _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
+        for k, inside in enumerate(pair_cell == np.arange(len(index))[:, None])
     ]
-    table = pd.DataFrame(rows, index=cell_index(by, levels))
-    table.insert(4, "p_holm", holm(table["p"]))
-    limits = table["low"], table["high"], table.pop("low90"), table.pop("high90")
-    table.insert(11, "verdict", verdict(*limits, tolerance))
-    return table
+    table = {column: [row[column] for row in rows] for column in rows[0]}
+    limits = [table.pop(column) for column in LIMITS]
+    table["p_holm"] = holm(table["p"])
+    table["verdict"] = verdict(*limits, tolerance)
+    table["low"], table["high"], *_ = limits
+    return pd.DataFrame(table, index=index, columns=COLUMNS)
 
 
 def all_matched_effects(
@@ -162,26 +181,36 @@ def cell_index(by: list[str], levels: list[list[Hashable]]) -> pd.Index:
     return pd.MultiIndex.from_product(levels, names=by)
 
 
+def _coded(values: pd.Series) -> tuple[np.ndarray, list[Hashable]]:
+    """Code of every value (n,), and the levels that occur, in their own order, not categories'."""
+    codes, levels = pd.factorize(values)
+    levels = levels.tolist()
+    order = sorted(range(len(levels)), key=levels.__getitem__)
+    return np.argsort(order)[codes], [levels[k] for k in order]
+
+
 def _pair_differences(
-    frame: pd.DataFrame, outcome: str, attribute: str, place: list[str]
-) -> pd.DataFrame:
-    """Complete pairs: the columns of `place`, and `difference` in [-1, 1], higher minus lower."""
-    levels = sorted(frame[attribute].unique().tolist())
+    frame: pd.DataFrame, outcome: str, attribute: str, places: dict[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Complete pairs: lower image (m,) and difference in [-1, 1], higher minus lower.
+
+    `places` are the codes (n,) of the columns in which the two images of a pair agree.
+    """
+    level, levels = _coded(frame[attribute])
     if len(levels) > 2:
         raise ValueError(
             f"column {attribute!r} has the levels {levels}: a pair compares two, keep two of them"
         )
-    _require_places(frame, [*place, attribute])
-    coded = frame[place].assign(
-        level=frame[attribute].isin(levels[-1:]).astype(int), outcome=as_rates(frame[outcome])
-    )
-    lower, higher = (coded[coded["level"] == k].drop(columns="level") for k in (0, 1))
-    pairs = lower.merge(higher, on=place, suffixes=("_lower", "_higher"))
-    return pairs[place].assign(difference=pairs["outcome_higher"] - pairs["outcome_lower"])
-
-
-def _by_cell(rows: pd.DataFrame, by: list[str]) -> dict[tuple[Hashable, ...], pd.DataFrame]:
-    return dict(list(rows.groupby(by))) if by else {(): rows}
+    # A constant attribute is the higher level of pairs that lack the lower one.
+    higher = level == len(levels) - 1
+    rates = as_rates(frame[outcome])
+    _, place = collapse(list(places.values()))
+    row = np.full((2, place.max(initial=-1) + 1), -1)
+    row[higher.astype(int), place] = np.arange(len(frame))
+    if (row >= 0).sum() < len(frame):
+        _require_places(frame, [*places, attribute])
+    lower, upper = row[:, (row >= 0).all(axis=0)]
+    return lower, rates[upper] - rates[lower]
 
 
 def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
@@ -192,17 +221,16 @@ def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
 
 
 def _paired_effect(
-    pairs: pd.DataFrame, transect: str, expected: int, dropped: int
+    difference: np.ndarray, cluster: np.ndarray, expected: int, dropped: int
 ) -> dict[str, object]:
-    difference = pairs["difference"].to_numpy()
-    n, transects = len(pairs), pairs[transect].nunique()
+    """A row of `matched_effects` and its `LIMITS`, of pairs (m,) with the codes of transects."""
+    occurring, cluster = np.unique(cluster, return_inverse=True)
+    n, transects = len(difference), len(occurring)
     # Rates count as so many errors; for errors of 0 and 1 these are the discordant pairs.
-    worse, better = difference.clip(min=0).sum(), -difference.clip(max=0).sum()
+    worse, better = float(difference.clip(min=0).sum()), float(-difference.clip(max=0).sum())
     binary = np.isin(difference, (-1, 0, 1)).all()
     effect = {
         "estimate": difference.mean() if n else np.nan,
-        "low": np.nan,
-        "high": np.nan,
         "p": np.nan,
         "n": n,
         "transects": transects,
@@ -211,42 +239,44 @@ def _paired_effect(
         "worse": int((difference > 0).sum()),
         "better": int((difference < 0).sum()),
         "mde": np.nan,
-        "low90": np.nan,
-        "high90": np.nan,
         "reason": "no pair" if n == 0 else "one transect" if transects == 1 else "",
     }
     if effect["reason"]:
-        return effect
+        return effect | dict.fromkeys(LIMITS, np.nan)
     if n == transects and binary:
         deff, df = 1.0, np.inf
-        p = binomtest(int(worse), int(worse + better)).pvalue if worse + better else 1.0
+        p = mcnemar(worse, better)
     else:
         least = transects / n if binary else 0.0
-        deff = max(_design_effect(pairs["difference"], pairs[transect]), least)
+        deff = max(_design_effect(difference, cluster, transects), least)
         df = transects - 1
         p = 2 * stdtr(df, -abs(worse - better) / np.sqrt((worse + better or 1) * deff))
     counts = worse / deff, better / deff, n / deff
     quantile = stdtrit(df, 0.975)
     low, high = paired_interval(*counts, quantile)
-    low90, high90 = paired_interval(*counts, stdtrit(df, 0.95))
+    limits = (low, high, *paired_interval(*counts, stdtrit(df, 0.95)))
     detectable = mde((high - low) / (2 * quantile), df=df)
-    limits = {"low": low, "high": high, "low90": low90, "high90": high90}
-    return effect | limits | {"p": p, "mde": detectable}
+    return effect | {"p": p, "mde": detectable} | dict(zip(LIMITS, limits, strict=True))
 
 
-def _design_effect(difference: pd.Series, transect: pd.Series) -> float:
+def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) -> float:
     """Variance of the mean difference with whole transects as units, over that of single pairs.
 
     That of single pairs is what their errors imply if each is 0 or 1: rates vary less. Differences
     that are all equal show nothing of their dependence: a transect then counts as one pair.
     """
-    n, clusters, mean = len(difference), transect.nunique(), difference.mean()
+    n, mean = len(difference), difference.mean()
     residual = difference - mean
     if (residual**2).sum() < 1e-12:
-        return n / clusters
-    single = difference.abs().sum() - n * mean**2
-    clustered = (residual.groupby(transect).sum() ** 2).sum() * clusters / (clusters - 1)
+        return n / transects
+    single = np.abs(difference).sum() - n * mean**2
+    clustered = (np.bincount(cluster, residual) ** 2).sum() * transects / (transects - 1)
     return clustered / single
+
+
+def mcnemar(worse: int, better: int) -> float:
+    """Exact two-sided p of as many discordant pairs of either kind; 1 where there is none."""
+    return min(2 * float(bdtr(min(worse, better), int(worse + better), 0.5)), 1.0)
 
 
 def paired_interval(worse: float, better: float, n: float, quantile: float) -> tuple[float, float]:
@@ -266,7 +296,7 @@ def _score_limit(worse: float, better: float, n: float, quantile: float) -> floa
 
     def excess(delta: float) -> float:
         linear = (2 * n - worse + better) * delta - worse - better
-        root = np.sqrt(max(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
+        root = sqrt(max(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
         only_better = (root - linear) / (4 * n)
         variance = n * (2 * only_better + delta * (1 - delta))
         return (worse - better - n * delta) ** 2 - quantile**2 * variance

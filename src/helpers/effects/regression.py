@@ -22,6 +22,8 @@ MOST_LEVELS = 50
 """A column with more of them is a number that was not cut into bins, or an identifier."""
 MOST_COEFFICIENTS = 200
 """Memory grows with the square of their number."""
+MOST_KEYS = 2**62
+"""Combinations beyond these are numbered anew: products of many numbers of levels overflow."""
 
 
 def logit(
@@ -60,7 +62,7 @@ def logit(
     kept = complete_rows(frame, [outcome] if cluster is None else [outcome, cluster], factors)
     levels = {column: code_covariate(frame[column]) for column in factors}
     coded = {column: (code[kept], names) for column, (code, names) in levels.items()}
-    error, codes = as_rates(frame[outcome][kept]), read_clusters(frame[kept], cluster)
+    error, codes = as_rates(frame[outcome][kept]), read_clusters(frame, cluster, kept)
     first, pattern = collapse([np.zeros(len(error), int), *(code for code, _ in coded.values())])
     columns = {"intercept": np.ones(len(first))}
     for term in terms:
@@ -124,12 +126,12 @@ def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[
         raise ValueError("the frame has no rows")
     for column in factors:
         require_present(frame[column], "a level")
-    return frame[list(needed)].notna().all(axis=1).to_numpy()
+    return np.logical_and.reduce([frame[column].notna() for column in needed])
 
 
-def read_clusters(frame: pd.DataFrame, cluster: str | None) -> np.ndarray:
-    """Codes of the clusters (n,); without a column of them, every row is its own."""
-    return np.arange(len(frame)) if cluster is None else cluster_codes(frame[cluster])[0]
+def read_clusters(frame: pd.DataFrame, cluster: str | None, kept: np.ndarray) -> np.ndarray:
+    """Codes of the kept rows' clusters; without a column of them, every row is its own."""
+    return np.arange(kept.sum()) if cluster is None else cluster_codes(frame[cluster][kept])[0]
 
 
 def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
@@ -167,9 +169,13 @@ def check_size(coefficients: int) -> None:
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
     key, *rest = codes
+    size = int(key.max(initial=0)) + 1
     for code in rest:
-        # Numbered anew each time: the product of many numbers of levels would overflow.
-        key = np.unique(key * (code.max(initial=0) + 1) + code, return_inverse=True)[1]
+        levels = int(code.max(initial=0)) + 1
+        if size * levels > MOST_KEYS:
+            numbers, key = np.unique(key, return_inverse=True)
+            size = len(numbers)
+        key, size = key * levels + code, size * levels
     _, first, key = np.unique(key, return_index=True, return_inverse=True)
     return first, key
 

@@ -171,15 +171,17 @@ def augment(images: np.ndarray, generator: np.random.Generator) -> Tensor:
     columns = np.clip(pixels + right, 0, size - 1)
     mirrored = generator.random((count, 1)) < 0.5
     columns = np.where(mirrored, columns[:, ::-1], columns)
-    # Axes before and after the slice are indexed together, so the channels come out last.
-    moved = images[np.arange(count)[:, None, None], :, rows[:, :, None], columns[:, None, :]]
-    x = torch.from_numpy(np.moveaxis(moved, -1, 1).astype(np.float32) / 255)
+    # Pixels with their channels, which come out last, are the rows that one gather takes.
+    place = (np.arange(count)[:, None, None] * size + rows[:, :, None]) * size + columns[:, None, :]
+    shown = torch.from_numpy(images).permute(0, 2, 3, 1).reshape(-1, 3)
+    moved = shown.index_select(0, torch.from_numpy(place.ravel()))
+    x = moved.reshape(count, size, size, 3).permute(0, 3, 1, 2).float().div_(255)
     exposure = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
     cast = generator.uniform(0.93, 1.07, (count, 3, 1, 1))
     contrast = torch.from_numpy(generator.uniform(0.8, 1.2, (count, 1, 1, 1)).astype(np.float32))
-    x = x * torch.from_numpy((exposure * cast).astype(np.float32))
+    x.mul_(torch.from_numpy((exposure * cast).astype(np.float32)))
     mean = x.mean((1, 2, 3), keepdim=True)
-    return ((x - mean) * contrast + mean).clamp(0, 1)
+    return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
 
 
 def data_key(images: np.ndarray, labels: np.ndarray) -> str:
