@@ -7,6 +7,7 @@ per-image quantities (n, 1) broadcast.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as functional
 from torch import Tensor
 
 Vector = tuple[Tensor, Tensor, Tensor]
@@ -15,13 +16,13 @@ Vector = tuple[Tensor, Tensor, Tensor]
 
 def smoothstep(start: float | Tensor, end: float | Tensor, x: Tensor) -> Tensor:
     """0 at `start`, 1 at `end` (which may be the smaller), with flat ends."""
-    t = ((x - start) / (end - start)).clamp(0, 1)
-    return t * t * (3 - 2 * t)
+    t = (x - start).mul_(1 / (end - start)).clamp_(0, 1)
+    return (3 - 2 * t).mul_(t).mul_(t)
 
 
 def bump(x: Tensor) -> Tensor:
     """Gaussian exp(-x²)."""
-    return torch.exp(-x * x)
+    return (x * x).neg_().exp_()
 
 
 def mix(a: Tensor | float, b: Tensor | float, weight: Tensor) -> Tensor:
@@ -30,9 +31,12 @@ def mix(a: Tensor | float, b: Tensor | float, weight: Tensor) -> Tensor:
 
 
 def smooth_min(a: Tensor, b: Tensor, width: float) -> Tensor:
-    """Polynomial smooth minimum: the union of two solids with a fillet of size `width`."""
-    h = (0.5 + 0.5 * (b - a) / width).clamp(0, 1)
-    return b + (a - b) * h - width * h * (1 - h)
+    """Polynomial smooth minimum: the union of two solids with a fillet of size `width`.
+
+    A minimum is the mean less half of |a - b|; Huber's loss is a smooth |a - b|, in one call.
+    """
+    between = functional.huber_loss(a, b, reduction="none", delta=width)
+    return torch.lerp(a, b, 0.5).sub_(between, alpha=0.5 / width).sub_(0.25 * width)
 
 
 def ellipsoid(point: Vector, centre: tuple, radii: tuple) -> Tensor:
