@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as functional
 from torch import Tensor
 
 from helpers.faces.camera import HALF_EXTENT, Pose, Rays, camera_rays, plane_grid
-from helpers.faces.maths import Vector, smoothstep
+from helpers.faces.maths import Vector, sliding_maximum, smoothstep
 
 Field = Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -57,8 +56,8 @@ class View:
 
     def widen(self, coarse: Tensor) -> Tensor:
         """Maximum over 3 x 3 neighbours of a coarse image."""
-        image = coarse.reshape(len(coarse), 1, self.coarse_size, self.coarse_size)
-        return functional.max_pool2d(image, 3, 1, 1).reshape(len(coarse), -1)
+        image = coarse.reshape(len(coarse), self.coarse_size, self.coarse_size)
+        return sliding_maximum(sliding_maximum(image, 1, 1, -1), 1, 1, -2).flatten(1)
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,16 @@ class PixelList:
 
 
 def list_pixels(wanted: Tensor) -> PixelList:
-    """Pixel lists from a mask (n, size²), padded to the longest row."""
-    longest = max(int(wanted.sum(1).max()), 1)
-    order = wanted.byte().argsort(dim=1, descending=True, stable=True)[:, :longest]
-    return PixelList(order, wanted.gather(1, order))
+    """Pixel lists from a mask (n, size²), padded to the longest row.
+
+    All the padding of a row is one pixel that is not wanted, so that nothing meets it twice with
+    different results.
+    """
+    counts = wanted.sum(1)
+    valid = torch.arange(max(int(counts.max()), 1), device=wanted.device) < counts[:, None]
+    index = wanted.byte().argmin(1, keepdim=True).repeat(1, valid.shape[1])
+    index[valid] = wanted.nonzero()[:, 1]
+    return PixelList(index, valid)
 
 
 @dataclass(frozen=True)

@@ -39,23 +39,21 @@ def smooth_min(a: Tensor, b: Tensor, width: float) -> Tensor:
     return torch.lerp(a, b, 0.5).sub_(between, alpha=0.5 / width).sub_(0.25 * width)
 
 
-def ellipsoid(point: Vector, centre: tuple, radii: tuple) -> Tensor:
-    """Approximate signed distance to an axis-aligned ellipsoid, exact to first order.
+def sliding_maximum(image: Tensor, before: int, after: int, dim: int) -> Tensor:
+    """Maximum over a window along a dimension (-1 is the last), cut off at the ends.
 
-    With F = sum ((p - c) / r)², the distance is (F - sqrt F) / |grad F / 2|.
+    Windows that double in width take few calls; pooling takes one slow pass per width.
     """
-    squares = [_square(p, c) for p, c in zip(point, centre, strict=True)]
-    weights = [1 / (r * r) for r in radii]
-    level, slope = squares[0] * weights[0], squares[0] * (weights[0] * weights[0])
-    for square, weight in zip(squares[1:], weights[1:], strict=True):
-        level = level + square * weight
-        slope = slope + square * (weight * weight)
-    return (level - torch.sqrt(level)) * torch.rsqrt(slope + 1e-9)
-
-
-def _square(coordinate: Tensor, centre: Tensor | float) -> Tensor:
-    offset = coordinate if isinstance(centre, int) and centre == 0 else coordinate - centre
-    return offset * offset
+    # `pad` counts dimensions from the last.
+    padding = [0, 0] * (-1 - dim) + [before, after]
+    wide = functional.pad(image, padding, value=-torch.inf)
+    missing, reach = before + after, 1
+    while missing:
+        step = min(reach, missing)
+        length = wide.shape[dim] - step
+        wide = torch.maximum(wide.narrow(dim, 0, length), wide.narrow(dim, step, length))
+        missing, reach = missing - step, reach + step
+    return wide
 
 
 def dot(a, b) -> Tensor:
