@@ -30,8 +30,7 @@ class Rays:
     def at(self, distance: Tensor) -> Vector:
         """Points at a distance along the rays."""
         return tuple(
-            torch.addcmul(o, d, distance)
-            for o, d in zip(self.origin, self.direction, strict=True)
+            torch.addcmul(o, d, distance) for o, d in zip(self.origin, self.direction, strict=True)
         )
 
     def take(self, index: Tensor) -> Rays:

@@ -139,7 +139,9 @@ def _occlusion(height: Tensor) -> Tensor:
 def _box_mean(image: Tensor, radius: int) -> Tensor:
     """Mean over a square window, the border repeated: two products, much faster than pooling."""
     rows, columns = image.shape[-2:]
-    return _averaging(rows, radius, image.device) @ image @ _averaging(columns, radius, image.device).T
+    return (
+        _averaging(rows, radius, image.device) @ image @ _averaging(columns, radius, image.device).T
+    )
 
 
 @cache

@@ -17,7 +17,7 @@ from helpers.faces.camera import Light
 from helpers.faces.colours import hair_colour
 from helpers.faces.hair_styles import STYLES, Style
 from helpers.faces.hair_tiles import KINDS, atlas_level, sample_hair
-from helpers.faces.marching import Hit
+from helpers.faces.marching import SETTLED, Hit
 from helpers.faces.maths import (
     Vector,
     add,
@@ -34,6 +34,9 @@ from helpers.faces.shading import clothing_colour
 
 JOINT_Y = 0.22
 """Above, the shell follows the cranium; below, it is stretched down to the hair's end."""
+
+EDGE_MARGIN = 0.2
+"""How far outside the hairline strands may still show."""
 
 
 @cache
@@ -91,6 +94,7 @@ class Hair:
         self.spread = (style.spread + 0.08 + 0.04 * self.volume) * torch.maximum(
             smoothstep(0.3, 0.7, length) * style.loose, covered
         )
+        self.present = self.presence * self.opacity > 0
         self.lump = style.lump * smoothstep(0.05, 0.4, length)
         self.lump = self.lump + 0.008 * self.curl.clamp_min(0) * self.long
         self.bun_radius = mix(-9.0, 0.17 + 0.17 * length, style.tied)
@@ -167,6 +171,14 @@ class Hair:
         oval = torch.sqrt((x / (0.66 * skull.width)) ** 2 + ((y - middle) / half) ** 2 + 1e-6) - 1
         oval = torch.where(z > 0, oval, 1.0)
         return torch.where(self.is_covered, 0.6 * oval, inside)
+
+    def grows(self, point: Vector, nearest: Tensor) -> Tensor:
+        """Whether a ray may show hair; `point` is where it ended, `nearest` its closest approach.
+
+        Tone frays the edge a little; where a ray that missed came closest is not known.
+        """
+        haired = self.edge(*point) > -EDGE_MARGIN - self.pixel
+        return self.present & (haired | (nearest > SETTLED))
 
     def coordinates(self, point: Vector) -> tuple[Tensor, Tensor]:
         """Texture coordinates: around the head (from the parting on top) and upwards."""

@@ -95,6 +95,17 @@ class Hit:
     point: Vector
     coverage: Tensor
 
+    def part(self, few: PixelList) -> Hit:
+        """Some of the listed pixels; `few` counts them by their places in the list."""
+        pixels = PixelList(few.gather(self.pixels.index), few.gather(self.pixels.valid) & few.valid)
+        return Hit(
+            pixels,
+            self.rays.take(few.index),
+            few.gather(self.distance),
+            tuple(few.gather(p) for p in self.point),
+            few.gather(self.coverage),
+        )
+
 
 def coarse_march(
     field: Field, rays: Rays, start: Tensor, steps: int, direction: int = 1
@@ -166,7 +177,10 @@ def soft_coverage(nearest: Tensor, pixel: float) -> Tensor:
     return 1 - smoothstep(0.45 * width, 1.25 * width, nearest)
 
 
-def near_mask(view: View, nearest: Tensor) -> Tensor:
-    """Full-resolution mask (n, size²) of the pixels whose coarse rays pass close to a solid."""
-    near = (nearest < MISS_MARGIN + view.pixel).to(nearest.dtype)
-    return view.upsample(view.widen(near)) > 0
+def near_mask(view: View, nearest: Tensor, shown: Tensor | bool = True) -> Tensor:
+    """Full-resolution mask (n, size²) of the pixels whose coarse rays pass close to a solid.
+
+    `shown` tells of every coarse ray whether what it meets can be seen.
+    """
+    near = (nearest < MISS_MARGIN + view.pixel) & shown
+    return view.upsample(view.widen(near.to(nearest.dtype))) > 0
