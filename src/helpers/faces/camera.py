@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from helpers.faces.maths import Vector, add, scale
+from helpers.faces.maths import Vector
 
 HALF_EXTENT = 1.55
 """Half of the world's width seen in the plane z = 0."""
@@ -29,7 +29,9 @@ class Rays:
 
     def at(self, distance: Tensor) -> Vector:
         """Points at a distance along the rays."""
-        return add(self.origin, scale(self.direction, distance))
+        return tuple(
+            torch.addcmul(o, d, distance) for o, d in zip(self.origin, self.direction, strict=True)
+        )
 
     def take(self, index: Tensor) -> Rays:
         """The rays of a list of pixels, `index` (n, k)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from torch import Tensor
 from helpers.faces.anatomy import Anatomy, Columns
 from helpers.faces.camera import Light
 from helpers.faces.colours import IRIS_ANCHORS, constant, hair_colour, hsv, ramp
+from helpers.faces.marching import list_pixels
 from helpers.faces.maths import Vector, bump, mix, smoothstep
 from helpers.faces.textures import lookup, strands
 
@@ -37,6 +40,19 @@ class Surface:
     """Weight of the specular highlight."""
     glow: Tensor
     """Highlights added on top of the shading (catch lights)."""
+
+    @contextmanager
+    def part(self, wanted: Tensor) -> Iterator[Surface]:
+        """A small part of the surface to paint on; what is painted appears here afterwards."""
+        few = list_pixels(wanted)
+        plain = ("x", "y", "z", "side", "front", "mottling", "gloss", "glow")
+        listed = {name: few.gather(getattr(self, name)) for name in plain}
+        wide = few.index[:, None].expand(-1, 3, -1)
+        part = replace(self, albedo=self.albedo.gather(2, wide), **listed)
+        yield part
+        self.albedo = self.albedo.scatter(2, wide, part.albedo)
+        self.gloss = self.gloss.scatter(1, few.index, part.gloss)
+        self.glow = self.glow.scatter(1, few.index, part.glow)
 
     def cover(self, colour: Tensor, weight: Tensor) -> None:
         """Paint `colour` over the albedo."""
@@ -74,6 +90,22 @@ def paint_nostrils(surface: Surface, head: Anatomy) -> None:
     across = (surface.side - nose.width * 0.46) / (nose.width * 0.24)
     up = (surface.y - nose.base_y + 0.045) / 0.024
     surface.darken(0.48 * bump(across) * bump(up) * smoothstep(0.55, 0.80, surface.z))
+
+
+def near_mouth(surface: Surface, head: Anatomy) -> Tensor:
+    """Mask of the points on which `paint_lips` can have an effect."""
+    mouth = head.mouth
+    reach = 0.12 + 2.5 * surface.edge + mouth.upper + mouth.lower + mouth.opening
+    beside, above = surface.side < 1.2 * mouth.width, (surface.y - mouth.y).abs() < reach
+    return beside & above & (surface.front > 0)
+
+
+def near_eyes(surface: Surface, head: Anatomy) -> Tensor:
+    """Mask of the points on which `paint_eyes` can have an effect."""
+    eyes = head.eyes
+    reach = 1.5 * eyes.size + 2 * surface.edge
+    beside, above = (surface.side - eyes.x).abs() < reach, (surface.y - eyes.y).abs() < reach
+    return beside & above & (surface.front > 0)
 
 
 def paint_lips(surface: Surface, head: Anatomy, columns: Columns, skin: Tensor) -> None:

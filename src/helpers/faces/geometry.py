@@ -7,13 +7,17 @@ a frontal height map per image, subtracted from the distance where the surface f
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from math import inf
 
 import torch
 import torch.nn.functional as functional
 from torch import Tensor
 
-from helpers.faces.anatomy import Anatomy
-from helpers.faces.maths import bump, ellipsoid, mix, smooth_min, smoothstep
+from helpers.faces.anatomy import Anatomy, Skull
+from helpers.faces.maths import bump, mix, sliding_maximum, smooth_min, smoothstep
+from helpers.faces.quadrics import Ellipsoids
+from helpers.faces.textures import sample_grid
 
 RELIEF_WIDTH, RELIEF_HEIGHT = 56, 120
 RELIEF_X = 1.0
@@ -33,12 +37,9 @@ class Relief:
 
     def sample(self, x: Tensor, y: Tensor, first: int, last: int) -> Tensor:
         """Channels first..last (exclusive) at head coordinates, (n, last - first, k)."""
-        u = x.abs() * (2 / RELIEF_X) - 1
-        v = (y - RELIEF_BOTTOM) * (2 / (RELIEF_TOP - RELIEF_BOTTOM)) - 1
-        grid = torch.stack([u, v], -1)[:, None]
-        return functional.grid_sample(
-            self.channels[:, first:last], grid, padding_mode="border", align_corners=True
-        )[:, :, 0]
+        u = x.abs().mul_(2 / RELIEF_X).sub_(1)
+        v = (y - RELIEF_BOTTOM).mul_(2 / (RELIEF_TOP - RELIEF_BOTTOM)).sub_(1)
+        return sample_grid(self.channels[:, first:last], u, v)
 
 
 def face_relief(head: Anatomy) -> Relief:
@@ -123,58 +124,52 @@ def _slowness(height: Tensor) -> Tensor:
     rows = (RELIEF_TOP - RELIEF_BOTTOM) / (RELIEF_HEIGHT - 1)
     columns = RELIEF_X / (RELIEF_WIDTH - 1)
     slope_y, slope_x = torch.gradient(height, spacing=(rows, columns), dim=(1, 2))
-    steepness = (slope_x**2 + slope_y**2)[:, None]
-    across = functional.max_pool2d(steepness, (1, 9), 1, (0, 4))
-    steepest = functional.max_pool2d(across, (9, 1), 1, (4, 0))[:, 0]
-    return torch.rsqrt(1 + steepest).clamp_min(0.36)
+    steepness = slope_x.square_().add_(slope_y.square_())
+    steepest = sliding_maximum(sliding_maximum(steepness, 4, 4, -1), 4, 4, -2)
+    return steepest.add_(1).rsqrt_().clamp_min_(0.36)
 
 
 def _occlusion(height: Tensor) -> Tensor:
     """Ambient occlusion from how far a place lies below its surroundings, at two scales."""
-    image = height[:, None]
-    near, far = _box_mean(image, 3), _box_mean(image, 6)
-    depth = 2.2 * (far - image).clamp_min(0) + 4.2 * (near - image).clamp_min(0)
-    return torch.exp(-depth)[:, 0]
+    far = (_box_mean(height, 6) - height).clamp_min_(0)
+    near = (_box_mean(height, 3) - height).clamp_min_(0)
+    return far.mul_(-2.2).sub_(near, alpha=4.2).exp_()
 
 
 def _box_mean(image: Tensor, radius: int) -> Tensor:
-    """Mean over a square window, as two one-dimensional means (much faster on a CPU)."""
-    width = 2 * radius + 1
-    padded = functional.pad(image, (radius,) * 4, mode="replicate")
-    return functional.avg_pool2d(functional.avg_pool2d(padded, (1, width), 1), (width, 1), 1)
+    """Mean over a square window, the border repeated: two products, much faster than pooling."""
+    rows, columns = image.shape[-2:]
+    return (
+        _averaging(rows, radius, image.device) @ image @ _averaging(columns, radius, image.device).T
+    )
+
+
+@cache
+def _averaging(length: int, radius: int, device: torch.device) -> Tensor:
+    """The mean over a window as a matrix (length, length)."""
+    places = torch.arange(length, device=device)
+    window = torch.arange(-radius, radius + 1, device=device)
+    reached = (places[:, None] + window).clamp(0, length - 1)
+    return functional.one_hot(reached, length).float().mean(1)
 
 
 class Head:
     """Distance field of a batch of heads, in the head frame."""
 
     def __init__(self, head: Anatomy, relief: Relief) -> None:
-        self.anatomy, self.relief = head, relief
+        self.relief = relief
+        self._ellipsoids = _head_ellipsoids(head.skull)
 
-    def _solid(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        skull, side = self.anatomy.skull, x.abs()
-        cranium = ellipsoid((x, y, z), (0, 0.28, -0.14), skull.cranium)
-        jaw = ellipsoid((x, y, z), (0, -0.36, 0.10), skull.jaw)
-        solid = smooth_min(cranium, jaw, 0.30)
-        size = skull.angle_size
-        angle = ellipsoid(
-            (side, y, z), (skull.angle_x, skull.angle_y, 0.06), (size, size * 1.25, size * 1.5)
-        )
-        solid = smooth_min(solid, angle, 0.26)
-        chin = ellipsoid((x, y, z), (0, skull.chin_y, 0.50), skull.chin)
-        solid = smooth_min(solid, chin, 0.26)
-        size = skull.cheek_size
-        cheek = ellipsoid(
-            (side, y, z), (skull.cheek_x, skull.cheek_y, 0.36), (size, size * 0.9, size * 1.2)
-        )
-        return smooth_min(solid, cheek, 0.26)
-
-    def _ears(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """Flattened ellipsoids, hollowed, leaning back."""
-        out = x.abs() - self.anatomy.skull.ear_x
-        back = z + 0.10 + 0.25 * (y + 0.05)
-        shell = ellipsoid((out, y, back + 0.45 * out), (0, -0.04, 0), (0.060, 0.20, 0.12))
-        bowl = ellipsoid((out, y, back + 0.45 * out), (0.055, -0.02, 0.07), (0.035, 0.12, 0.06))
-        return torch.maximum(shell, -bowl)
+    def _solids(self, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        """Distances to the bare skull, and to the ears."""
+        side = x.abs()
+        # Ears lean back: their depth is measured along a slanted axis.
+        lean = torch.add(z, y, alpha=0.25).add_(side, alpha=0.45)
+        solid, jaw, angle, chin, cheek, shell, bowl = self._ellipsoids(side, y, z, lean)
+        solid = smooth_min(solid, jaw, 0.30)
+        for part in (angle, chin, cheek):
+            solid = smooth_min(solid, part, 0.26)
+        return solid, torch.maximum(shell, -bowl)
 
     def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
         """Signed distance, first order, with relief and ears."""
@@ -187,25 +182,47 @@ class Head:
 
     def _displaced(self, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
         relief = self.relief.sample(x, y, 0, 2)
-        solid = self._solid(x, y, z) - relief[:, 0] * smoothstep(0.05, 0.40, z)
-        return smooth_min(solid, self._ears(x, y, z), 0.05), relief[:, 1]
+        solid, ears = self._solids(x, y, z)
+        solid = solid.addcmul_(relief[:, 0], smoothstep(0.05, 0.40, z), value=-1)
+        return smooth_min(solid, ears, 0.05), relief[:, 1]
 
     def occlusion(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
         """Ambient occlusion of the relief, 1 away from the face."""
         return mix(1.0, self.relief.sample(x, y, 2, 3)[:, 0], smoothstep(0.05, 0.35, z))
 
 
+def _head_ellipsoids(skull: Skull) -> Ellipsoids:
+    """Cranium, jaw, its angles, chin, cheeks, and the ears' shells and bowls.
+
+    Coordinates are |x|, y, z and the slanted depth of the ears.
+    """
+    angle, cheek = skull.angle_size, skull.cheek_size
+    # The slanted depth z + 0.25 y + 0.45 |x| at the middle of an ear.
+    lean = 0.45 * skull.ear_x - 0.1125
+    centres_and_radii = (
+        ((0, 0.28, -0.14, 0), (*skull.cranium, inf)),
+        ((0, -0.36, 0.10, 0), (*skull.jaw, inf)),
+        ((skull.angle_x, skull.angle_y, 0.06, 0), (angle, angle * 1.25, angle * 1.5, inf)),
+        ((0, skull.chin_y, 0.50, 0), (*skull.chin, inf)),
+        ((skull.cheek_x, skull.cheek_y, 0.36, 0), (cheek, cheek * 0.9, cheek * 1.2, inf)),
+        ((skull.ear_x, -0.04, 0, lean), (0.060, 0.20, inf, 0.12)),
+        ((skull.ear_x + 0.055, -0.02, 0, lean + 0.07), (0.035, 0.12, inf, 0.06)),
+    )
+    return Ellipsoids(*zip(*centres_and_radii, strict=True), like=skull.width)
+
+
 class Torso:
     """Distance field of neck and shoulders, in the world frame."""
 
     def __init__(self, head: Anatomy) -> None:
-        self.skull = head.skull
+        self.skull = skull = head.skull
+        radii = (skull.shoulder_width, 0.88, 0.66)
+        self._shoulders = Ellipsoids([(0, -2.42, -0.30)], [radii], like=skull.width)
 
     def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
         """Signed distance, first order."""
-        lean = z + 0.20 + 0.10 * (y + 1.2)
-        radius = self.skull.neck_radius
-        neck = torch.sqrt(x * x + lean * lean + 1e-6) - radius
-        neck = torch.maximum(neck, torch.maximum(y + 0.50, -2.2 - y))
-        shoulders = ellipsoid((x, y, z), (0, -2.42, -0.30), (self.skull.shoulder_width, 0.88, 0.66))
-        return smooth_min(neck, shoulders, 0.36)
+        lean = torch.add(z, y, alpha=0.10).add_(0.32)
+        neck = (x * x).addcmul_(lean, lean).add_(1e-6).sqrt_().sub_(self.skull.neck_radius)
+        ends = (y + 1.35).abs_().sub_(0.85)
+        (shoulders,) = self._shoulders(x, y, z)
+        return smooth_min(torch.maximum(neck, ends), shoulders, 0.36)

@@ -17,13 +17,12 @@ from helpers.faces.camera import Light
 from helpers.faces.colours import hair_colour
 from helpers.faces.hair_styles import STYLES, Style
 from helpers.faces.hair_tiles import KINDS, atlas_level, sample_hair
-from helpers.faces.marching import Hit
+from helpers.faces.marching import SETTLED, Hit
 from helpers.faces.maths import (
     Vector,
     add,
     bump,
     dot,
-    ellipsoid,
     field_normal,
     mix,
     scale,
@@ -35,6 +34,9 @@ from helpers.faces.shading import clothing_colour
 
 JOINT_Y = 0.22
 """Above, the shell follows the cranium; below, it is stretched down to the hair's end."""
+
+EDGE_MARGIN = 0.2
+"""How far outside the hairline strands may still show."""
 
 
 @cache
@@ -92,10 +94,21 @@ class Hair:
         self.spread = (style.spread + 0.08 + 0.04 * self.volume) * torch.maximum(
             smoothstep(0.3, 0.7, length) * style.loose, covered
         )
+        self.present = self.presence * self.opacity > 0
         self.lump = style.lump * smoothstep(0.05, 0.4, length)
         self.lump = self.lump + 0.008 * self.curl.clamp_min(0) * self.long
         self.bun_radius = mix(-9.0, 0.17 + 0.17 * length, style.tied)
         self.cap = torch.maximum(self.long, torch.maximum(style.round, covered))
+        self._radii()
+
+    def _radii(self) -> None:
+        """Radii of the shell: half width is `_side` plus `_top` higher up; others inverse."""
+        skull, thickness = self.head.skull, self.thickness + 0.04 * self.opacity
+        self._side = skull.cranium[0] + thickness * mix(0.25, 1.0, self.cap)
+        self._top = thickness * mix(0.75, 0.0, self.cap)
+        self._below = 1 / self.roundness
+        self._above = 1 / (skull.cranium[1] + 0.28 - JOINT_Y + 1.05 * self.thickness)
+        self._back = 1 / (skull.cranium[2] + 0.7 * self.thickness + 0.02)
 
     def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
         """Signed distance of the shell and the bun."""
@@ -103,23 +116,33 @@ class Hair:
         return torch.minimum(shell, self._bun(x, y, z)) if self.any_bun else shell
 
     def _shell(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        skull, style = self.head.skull, self.style
-        below = y < JOINT_Y
-        stretched = torch.where(below, (y - self.end).clamp_max(0), y - JOINT_Y)
+        """Distance to an ellipsoid whose half width and lower half change with height.
+
+        As in `quadrics`, but written out: the radii differ from point to point. `across`, `up`
+        and `back` are offsets from the centre in radii; their steepness is one radius smaller.
+        """
         # Short hair is thin at the sides and thick on top.
-        taper = mix(0.25 + 0.75 * smoothstep(0.05, 0.75, y), 1.0, self.cap)
-        flare = self.spread * smoothstep(0.2, -1.2, y)
-        half_width = skull.cranium[0] + (self.thickness + 0.04 * self.opacity) * taper + flare
-        height = skull.cranium[1] + 0.28 - JOINT_Y + 1.05 * self.thickness
-        depth = skull.cranium[2] + 0.7 * self.thickness + 0.02
-        radii = (half_width, torch.where(below, self.roundness, height), depth)
-        shell = ellipsoid((x, stretched, z), (0, 0, -0.17), radii)
-        waves = torch.sin(style.lump_x * x) * torch.sin(style.lump_y * y + 2.0 * x)
-        return shell - self.lump * waves * torch.sin(style.lump_x * z + 1.0)
+        half_width = torch.addcmul(self._side, self._top, smoothstep(0.05, 0.75, y))
+        half_width = half_width.addcmul_(self.spread, smoothstep(0.2, -1.2, y))
+        across = x / half_width
+        below, above = (y - self.end).clamp_max_(0), (y - JOINT_Y).clamp_min_(0)
+        up = (below * self._below).addcmul_(above, self._above)
+        steep_up = below.mul_(self._below**2).addcmul_(above, self._above**2)
+        back = (z + 0.17) * self._back
+        level = (across * across).addcmul_(up, up).addcmul_(back, back)
+        across, back = across.div_(half_width), back.mul_(self._back)
+        slope = across.square_().addcmul_(steep_up, steep_up).addcmul_(back, back).add_(1e-9)
+        shell = (level - level.sqrt()).div_(slope.sqrt_())
+        style = self.style
+        waves = (x * style.lump_x).sin_()
+        waves.mul_((y * style.lump_y).add_(x, alpha=2.0).sin_())
+        waves.mul_((z * style.lump_x).add_(1.0).sin_())
+        return shell.addcmul_(self.lump, waves, value=-1)
 
     def _bun(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        up = y - 1.13 - 0.25 * self.bun_radius.clamp_min(0)
-        return torch.sqrt(x * x + up * up + (z + 0.42) ** 2 + 1e-6) - self.bun_radius
+        up, back = y - (1.13 + 0.25 * self.bun_radius.clamp_min(0)), z + 0.42
+        square = (x * x).addcmul_(up, up).addcmul_(back, back).add_(1e-6)
+        return square.sqrt_().sub_(self.bun_radius)
 
     def crease(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
         """1 where the bun meets the head, 0 elsewhere."""
@@ -148,6 +171,14 @@ class Hair:
         oval = torch.sqrt((x / (0.66 * skull.width)) ** 2 + ((y - middle) / half) ** 2 + 1e-6) - 1
         oval = torch.where(z > 0, oval, 1.0)
         return torch.where(self.is_covered, 0.6 * oval, inside)
+
+    def grows(self, point: Vector, nearest: Tensor) -> Tensor:
+        """Whether a ray may show hair; `point` is where it ended, `nearest` its closest approach.
+
+        Tone frays the edge a little; where a ray that missed came closest is not known.
+        """
+        haired = self.edge(*point) > -EDGE_MARGIN - self.pixel
+        return self.present & (haired | (nearest > SETTLED))
 
     def coordinates(self, point: Vector) -> tuple[Tensor, Tensor]:
         """Texture coordinates: around the head (from the parting on top) and upwards."""

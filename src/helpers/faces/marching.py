@@ -11,17 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as functional
 from torch import Tensor
 
 from helpers.faces.camera import HALF_EXTENT, Pose, Rays, camera_rays, plane_grid
-from helpers.faces.maths import Vector, smoothstep
+from helpers.faces.maths import Vector, sliding_maximum, smoothstep
 
 Field = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 FAR = 99.0
 STEP_FACTOR = 0.92
 """Below one: the fields are distances to first order only."""
+FIRST_STEPS = 4
+"""Steps of all coarse rays, before those that matter are singled out."""
+PASSED = 0.6
+"""Coarse rays that are further away by then have missed."""
+CONVERGED = 0.0001
+"""Coarse rays nearer to the surface than this stay where they are."""
 SETTLED = 0.005
 """Rays nearer to the surface than this have arrived."""
 GONE = 0.25
@@ -57,8 +62,8 @@ class View:
 
     def widen(self, coarse: Tensor) -> Tensor:
         """Maximum over 3 x 3 neighbours of a coarse image."""
-        image = coarse.reshape(len(coarse), 1, self.coarse_size, self.coarse_size)
-        return functional.max_pool2d(image, 3, 1, 1).reshape(len(coarse), -1)
+        image = coarse.reshape(len(coarse), self.coarse_size, self.coarse_size)
+        return sliding_maximum(sliding_maximum(image, 1, 1, -1), 1, 1, -2).flatten(1)
 
 
 @dataclass(frozen=True)
@@ -74,10 +79,16 @@ class PixelList:
 
 
 def list_pixels(wanted: Tensor) -> PixelList:
-    """Pixel lists from a mask (n, size²), padded to the longest row."""
-    longest = max(int(wanted.sum(1).max()), 1)
-    order = wanted.byte().argsort(dim=1, descending=True, stable=True)[:, :longest]
-    return PixelList(order, wanted.gather(1, order))
+    """Pixel lists from a mask (n, size²), padded to the longest row.
+
+    All the padding of a row is one pixel that is not wanted, so that nothing meets it twice with
+    different results.
+    """
+    counts = wanted.sum(1)
+    valid = torch.arange(max(int(counts.max()), 1), device=wanted.device) < counts[:, None]
+    index = wanted.byte().argmin(1, keepdim=True).repeat(1, valid.shape[1])
+    index[valid] = wanted.nonzero()[:, 1]
+    return PixelList(index, valid)
 
 
 @dataclass(frozen=True)
@@ -90,16 +101,27 @@ class Hit:
     point: Vector
     coverage: Tensor
 
+    def part(self, few: PixelList) -> Hit:
+        """Some of the listed pixels; `few` counts them by their places in the list."""
+        pixels = PixelList(few.gather(self.pixels.index), few.gather(self.pixels.valid) & few.valid)
+        return Hit(
+            pixels,
+            self.rays.take(few.index),
+            few.gather(self.distance),
+            tuple(few.gather(p) for p in self.point),
+            few.gather(self.coverage),
+        )
+
 
 def coarse_march(
     field: Field, rays: Rays, start: Tensor, steps: int, direction: int = 1
 ) -> tuple[Tensor, Tensor]:
     """Distance along coarse rays and nearest approach, both (n, coarse²)."""
-    distance, nearest = start, None
-    for _ in range(steps):
-        value = field(*rays.at(distance))
-        nearest = value if nearest is None else torch.minimum(nearest, value)
-        distance = distance + direction * value.clamp(-0.4, 0.7) * STEP_FACTOR
+    march = _March(field, direction, (-0.4, 0.7))
+    state = march(rays, (start, torch.full_like(start, FAR)), FIRST_STEPS)
+    # By now a ray is past the solid, or near it, or has arrived.
+    nearby = (state[2].abs() > CONVERGED) & (state[2] < PASSED)
+    distance, nearest, _ = march.again(rays, list_pixels(nearby), state, steps - FIRST_STEPS)
     return distance, nearest
 
 
@@ -121,38 +143,48 @@ def refine(
     first = -direction * view.widen(-direction * coarse_distance)
     distance = pixels.gather(view.upsample(first))
     rays = rays.take(pixels.index)
-    nearest = torch.full_like(distance, FAR)
-    march = _March(field, direction)
-    distance, nearest, value = march(rays, distance, nearest, steps)
+    march = _March(field, direction, (-0.3, 0.6))
+    state = march(rays, (distance, torch.full_like(distance, FAR)), steps)
     # Rays that graze an edge on their way (the nose before the cheek) need more steps.
     for _ in range(settle):
-        few = list_pixels(pixels.valid & (value.abs() > SETTLED) & (value < GONE))
-        state = [few.gather(part) for part in (distance, nearest)]
-        moved = march(rays.take(few.index), *state, SETTLE_STEPS)
-        distance, nearest, value = (
-            before.scatter(1, few.index, torch.where(few.valid, after, few.gather(before)))
-            for before, after in zip((distance, nearest, value), moved, strict=True)
-        )
+        few = list_pixels(pixels.valid & (state[2].abs() > SETTLED) & (state[2] < GONE))
+        state = march.again(rays, few, state, SETTLE_STEPS)
+    distance, nearest, _ = state
     coverage = soft_coverage(nearest, view.pixel) * pixels.valid
     return Hit(pixels, rays, distance, rays.at(distance), coverage)
 
 
 @dataclass(frozen=True)
 class _March:
-    """Some steps along rays; `direction` -1 marches towards the camera."""
+    """Some steps along rays; `direction` -1 marches towards the camera.
+
+    The state of a march is distance, nearest approach so far, and the last field value.
+    """
 
     field: Field
     direction: int
+    limits: tuple[float, float]
+    """The longest steps back and forth."""
 
-    def __call__(
-        self, rays: Rays, distance: Tensor, nearest: Tensor, steps: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """New distance, nearest approach so far, and the last field value."""
+    def __call__(self, rays: Rays, state: tuple[Tensor, ...], steps: int) -> tuple[Tensor, ...]:
+        """The state after some steps of all rays."""
+        distance, nearest = state[:2]
         for _ in range(steps):
             value = self.field(*rays.at(distance))
             nearest = torch.minimum(nearest, value)
-            distance = distance + self.direction * value.clamp(-0.3, 0.6) * STEP_FACTOR
+            step = value.clamp(*self.limits)
+            distance = torch.add(distance, step, alpha=self.direction * STEP_FACTOR)
         return distance, nearest, value
+
+    def again(
+        self, rays: Rays, few: PixelList, state: tuple[Tensor, ...], steps: int
+    ) -> tuple[Tensor, ...]:
+        """The state after some more steps of a few rays."""
+        moved = self(rays.take(few.index), tuple(few.gather(part) for part in state), steps)
+        return tuple(
+            before.scatter(1, few.index, torch.where(few.valid, after, few.gather(before)))
+            for before, after in zip(state, moved, strict=True)
+        )
 
 
 def soft_coverage(nearest: Tensor, pixel: float) -> Tensor:
@@ -161,7 +193,10 @@ def soft_coverage(nearest: Tensor, pixel: float) -> Tensor:
     return 1 - smoothstep(0.45 * width, 1.25 * width, nearest)
 
 
-def near_mask(view: View, nearest: Tensor) -> Tensor:
-    """Full-resolution mask (n, size²) of the pixels whose coarse rays pass close to a solid."""
-    near = (nearest < MISS_MARGIN + view.pixel).to(nearest.dtype)
-    return view.upsample(view.widen(near)) > 0
+def near_mask(view: View, nearest: Tensor, shown: Tensor | bool = True) -> Tensor:
+    """Full-resolution mask (n, size²) of the pixels whose coarse rays pass close to a solid.
+
+    `shown` tells of every coarse ray whether what it meets can be seen.
+    """
+    near = (nearest < MISS_MARGIN + view.pixel) & shown
+    return view.upsample(view.widen(near.to(nearest.dtype))) > 0

@@ -7,6 +7,7 @@ per-image quantities (n, 1) broadcast.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as functional
 from torch import Tensor
 
 Vector = tuple[Tensor, Tensor, Tensor]
@@ -15,13 +16,13 @@ Vector = tuple[Tensor, Tensor, Tensor]
 
 def smoothstep(start: float | Tensor, end: float | Tensor, x: Tensor) -> Tensor:
     """0 at `start`, 1 at `end` (which may be the smaller), with flat ends."""
-    t = ((x - start) / (end - start)).clamp(0, 1)
-    return t * t * (3 - 2 * t)
+    t = (x - start).mul_(1 / (end - start)).clamp_(0, 1)
+    return (3 - 2 * t).mul_(t).mul_(t)
 
 
 def bump(x: Tensor) -> Tensor:
     """Gaussian exp(-x²)."""
-    return torch.exp(-x * x)
+    return (x * x).neg_().exp_()
 
 
 def mix(a: Tensor | float, b: Tensor | float, weight: Tensor) -> Tensor:
@@ -30,28 +31,29 @@ def mix(a: Tensor | float, b: Tensor | float, weight: Tensor) -> Tensor:
 
 
 def smooth_min(a: Tensor, b: Tensor, width: float) -> Tensor:
-    """Polynomial smooth minimum: the union of two solids with a fillet of size `width`."""
-    h = (0.5 + 0.5 * (b - a) / width).clamp(0, 1)
-    return b + (a - b) * h - width * h * (1 - h)
+    """Polynomial smooth minimum: the union of two solids with a fillet of size `width`.
 
-
-def ellipsoid(point: Vector, centre: tuple, radii: tuple) -> Tensor:
-    """Approximate signed distance to an axis-aligned ellipsoid, exact to first order.
-
-    With F = sum ((p - c) / r)², the distance is (F - sqrt F) / |grad F / 2|.
+    A minimum is the mean less half of |a - b|; Huber's loss is a smooth |a - b|, in one call.
     """
-    squares = [_square(p, c) for p, c in zip(point, centre, strict=True)]
-    weights = [1 / (r * r) for r in radii]
-    level, slope = squares[0] * weights[0], squares[0] * (weights[0] * weights[0])
-    for square, weight in zip(squares[1:], weights[1:], strict=True):
-        level = level + square * weight
-        slope = slope + square * (weight * weight)
-    return (level - torch.sqrt(level)) * torch.rsqrt(slope + 1e-9)
+    between = functional.huber_loss(a, b, reduction="none", delta=width)
+    return torch.lerp(a, b, 0.5).sub_(between, alpha=0.5 / width).sub_(0.25 * width)
 
 
-def _square(coordinate: Tensor, centre: Tensor | float) -> Tensor:
-    offset = coordinate if isinstance(centre, int) and centre == 0 else coordinate - centre
-    return offset * offset
+def sliding_maximum(image: Tensor, before: int, after: int, dim: int) -> Tensor:
+    """Maximum over a window along a dimension (-1 is the last), cut off at the ends.
+
+    Windows that double in width take few calls; pooling takes one slow pass per width.
+    """
+    # `pad` counts dimensions from the last.
+    padding = [0, 0] * (-1 - dim) + [before, after]
+    wide = functional.pad(image, padding, value=-torch.inf)
+    missing, reach = before + after, 1
+    while missing:
+        step = min(reach, missing)
+        length = wide.shape[dim] - step
+        wide = torch.maximum(wide.narrow(dim, 0, length), wide.narrow(dim, step, length))
+        missing, reach = missing - step, reach + step
+    return wide
 
 
 def dot(a, b) -> Tensor:

@@ -42,6 +42,11 @@ from helpers.faces.shading import (
     soft_shadow,
 )
 
+OPAQUE = 0.999
+"""What lies behind a layer of more opacity than this is not computed."""
+HAIR_SLACK = 0.35
+"""Hair is shown although it lies this far behind what it grows on."""
+
 
 @dataclass(frozen=True)
 class Rendering:
@@ -124,20 +129,26 @@ def _paint(scene: _Scene) -> Canvas:
     columns, light, view = scene.columns, scene.light, scene.view
     canvas = Canvas(background(view.x, view.y - CAMERA_HEIGHT, columns, light, HALF_EXTENT))
 
-    # The head first: what it hides need not be computed, though it is drawn third.
+    # The head and the hair in front of it first: what they hide need not be computed.
     head_hit, shadow = _trace_head(scene)
-    head_coverage = torch.zeros_like(canvas.depth)
+    head_coverage, head_depth = torch.zeros_like(canvas.depth), canvas.depth.clone()
     head_coverage.scatter_(1, head_hit.pixels.index, head_hit.coverage)
-    hidden = head_coverage > 0.999
-    near, far = _trace_hair(scene, hidden)
+    head_depth.scatter_(1, head_hit.pixels.index, head_hit.distance)
+    hidden = head_coverage > OPAQUE
+    near, around = _trace_near_hair(scene)
+    hair, hair_opacity = near_hair(near, scene.hair, light)
+    in_front = near.distance < near.pixels.gather(head_depth) + HAIR_SLACK
+    covered = torch.zeros_like(hidden)
+    covered.scatter_(1, near.pixels.index, (hair_opacity > OPAQUE) & in_front)
 
+    far = _trace_far_hair(scene, around & ~(hidden | covered))
     canvas.over(far.pixels, *far_hair(far, scene.hair, light), head=1.0)
     _paint_torso(canvas, scene, hidden)
-    _paint_head(canvas, scene, head_hit, shadow)
+    _paint_head(canvas, scene, head_hit, shadow, covered)
     paint_earrings(canvas, scene.head, columns, light, scene.pose, view)
     paint_glasses(canvas, head_coverage, scene.head, columns, light, view)
-    colour, opacity = near_hair(near, scene.hair, light)
-    canvas.over(near.pixels, colour, opacity * canvas.visible(near, 0.35), head=1.0)
+    hair_opacity = hair_opacity * canvas.visible(near, HAIR_SLACK)
+    canvas.over(near.pixels, hair, hair_opacity, head=1.0)
     return canvas
 
 
@@ -157,19 +168,27 @@ def _trace_head(scene: _Scene) -> tuple[Hit, Tensor]:
     return hit, pixels.gather(view.upsample(shadow))
 
 
-def _trace_hair(scene: _Scene, hidden: Tensor) -> tuple[Hit, Hit]:
-    """Hits on the near side of the hair shell, and on its far side where no head hides it."""
+def _trace_near_hair(scene: _Scene) -> tuple[Hit, Tensor]:
+    """Hits on the near side of the hair shell, where it is not cut away for the face.
+
+    Also a mask (n, size²) of all pixels that pass close to the shell.
+    """
     view, hair = scene.view, scene.hair
     rays, coarse = view.rays(in_head_frame=True)
     start = torch.full_like(coarse.direction[0], CAMERA_DISTANCE - 1.8)
     distance, nearest = coarse_march(hair, coarse, start, steps=9)
-    wanted = near_mask(view, nearest)
-    near = refine(hair, view, rays, list_pixels(wanted), distance, steps=5, settle=2)
+    listed = list_pixels(near_mask(view, nearest, hair.grows(coarse.at(distance), nearest)))
+    hit = refine(hair, view, rays, listed, distance, steps=5, settle=2)
+    return hit, near_mask(view, nearest, hair.present)
+
+
+def _trace_far_hair(scene: _Scene, wanted: Tensor) -> Hit:
+    """Hits on the far side of the hair shell for a mask (n, size²) of pixels."""
+    view, hair = scene.view, scene.hair
+    rays, coarse = view.rays(in_head_frame=True)
     start = torch.full_like(coarse.direction[0], CAMERA_DISTANCE + 1.9)
     distance, _ = coarse_march(hair, coarse, start, steps=8, direction=-1)
-    listed = list_pixels(wanted & ~hidden)
-    far = refine(hair, view, rays, listed, distance, steps=4, settle=1, direction=-1)
-    return near, far
+    return refine(hair, view, rays, list_pixels(wanted), distance, 4, settle=1, direction=-1)
 
 
 def _paint_torso(canvas: Canvas, scene: _Scene, hidden: Tensor) -> None:
@@ -185,13 +204,16 @@ def _paint_torso(canvas: Canvas, scene: _Scene, hidden: Tensor) -> None:
     canvas.occlude(listed, hit.distance, hit.coverage)
 
 
-def _paint_head(canvas: Canvas, scene: _Scene, hit: Hit, shadow: Tensor) -> None:
+def _paint_head(canvas: Canvas, scene: _Scene, hit: Hit, shadow: Tensor, covered: Tensor) -> None:
+    """Paint the head where no hair covers it; its depth counts everywhere."""
+    opacity = hit.coverage * canvas.visible(hit, 0.02)
+    canvas.occlude(hit.pixels, hit.distance, opacity)
+    few = list_pixels((opacity > 0) & ~hit.pixels.gather(covered))
+    hit, shadow, opacity = hit.part(few), few.gather(shadow), few.gather(opacity)
     columns, light, hair = scene.columns, scene.light, scene.hair
     surface = paint_head(hit, scene.head, columns, light, scene.skin, scene.view.pixel)
     stubble = hair_colour(columns("hair_colour"), columns("age"))
     surface.cover(stubble, scalp_stubble(hair, hit.point))
     hair_shadow = shadow_on_head(hair, hit.point)
     colour = light_head(surface, hit, scene.field, light, shadow, hair_shadow)
-    opacity = hit.coverage * canvas.visible(hit, 0.02)
     canvas.over(hit.pixels, colour, opacity, head=1.0)
-    canvas.occlude(hit.pixels, hit.distance, opacity)

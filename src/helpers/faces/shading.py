@@ -10,6 +10,8 @@ from helpers.faces.camera import Light
 from helpers.faces.colours import SKIN_ANCHORS, constant, hair_colour, hsv, ramp
 from helpers.faces.features import (
     Surface,
+    near_eyes,
+    near_mouth,
     paint_brows,
     paint_eyes,
     paint_lips,
@@ -75,8 +77,10 @@ def paint_head(
     _paint_age(surface, head, broad, seed)
     _paint_beard(surface, head, columns, seed)
     paint_nostrils(surface, head)
-    paint_lips(surface, head, columns, skin)
-    paint_eyes(surface, head, columns, light)
+    with surface.part(near_mouth(surface, head)) as part:
+        paint_lips(part, head, columns, skin)
+    with surface.part(near_eyes(surface, head)) as part:
+        paint_eyes(part, head, columns, light)
     paint_brows(surface, head, columns)
     return surface
 

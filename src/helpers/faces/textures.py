@@ -59,9 +59,15 @@ def lookup(texture: Tensor, u: Tensor, v: Tensor) -> Tensor:
 
 def lookup_channels(texture: Tensor, u: Tensor, v: Tensor) -> Tensor:
     """Bilinear samples (n, channels, k) of a tiled texture at u, v (n, k) in tile units."""
-    grid = torch.stack([(u - u.floor()) * 2 - 1, (v - v.floor()) * 2 - 1], -1)[:, None]
     tiles = texture.expand(len(u), -1, -1, -1)
+    return sample_grid(tiles, (u - u.floor()).mul_(2).sub_(1), (v - v.floor()).mul_(2).sub_(1))
+
+
+def sample_grid(image: Tensor, u: Tensor, v: Tensor) -> Tensor:
+    """Bilinear samples (n, channels, k) at u, v (n, k) in [-1, 1]; the border goes on outside."""
+    # The fastest way to lay out pairs.
+    pairs = torch.view_as_real(torch.complex(u, v))[:, None]
     samples = functional.grid_sample(
-        tiles, grid, mode="bilinear", padding_mode="border", align_corners=True
+        image, pairs, mode="bilinear", padding_mode="border", align_corners=True
     )
     return samples[:, :, 0]
