@@ -54,13 +54,13 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 from myst_nb import glue
-from statsmodels.stats.proportion import proportion_confint
 
-from helpers import attribute_vectors, celeba_attributes, crowd, crowd_reading, figures
-from helpers import generators, images, models, populations, sample_quality, sensitivity
-from helpers import sensitivity_figures, widgets
+from helpers import attribute_vectors, celeba_attributes, crowd, crowd_reading, figures, flip_audit
+from helpers import generators, images, models, populations, sensitivity, widgets
+from helpers import sensitivity_figures as drawn
 from helpers.artifacts import Stage
-from helpers.sensitivity import known_truth, printed
+from helpers.sensitivity.known_truth import step_of_one
+from helpers.sensitivity.printed import PrintedRates, ways_to_split, whole_counts
 from helpers.sensitivity.traversal import as_uint8, traverse
 
 # %% tags=["parameters"]
@@ -132,31 +132,20 @@ _ = figures.gallery(
 
 # %%
 judge = models.load(stage.load("02_face_world", "celeba-like.safetensors"), device)
-halves = np.array_split(renders[: 2 * len(samples)], 2)
-real, other = (sample_quality.features(judge, half) for half in halves)
-sets = {"other renders": other, "samples": sample_quality.features(judge, samples)}
-
-
-# %%
-def quality(made):
-    """Precision, recall and the Fréchet distance of a set of images from renders."""
-    precision, recall = sample_quality.precision_recall(real, made)
-    distance = sample_quality.frechet_distance(real, made) if len(made) > 96 else np.nan
-    return {"precision": precision, "recall": recall, "Fréchet distance": distance}
-
-
-table = pd.DataFrame({name: quality(made) for name, made in sets.items()}).T
-table.style.format(precision=2, na_rep="too few images")
+real, other = np.array_split(renders[: 2 * len(samples)], 2)
+sets = {"other renders": other, "samples": samples}
+quality = flip_audit.quality_table(judge, real, sets)
+quality.style.format(precision=2, na_rep="too few images")
 
 # %% tags=["remove-input"]
-made = table.loc["samples"]
+made, perfect = quality.loc["samples"], quality.loc["other renders"]
 Markdown(
     f"So {made['precision']:.0%} of the samples pass as renders, against "
-    f"{table.loc['other renders', 'precision']:.0%} of other renders. "
+    f"{perfect['precision']:.0%} of other renders. "
     + (
         "The rest do not, and an audit on them is an audit of how the classifier treats "
         "artefacts as well."
-        if made["precision"] < table.loc["other renders", "precision"] - 0.05
+        if made["precision"] < perfect["precision"] - 0.05
         else "By this measure they could hardly be told apart; by eye they can."
     )
 )
@@ -224,35 +213,9 @@ kept = stage.path("smiling.json")
 # chapter](01_observational_audit.ipynb) showed at length.
 
 # %%
-held = attributes[unseen].assign(score=models.predict(classifier, renders[unseen]))
-held["error"] = ((held["score"] > 0.5) != held["Smiling"]).astype(int)
 GROUPS = ("Young", "Male", "Heavy_Makeup", "Wearing_Lipstick", "No_Beard", "5_o_Clock_Shadow")
-splits = {"all": slice(None)} | {
-    f"{name} = {value}": (held[name] == value).to_numpy()
-    for name in GROUPS
-    for value in (False, True)
-}
-
-
-# %%
-def rates(rows):
-    """Accuracy, false positive and false negative rate, in per cent, each with its interval."""
-    group = held[rows]
-    parts = {"accuracy": 1 - group["error"]}
-    parts["false positives"] = group.loc[~group["Smiling"], "error"]
-    parts["false negatives"] = group.loc[group["Smiling"], "error"]
-    return {"n": len(group)} | {name: with_interval(part) for name, part in parts.items()}
-
-
-def with_interval(events):
-    if not len(events):
-        return "nobody"
-    low, high = proportion_confint(events.sum(), len(events), method="wilson")
-    return f"{100 * events.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-
-
-disaggregated = pd.DataFrame({name: rates(rows) for name, rows in splits.items()}).T
-disaggregated
+held = attributes[unseen].assign(score=models.predict(classifier, renders[unseen]))
+flip_audit.disaggregated(held, GROUPS)
 
 # %% [markdown]
 # (erratum-male)=
@@ -262,18 +225,15 @@ disaggregated
 # ways it can.
 
 # %%
-total = printed.PrintedRates(89.330, 14.416, 6.929)
-(whole,) = printed.whole_counts(19_962, total)
+(whole,) = whole_counts(19_962, PrintedRates(89.330, 14.416, 6.929))
 rows = {
     "Young": [(87.170, 17.727, 8.193), (90.022, 13.391, 6.509)],
     "Male": [(89.962, 16.548, 4.984), (88.356, 11.948, 11.190)],
     "Heavy Makeup": [(88.735, 12.346, 9.769), (90.203, 19.046, 4.098)],
     "No Beard": [(88.942, 10.683, 11.699), (89.396, 15.263, 6.352)],
 }
-ways = {
-    name: printed.ways_to_split(whole, *(printed.PrintedRates(*row) for row in pair))
-    for name, pair in rows.items()
-}
+pairs = {name: [PrintedRates(*row) for row in pair] for name, pair in rows.items()}
+ways = {name: ways_to_split(whole, *pair) for name, pair in pairs.items()}
 pd.Series(ways, name="ways to split the printed total").to_frame()
 
 # %% tags=["remove-cell"]
@@ -442,7 +402,7 @@ panels = {
     "net": "net flips, all codes",
     "net near the boundary": "net flips, near the boundary",
 }
-_ = sensitivity_figures.curves({name: tables[name] for name in shown_vectors}, panels)
+_ = drawn.curves({name: tables[name] for name in shown_vectors}, panels)
 
 # %% [markdown]
 # The lines are nearly straight, as the paper found. Is that true of single faces, or only of their
@@ -467,34 +427,14 @@ slopes.join(dose.xs("monotone", level="measure")["estimate"].rename("monotone"))
 # one to the other. Both are given, with the *net* change, which is what the score follows.
 
 # %%
-before = at_rest
-flipped = {
-    (name, sign): sensitivity.flips(before, scores[name][:, column])
-    for name in VECTORS
-    for sign, column in {"−": 0, "+": -1}.items()
-}
-flips = pd.concat(flipped, names=["vector", "direction", "measure"])
-assert np.isclose(
-    flips.xs("joint_01", level="measure")["estimate"],
-    flips.xs("conditional_01", level="measure")["estimate"] * (~positive).mean(),
-    atol=1e-12,
-).all()
+flips = flip_audit.all_flips(scores, VECTORS)
+flip_audit.table_one(flips).style.format("{:+.1%}")
 
-# %%
-forward = flips.xs("+", level="direction")["estimate"]
-names = {
-    "joint_10": ("workshop (joint)", "1→0"),
-    "joint_01": ("workshop (joint)", "0→1"),
-    "conditional_10": ("later paper (conditional)", "1→0"),
-    "conditional_01": ("later paper (conditional)", "0→1"),
-    "net": ("both", "net"),
-}
-printed_form = pd.DataFrame(
-    {title: forward.xs(measure, level="measure") for measure, title in names.items()}
+# %% tags=["remove-cell"]
+joint, conditional = (
+    flips.xs(f"{k}_01", level="measure")["estimate"] for k in ("joint", "conditional")
 )
-printed_form.style.format("{:+.1%}", subset=[("both", "net")]).format(
-    "{:.1%}", subset=[title for title in names.values() if title[1] != "net"]
-)
+assert np.allclose(joint, conditional * (~positive).mean(), rtol=0, atol=1e-12)
 
 # %% [markdown]
 # The table has the form of the paper's first one: a unit step towards each attribute. The figure
@@ -502,7 +442,7 @@ printed_form.style.format("{:+.1%}", subset=[("both", "net")]).format(
 # smile in the classifier's eyes, bars to the left those that stop smiling.
 
 # %% mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals."}}
-_ = sensitivity_figures.flip_bars(flips)
+_ = drawn.flip_bars(flips)
 
 # %% [markdown]
 # ### Which images flip?
@@ -513,22 +453,19 @@ _ = sensitivity_figures.flip_bars(flips)
 # change of the smile?
 
 # %%
-flip_most = forward.xs("net", level="measure").abs().sort_values().index[::-1]
-columns = []
-for name in flip_most[:4]:
-    after = scores[name][:, -1]
-    turned = (after >= 0.5) != positive
-    # Those that flip first, by how much the score changes.
-    for row in np.lexsort((-np.abs(after - before), ~turned))[:2]:
-        columns.append((name.replace("_", "\n"), row, ends_of[name][row, 1], after[row] >= 0.5))
-titles, chosen, second, smiles_after = zip(*columns, strict=True)
+columns = [
+    (name, row)
+    for name in flip_audit.leaning(flips)[:4]
+    for row in flip_audit.movers(at_rest, scores[name][:, -1], 2)
+]
+rows = [row for _, row in columns]
+after = np.stack([ends_of[name][row, 1] for name, row in columns])
+smiles_after = np.array([scores[name][row, -1] >= 0.5 for name, row in columns])
 
 # %% mystnb={"image": {"alt": "Two rows of faces. Above, random samples; below, the same faces after a step along the attribute named above them. Frames, solid for smiling and dashed for not, differ within each column. In some columns the mouth has changed visibly, in others hair or makeup alone."}, "figure": {"name": "fig-flips-gallery", "caption": "Codes whose decision flips under a unit step towards the attribute named above: before (upper row) and after (lower row). Solid frame: smiling; dashed: not."}}
-frames = [
-    sensitivity_figures.framed(samples[list(chosen)], positive[list(chosen)]),
-    sensitivity_figures.framed(np.stack(second), smiles_after),
-]
-_ = figures.gallery(np.concatenate(frames), len(titles), titles, ["before", "after"])
+frames = [drawn.framed(samples[rows], positive[rows]), drawn.framed(after, smiles_after)]
+titles = [name.replace("_", "\n") for name, _ in columns]
+_ = figures.gallery(np.concatenate(frames), len(columns), titles, ["before", "after"])
 
 # %% [markdown]
 # ## What do people see?
@@ -600,38 +537,27 @@ figures.heatmap(estimates, limit=float(estimates.abs().max().max())).grid(False)
 # for a part of its effect. The rest is what the classifier owes to something else.
 
 # %%
-score_change = {name: scores[name][:, -1] - before for name in directions}
+score_change = {name: scores[name][:, -1] - at_rest for name in directions}
 smile_change = {name: (after - rest)["smiling"] for name, after in seen_after.items()}
+calibration = score_change["Smiling"], smile_change["Smiling"]
 explained = {
     name: sensitivity.explained(
-        score_change[name],
-        smile_change[name],
-        score_change["Smiling"],
-        smile_change["Smiling"],
-        cluster=None,
-        n_boot=n_boot,
-        seed=seed,
+        score_change[name], smile_change[name], *calibration, None, n_boot, seed
     )
     for name in VECTORS
 }
 
 # %% mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes."}}
-_ = sensitivity_figures.parts(explained, VECTORS)
+_ = drawn.parts(explained, VECTORS)
 
 # %% tags=["remove-input"]
 left = pd.DataFrame({name: table.loc["rest"] for name, table in explained.items()}).T
-clear = left[(left["low"] > 0) | (left["high"] < 0)]
+clear = left[(left["low"] > 0) | (left["high"] < 0)]["estimate"]
+told = [f"*{name.replace('_', ' ')}* ({change:+.2f})" for name, change in clear.items()]
 Markdown(
-    "The rest is clearly different from zero for "
-    + (
-        ", ".join(
-            f"*{name.replace('_', ' ')}* ({clear.loc[name, 'estimate']:+.2f})"
-            for name in clear.index
-        )
-        or "none of the vectors"
-    )
-    + ". Only there does the classifier answer to something besides the smile, as far as these "
-    "raters can see. A smile that the reader misses would still be counted as bias."
+    f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}. Only "
+    "there does the classifier answer to something besides the smile, as far as these raters can "
+    "see. A smile that the reader misses would still be counted as bias."
 )
 
 # %% [markdown]
@@ -656,67 +582,38 @@ PARAMETERS = {
     "Ruddy_Skin": ("haemoglobin", 1),
     "Smiling": ("smiling", 1),
 }
-world = generators.load_generator("known-truth", device, image_size)
-audit, many = world.sample(n_codes // 2, seed), world.sample(n_do, seed + 1)
-exact = {
-    name: sign * world.exact_directions([parameter])[0]
-    for name, (parameter, sign) in PARAMETERS.items()
-}
 
 
 # %%
-def scores_of(parameters, name):
-    """Scores of sets of faces (sets, n, P), rendered together."""
-    path = stage.path(f"{name}.npy")
-    flat = torch.stack(parameters).flatten(0, 1)
-    made = images.render_to_store(flat, image_size, path, device=device)
-    return models.predict(classifier, made).reshape(len(parameters), -1)
+def score_faces(parameters, name):
+    """The classifier's scores of faces (n, P), rendered into a file of that name."""
+    made = images.render_to_store(parameters, image_size, stage.path(f"{name}.npy"), device=device)
+    return models.predict(classifier, made)
 
 
-by_hand = [
-    known_truth.do_step(world, many, step, PARAMETERS[name][0]) for name, step in exact.items()
-]
-truth_before, *truth_after = scores_of([world.parameters(many), *by_hand], "truth")
-truth = pd.DataFrame(
-    {
-        name: sensitivity.score_sensitivity(truth_before, after).loc["score sensitivity"]
-        for name, after in zip(exact, truth_after, strict=True)
-    }
-).T
+world = generators.load_generator("known-truth", device, image_size)
+few, many = world.sample(n_codes // 2, seed), world.sample(n_do, seed + 1)
+known_truth = flip_audit.KnownTruth(world, PARAMETERS, few, many, score_faces)
+truth = known_truth.truth()
 
 # %% [markdown]
 # First the audit with exact directions. A step is as long as it takes to move the attribute's own
 # coordinate by one standard deviation. Diamonds are the truth; its own error, from the faces that
 # it was computed on, is a fraction of the intervals' width.
 
-
 # %%
-def audited(steps, name):
-    """Score sensitivity of the small audit along steps of the known-truth generator's codes."""
-    sets = [world.parameters(audit)]
-    sets += [world.parameters(known_truth.moved(audit, step)) for step in steps.values()]
-    start, *after = scores_of(sets, name)
-    rows = {
-        vector: sensitivity.score_sensitivity(start, end).loc["score sensitivity"]
-        for vector, end in zip(steps, after, strict=True)
-    }
-    table = pd.DataFrame(rows).T.assign(truth=truth["estimate"])
-    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
-
-
-with_exact = audited(exact, "exact")
+exact = known_truth.audited(known_truth.exact_steps(), truth, "exact")
 
 # %% mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Smiling has by far the largest effect; nearly all diamonds lie inside their intervals."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95 % intervals, and the truth by intervention."}}
-_ = figures.forest(with_exact, with_exact["truth"], "change of the score")
+_ = figures.forest(exact, exact["truth"], "change of the score")
 
 # %% tags=["remove-input"]
-held, count = int(with_exact["holds"].sum()), len(with_exact)
-glue("exact_held", f"{held} of {count}", display=False)
+n_held, count = int(exact["holds"].sum()), len(exact)
+widths = (truth["high"] - truth["low"]) / (exact["high"] - exact["low"])
 Markdown(
-    f"With exact directions {held} of {count} intervals hold the truth, {held / count:.0%}. The "
-    f"truth's own standard errors are at most "
-    f"{((truth['high'] - truth['low']) / (with_exact['high'] - with_exact['low'])).max():.0%} of "
-    "the audit's."
+    f"With exact directions {n_held} of {count} intervals hold the truth, {n_held / count:.0%}. The "
+    f"truth's own intervals are at most {widths.max():.0%} as wide as the audit's, and its error "
+    "makes a few more misses than the nominal share."
 )
 
 # %% [markdown]
@@ -730,26 +627,16 @@ Markdown(
 
 # %%
 pool = world.sample(12_000, seed + 2)
-pool_attributes = celeba_attributes.celeba_attributes(world.parameters(pool))
-FITTED = [name for name in PARAMETERS if name in pool_attributes and name != "Smiling"]
-fitted = {}
+labels = celeba_attributes.celeba_attributes(world.parameters(pool))
+FITTED = [name for name in PARAMETERS if name in labels and name != "Smiling"]
+steps = {}
 for name in FITTED:
-    one = vector(name, BALANCE, pool.numpy(), pool_attributes)
-    fitted[name] = known_truth.step_of_one(world, one.direction, *PARAMETERS[name])
-with_fitted = audited(fitted, "fitted")
-
-# %%
-moves = known_truth.leakage(world, np.stack([*fitted.values()])).set_axis(FITTED)
-signs = {parameter: (name, sign) for name, (parameter, sign) in PARAMETERS.items()}
-effects = pd.Series({p: sign * truth["estimate"][name] for p, (name, sign) in signs.items()})
-brought = moves[effects.index] * effects
-for name in FITTED:
-    brought.loc[name, PARAMETERS[name][0]] = 0.0  # its own attribute is no leakage
-with_fitted["leakage"] = brought.sum(axis=1)
-with_fitted["most through"] = brought.abs().idxmax(axis=1)
+    one = vector(name, BALANCE, pool.numpy(), labels)
+    steps[name] = step_of_one(world, one.direction, *PARAMETERS[name])
+fitted = known_truth.audited(steps, truth, "fitted")
 
 # %% mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples. Several diamonds lie outside their intervals."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}
-_ = figures.forest(with_fitted, with_fitted["truth"], "change of the score")
+_ = figures.forest(fitted, fitted["truth"], "change of the score")
 
 # %% [markdown]
 # The table lists every miss with the error that the leakage predicts and the attribute through
@@ -757,10 +644,9 @@ _ = figures.forest(with_fitted, with_fitted["truth"], "change of the score")
 # attributes are all that matters; pose, light and identity leak as well and have no column here.
 
 # %%
-with_fitted["error"] = with_fitted["estimate"] - with_fitted["truth"]
-missed = with_fitted.loc[~with_fitted["holds"].astype(bool)]
-columns = ["estimate", "low", "high", "truth", "error", "leakage", "most through"]
-missed[columns].style.format(precision=3)
+brought = known_truth.predicted_error(steps, truth)
+fitted["leakage"], fitted["most through"] = brought.sum(axis=1), brought.abs().idxmax(axis=1)
+fitted.loc[~fitted["holds"].astype(bool)].drop(columns="holds").style.format(precision=3)
 
 # %% [markdown]
 # ## Try it
@@ -771,13 +657,12 @@ missed[columns].style.format(precision=3)
 
 # %% tags=["hide-input"]
 frames, labels = {}, {}
-for name in ("Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "Smiling"):
-    walk = traverse(generator, z[:4], directions[name], LAMBDAS).swapaxes(0, 1)
-    frames[name.replace("_", " ")] = np.concatenate([*walk.swapaxes(0, 1)], axis=3)
-    labels[name.replace("_", " ")] = [
-        f"λ = {step:+.2f}; smiling: " + ", ".join(f"{one:.2f}" for one in row)
-        for step, row in zip(LAMBDAS, scores[name][:4].T, strict=True)
-    ]
+for name in ("Young", "Heavy Makeup", "No Beard", "Long Hair", "Smiling"):
+    key = name.replace(" ", "_")
+    walk = traverse(generator, z[:4], directions[key], LAMBDAS)
+    frames[name] = np.concatenate([*walk], axis=3)
+    told = [", ".join(f"{one:.2f}" for one in row) for row in scores[key][:4].T]
+    labels[name] = [f"λ = {step:+.2f}; {row}" for step, row in zip(LAMBDAS, told, strict=True)]
 widgets.attribute_explorer(frames, labels, alt="four samples of the learned generator", width=384)
 
 # %% [markdown]
@@ -810,9 +695,8 @@ widgets.attribute_explorer(frames, labels, alt="four samples of the learned gene
 # ````
 
 # %%
-joint, conditional = (
-    forward.xs(f"{kind}_10", level="measure") for kind in ("joint", "conditional")
-)
+towards = flips.xs("+", level="direction")["estimate"]
+joint, conditional = (towards.xs(f"{k}_10", level="measure") for k in ("joint", "conditional"))
 print(f"{(conditional / joint).median():.2f}, one over the share {positive.mean():.2f}")
 
 # %% [markdown]
@@ -885,10 +769,10 @@ saved = [
 ]
 _ = stage.finish(
     {
-        "quality": plain(table),
-        "exact": plain(with_exact),
-        "exact_held": held / count,
-        "fitted": plain(with_fitted),
+        "quality": plain(quality),
+        "exact": plain(exact),
+        "exact_held": n_held / count,
+        "fitted": plain(fitted),
         "rest": plain(left),
         "reading_r2": reading["r2"].to_dict(),
     }
