@@ -1,0 +1,103 @@
+"""Sensitivity along λ, and the dose-response of single codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from helpers.sensitivity.checks import as_codes, as_probabilities, as_steps
+from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
+from helpers.sensitivity.measures import (
+    NEAR,
+    THRESHOLD,
+    decisions,
+    flips,
+    near_boundary,
+    score_sensitivity,
+)
+
+
+def curve(
+    scores: ArrayLike,
+    lambdas: ArrayLike,
+    cluster: ArrayLike | None = None,
+    near: tuple[float, float] = NEAR,
+    threshold: float = THRESHOLD,
+) -> pd.DataFrame:
+    """All measures of every step λ d against λ = 0 (sensitivity, section 5, Figs 5 and 6).
+
+    Args:
+        scores: P(smiling) of G(z + λ d), (n, L).
+        lambdas: steps λ, (L,), distinct, one of them 0.
+        cluster: code of every row, (n,), where several rows share one; else rows are codes.
+        near: what counts as near the boundary, by the score at λ = 0.
+        threshold: of the decision.
+
+    Returns:
+        Long: a row per λ (ascending) and measure, with the columns λ, measure, n, estimate, low,
+        high. Measures and n are those of `score_sensitivity` and `flips`; "net near the boundary"
+        is the net of the rows near it (Fig 5, bottom right). At λ = 0 nothing moves: the interval
+        is the estimate.
+
+    Raises:
+        ValueError: as `score_sensitivity` and `flips`, or steps that do not fit.
+    """
+    scores = as_probabilities(scores, "scores", ndim=2)
+    lambdas = as_steps(lambdas, scores.shape[1])
+    if 0 not in lambdas:
+        raise ValueError(f"lambdas: none of {lambdas} is 0, where the counterfactuals start")
+    codes = as_codes(cluster, len(scores))
+    before = scores[:, np.flatnonzero(lambdas == 0)[0]]
+    close = near_boundary(before, near)
+    smiles = decisions(scores, threshold).astype(np.float64)
+    parts = []
+    for column in np.argsort(lambdas):
+        after = scores[:, column]
+        moved = score_sensitivity(before, after, near, codes)
+        flipped = flips(before, after, threshold, codes).drop(columns="events")
+        table = pd.concat([moved, flipped]).rename_axis("measure")
+        net = smiles[close, column] - decisions(before[close], threshold)
+        table.loc["net near the boundary"] = (len(net), *net_interval(net, codes[close]))
+        table.insert(0, "λ", lambdas[column])
+        parts.append(table.reset_index())
+    curves = pd.concat(parts, ignore_index=True).astype({"n": np.int64})
+    still = curves["λ"] == 0
+    for end in ("low", "high"):
+        curves[end] = curves[end].mask(still, curves["estimate"])
+    return curves[["λ", "measure", "n", "estimate", "low", "high"]]
+
+
+def dose_response(
+    scores: ArrayLike, lambdas: ArrayLike, cluster: ArrayLike | None = None
+) -> pd.DataFrame:
+    """Whether single codes respond to λ as their mean does (sensitivity, section 5: "linear").
+
+    Index measure: "slope", the mean over rows of each one's least-squares slope of the score on λ,
+    with its t interval over codes; "monotone", the share of rows whose scores only rise, or only
+    fall, along λ (steps without a change are allowed, rows without any are not), with Wilson's.
+
+    Args:
+        scores: P(smiling) of G(z + λ d), (n, L).
+        lambdas: steps λ, (L,), distinct, at least two.
+        cluster: code of every row, (n,), where several rows share one; else rows are codes.
+
+    Returns:
+        Columns n (rows), estimate, low, high; slopes are in score per unit of λ.
+
+    Raises:
+        ValueError: as `curve`; no λ need be 0.
+    """
+    scores = as_probabilities(scores, "scores", ndim=2)
+    lambdas = as_steps(lambdas, scores.shape[1])
+    codes = as_codes(cluster, len(scores))
+    centred = lambdas - lambdas.mean()
+    slopes = scores @ centred / (centred @ centred)
+    steps = np.diff(scores[:, np.argsort(lambdas)])
+    one_way = (steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)
+    monotone = one_way & (steps != 0).any(axis=1)
+    rows = {
+        "slope": (len(scores), *mean_interval(slopes, codes)),
+        "monotone": (len(scores), *share_interval(monotone, codes)),
+    }
+    return as_table(rows, "measure")

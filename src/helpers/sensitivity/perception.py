@@ -1,0 +1,160 @@
+"""What people see change along a vector, and how much of the score's change that accounts for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from helpers.resampling import draw_weights, resample_numbers
+from helpers.sensitivity.checks import as_changes, as_codes, as_finite, require_alike
+from helpers.sensitivity.intervals import CONFIDENCE, Interval, as_table, mean_interval
+
+
+def perception_sensitivity(
+    before: pd.DataFrame, after: pd.DataFrame, cluster: ArrayLike | None = None
+) -> pd.DataFrame:
+    """Mean change of every perceived attribute a' along a vector (sensitivity, eq 4).
+
+    Args:
+        before: perceived attributes of G(z), (n, A).
+        after: those of G(z + d); rows and columns as in `before`.
+        cluster: code of every row, (n,), where several rows share one; else rows are codes.
+
+    Returns:
+        Index attribute; columns n (codes), estimate, low, high: 95 % t interval over codes.
+
+    Raises:
+        ValueError: other columns or another number of rows, or a value that is no finite number.
+    """
+    if list(before.columns) != list(after.columns):
+        raise ValueError(f"after: columns {list(after.columns)}, expected {list(before.columns)}")
+    start, end = as_finite(before, "before", ndim=2), as_finite(after, "after", ndim=2)
+    require_alike(end, "after", start, "before")
+    codes = as_codes(cluster, len(start))
+    count = len(np.unique(codes))
+    rows = {
+        attribute: (count, *mean_interval(change, codes))
+        for attribute, change in zip(before.columns, (end - start).T, strict=True)
+    }
+    return as_table(rows, "attribute")
+
+
+def perception_matrix(
+    pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]], cluster: ArrayLike | None = None
+) -> pd.DataFrame:
+    """Perception sensitivities of several vectors: the leakage from vectors to attributes.
+
+    Args:
+        pairs: attribute vector → perceived attributes (before, after), as `perception_sensitivity`
+            takes them, the same columns for all.
+        cluster: code of every row, the same for all vectors.
+
+    Returns:
+        A row per vector; columns (statistic, attribute) with the statistics estimate, low, high:
+        `matrix["estimate"]` is the matrix (vectors, attributes), `matrix["low"]` its lower limits.
+
+    Raises:
+        ValueError: no vectors, or as `perception_sensitivity`, naming the vector.
+    """
+    if not pairs:
+        raise ValueError("pairs: expected at least one attribute vector")
+    tables = {}
+    for vector, (before, after) in pairs.items():
+        try:
+            tables[vector] = perception_sensitivity(before, after, cluster)
+        except ValueError as error:
+            raise ValueError(f"vector {vector!r}: {error}") from error
+    matrices = {
+        statistic: pd.DataFrame({vector: tables[vector][statistic] for vector in tables}).T
+        for statistic in Interval._fields
+    }
+    matrix = pd.concat(matrices, axis=1, names=["statistic", "attribute"])
+    return matrix.rename_axis("vector")
+
+
+def explained(
+    score_change: ArrayLike,
+    perceived_change: ArrayLike,
+    calibration_score_change: ArrayLike,
+    calibration_perceived_change: ArrayLike,
+    cluster: ArrayLike | None,
+    n_boot: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Does a vector move the score more than the smile that people see change accounts for?
+
+    A vector d_a that widens the smile should raise the score of smiling. How much it should is
+    calibrated along the smiling vector itself, on the same codes:
+
+        β = mean change of the score / mean change of the perceived smiling (calibration)
+        explained = β · mean change of the perceived smiling along d_a
+        rest = total - explained
+
+    β takes the score to be proportional to the perceived smile, along any vector and at any step:
+    a saturating score breaks this, so calibrate at a step with about the same perceived change.
+    Raters' noise in perceived changes averages out of a ratio of means; it widens the interval and
+    does not attenuate β, as it would a regression slope.
+
+    Args:
+        score_change: of f along d_a, in [-1, 1], (n,).
+        perceived_change: of perceived smiling along d_a, (n,).
+        calibration_score_change: of f along the smiling vector, (n,), rows as above.
+        calibration_perceived_change: of perceived smiling along the smiling vector, (n,).
+        cluster: code of every row, (n,), or None where rows are codes.
+        n_boot: resamples of codes; each gives all three rows.
+        seed: of the resamples.
+
+    Returns:
+        Index part: total, explained, rest; columns estimate, low, high: 95 % percentile interval.
+
+    Raises:
+        ValueError: values that are no changes, shapes that differ, fewer than two codes, or a
+            calibration whose mean perceived change is not distinguishable from zero.
+    """
+    changes = _as_rows(
+        score_change=score_change,
+        perceived_change=perceived_change,
+        calibration_score_change=calibration_score_change,
+        calibration_perceived_change=calibration_perceived_change,
+    )
+    codes = as_codes(cluster, len(changes))
+    _require_calibration(changes[:, 3], codes)
+    count = codes.max() + 1
+    sums = np.stack([np.bincount(codes, column) for column in changes.T], axis=1)
+    sizes = np.bincount(codes)
+    weights = draw_weights(count, resample_numbers(n_boot), seed, "explained")
+    draws = _parts(weights @ sums / (weights @ sizes)[:, None])
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    estimate = _parts(changes.mean(axis=0))
+    index = pd.Index(["total", "explained", "rest"], name="part")
+    return pd.DataFrame({"estimate": estimate, "low": low, "high": high}, index)
+
+
+def _parts(means: np.ndarray) -> np.ndarray:
+    """total, explained, rest (..., 3) of the four mean changes (..., 4)."""
+    total, perceived, scored, seen = np.moveaxis(means, -1, 0)
+    share = scored / seen * perceived
+    return np.stack([total, share, total - share], axis=-1)
+
+
+def _as_rows(**changes: ArrayLike) -> np.ndarray:
+    """The four changes side by side, (n, 4), checked against the first."""
+    columns = {name: as_changes(values, name) for name, values in changes.items()}
+    first, start = next(iter(columns.items()))
+    for name, values in columns.items():
+        require_alike(values, name, start, first)
+    return np.stack(list(columns.values()), axis=1)
+
+
+def _require_calibration(perceived_change: np.ndarray, codes: np.ndarray) -> None:
+    mean, low, high = mean_interval(perceived_change, codes)
+    if np.isnan(low):
+        raise ValueError("cluster: one code only, expected at least two")
+    if low <= 0 <= high:
+        raise ValueError(
+            f"calibration_perceived_change: its mean {mean:.3g} [{low:.3g}, {high:.3g}] is not "
+            "distinguishable from 0; take a longer step along the smiling vector, or more codes"
+        )
