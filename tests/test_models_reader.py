@@ -96,16 +96,18 @@ def test_training_learns_to_read(trained):
 def test_the_held_out_loss_is_that_of_the_reader(trained):
     found, _ = trained
     images, targets = patches(60, seed=1)
-    square = ((found(images) - targets) ** 2).to_numpy().mean()
+    spread = patches(600)[1].std(ddof=0)
+    square = (((found(images) - targets) / spread) ** 2).to_numpy().mean()
     assert found.curve["held_out_loss"].iloc[-1] == pytest.approx(square, rel=1e-5)
 
 
-def test_the_loss_is_the_mean_square_and_accuracy_what_is_almost_right():
+def test_the_loss_is_the_unread_share_and_accuracy_what_is_almost_right():
     network = torch.nn.Flatten()
     images = torch.tensor([[0.0, 0.5], [0.4, 1.0]]).reshape(2, 2, 1, 1)
     targets = torch.tensor([[0.05, 0.3], [0.9, 1.0]])
-    loss, accuracy = reader.ReadingTask().loss(network, images, targets, 0.5)
-    assert loss.item() == pytest.approx((0.05**2 + 0.2**2 + 0.5**2) / 4)
+    task = reader.ReadingTask(torch.tensor([0.5, 0.25]))
+    loss, accuracy = task.loss(network, images, targets, 0.5)
+    assert loss.item() == pytest.approx((0.1**2 + 0.8**2 + 1.0**2) / 4)
     assert accuracy.item() == 0.5
 
 
@@ -240,8 +242,11 @@ def test_bad_targets_are_named(tmp_path, change, message):
         models.reading_error(linear, images, targets)
 
 
-def test_errors_that_cannot_be_had_are_named():
+def test_errors_that_cannot_be_had_are_named(tmp_path):
     images, targets = patches(6)
+    settings = {"path": tmp_path / "x.safetensors", "seed": 0, "epochs": 1}
+    with pytest.raises(ValueError, match="no column \\['blue'\\]"):
+        models.train_reader(images, targets, held_out=(images, targets[["red"]]), **settings)
     with pytest.raises(ValueError, match="needs 2 images or more, got 1"):
         models.reading_error(linear, images[:1], targets[:1])
     with pytest.raises(ValueError, match="does not read 'green', only \\['red', 'blue'\\]"):
