@@ -253,6 +253,25 @@ def annotate(
     return _with_repeats(answers, (repeated < pool.repeated)[images, seats])
 
 
+def mean_scores(
+    answers: pd.DataFrame, scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES
+) -> pd.DataFrame:
+    """Perceived scores: mean level over (levels - 1) of what is kept on ingest.
+
+    Args:
+        answers: as `annotate` returns them; first visits of accepted assignments count.
+        scales: as `annotate` took them.
+
+    Returns:
+        (images, attributes) in [0, 1], the attributes that were annotated; index image_id, as text,
+        sorted.
+    """
+    attributes = [name for name in scales if name in answers]
+    counted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    tops = pd.Series({name: len(scales[name]) - 1 for name in attributes})
+    return counted.groupby("image_id")[attributes].mean() / tops
+
+
 def _levels(
     score: np.ndarray,
     margin: float,

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from helpers import crowd, keyed
-from helpers.annotations.schema import n_levels
 from helpers.errors import require_columns
 from helpers.faces.parameters import INDEX, visible_scores
 from helpers.identities.groups import ANCESTRIES, GROUPS, nearest_ancestry, split
@@ -102,10 +101,8 @@ def crowd_scores(
     """Mean scores in [0, 1] of annotated attributes (see `helpers.crowd`), one row per face."""
     perceived = visible_scores(parameters)[list(attributes)].clip(0, 1).set_axis(items)
     answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
-    counted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    means = counted.groupby("image_id")[list(attributes)].mean().loc[[str(i) for i in items]]
-    tops = {name: n_levels(name) - 1 for name in attributes}
-    return (means / pd.Series(tops)).reset_index(drop=True)
+    means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]
+    return means.reset_index(drop=True)
 
 
 def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:

@@ -42,6 +42,7 @@ class Recipe:
     learning_rate: float
     weight_decay: float
     schedule: Callable[[float], float]
+    recolour: bool = True  # whether colours and exposure are augmented, see `augment`
 
 
 class Task(Protocol):
@@ -78,7 +79,7 @@ def fit(
 
     Args:
         images: uint8 (n, 3, size, size).
-        labels: int64 (n,).
+        labels: (n, ...), what the task's `order` and `loss` take; int64 (n,) of a classifier.
         checkpoint: rewritten after every epoch; the caller removes it once the network is kept.
         after_epoch: rows of the curve so far → what to add to the last one.
 
@@ -140,7 +141,7 @@ def train_epoch(
         rate = task.recipe.learning_rate * task.recipe.schedule(progress)
         optimizer.param_groups[0]["lr"] = rate
         target = torch.from_numpy(labels[batch]).to(device)
-        x = augment(images[batch], generator).to(device)
+        x = augment(images[batch], generator, task.recipe.recolour).to(device)
         loss, accuracy = task.loss(network, x, target, progress)
         optimizer.zero_grad()
         loss.backward()
@@ -154,11 +155,12 @@ def train_epoch(
     }
 
 
-def augment(images: np.ndarray, generator: np.random.Generator) -> Tensor:
+def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool = True) -> Tensor:
     """Random mirror, shift by up to 1/20 of the width, exposure, contrast and colour cast.
 
     Args:
         images: uint8 (n, 3, size, size).
+        recolour: False leaves the last three out, for tasks in which colour is what is asked.
 
     Returns:
         float32 (n, 3, size, size) in [0, 1].
@@ -176,6 +178,8 @@ def augment(images: np.ndarray, generator: np.random.Generator) -> Tensor:
     shown = torch.from_numpy(images).permute(0, 2, 3, 1).reshape(-1, 3)
     moved = shown.index_select(0, torch.from_numpy(place.ravel()))
     x = moved.reshape(count, size, size, 3).permute(0, 3, 1, 2).float().div_(255)
+    if not recolour:
+        return x
     exposure = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
     cast = generator.uniform(0.93, 1.07, (count, 3, 1, 1))
     contrast = torch.from_numpy(generator.uniform(0.8, 1.2, (count, 1, 1, 1)).astype(np.float32))
@@ -186,7 +190,7 @@ def augment(images: np.ndarray, generator: np.random.Generator) -> Tensor:
 
 def data_key(images: np.ndarray, labels: np.ndarray) -> str:
     """Hash of the training data's content."""
-    digest = hashlib.sha256(np.ascontiguousarray(labels, dtype=np.int64))
+    digest = hashlib.sha256(np.ascontiguousarray(labels))
     for start in range(0, len(images), 1024):
         digest.update(np.ascontiguousarray(images[start : start + 1024]))
     return digest.hexdigest()

@@ -14,25 +14,21 @@ over the first third of the training.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from sklearn.metrics import det_curve
 from torch import Tensor, nn
 from torch.nn import functional
 
-from helpers.artifacts import atomic
 from helpers.devices import resolve_device
+from helpers.models import cards
 from helpers.models.fitting import Recipe, check_images, data_key, fit, fit_all, one_cycle, to_float
 
 RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
@@ -185,7 +181,7 @@ def train_recogniser(
     settings = RecogniserTraining(
         loss, epochs, seed, size, len(images), count, data_key(images, labels)
     )
-    if (finished := _finished(path, settings, device)) is not None:
+    if (finished := cards.finished(load_recogniser, path, settings, device)) is not None:
         return finished
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -251,20 +247,7 @@ def held_out_error(embedder: Embedder, images: np.ndarray, labels: np.ndarray) -
 
 def save_recogniser(recogniser: Recogniser, path: Path) -> None:
     """Write the weights (`path`, safetensors) and settings, curve and weights' hash (`.json`)."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    state = recogniser.network.state_dict()
-    weights = safetensors.torch.save({k: v.contiguous().cpu() for k, v in state.items()})
-    card = {
-        "training": asdict(recogniser.training),
-        "curve": recogniser.curve.to_dict("list"),
-        "held_out_eer": recogniser.held_out_eer,
-        "sha256": hashlib.sha256(weights).hexdigest(),
-    }
-    with atomic(path) as temporary:
-        temporary.write_bytes(weights)
-    with atomic(path.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps(card, indent=1), encoding="utf-8")
+    cards.write(recogniser, path, held_out_eer=recogniser.held_out_eer)
 
 
 def load_recogniser(path: Path, device: str = "cpu") -> Recogniser:
@@ -273,24 +256,10 @@ def load_recogniser(path: Path, device: str = "cpu") -> Recogniser:
     Raises:
         ValueError: weights or settings are missing, damaged, or do not belong together.
     """
-    path = Path(path)
-    try:
-        weights = path.read_bytes()
-        card = json.loads(path.with_suffix(".json").read_text())
-        training = RecogniserTraining(**card["training"])
-        curve, expected = pd.DataFrame(card["curve"]), card["sha256"]
-        error_rate = card["held_out_eer"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: no readable recogniser and .json beside it ({error})") from error
-    if hashlib.sha256(weights).hexdigest() != expected:
-        raise ValueError(f"{path}: the weights are not those that {path.stem}.json describes")
-    network = RecognitionNet()
-    try:
-        network.load_state_dict(safetensors.torch.load(weights))
-    except (RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{path}: no weights of a recogniser: {error}") from error
+    card = cards.read(path, "recogniser", RecogniserTraining, "held_out_eer")
+    network = cards.fill(RecognitionNet(), card, "recogniser")
     network = network.to(resolve_device(device), memory_format=torch.channels_last)
-    return Recogniser(network.eval(), training, curve, error_rate)
+    return Recogniser(network.eval(), card.training, card.curve, card.more["held_out_eer"])
 
 
 def onnx_recogniser(path: str | Path) -> Embedder:
@@ -314,15 +283,6 @@ def onnx_recogniser(path: str | Path) -> Embedder:
         return session.run(None, {name: images.astype(np.float32) / 255})[0]
 
     return embedder
-
-
-def _finished(path: Path, settings: RecogniserTraining, device: str) -> Recogniser | None:
-    """The recogniser at `path` if it is whole and came out of this very training."""
-    try:
-        recogniser = load_recogniser(path, device)
-    except ValueError:
-        return None
-    return recogniser if recogniser.training == settings else None
 
 
 def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:

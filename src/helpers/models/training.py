@@ -1,27 +1,24 @@
-"""Train, keep, load and ask the audited gender classifiers.
+"""Train, keep, load and ask the audited classifiers of faces into two classes.
 
-A model answers P(the face is perceived as male). Transects, section 5.1: binary cross-entropy, and
-"to avoid a baseline bias of predicting one gender over another, we enforced the likelihood of
-sampling male and female faces during training to be equal".
+A model answers P(class 1); of a gender classifier that is P(the face is perceived as male).
+Transects, section 5.1: binary cross-entropy, and "to avoid a baseline bias of predicting one gender
+over another, we enforced the likelihood of sampling male and female faces during training to be
+equal". Other classes, such as smiling or not, are treated alike.
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.nn import functional
 
-from helpers.artifacts import atomic
 from helpers.devices import resolve_device
+from helpers.models import cards
 from helpers.models.fitting import (
     Recipe,
     check_images,
@@ -91,7 +88,7 @@ def train(
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
-        labels: (n,) 0 for women, 1 for men.
+        labels: (n,) 0 or 1, the class; of a gender classifier 0 for women, 1 for men.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
         held_out: images and labels on which the curve is reported as well.
 
@@ -103,7 +100,7 @@ def train(
     training = Training(
         architecture, epochs, seed, images.shape[-1], len(images), data_key(images, labels)
     )
-    if (finished := _finished(path, training, device)) is not None:
+    if (finished := cards.finished(load, path, training, device)) is not None:
         return finished
     network = build(architecture, seed).to(resolve_device(device))
 
@@ -111,7 +108,7 @@ def train(
         return _held_out_row(AuditedModel(network, training, pd.DataFrame(rows)), *held_out)
 
     checkpoint = path.with_suffix(".checkpoint")
-    task = GenderTask(RECIPES[architecture])
+    task = BinaryTask(RECIPES[architecture])
     reports = after_epoch if held_out is not None else None
     rows = fit(network, images, labels, task, training, checkpoint, reports)
     model = AuditedModel(network.eval(), training, pd.DataFrame(rows))
@@ -131,7 +128,7 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
 
 @torch.no_grad()
 def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
-    """P(perceived as male) of every image, float64 (n,).
+    """P(class 1) of every image, float64 (n,); of a gender classifier, P(perceived as male).
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
@@ -150,20 +147,7 @@ def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndar
 
 def save(model: AuditedModel, path: Path) -> None:
     """Write the weights (`path`, safetensors) and settings, curve and weights' hash (`.json`)."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    weights = safetensors.torch.save(
-        {name: value.contiguous().cpu() for name, value in model.network.state_dict().items()}
-    )
-    card = {
-        "training": asdict(model.training),
-        "curve": model.curve.to_dict("list"),
-        "sha256": hashlib.sha256(weights).hexdigest(),
-    }
-    with atomic(path) as temporary:
-        temporary.write_bytes(weights)
-    with atomic(path.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps(card, indent=1), encoding="utf-8")
+    cards.write(model, path)
 
 
 def load(path: Path, device: str = "cpu") -> AuditedModel:
@@ -172,26 +156,14 @@ def load(path: Path, device: str = "cpu") -> AuditedModel:
     Raises:
         ValueError: weights or settings are missing, damaged, or do not belong together.
     """
-    path = Path(path)
-    try:
-        weights = path.read_bytes()
-        card = json.loads(path.with_suffix(".json").read_text())
-        training, curve = Training(**card["training"]), pd.DataFrame(card["curve"])
-        expected = card["sha256"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: no readable model with its .json beside it ({error})") from error
-    if hashlib.sha256(weights).hexdigest() != expected:
-        raise ValueError(f"{path}: the weights are not those that {path.stem}.json describes")
-    network = build(training.architecture)
-    try:
-        network.load_state_dict(safetensors.torch.load(weights))
-    except (RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{path}: no weights of a {training.architecture!r}: {error}") from error
-    return AuditedModel(network.to(resolve_device(device)).eval(), training, curve)
+    card = cards.read(path, "model", Training)
+    architecture = card.training.architecture
+    network = cards.fill(build(architecture), card, repr(architecture))
+    return AuditedModel(network.to(resolve_device(device)).eval(), card.training, card.curve)
 
 
 def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Indices of one epoch: as many women as men, the rarer class repeated (transects, 5.1)."""
+    """Indices of one epoch: as many of each class, the rarer one repeated (transects, 5.1)."""
     half = len(labels) // 2
     chosen = []
     for value in (0, 1):
@@ -203,8 +175,8 @@ def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.nda
 
 
 @dataclass(frozen=True)
-class GenderTask:
-    """Tell men from women, both shown equally often (see `fitting.Task`)."""
+class BinaryTask:
+    """Tell two classes apart, both shown equally often (see `fitting.Task`)."""
 
     recipe: Recipe
 
@@ -226,15 +198,6 @@ def _held_out_row(model: AuditedModel, images: np.ndarray, labels: np.ndarray) -
         "held_out_loss": float(-np.log(np.where(labels == 1, p, 1 - p)).mean()),
         "held_out_accuracy": float(((p > 0.5) == (labels == 1)).mean()),
     }
-
-
-def _finished(path: Path, training: Training, device: str) -> AuditedModel | None:
-    """The model at `path` if it is whole and came out of this very training."""
-    try:
-        model = load(path, device)
-    except ValueError:
-        return None
-    return model if model.training == training else None
 
 
 def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
