@@ -56,7 +56,7 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from helpers import attribute_vectors, celeba_attributes, crowd, crowd_reading, figures, flip_audit
-from helpers import generators, images, models, populations, sensitivity, widgets
+from helpers import generators, images, models, populations, sensitivity
 from helpers import sensitivity_figures as drawn
 from helpers.artifacts import Stage
 from helpers.sensitivity.known_truth import step_of_one
@@ -138,17 +138,7 @@ quality = flip_audit.quality_table(judge, real, sets)
 quality.style.format(precision=2, na_rep="too few images")
 
 # %% tags=["remove-input"]
-made, perfect = quality.loc["samples"], quality.loc["other renders"]
-Markdown(
-    f"So {made['precision']:.0%} of the samples pass as renders, against "
-    f"{perfect['precision']:.0%} of other renders. "
-    + (
-        "The rest do not, and an audit on them is an audit of how the classifier treats "
-        "artefacts as well."
-        if made["precision"] < perfect["precision"] - 0.05
-        else "By this measure they could hardly be told apart; by eye they can."
-    )
-)
+Markdown(flip_audit.words_on_quality(quality))
 
 # %% [markdown]
 # ### Reading codes off images
@@ -194,17 +184,10 @@ celeba_attributes.rules_table().style.set_properties(**{"text-align": "left"})
 
 # %%
 seen, unseen = slice(n_train), slice(n_train, None)
-smiling = attributes["Smiling"].to_numpy().astype(int)
-classifier = models.train(
-    renders[seen],
-    smiling[seen],
-    stage.path("smiling.safetensors"),
-    seed=seed,
-    epochs=epochs,
-    architecture=architecture,
-    device=device,
-)
-kept = stage.path("smiling.json")
+settings = {"seed": seed, "epochs": epochs, "device": device}
+smiles = attributes["Smiling"].to_numpy().astype(int)
+path, kept = stage.path("smiling.safetensors"), stage.path("smiling.json")
+classifier = models.train(renders[seen], smiles[seen], path, architecture=architecture, **settings)
 
 # %% [markdown]
 # How often is it wrong, and for whom? The paper prints accuracy, false positive and false negative
@@ -252,17 +235,9 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 # to nothing.
 
 # %% mystnb={"image": {"alt": "The lower half of a matrix of correlations between binary attributes of the training faces. Makeup, lipstick, long hair and earrings correlate positively with each other; Male correlates negatively with them and positively with beards; Smiling is near zero with all."}, "figure": {"name": "fig-flips-correlations", "caption": "Correlations of the binary attributes among the training faces."}}
-VECTORS = (
-    "Young",
-    "Heavy_Makeup",
-    "Wearing_Lipstick",
-    "No_Beard",
-    "Blond_Hair",
-    "Pale_Skin",
-    "Long_Hair",
-    "Wearing_Earrings",
-    "High_Cheekbones",
-)
+WORN = ("Heavy_Makeup", "Wearing_Lipstick", "Wearing_Earrings", "Long_Hair", "No_Beard")
+GROWN = ("Young", "Blond_Hair", "Pale_Skin", "High_Cheekbones")
+VECTORS = (*WORN, *GROWN)
 named = attributes.loc[seen, [*VECTORS, "Smiling", "Male"]].astype(float)
 below = named.corr().where(np.tri(named.shape[1], k=-1, dtype=bool)).iloc[1:, :-1]
 figures.heatmap(below).grid(False)
@@ -310,27 +285,13 @@ _ = axis.set_xlim(0.4, 1)
 
 # %%
 unbalanced = {name: vector(name, ()) for name in VECTORS}
-towards = {
-    "Smiling": balanced["Smiling"].direction,
-    "perceived gender": vector("Male", ()).direction,
-}
-overlap = pd.DataFrame(
-    {
-        (other, kind): {name: float(one[name].direction @ along) for name in VECTORS}
-        for other, along in towards.items()
-        for kind, one in {"unbalanced": unbalanced, "balanced": balanced}.items()
-    }
-)
+kinds = {"unbalanced": unbalanced, "balanced": {name: balanced[name] for name in VECTORS}}
+towards = {"Smiling": balanced["Smiling"], "perceived gender": vector("Male", ())}
+overlap = flip_audit.overlap(kinds, towards)
 overlap.style.format("{:+.2f}")
 
 # %% tags=["remove-input"]
-mean = overlap.abs().mean()
-Markdown(
-    "Balancing changes the mean absolute cosine with *Smiling* from "
-    f"{mean['Smiling', 'unbalanced']:.2f} to {mean['Smiling', 'balanced']:.2f}, and with perceived "
-    f"gender from {mean['perceived gender', 'unbalanced']:.2f} to "
-    f"{mean['perceived gender', 'balanced']:.2f}."
-)
+Markdown(flip_audit.words_on_balance(overlap))
 
 # %% [markdown]
 # ### A walk along two vectors
@@ -339,17 +300,9 @@ Markdown(
 # mouth: if it stays as it is while makeup or age changes, the vector does its job.
 
 # %% mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the rows above lack the attribute increasingly, the rows below have more of it. Makeup brings redder lips, longer hair and softer faces; youth removes grey hair and lines."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along two attribute vectors: less of it above, more below, the sample itself in the middle row."}}
-walked = ("Young", "Heavy_Makeup")
-steps = (-2.0, 0.0, 2.0)
-walks = [traverse(generator, z[:8], balanced[n].direction, steps) for n in walked]
-row_labels = [
-    f"{n.replace('_', ' ')}\n{sign}" for n in walked for sign in ("less", "as is", "more")
-]
-_ = figures.gallery(
-    np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks]),
-    ncol=8,
-    row_labels=row_labels,
-)
+WALKED = ("Young", "Heavy_Makeup")
+directions = {name: one.direction for name, one in balanced.items()}
+_ = drawn.walks({n: traverse(generator, z[:8], directions[n], (-2, 0, 2)) for n in WALKED})
 
 # %% [markdown]
 # ## Is the space in between consistent?
@@ -384,25 +337,16 @@ sensitivity.consistency(positive[ends[:, 0]], score(as_uint8(on_lines)))
 # the classifier is in doubt, a small push shows best.
 
 # %%
-LAMBDAS = (-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0)
-directions = {name: one.direction for name, one in balanced.items()}
-ends_of = {}
-scores = {}
+LAMBDAS = np.linspace(-1, 1, 9)
+scores, ends_of = {}, {}
 for name, direction in directions.items():
     walk = traverse(generator, z, direction, LAMBDAS)
-    scores[name] = score(walk)
-    ends_of[name] = walk[:, [0, -1]]
+    scores[name], ends_of[name] = score(walk), walk[:, [0, -1]]
 tables = {name: sensitivity.curve(one, LAMBDAS) for name, one in scores.items()}
 
-# %% mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero and are nearly straight; near the boundary they are steeper."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors, with 95 % bands over codes. Upper panels: score; lower panels: net share of decisions that flip."}}
-shown_vectors = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Cheekbones")
-panels = {
-    "score sensitivity": "score, all codes",
-    "near the boundary": "score, near the boundary",
-    "net": "net flips, all codes",
-    "net near the boundary": "net flips, near the boundary",
-}
-_ = drawn.curves({name: tables[name] for name in shown_vectors}, panels)
+# %% mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero and are nearly straight; near the boundary they are steeper."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95 % intervals over codes. Upper panels: score; lower panels: net share of decisions that flip."}}
+SHOWN = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Cheekbones")
+_ = drawn.curves({name: tables[name] for name in SHOWN})
 
 # %% [markdown]
 # The lines are nearly straight, as the paper found. Is that true of single faces, or only of their
@@ -453,19 +397,15 @@ _ = drawn.flip_bars(flips)
 # change of the smile?
 
 # %%
-columns = [
-    (name, row)
-    for name in flip_audit.leaning(flips)[:4]
-    for row in flip_audit.movers(at_rest, scores[name][:, -1], 2)
-]
-rows = [row for _, row in columns]
-after = np.stack([ends_of[name][row, 1] for name, row in columns])
-smiles_after = np.array([scores[name][row, -1] >= 0.5 for name, row in columns])
+examples = flip_audit.examples(scores, flip_audit.leaning(flips)[:4], each=2)
+rows = [one.row for one in examples]
+after = np.stack([ends_of[one.vector][one.row, 1] for one in examples])
 
 # %% mystnb={"image": {"alt": "Two rows of faces. Above, random samples; below, the same faces after a step along the attribute named above them. Frames, solid for smiling and dashed for not, differ within each column. In some columns the mouth has changed visibly, in others hair or makeup alone."}, "figure": {"name": "fig-flips-gallery", "caption": "Codes whose decision flips under a unit step towards the attribute named above: before (upper row) and after (lower row). Solid frame: smiling; dashed: not."}}
-frames = [drawn.framed(samples[rows], positive[rows]), drawn.framed(after, smiles_after)]
-titles = [name.replace("_", "\n") for name, _ in columns]
-_ = figures.gallery(np.concatenate(frames), len(columns), titles, ["before", "after"])
+first = drawn.framed(samples[rows], [one.smiles_before for one in examples])
+second = drawn.framed(after, [one.smiles_after for one in examples])
+titles = [one.vector.replace("_", "\n") for one in examples]
+_ = figures.gallery(np.concatenate([first, second]), len(titles), titles, ["before", "after"])
 
 # %% [markdown]
 # ## What do people see?
@@ -487,15 +427,10 @@ pictures = images.render_to_store(known, image_size, stage.path("known.npy"), de
 taught, asked = slice(n_reader), slice(n_reader, None)
 
 # %%
+path, kept = stage.path("reader.safetensors"), stage.path("reader.json")
 reader = models.train_reader(
-    pictures[taught],
-    targets[taught],
-    stage.path("reader.safetensors"),
-    seed=seed,
-    epochs=2 * epochs,
-    device=device,
+    pictures[taught], targets[taught], path, **settings | {"epochs": 2 * epochs}
 )
-kept = stage.path("reader.json")
 reading = models.reading_error(reader, pictures[asked], targets[asked])
 reading[["n", "bias", "rmse", "rmse_low", "rmse_high", "r2"]].style.format(precision=3)
 
@@ -539,26 +474,13 @@ figures.heatmap(estimates, limit=float(estimates.abs().max().max())).grid(False)
 # %%
 score_change = {name: scores[name][:, -1] - at_rest for name in directions}
 smile_change = {name: (after - rest)["smiling"] for name, after in seen_after.items()}
-calibration = score_change["Smiling"], smile_change["Smiling"]
-explained = {
-    name: sensitivity.explained(
-        score_change[name], smile_change[name], *calibration, None, n_boot, seed
-    )
-    for name in VECTORS
-}
+explained = flip_audit.explained_by_smile(score_change, smile_change, n_boot, seed)
 
 # %% mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes."}}
 _ = drawn.parts(explained, VECTORS)
 
 # %% tags=["remove-input"]
-left = pd.DataFrame({name: table.loc["rest"] for name, table in explained.items()}).T
-clear = left[(left["low"] > 0) | (left["high"] < 0)]["estimate"]
-told = [f"*{name.replace('_', ' ')}* ({change:+.2f})" for name, change in clear.items()]
-Markdown(
-    f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}. Only "
-    "there does the classifier answer to something besides the smile, as far as these raters can "
-    "see. A smile that the reader misses would still be counted as bias."
-)
+Markdown(flip_audit.words_on_rest(explained))
 
 # %% [markdown]
 # ## The same question where the truth is known
@@ -569,19 +491,7 @@ Markdown(
 # steps as above, against the same change made by hand on many other faces.
 
 # %%
-PARAMETERS = {
-    "Young": ("age", -1),
-    "Heavy_Makeup": ("makeup", 1),
-    "No_Beard": ("facial_hair", -1),
-    "Blond_Hair": ("hair_colour", 1),
-    "Pale_Skin": ("skin_colour", -1),
-    "Long_Hair": ("hair_length", 1),
-    "Wearing_Earrings": ("earrings", 1),
-    "Eyeglasses": ("glasses", 1),
-    "High_Cheekbones": ("cheekbones", 1),
-    "Ruddy_Skin": ("haemoglobin", 1),
-    "Smiling": ("smiling", 1),
-}
+pd.DataFrame(flip_audit.PARAMETERS, ["parameter", "sign"]).T
 
 
 # %%
@@ -593,7 +503,7 @@ def score_faces(parameters, name):
 
 world = generators.load_generator("known-truth", device, image_size)
 few, many = world.sample(n_codes // 2, seed), world.sample(n_do, seed + 1)
-known_truth = flip_audit.KnownTruth(world, PARAMETERS, few, many, score_faces)
+known_truth = flip_audit.KnownTruth(world, flip_audit.PARAMETERS, few, many, score_faces)
 truth = known_truth.truth()
 
 # %% [markdown]
@@ -608,13 +518,7 @@ exact = known_truth.audited(known_truth.exact_steps(), truth, "exact")
 _ = figures.forest(exact, exact["truth"], "change of the score")
 
 # %% tags=["remove-input"]
-n_held, count = int(exact["holds"].sum()), len(exact)
-widths = (truth["high"] - truth["low"]) / (exact["high"] - exact["low"])
-Markdown(
-    f"With exact directions {n_held} of {count} intervals hold the truth, {n_held / count:.0%}. The "
-    f"truth's own intervals are at most {widths.max():.0%} as wide as the audit's, and its error "
-    "makes a few more misses than the nominal share."
-)
+Markdown(flip_audit.words_on_truth(exact, truth))
 
 # %% [markdown]
 # ### Fitted directions
@@ -628,11 +532,11 @@ Markdown(
 # %%
 pool = world.sample(12_000, seed + 2)
 labels = celeba_attributes.celeba_attributes(world.parameters(pool))
-FITTED = [name for name in PARAMETERS if name in labels and name != "Smiling"]
+FITTED = [name for name in flip_audit.PARAMETERS if name in labels and name != "Smiling"]
 steps = {}
 for name in FITTED:
     one = vector(name, BALANCE, pool.numpy(), labels)
-    steps[name] = step_of_one(world, one.direction, *PARAMETERS[name])
+    steps[name] = step_of_one(world, one.direction, *flip_audit.PARAMETERS[name])
 fitted = known_truth.audited(steps, truth, "fitted")
 
 # %% mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples. Several diamonds lie outside their intervals."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}
@@ -656,14 +560,9 @@ fitted.loc[~fitted["holds"].astype(bool)].drop(columns="holds").style.format(pre
 # without a running kernel. Which of the scores would you defend?
 
 # %% tags=["hide-input"]
-frames, labels = {}, {}
-for name in ("Young", "Heavy Makeup", "No Beard", "Long Hair", "Smiling"):
-    key = name.replace(" ", "_")
-    walk = traverse(generator, z[:4], directions[key], LAMBDAS)
-    frames[name] = np.concatenate([*walk], axis=3)
-    told = [", ".join(f"{one:.2f}" for one in row) for row in scores[key][:4].T]
-    labels[name] = [f"λ = {step:+.2f}; {row}" for step, row in zip(LAMBDAS, told, strict=True)]
-widgets.attribute_explorer(frames, labels, alt="four samples of the learned generator", width=384)
+TRIED = ("Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "Smiling")
+walks = {name: traverse(generator, z[:4], directions[name], LAMBDAS) for name in TRIED}
+drawn.walk_slider(walks, scores, LAMBDAS)
 
 # %% [markdown]
 # ## What would change our mind
@@ -676,7 +575,8 @@ widgets.attribute_explorer(frames, labels, alt="four samples of the learned gene
 # %% [markdown]
 # ## Exercises
 #
-# The exercises need only what this chapter leaves behind.
+# The first two need a pencil and the table of flip rates; the third walks along one more vector
+# and asks the raters again, which takes a few seconds.
 
 # %% [markdown]
 # ```{exercise}
@@ -756,24 +656,13 @@ pd.Series({name: change.mean() for name, change in changes.items()}, name="perce
 
 
 # %% tags=["hide-input"]
-def plain(table):
+def nullable(table):
     """Rows of a table by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).T.to_dict()
 
 
-tables_left = pd.concat(tables, names=["vector", None]).reset_index("vector")
-saved = [
-    stage.save("curves.parquet", tables_left),
-    stage.save("flips.parquet", flips.reset_index()),
-    stage.save("perception.parquet", matrix["estimate"]),
-]
-_ = stage.finish(
-    {
-        "quality": plain(quality),
-        "exact": plain(exact),
-        "exact_held": n_held / count,
-        "fitted": plain(fitted),
-        "rest": plain(left),
-        "reading_r2": reading["r2"].to_dict(),
-    }
-)
+curves = pd.concat(tables, names=["vector", None]).reset_index("vector")
+saved = [stage.save("curves.parquet", curves), stage.save("flips.parquet", flips.reset_index())]
+parts = pd.concat(explained).loc[(slice(None), "rest"), :].droplevel(1)
+results = {"quality": quality, "exact": exact, "fitted": fitted, "rest": parts}
+_ = stage.finish({name: nullable(one) for name, one in results.items()})

@@ -358,11 +358,12 @@ def test_explained_covers_the_rest():
     assert (hits / runs).between(0.9, 0.99).all()
 
 
-def test_explained_needs_a_calibration_that_is_seen():
+def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
     changes = list(simulated_changes(np.random.default_rng(1)))
     weak = [*changes[:3], changes[3] - changes[3].mean()]
-    with pytest.raises(ValueError, match="calibration_perceived_change: .* not distinguishable"):
-        explained(*weak, None, 50, 2)
+    table = explained(*weak, None, 50, 2)
+    assert table.loc["total"].notna().all()
+    assert table.loc[["explained", "rest"]].isna().all(axis=None)
     with pytest.raises(ValueError, match="cluster: one code only"):
         explained(*changes, np.zeros(80), 50, 2)
     with pytest.raises(ValueError, match="score_change: row 3 is -2.31, expected changes in"):

@@ -12,12 +12,28 @@ from statsmodels.stats.proportion import proportion_confint
 from torch import Tensor
 
 from helpers import sample_quality, sensitivity
+from helpers.attribute_vectors import AttributeVector
 from helpers.generators import KnownTruthGenerator
 from helpers.models import AuditedModel
 from helpers.sensitivity import known_truth
 
 ScoreFaces = Callable[[Tensor, str], np.ndarray]
 """Faces (n, P) and a name for their images → scores (n,)."""
+
+PARAMETERS = {
+    "Young": ("age", -1),
+    "Heavy_Makeup": ("makeup", 1),
+    "No_Beard": ("facial_hair", -1),
+    "Blond_Hair": ("hair_colour", 1),
+    "Pale_Skin": ("skin_colour", -1),
+    "Long_Hair": ("hair_length", 1),
+    "Wearing_Earrings": ("earrings", 1),
+    "Eyeglasses": ("glasses", 1),
+    "High_Cheekbones": ("cheekbones", 1),
+    "Ruddy_Skin": ("haemoglobin", 1),
+    "Smiling": ("smiling", 1),
+}
+"""Attribute → the parameter of the face world that it is about, and the sign of its change."""
 
 VERSIONS = {
     "joint_10": ("workshop (joint)", "1→0"),
@@ -211,3 +227,127 @@ class KnownTruth:
             for vector, scores in zip(changed, after, strict=True)
         }
         return pd.DataFrame(rows).T[["estimate", "low", "high"]]
+
+
+def overlap(
+    vectors: Mapping[str, Mapping[str, AttributeVector]], towards: Mapping[str, AttributeVector]
+) -> pd.DataFrame:
+    """Cosines of attribute vectors with those of other attributes.
+
+    Args:
+        vectors: kind ("balanced", …) → name → vector.
+        towards: other attribute → its vector.
+
+    Returns:
+        A row per name, a column per (other attribute, kind).
+    """
+    columns = {
+        (other, kind): {name: float(v.direction @ along.direction) for name, v in named.items()}
+        for other, along in towards.items()
+        for kind, named in vectors.items()
+    }
+    return pd.DataFrame(columns)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A code that a step along a vector moves far: its row, and the decisions before and after."""
+
+    vector: str
+    row: int
+    smiles_before: bool
+    smiles_after: bool
+
+
+def examples(
+    scores: Mapping[str, np.ndarray], vectors: Sequence[str], each: int, threshold: float = 0.5
+) -> list[Example]:
+    """The codes that the longest step towards each attribute moves most; those that flip first.
+
+    Args:
+        scores: vector → scores (n, L) along ascending λ, which is 0 in the middle.
+        vectors: names.
+        each: codes per vector.
+    """
+    found = []
+    for name in vectors:
+        before, after = scores[name][:, scores[name].shape[1] // 2], scores[name][:, -1]
+        rows = movers(before, after, each, threshold)
+        found += [Example(name, r, before[r] >= threshold, after[r] >= threshold) for r in rows]
+    return found
+
+
+def explained_by_smile(
+    score_changes: Mapping[str, np.ndarray],
+    smile_changes: Mapping[str, pd.Series],
+    n_boot: int,
+    seed: int,
+) -> dict[str, pd.DataFrame]:
+    """`sensitivity.explained` for every vector but "Smiling", which serves to calibrate."""
+    calibration = score_changes["Smiling"], smile_changes["Smiling"]
+    return {
+        name: sensitivity.explained(
+            change, smile_changes[name], *calibration, cluster=None, n_boot=n_boot, seed=seed
+        )
+        for name, change in score_changes.items()
+        if name != "Smiling"
+    }
+
+
+# --- sentences that follow from the numbers
+
+
+def words_on_quality(quality: pd.DataFrame) -> str:
+    """Whether samples pass as renders, from `quality_table` with rows samples and other renders."""
+    made, perfect = quality.loc["samples", "precision"], quality.loc["other renders", "precision"]
+    verdict = (
+        "The rest do not, and an audit on them is an audit of how the classifier treats artefacts "
+        "as well."
+        if made < perfect - 0.05
+        else "By this measure they can hardly be told apart; by eye they can."
+    )
+    shares = (
+        f"So {made:.0%} of the samples pass as renders, against {perfect:.0%} of other renders."
+    )
+    return f"{shares} {verdict}"
+
+
+def words_on_balance(cosines: pd.DataFrame) -> str:
+    """What balancing does to the mean absolute cosines of `overlap`."""
+    mean = cosines.abs().mean()
+    parts = [
+        f"with {other} from {mean[other, 'unbalanced']:.2f} to {mean[other, 'balanced']:.2f}"
+        for other in cosines.columns.levels[0]
+    ]
+    return f"Balancing changes the mean absolute cosine {' and '.join(parts)}."
+
+
+def words_on_rest(explained: Mapping[str, pd.DataFrame]) -> str:
+    """For which vectors the perceived smile does not account for the change of the score."""
+    rest = {name: table.loc["rest"] for name, table in explained.items()}
+    if any(np.isnan(row["estimate"]) for row in rest.values()):
+        return (
+            "The raters see no clear change of the smile along the vector of smiling, so there is "
+            "nothing to calibrate on: with this few codes the parts are not estimable."
+        )
+    told = [
+        f"*{name.replace('_', ' ')}* ({row['estimate']:+.2f})"
+        for name, row in rest.items()
+        if row["low"] > 0 or row["high"] < 0
+    ]
+    return (
+        f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}. "
+        "Only there does the classifier answer to something besides the smile, as far as these "
+        "raters can see. A smile that the reader misses would still be counted as bias."
+    )
+
+
+def words_on_truth(audited: pd.DataFrame, truth: pd.DataFrame) -> str:
+    """How many intervals hold the truth."""
+    held, count = int(audited["holds"].sum()), len(audited)
+    widths = (truth["high"] - truth["low"]) / (audited["high"] - audited["low"])
+    return (
+        f"With exact directions {held} of {count} intervals hold the truth, {held / count:.0%}. "
+        f"The truth's own intervals are at most {widths.max():.0%} as wide as the audit's, and its "
+        "error makes a few more misses than the nominal share."
+    )

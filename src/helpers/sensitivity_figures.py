@@ -6,19 +6,28 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from ipywidgets import VBox
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from helpers import figures, widgets
 from helpers.figures import BLACK, BLUE, GREY, ORANGE, SPARE, WIDTH, as_pixels
 
+PANELS = {
+    "score sensitivity": "score, all codes",
+    "near the boundary": "score, near the boundary",
+    "net": "net flips, all codes",
+    "net near the boundary": "net flips, near the boundary",
+}
+"""Measures of `sensitivity.curve` that the paper draws, with titles."""
 SHADE = 0.15
 FRAME = 3  # pixels around a face
 
 
-def curves(tables: Mapping[str, pd.DataFrame], measures: Mapping[str, str]) -> Figure:
+def curves(tables: Mapping[str, pd.DataFrame], measures: Mapping[str, str] = PANELS) -> Figure:
     """One panel per measure: a line with its 95 % band for every attribute vector, against λ.
 
     Sensitivity, Fig 5, with λ across and intervals added.
@@ -142,3 +151,39 @@ def parts(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Axes:
 
 def _rgb(colour: str) -> tuple[int, int, int]:
     return tuple(round(255 * part) for part in to_rgb(colour))
+
+
+def walks(images: Mapping[str, np.ndarray]) -> Figure:
+    """Codes (columns) at the steps of several vectors (blocks of rows).
+
+    Sensitivity, Fig 4.
+
+    Args:
+        images: vector → uint8 (n, L, 3, h, w), L odd and ascending, the codes themselves in the
+            middle.
+    """
+    rows, labels = [], []
+    for name, walk in images.items():
+        half = walk.shape[1] // 2
+        rows.append(walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]))
+        signs = [*["less"] * half, "as is", *["more"] * half]
+        labels += [f"{name.replace('_', ' ')}\n{sign}" for sign in signs]
+    return figures.gallery(np.concatenate(rows), len(walk), row_labels=labels)
+
+
+def walk_slider(
+    walks: Mapping[str, np.ndarray], scores: Mapping[str, np.ndarray], lambdas: Sequence[float]
+) -> VBox:
+    """A menu of vectors, and for each a slider of the step with every face's score.
+
+    Args:
+        walks: vector → uint8 (n, L, 3, h, w) along `lambdas`; the n faces stand side by side.
+        scores: vector → (n or more, L).
+    """
+    frames, labels = {}, {}
+    for name, walk in walks.items():
+        shown = name.replace("_", " ")
+        frames[shown] = np.concatenate([*walk], axis=3)
+        told = [", ".join(f"{one:.2f}" for one in row) for row in scores[name][: len(walk)].T]
+        labels[shown] = [f"λ = {step:+.2f}: {row}" for step, row in zip(lambdas, told, strict=True)]
+    return widgets.attribute_explorer(frames, labels, alt="samples, with scores", width=384)

@@ -109,10 +109,11 @@ def explained(
 
     Returns:
         Index part: total, explained, rest; columns estimate, low, high: 95 % percentile interval.
+        explained and rest are missing where the calibration's mean perceived change is not
+        distinguishable from zero, so that β may be anything.
 
     Raises:
-        ValueError: values that are no changes, shapes that differ, fewer than two codes, or a
-            calibration whose mean perceived change is not distinguishable from zero.
+        ValueError: values that are no changes, shapes that differ, or fewer than two codes.
     """
     changes = _as_rows(
         score_change=score_change,
@@ -121,8 +122,9 @@ def explained(
         calibration_perceived_change=calibration_perceived_change,
     )
     codes = as_codes(cluster, len(changes))
-    _require_calibration(changes[:, 3], codes)
     count = codes.max() + 1
+    if count < 2:
+        raise ValueError("cluster: one code only, expected at least two")
     sums = np.stack([np.bincount(codes, column) for column in changes.T], axis=1)
     sizes = np.bincount(codes)
     weights = draw_weights(count, resample_numbers(n_boot), seed, "explained")
@@ -130,7 +132,11 @@ def explained(
     low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     estimate = _parts(changes.mean(axis=0))
     index = pd.Index(["total", "explained", "rest"], name="part")
-    return pd.DataFrame({"estimate": estimate, "low": low, "high": high}, index)
+    table = pd.DataFrame({"estimate": estimate, "low": low, "high": high}, index)
+    calibration = mean_interval(changes[:, 3], codes)
+    if calibration.low <= 0 <= calibration.high:
+        table.loc[["explained", "rest"]] = np.nan
+    return table
 
 
 def _parts(means: np.ndarray) -> np.ndarray:
@@ -147,14 +153,3 @@ def _as_rows(**changes: ArrayLike) -> np.ndarray:
     for name, values in columns.items():
         require_alike(values, name, start, first)
     return np.stack(list(columns.values()), axis=1)
-
-
-def _require_calibration(perceived_change: np.ndarray, codes: np.ndarray) -> None:
-    mean, low, high = mean_interval(perceived_change, codes)
-    if np.isnan(low):
-        raise ValueError("cluster: one code only, expected at least two")
-    if low <= 0 <= high:
-        raise ValueError(
-            f"calibration_perceived_change: its mean {mean:.3g} [{low:.3g}, {high:.3g}] is not "
-            "distinguishable from 0; take a longer step along the smiling vector, or more codes"
-        )
