@@ -323,8 +323,7 @@ def score(pictures):
 z = z[:n_codes]
 at_rest = score(samples[:n_codes])
 positive = at_rest >= 0.5
-n_lines = 2 * min(positive.sum() // 2, (~positive).sum() // 2)
-between, ends = sensitivity.lines(z.cpu().numpy(), positive, n_lines, seed)
+between, ends = sensitivity.lines(z.cpu().numpy(), positive, seed)
 on_lines = generator.synthesize(torch.from_numpy(between).float())
 sensitivity.consistency(positive[ends[:, 0]], score(as_uint8(on_lines)))
 

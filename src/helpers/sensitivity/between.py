@@ -12,23 +12,22 @@ from helpers.sensitivity.intervals import as_table, share_interval
 from helpers.sensitivity.measures import THRESHOLD, decisions
 
 
-def lines(z: ArrayLike, positive: ArrayLike, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Codes uniform on lines between pairs of codes of the same class, half the lines in each.
+def lines(z: ArrayLike, positive: ArrayLike, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes uniform on lines between pairs of codes of the same class, as many as there are pairs.
 
     No code is an end of two lines, so that the lines are independent of each other.
 
     Args:
         z: codes (n_codes, D).
         positive: class of every code, bool (n_codes,), for example y(G(z)).
-        n: lines; of an odd number, one more is between positive codes.
-        seed: of the pairs and of the places on the lines; more lines keep the first of each class.
+        seed: of the pairs and of the places on the lines.
 
     Returns:
         codes (n, D) float64, one on each line, those between positive codes first, and the rows
         of `z` at the lines' ends, int (n, 2).
 
     Raises:
-        ValueError: codes and classes that do not match, or a class with too few codes for `n`.
+        ValueError: codes and classes that do not match, or no class with two codes.
     """
     z = as_finite(z, "z", ndim=2)
     positive = np.asarray(positive)
@@ -36,14 +35,10 @@ def lines(z: ArrayLike, positive: ArrayLike, n: int, seed: int) -> tuple[np.ndar
         raise ValueError(
             f"positive: expected bool {z.shape[:1]}, got {positive.dtype} {positive.shape}"
         )
-    if n < 1:
-        raise ValueError(f"n: expected at least 1 line, got {n}")
-    parts = [
-        _ends(np.flatnonzero(positive), n - n // 2, seed, "positive"),
-        _ends(np.flatnonzero(~positive), n // 2, seed, "negative"),
-    ]
-    ends = np.concatenate([pairs for pairs, _ in parts])
-    place = np.concatenate([place for _, place in parts])[:, None]
+    ends = np.concatenate([_pairs(positive, seed, side) for side in (True, False)])
+    if not len(ends):
+        raise ValueError(f"z: {len(z)} codes, no two of them of one class")
+    place = keyed.uniforms(seed, "lines/place", ends[:, 0], 1)
     return (1 - place) * z[ends[:, 0]] + place * z[ends[:, 1]], ends
 
 
@@ -78,12 +73,7 @@ def consistency(
     return as_table(rows, "ends", ["n", "events"])
 
 
-def _ends(rows: np.ndarray, n: int, seed: int, side: str) -> tuple[np.ndarray, np.ndarray]:
-    """`n` pairs (n, 2) of `rows`, none twice, and a place in [0, 1) on each (n,)."""
-    if len(rows) < 2 * n:
-        raise ValueError(
-            f"n: {n} lines between {side} codes take {2 * n} of them, there are {len(rows)}"
-        )
-    order = keyed.generator(seed, f"lines/{side}").permutation(rows)
-    place = keyed.uniforms(seed, f"lines/{side}/place", range(n), 1)
-    return order[: 2 * n].reshape(n, 2), place[:, 0]
+def _pairs(positive: np.ndarray, seed: int, side: bool) -> np.ndarray:
+    """Rows of one class in pairs (n, 2), none twice; an odd one is left over."""
+    rows = keyed.generator(seed, f"lines/{side}").permutation(np.flatnonzero(positive == side))
+    return rows[: len(rows) // 2 * 2].reshape(-1, 2)
