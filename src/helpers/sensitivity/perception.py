@@ -125,17 +125,17 @@ def explained(
     count = codes.max() + 1
     if count < 2:
         raise ValueError("cluster: one code only, expected at least two")
-    sums = np.stack([np.bincount(codes, column) for column in changes.T], axis=1)
-    sizes = np.bincount(codes)
-    weights = draw_weights(count, resample_numbers(n_boot), seed, "explained")
-    draws = _parts(weights @ sums / (weights @ sizes)[:, None])
-    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
-    estimate = _parts(changes.mean(axis=0))
     index = pd.Index(["total", "explained", "rest"], name="part")
-    table = pd.DataFrame({"estimate": estimate, "low": low, "high": high}, index)
+    table = pd.DataFrame(np.nan, index, ["estimate", "low", "high"])
     calibration = mean_interval(changes[:, 3], codes)
     if calibration.low <= 0 <= calibration.high:
-        table.loc[["explained", "rest"]] = np.nan
+        table.loc["total"] = mean_interval(changes[:, 0], codes)
+        return table
+    sums = np.stack([np.bincount(codes, column) for column in changes.T], axis=1)
+    weights = draw_weights(count, resample_numbers(n_boot), seed, "explained")
+    draws = _parts(weights @ sums / (weights @ np.bincount(codes))[:, None])
+    ends = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    table[:] = np.stack([_parts(changes.mean(axis=0)), *ends], axis=1)
     return table
 
 
