@@ -77,7 +77,7 @@ n_boot = 1000
 n_inferred = 800
 n_codes = 500
 n_reader = 3000
-n_do = 800
+n_do = 1000
 
 # %%
 stage = Stage("10_sensitivity_flips", profile=profile, device=device, seed=seed)
@@ -336,7 +336,7 @@ sensitivity.consistency(positive[ends[:, 0]], score(as_uint8(on_lines)))
 # the classifier is in doubt, a small push shows best.
 
 # %%
-LAMBDAS = np.linspace(-1, 1, 9)
+LAMBDAS = np.linspace(-1, 1, 5)
 scores, ends_of = {}, {}
 for name, direction in directions.items():
     walk = traverse(generator, z, direction, LAMBDAS)
@@ -501,9 +501,10 @@ def score_faces(parameters, name):
 
 
 world = generators.load_generator("known-truth", device, image_size)
-few, many = world.sample(n_codes // 2, seed), world.sample(n_do, seed + 1)
+few, many = world.sample(n_codes // 3, seed), world.sample(n_do, seed + 1)
 known_truth = flip_audit.KnownTruth(world, flip_audit.PARAMETERS, few, many, score_faces)
-truth = known_truth.truth()
+by_hand = known_truth.changes_by_hand()
+truth = flip_audit.mean_changes(by_hand)
 
 # %% [markdown]
 # First the audit with exact directions. A step is as long as it takes to move the attribute's own
@@ -517,7 +518,8 @@ exact = known_truth.audited(known_truth.exact_steps(), truth, "exact")
 _ = figures.forest(exact, exact["truth"], "change of the score")
 
 # %% tags=["remove-input"]
-Markdown(flip_audit.words_on_truth(exact, truth))
+again = flip_audit.repeated_audits(by_hand, len(few), n_boot, seed)
+Markdown(flip_audit.words_on_truth(exact, truth, again))
 
 # %% [markdown]
 # ### Fitted directions
@@ -560,8 +562,9 @@ fitted.loc[~fitted["holds"].astype(bool)].drop(columns="holds").style.format(pre
 
 # %% tags=["hide-input"]
 TRIED = ("Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "Smiling")
-walks = {name: traverse(generator, z[:4], directions[name], LAMBDAS) for name in TRIED}
-drawn.walk_slider(walks, scores, LAMBDAS)
+STEPS = np.linspace(-2, 2, 9)
+walks = {name: traverse(generator, z[:4], directions[name], STEPS) for name in TRIED}
+drawn.walk_slider(walks, {name: score(walk) for name, walk in walks.items()}, STEPS)
 
 # %% [markdown]
 # ## What would change our mind

@@ -418,7 +418,7 @@ def _whiskers(table: pd.DataFrame, centre: str, suffix: str = "") -> np.ndarray:
 
 def _cell(key: object) -> str:
     """A row's key, plain or of several levels, as readers should see it."""
-    return ", ".join(map(str, key if isinstance(key, tuple) else (key,)))
+    return ", ".join(map(_spaced, key if isinstance(key, tuple) else (key,)))
 
 
 def _count_range(n: pd.Series) -> str:

@@ -166,8 +166,8 @@ def walks(images: Mapping[str, np.ndarray]) -> Figure:
     for name, walk in images.items():
         half = walk.shape[1] // 2
         rows.append(walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]))
-        signs = [*["less"] * half, "as is", *["more"] * half]
-        labels += [f"{name.replace('_', ' ')}\n{sign}" for sign in signs]
+        named = f"{name.replace('_', ' ')}\nas is"
+        labels += [*["less"] * half, named, *["more"] * half]
     return figures.gallery(np.concatenate(rows), len(walk), row_labels=labels)
 
 
