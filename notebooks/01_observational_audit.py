@@ -227,7 +227,8 @@ Markdown(
 # The PPB-like population was made so that models of this kind err about twice as often on
 # dark-skinned women, and the sentences above say which model does. The interval covers chance in
 # the portraits only; the same network trained with another seed would move the factor as well. A
-# model that falls short stays as it is: a world that is tuned until it impresses proves nothing.
+# model that falls short stays as it is: a world that is tuned until it impresses proves nothing,
+# and the argument of this chapter needs a gap, not a certain size of it.
 
 # %% tags=["remove-cell"]
 # Where the intervals are narrow enough to tell, the audit blames skin.

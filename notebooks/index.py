@@ -199,6 +199,14 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Hidden confounders](15_hidden_confounders.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]
+# What if the generator was learned from pictures, and nobody knows what its codes mean? One chapter
+# asks when a smile detector changes its mind, and whether the change was its fault.
+#
+# | Chapter | Question |
+# |---|---|
+# | [Sensitivity flips](10_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
+
+# %% [markdown]
 # One chapter turns from classifying a face to recognising it, where errors belong to pairs of
 # pictures and nobody's label is the truth until people agree.
 #
