@@ -228,7 +228,7 @@ Markdown(
 # dark-skinned women, and the sentences above say which model does. The interval covers chance in
 # the portraits only; the same network trained with another seed would move the factor as well. A
 # model that falls short stays as it is: a world that is tuned until it impresses proves nothing,
-# and the argument of this chapter needs a gap, not a certain size of it.
+# and the argument of this chapter needs a gap between the groups, not a certain size of that gap.
 
 # %% tags=["remove-cell"]
 # Where the intervals are narrow enough to tell, the audit blames skin.
