@@ -10,7 +10,7 @@ import safetensors.torch
 import torch
 from torch.nn import functional
 
-from helpers import generators, learned_generator
+from helpers import artifacts, generators, learned_generator
 from helpers.generators import wgan, wgan_training
 from helpers.generators.wgan_networks import Critic, Encoder, Generator
 from helpers.generators.wgan_training import BATCH, AdversarialTraining, EncoderTraining
@@ -134,6 +134,14 @@ class TestTraining:
         assert generator.card["generator_steps"] == 2
         assert generator.synthesize(generator.sample(2, 1)).shape == (2, 3, 64, 64)
         assert (tmp_path / "training" / "contact_sheet.png").stat().st_size > 1000
+
+
+    def test_without_training_the_stage_takes_the_shipped_weights(self, artifacts_folder):
+        learned_generator.main(["--profile", "smoke"])
+        path = artifacts.load("learned_generator", "wgan.safetensors", "smoke")
+        assert path.read_bytes() == wgan.SHIPPED.read_bytes()
+        assert artifacts.load("learned_generator", "results.json", "smoke")["trained"] is False
+        assert wgan.WGANGenerator(weights=path).card["command"].endswith("--train")
 
 
 class TestGenerator:

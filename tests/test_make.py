@@ -57,6 +57,13 @@ def test_a_study_is_run_as_a_command(repository):
     assert done or "-m helpers.coverage_study --profile smoke" in output
 
 
+def test_train_trains_the_learned_generator_instead_of_taking_its_weights(repository):
+    target = "artifacts/smoke/learned_generator/manifest.json"
+    command = ["make", "--dry-run", "PROFILE=smoke", "TRAIN=1", target]
+    output = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
+    assert "-m helpers.learned_generator --profile smoke --train" in output.stdout
+
+
 def test_unknown_profile_is_refused(repository):
     result = subprocess.run(
         ["make", "book", "PROFILE=lapdog"], cwd=repository, capture_output=True, text=True
