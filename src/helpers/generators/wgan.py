@@ -14,8 +14,8 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers import keyed
+from helpers import weights as files
 from helpers.devices import resolve_device
-from helpers.generators.weights import read_weights, write_weights
 from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Encoder, Generator
 
 SHIPPED = Path(__file__).with_name("wgan.safetensors")
@@ -40,7 +40,8 @@ class WGANGenerator:
     def __init__(self, device: str = "cpu", size: int = SIZE, weights: Path = SHIPPED) -> None:
         self.device, self.size = resolve_device(device), size
         networks = _networks()
-        self.card = read_weights(weights, networks)
+        stored, self.card = files.read(weights, "generator")
+        files.fill(networks, stored, weights, "generator")
         self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
 
     def sample(self, n: int, seed: int) -> Tensor:
@@ -83,7 +84,7 @@ def codes(n: int, seed: int) -> Tensor:
 
 def save(generator: nn.Module, encoder: nn.Module, path: Path, recipe: dict) -> None:
     """Write both networks' weights, with how they were made, for `WGANGenerator` to read."""
-    write_weights(nn.ModuleList([generator, encoder]), path, recipe)
+    files.write(nn.ModuleList([generator, encoder]), path, recipe)
 
 
 def _networks() -> nn.ModuleList:

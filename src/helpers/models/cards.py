@@ -6,19 +6,15 @@ curve, and the weights' hash, so that files that do not belong together are noti
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import pandas as pd
-import safetensors.torch
-from safetensors import SafetensorError
 from torch import nn
 
-from helpers.artifacts import atomic
+from helpers import weights
 
 
 class Trained(Protocol):
@@ -45,21 +41,8 @@ class Card:
 
 def write(trained: Trained, path: Path, **more: Any) -> None:
     """Write weights (`path`) and card (`.json` beside it); `more` goes onto the card as it is."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    weights = safetensors.torch.save(
-        {name: value.contiguous().cpu() for name, value in trained.network.state_dict().items()}
-    )
-    card = {
-        "training": asdict(trained.training),
-        "curve": trained.curve.to_dict("list"),
-        **more,
-        "sha256": hashlib.sha256(weights).hexdigest(),
-    }
-    with atomic(path) as temporary:
-        temporary.write_bytes(weights)
-    with atomic(path.with_suffix(".json")) as temporary:
-        temporary.write_text(json.dumps(card, indent=1), encoding="utf-8")
+    training, curve = asdict(trained.training), trained.curve.to_dict("list")
+    weights.write(trained.network, path, {"training": training, "curve": curve, **more})
 
 
 def read(path: Path, kind: str, settings: Callable[..., Any], *more: str) -> Card:
@@ -73,19 +56,15 @@ def read(path: Path, kind: str, settings: Callable[..., Any], *more: str) -> Car
     Raises:
         ValueError: weights or card are missing, damaged, or do not belong together.
     """
-    path = Path(path)
+    kept, card = weights.read(path, kind)
     try:
-        weights = path.read_bytes()
-        card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         training, curve = settings(**card["training"]), pd.DataFrame(card["curve"])
-        expected, others = card["sha256"], {name: card[name] for name in more}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        others = {name: card[name] for name in more}
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(
             f"{path}: no readable {kind} with its .json beside it ({error})"
         ) from error
-    if hashlib.sha256(weights).hexdigest() != expected:
-        raise ValueError(f"{path}: the weights are not those that {path.stem}.json describes")
-    return Card(path, weights, training, curve, others)
+    return Card(Path(path), kept, training, curve, others)
 
 
 def fill(network: nn.Module, card: Card, kind: str) -> nn.Module:
@@ -94,11 +73,7 @@ def fill(network: nn.Module, card: Card, kind: str) -> nn.Module:
     Raises:
         ValueError: they are the weights of another network.
     """
-    try:
-        network.load_state_dict(safetensors.torch.load(card.weights))
-    except (RuntimeError, SafetensorError) as error:
-        raise ValueError(f"{card.path}: no weights of a {kind}: {error}") from error
-    return network
+    return weights.fill(network, card.weights, card.path, kind)
 
 
 def finished(
