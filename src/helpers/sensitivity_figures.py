@@ -54,6 +54,8 @@ def curves(tables: Mapping[str, pd.DataFrame], measures: Mapping[str, str] = PAN
             )
         axis.axhline(0, color=BLACK, linewidth=1)
         axis.set(title=title, xlabel="step λ", ylabel="change")
+    for axis in np.ravel(axes)[len(measures) :]:
+        axis.remove()
     handles = np.ravel(axes)[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncol=3)
     return figure
