@@ -190,8 +190,8 @@ class KnownTruthGenerator:
         w64 = w.detach().cpu().numpy().astype(np.float64)
         s = dict(zip(LATENTS, (w64 @ self._to_latent.T).T, strict=True))
         columns = {name: link.value(s[name]) for name, link in LINKS.items()}
-        for name, gate in AGE_GATES.items():
-            columns[name] *= expit(14 * (columns["age"] - gate))
+        for name in AGE_GATES:
+            columns[name] *= age_gate(name, columns["age"])
         # Codes far from the mean look fake, as truncation tells in style-based generators.
         radius = np.linalg.norm(w64, axis=1) / np.sqrt(LATENT_DIM)
         distant = np.clip(6 * (radius - 1.12), 0, 1)
@@ -251,6 +251,11 @@ class KnownTruthGenerator:
             a = h @ layer
             h = 1.28 * np.where(a > 0, a, 0.45 * a)
         return h @ self._layers[-1]
+
+
+def age_gate(name: str, age: np.ndarray) -> np.ndarray:
+    """Factor in [0, 1] that the age puts on facial hair or makeup, see `AGE_GATES`."""
+    return expit(14 * (age - AGE_GATES[name]))
 
 
 def correlations() -> np.ndarray:

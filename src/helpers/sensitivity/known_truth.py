@@ -15,7 +15,7 @@ from torch import Tensor
 
 from helpers.faces.parameters import INDEX
 from helpers.generators import KnownTruthGenerator
-from helpers.generators.known_truth import LATENTS
+from helpers.generators.known_truth import AGE_GATES, LATENTS, age_gate
 from helpers.truth import do
 
 
@@ -39,9 +39,18 @@ def moved(w: Tensor, step: np.ndarray) -> Tensor:
 
 
 def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: str) -> Tensor:
-    """Parameters (n, P) of faces in which a step's own attribute changes and nothing else does."""
+    """Parameters (n, P) of faces in which a step's own attribute changes and nothing else does.
+
+    With age changes what it gates, facial hair and makeup, as it does along an exact direction:
+    the effect of age is the total one.
+    """
+    start = generator.parameters(w)
     dose = generator.parameters(moved(w, step))[:, INDEX[name]]
-    return do(generator.parameters(w), **{name: dose})
+    changed = do(start, **{name: dose})
+    for gated in AGE_GATES if name == "age" else ():
+        before, after = (age_gate(gated, age.numpy()) for age in (start[:, INDEX[name]], dose))
+        changed[:, INDEX[gated]] *= torch.from_numpy(after / before)
+    return changed
 
 
 def leakage(
