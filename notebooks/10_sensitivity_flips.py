@@ -330,6 +330,9 @@ on_lines = generator.synthesize(torch.from_numpy(between).float())
 kept_class = sensitivity.consistency(positive[ends[:, 0]], score(as_uint8(on_lines)))
 kept_class.style.format(precision=3, na_rep="no codes")
 
+# %% tags=["remove-input"]
+Markdown(flip_audit.words_on_smiles(positive, held["score"] >= 0.5))
+
 # %% [markdown]
 # ## Does the score move?
 #

@@ -421,3 +421,12 @@ def test_words_on_truth_expect_what_simulated_audits_hold():
     told = flip_audit.words_on_truth(audited, audited[["low", "high"]] * ratio, pd.Series([0.95]))
     stated = int(told.split("own, ")[1].split("%")[0])
     assert stated == pytest.approx(100 * share, abs=1.5)
+
+
+def test_words_on_smiles_say_when_samples_hardly_smile():
+    renders = np.arange(10) < 6
+    assert flip_audit.words_on_smiles(np.arange(10) < 5, renders).endswith(
+        "60% of the renders held out."
+    )
+    few = flip_audit.words_on_smiles(np.arange(10) < 1, renders)
+    assert "10% of the samples" in few and "few smiles that can be read" in few

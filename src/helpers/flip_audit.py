@@ -332,6 +332,18 @@ def words_on_quality(quality: pd.DataFrame) -> str:
     return " ".join([shares, *faults])
 
 
+def words_on_smiles(samples: np.ndarray, renders: np.ndarray) -> str:
+    """How often the classifier sees a smile, from its decisions on samples and on renders."""
+    made, real = np.mean(samples), np.mean(renders)
+    shares = f"The classifier sees a smile in {made:.0%} of the samples and in {real:.0%} of the "
+    if made >= 0.5 * real:
+        return f"{shares}renders held out."
+    return (
+        f"{shares}renders held out. The generator draws few smiles that can be read, so rates "
+        "among codes that smile rest on few codes, and their intervals are wide."
+    )
+
+
 def words_on_balance(cosines: pd.DataFrame) -> str:
     """What balancing does to the mean absolute cosines of `overlap`."""
     mean = cosines.abs().mean()
