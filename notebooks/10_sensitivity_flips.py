@@ -402,7 +402,7 @@ _ = drawn.flip_bars(flips)
 # change of the smile?
 
 # %%
-examples = flip_audit.examples(scores, flip_audit.leaning(flips)[:4], each=2)
+examples = flip_audit.examples(scores, flip_audit.leaning(flips)[:3], each=2)
 rows = [one.row for one in examples]
 after = np.stack([ends_of[one.vector][one.row, 1] for one in examples])
 
@@ -485,7 +485,7 @@ explained = flip_audit.explained_by_smile(score_change, smile_change, n_boot, se
 _ = drawn.parts(explained, VECTORS)
 
 # %% tags=["remove-input"]
-Markdown(flip_audit.words_on_rest(explained))
+Markdown(flip_audit.words_on_rest(explained, smile_change))
 
 # %% [markdown]
 # ## The same question where the truth is known

@@ -389,16 +389,20 @@ def test_words_on_rest_list_what_differs_from_zero():
         "Young": rest(0.02, -0.05, 0.2),
         "No_Beard": rest(-0.3, -0.5, -0.1),
     }
-    told = flip_audit.words_on_rest(tables)
+    smiles = {name: pd.Series([0.01, 0.03]) for name in tables} | {"Smiling": pd.Series([0.1])}
+    told = flip_audit.words_on_rest(tables, smiles)
     listed = "clearly different from zero for *Heavy Makeup* (+0.12), *No Beard* (-0.30)."
     assert listed in told and "Young" not in told and "none" not in told
-    told = flip_audit.words_on_rest({"Young": tables["Young"]})
+    told = flip_audit.words_on_rest({"Young": tables["Young"]}, smiles)
     assert "clearly different from zero for none of the vectors." in told
+    smiles["No_Beard"] = pd.Series([-0.2])
+    told = flip_audit.words_on_rest(tables, smiles)
+    assert "Do not trust it here" in told and "change more along No Beard than" in told
 
 
 def test_words_on_rest_say_where_nothing_can_be_calibrated():
     tables = {"Young": rest(0.1, 0.05, 0.2), "No_Beard": rest(np.nan, np.nan, np.nan)}
-    told = flip_audit.words_on_rest(tables)
+    told = flip_audit.words_on_rest(tables, {"Smiling": pd.Series([0.0, 0.1])})
     assert "nothing to calibrate on" in told and "different from zero" not in told
 
 

@@ -354,8 +354,15 @@ def words_on_balance(cosines: pd.DataFrame) -> str:
     return f"Balancing changes the mean absolute cosine {' and '.join(parts)}."
 
 
-def words_on_rest(explained: Mapping[str, pd.DataFrame]) -> str:
-    """For which vectors the perceived smile does not account for the change of the score."""
+def words_on_rest(
+    explained: Mapping[str, pd.DataFrame], smile_changes: Mapping[str, pd.Series]
+) -> str:
+    """For which vectors the perceived smile does not account for the change of the score.
+
+    Args:
+        explained: of `explained_by_smile`.
+        smile_changes: vector → changes of perceived smiling; that of "Smiling" calibrates.
+    """
     rest = {name: table.loc["rest"] for name, table in explained.items()}
     if any(np.isnan(row["estimate"]) for row in rest.values()):
         return (
@@ -367,11 +374,19 @@ def words_on_rest(explained: Mapping[str, pd.DataFrame]) -> str:
         for name, row in rest.items()
         if row["low"] > 0 or row["high"] < 0
     ]
-    return (
+    verdict = (
         f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}. "
         "Only there does the classifier answer to something besides the smile, as far as these "
         "raters can see. A smile that the reader misses would still be counted as bias."
     )
+    moved = {name: abs(change.mean()) for name, change in smile_changes.items()}
+    if most := [name for name in moved if moved[name] > moved["Smiling"]]:
+        return (
+            f"{verdict} **Do not trust it here:** the raters see the smile change more along "
+            f"{', '.join(name.replace('_', ' ') for name in most)} than along the vector of "
+            "smiling itself. On these samples reader and vector know too little of smiles to calibrate on."
+        )
+    return verdict
 
 
 def words_on_truth(audited: pd.DataFrame, truth: pd.DataFrame, repeated: pd.Series) -> str:
