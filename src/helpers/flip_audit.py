@@ -384,7 +384,7 @@ def words_on_rest(
         return (
             f"{verdict} **Do not trust it here:** the raters see the smile change more along "
             f"{', '.join(name.replace('_', ' ') for name in most)} than along the vector of "
-            "smiling itself. On these samples reader and vector know too little of smiles to calibrate on."
+            "smiling itself. On these samples reader and vector know too little of smiles."
         )
     return verdict
 
