@@ -56,7 +56,7 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from helpers import attribute_vectors, celeba_attributes, crowd, crowd_reading, figures, flip_audit
-from helpers import generators, images, models, populations, sensitivity
+from helpers import flip_words, generators, images, models, populations, sensitivity
 from helpers import sensitivity_figures as drawn
 from helpers.artifacts import Stage
 from helpers.sensitivity.known_truth import step_of_one
@@ -138,7 +138,7 @@ quality = flip_audit.quality_table(judge, real, sets)
 quality.style.format(precision=2, na_rep="too few images")
 
 # %% tags=["remove-input"]
-Markdown(flip_audit.words_on_quality(quality))
+Markdown(flip_words.on_quality(quality))
 
 # %% [markdown]
 # ### Reading codes off images
@@ -293,7 +293,7 @@ overlap = flip_audit.overlap(kinds, towards)
 overlap.style.format("{:+.2f}")
 
 # %% tags=["remove-input"]
-Markdown(flip_audit.words_on_balance(overlap))
+Markdown(flip_words.on_balance(overlap))
 
 # %% [markdown]
 # ### A walk along two vectors
@@ -331,7 +331,7 @@ kept_class = sensitivity.consistency(positive[ends[:, 0]], score(as_uint8(on_lin
 kept_class.style.format(precision=3, na_rep="no codes")
 
 # %% tags=["remove-input"]
-Markdown(flip_audit.words_on_smiles(positive, held["score"] >= 0.5))
+Markdown(flip_words.on_smiles(positive, held["score"] >= 0.5))
 
 # %% [markdown]
 # ## Does the score move?
@@ -485,7 +485,7 @@ explained = flip_audit.explained_by_smile(score_change, smile_change, n_boot, se
 _ = drawn.parts(explained, VECTORS)
 
 # %% tags=["remove-input"]
-Markdown(flip_audit.words_on_rest(explained, smile_change))
+Markdown(flip_words.on_rest(explained, smile_change))
 
 # %% [markdown]
 # ## The same question where the truth is known
@@ -527,7 +527,7 @@ _ = figures.forest(exact, exact["truth"], "change of the score")
 
 # %% tags=["remove-input"]
 again = flip_audit.repeated_audits(by_hand, len(few), n_boot, seed)
-Markdown(flip_audit.words_on_truth(exact, truth, again))
+Markdown(flip_words.on_truth(exact, truth, again))
 
 # %% [markdown]
 # ### Fitted directions
