@@ -97,11 +97,13 @@ $(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
 $(STUDIES:%=$(ARTIFACTS)/%/manifest.json): $(ARTIFACTS)/%/manifest.json: profiles/$(PROFILE).yml | $(ENV)
 	$(WARM) -m helpers.$* --profile $(PROFILE) $(OPTIONS)
 
-# Weights are data that the package's source does not show; and TRAIN asks for other ones.
-$(ARTIFACTS)/learned_generator/manifest.json: build/train-$(TRAIN) $(wildcard src/helpers/generators/wgan.*)
+# Weights are data that the package's source does not show; and TRAIN may ask for other ones than
+# those in use.
+USED := $(shell grep -qs '"trained": true' $(ARTIFACTS)/learned_generator/results.json && echo 1 || echo 0)
+.PHONY: other-weights
+other-weights:
+$(ARTIFACTS)/learned_generator/manifest.json: $(if $(filter-out $(USED),$(TRAIN)),other-weights) $(wildcard src/helpers/generators/wgan.*)
 $(ARTIFACTS)/learned_generator/manifest.json: private OPTIONS := $(if $(filter 1,$(TRAIN)),--train)
-build/train-$(TRAIN):
-	mkdir -p $(@D) && rm -f build/train-* && touch $@
 
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py
