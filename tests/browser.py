@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import http
 import http.server
 import shutil
 import threading
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 PROGRAM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -33,6 +34,14 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_arguments: object) -> None:
         """Say nothing."""
 
+    def do_GET(self) -> None:
+        # A page that only leads on to the book's root names no icon, and browsers ask for this one.
+        if self.path == "/favicon.ico":
+            self.send_response(http.HTTPStatus.NO_CONTENT)
+            self.end_headers()
+        else:
+            super().do_GET()
+
 
 @contextmanager
 def serve(folder: Path) -> Iterator[str]:
@@ -42,6 +51,11 @@ def serve(folder: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
+
+
+def _told(line: ConsoleMessage) -> str:
+    """What the console says, and of which address: a missing file has no name in the text."""
+    return f"{line.text} ({line.location['url']})"
 
 
 @contextmanager
@@ -70,7 +84,7 @@ def visit(browser: Browser, address: str, viewport: dict[str, int]) -> Iterator[
     one.page.on("request", lambda request: one.requests.append(request.url))
     one.page.on("pageerror", lambda error: one.errors.append(str(error)))
     one.page.on(
-        "console", lambda line: one.errors.append(line.text) if line.type == "error" else None
+        "console", lambda line: one.errors.append(_told(line)) if line.type == "error" else None
     )
     one.page.goto(address, wait_until="networkidle")
     if one.page.locator(".widget-subarea").count():
