@@ -103,7 +103,7 @@ USED := $(shell grep -qs '"trained": true' $(ARTIFACTS)/learned_generator/result
 .PHONY: other-weights
 other-weights:
 $(ARTIFACTS)/learned_generator/manifest.json: $(if $(filter-out $(USED),$(TRAIN)),other-weights) $(wildcard src/helpers/generators/wgan.*)
-$(ARTIFACTS)/learned_generator/manifest.json: private OPTIONS := $(if $(filter 1,$(TRAIN)),--train)
+$(ARTIFACTS)/learned_generator/manifest.json: private OPTIONS := $(if $(filter 1,$(TRAIN)),--train --device $(DEVICE))
 
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py

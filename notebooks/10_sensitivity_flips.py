@@ -355,8 +355,9 @@ _ = drawn.curves({name: tables[name] for name in SHOWN})
 
 # %% [markdown]
 # The paper found nearly straight lines. Straight means say little about single faces: some may
-# rise and fall while their mean goes straight up. Each code has its own slope of the score on the step. Their mean is the *dose-response*; the
-# share of codes whose score only rises, or only falls, says how orderly single faces respond.
+# rise and fall while their mean goes straight up. Each code has its own slope of the score on the
+# step. Their mean is the *dose-response*; the share of codes whose score only rises, or only falls,
+# says how orderly single faces respond.
 
 # %%
 responses = {name: sensitivity.dose_response(one, LAMBDAS) for name, one in scores.items()}

@@ -59,9 +59,10 @@ def test_a_study_is_run_as_a_command(repository):
 
 def test_train_trains_the_learned_generator_instead_of_taking_its_weights(repository):
     target = "artifacts/smoke/learned_generator/manifest.json"
-    command = ["make", "--dry-run", "PROFILE=smoke", "TRAIN=1", target]
+    command = ["make", "--dry-run", "PROFILE=smoke", "TRAIN=1", "DEVICE=cuda", target]
     output = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True)
-    assert "-m helpers.learned_generator --profile smoke --train" in output.stdout
+    asked = "-m helpers.learned_generator --profile smoke --train --device cuda"
+    assert asked in output.stdout
 
 
 def test_unknown_profile_is_refused(repository):

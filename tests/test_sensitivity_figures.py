@@ -231,8 +231,8 @@ def test_slider_tells_step_and_scores_and_moves_the_faces(scores):
         assert isinstance(slider, SelectionSlider) and isinstance(stack, Stack)
         assert slider.description == name.replace("_", " ")
         for step, label in enumerate(slider.options):
-            told = ", ".join(f"{scores[name][code, step]:.2f}" for code in range(3))
-            assert label == f"λ = {LAMBDAS[step]:+.2f}: {told}"
+            told = " · ".join(f"{scores[name][code, step]:.0%}" for code in range(3))
+            assert label == f"λ {LAMBDAS[step]:+.1f}: {told}"
             shown = stack.children[step].value
             assert f"samples, with scores, {slider.description}: {label}" in shown
             data = re.search(r"base64,([^\"]+)", shown)[1]

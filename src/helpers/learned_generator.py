@@ -1,6 +1,6 @@
 """The learned generator of the book: the weights that come with the package, or new ones.
 
-    python -m helpers.learned_generator --profile laptop [--train]
+    python -m helpers.learned_generator --profile laptop [--train [--device cuda]]
 
 The stage `artifacts/<profile>/learned_generator/` holds `wgan.safetensors` and its card,
 `wgan.json`. With `--train` (`make reproduce TRAIN=1`) the networks are trained from nothing on
@@ -89,11 +89,12 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True)
     parser.add_argument("--train", action="store_true", help="train instead of using what is there")
+    parser.add_argument("--device", default="cpu", help="where to train: cpu or cuda")
     asked = parser.parse_args(arguments)
-    stage = Stage("learned_generator", profile=asked.profile, device="cpu", seed=SEED)
+    stage = Stage("learned_generator", profile=asked.profile, device=asked.device, seed=SEED)
     # Checkpoints of other code are not mixed with these.
     code = lineage.source_hash(stage.name)[:12]
-    made = train(stage.folder / "training" / code) if asked.train else wgan.SHIPPED
+    made = train(stage.folder / "training" / code, asked.device) if asked.train else wgan.SHIPPED
     for suffix in (".safetensors", ".json"):
         with atomic(stage.path(f"wgan{suffix}")) as temporary:
             shutil.copyfile(made.with_suffix(suffix), temporary)

@@ -186,6 +186,7 @@ def walk_slider(
     for name, walk in walks.items():
         shown = name.replace("_", " ")
         frames[shown] = np.concatenate([*walk], axis=3)
-        told = [", ".join(f"{one:.2f}" for one in row) for row in scores[name][: len(walk)].T]
-        labels[shown] = [f"λ = {step:+.2f}: {row}" for step, row in zip(lambdas, told, strict=True)]
+        # Whole per cents: four scores have to fit beside a slider on a phone.
+        told = [" · ".join(f"{one:.0%}" for one in row) for row in scores[name][: len(walk)].T]
+        labels[shown] = [f"λ {step:+.1f}: {row}" for step, row in zip(lambdas, told, strict=True)]
     return widgets.attribute_explorer(frames, labels, alt="samples, with scores", width=384)
