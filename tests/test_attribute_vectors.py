@@ -190,6 +190,8 @@ def test_vector_table_has_a_row_per_vector():
 def test_codes_and_rows_must_fit():
     with pytest.raises(ValueError, match=r"codes: shape \(16,\), expected 2 axes"):
         attribute_vector(CODES[0], POSITIVE, NEGATIVE, 1)
+    with pytest.raises(ValueError, match="codes: all are the same, nothing separates makeup"):
+        attribute_vector(np.ones_like(CODES), POSITIVE, NEGATIVE, 1, "makeup")
     with pytest.raises(ValueError, match="codes: row 3, column 0 is nan"):
         attribute_vector(np.where(np.arange(N)[:, None] == 3, np.nan, CODES), POSITIVE, NEGATIVE, 1)
     with pytest.raises(ValueError, match="negative: row 2000 is none of the 2000 codes'"):

@@ -1,21 +1,13 @@
-"""Tables of sensitivity flips against loops, scipy and an audit whose truth is simple."""
+"""Tables of sensitivity flips against loops and least squares."""
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from scipy import stats
+import statsmodels.api as sm
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import flip_audit, sample_quality, sensitivity
 from helpers.attribute_vectors import AttributeVector
-from helpers.faces.parameters import INDEX, NAMES
-from helpers.generators import load_generator
-from helpers.generators.known_truth import LINKS
-from helpers.sensitivity.known_truth import step_of_one
-
-INTERVAL = ["estimate", "low", "high"]
-
 
 # --- tables
 
@@ -112,22 +104,51 @@ def test_all_flips_are_those_of_the_longest_steps(scores, threshold):
             pd.testing.assert_frame_equal(found, expected, check_names=False)
 
 
+@pytest.mark.parametrize("scores_of", [{}, {"score": np.full(60, -1.5)}])
+def test_disaggregated_refuses_what_is_no_score(scores_of):
+    frame = labelled().drop(columns="score").assign(**scores_of)
+    with pytest.raises(
+        ValueError, match="score.*(frame has no column|expected probabilities)|no column"
+    ):
+        flip_audit.disaggregated(frame, ["Male"])
+
+
 def test_table_one_has_the_unit_steps_towards_by_version(scores):
     flips = flip_audit.all_flips(scores, [*scores])
     table = flip_audit.table_one(flips)
     assert list(table.index) == [*scores]
-    assert list(table.columns) == [*flip_audit.VERSIONS.values()]
+    assert [tuple(column) for column in table] == [
+        (who, name) for who, name, _ in flip_audit.VERSIONS.values()
+    ]
     for name in scores:
-        for measure, title in flip_audit.VERSIONS.items():
-            assert table.loc[name, title] == flips.loc[(name, "+", measure), "estimate"]
+        for measure, (who, title, sign) in flip_audit.VERSIONS.items():
+            row = 100 * sign * flips.loc[(name, "+", measure)]
+            ends = sorted((row["low"], row["high"]))
+            expected = f"{row['estimate']:.1f} [{ends[0]:.1f}, {ends[1]:.1f}]"
+            assert table.loc[name, (who, title)] == expected
 
 
-def test_movers_flip_first_and_move_most():
-    before = np.array([0.1, 0.5, 0.2, 0.49, 0.9, 0.6])
-    after = np.array([0.45, 0.4, 0.7, 0.5, 0.5, 0.6])
-    assert flip_audit.movers(before, after, 6).tolist() == [2, 1, 3, 4, 0, 5]
-    assert flip_audit.movers(before, after, 2).tolist() == [2, 1]
-    assert flip_audit.movers(before, after, 3, threshold=0.45).tolist() == [2, 0, 1]
+def test_the_later_paper_counts_flips_away_as_negative(scores):
+    flips = flip_audit.all_flips(scores, ["Long_Hair"])
+    away = flip_audit.table_one(flips)["later paper (conditional)", "1→0"].iloc[0]
+    assert away.startswith("-") and flips.loc[("Long_Hair", "+", "conditional_10"), "estimate"] > 0
+
+
+def test_table_one_says_where_there_are_no_codes(scores):
+    flips = flip_audit.all_flips({"Young": np.full((5, 3), 0.1)}, ["Young"])
+    assert flip_audit.table_one(flips)["later paper (conditional)", "1→0"].tolist() == ["no codes"]
+
+
+def test_score_table_has_the_longest_step_and_the_codes_near_the_boundary(scores):
+    lambdas = {name: np.linspace(-1, 1, one.shape[1]) for name, one in scores.items()}
+    curves = {name: sensitivity.curve(one, lambdas[name]) for name, one in scores.items()}
+    table = flip_audit.score_table(curves)
+    for name, one in scores.items():
+        expected = sensitivity.score_sensitivity(one[:, one.shape[1] // 2], one[:, -1])
+        assert table.loc[name, "codes near it"] == expected.loc["near the boundary", "n"]
+        for measure, row in expected.iterrows():
+            words = f"{row['estimate']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+            assert table.loc[name, measure] == words
 
 
 def test_leaning_orders_by_the_net_in_either_direction(scores):
@@ -138,18 +159,18 @@ def test_leaning_orders_by_the_net_in_either_direction(scores):
     assert order == sorted(nets, key=lambda name: -abs(nets[name])) and len(set(order)) == 3
 
 
-def test_examples_are_movers_with_their_decisions(scores):
-    found = flip_audit.examples(scores, ["Smiling", "Long_Hair"], each=3, threshold=0.6)
-    assert [one.vector for one in found] == ["Smiling"] * 3 + ["Long_Hair"] * 3
-    for name in ("Smiling", "Long_Hair"):
-        walk = scores[name]
-        before, after = walk[:, walk.shape[1] // 2], walk[:, -1]
-        own = [one for one in found if one.vector == name]
-        assert [one.row for one in own] == flip_audit.movers(before, after, 3, 0.6).tolist()
-        for one in own:
-            assert one.smiles_before == (before[one.row] >= 0.6)
-            assert one.smiles_after == (after[one.row] >= 0.6)
-            assert one.smiles_before != one.smiles_after
+def test_examples_flip_first_move_most_and_come_once():
+    walks = {
+        "Young": np.array([[0.0, 0.4, 0.6], [0, 0.4, 0.9], [0, 0.1, 0.45], [0, 0.6, 0.2]]),
+        "Long_Hair": np.array([[0.0, 0.4, 0.5], [0, 0.4, 1.0], [0, 0.1, 0.4], [0, 0.6, 0.9]]),
+    }
+    found = flip_audit.examples(walks, [*walks], each=2)
+    rows = [("Young", 1), ("Young", 3), ("Long_Hair", 0), ("Long_Hair", 2)]
+    assert [(one.vector, one.row) for one in found] == rows
+    decided = [(one.smiles_before, one.smiles_after) for one in found]
+    assert decided == [(False, True), (True, False), (False, True), (False, False)]
+    later = flip_audit.examples({"Young": walks["Young"]}, ["Young"], each=9, threshold=0.42)
+    assert [one.row for one in later] == [1, 3, 2, 0]
 
 
 def vector(name: str, *direction: float) -> AttributeVector:
@@ -157,46 +178,24 @@ def vector(name: str, *direction: float) -> AttributeVector:
     return AttributeVector(name, unit, 0.9, 0.8, 0.95, 100)
 
 
-def test_overlap_has_the_cosines_by_other_attribute_and_kind():
-    kinds = {
-        "unbalanced": {"Young": vector("Young", 1, 1), "Pale": vector("Pale", 0, 2)},
-        "balanced": {"Young": vector("Young", 3, 4), "Pale": vector("Pale", -1, 0)},
-    }
-    towards = {"Smiling": vector("Smiling", 1, 0), "Male": vector("Male", 0, -1)}
-    table = flip_audit.overlap(kinds, towards)
-    assert list(table.index) == ["Young", "Pale"] and table.columns.nlevels == 2
-    for other, along in towards.items():
-        for kind, named in kinds.items():
-            for name, one in named.items():
-                expected = sum(np.multiply(one.direction, along.direction))
-                assert table.loc[name, (other, kind)] == pytest.approx(expected)
-
-
-def test_mean_changes_agree_with_a_t_test():
-    changes = pd.DataFrame(np.random.default_rng(3).normal(0.1, 0.2, (25, 2)), columns=list("ab"))
-    table = flip_audit.mean_changes(changes)
-    assert list(table.columns) == INTERVAL
-    for name, column in changes.items():
-        interval = stats.ttest_1samp(column, 0).confidence_interval(0.95)
-        np.testing.assert_allclose(table.loc[name], [column.mean(), *interval])
-
-
-def test_repeated_audits_hold_the_mean_as_often_as_they_should():
-    changes = pd.DataFrame(
-        np.random.default_rng(4).normal(0.1, 0.2, (3000, 3)), columns=list("abc")
+def test_what_comes_along_agrees_with_least_squares():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame(rng.random((200, 3)) < 0.5, columns=["Young", "Smiling", "Male"])
+    codes = (
+        rng.normal(size=(200, 2)) + np.outer(frame["Young"], [1, 0]) - frame[["Male"]].to_numpy()
     )
-    found = flip_audit.repeated_audits(changes, n=30, repeats=800, seed=1)
-    assert list(found.index) == list("abc") and found.between(0.93, 0.97).all()
-    again, other = (flip_audit.repeated_audits(changes, 30, 800, seed) for seed in (1, 2))
-    pd.testing.assert_series_equal(found, again)
-    assert not found.equals(other)
-
-
-def test_repeated_audits_of_rare_changes_hold_their_mean_less_often():
-    """One face in a hundred moves: an audit of 30 that misses it has no width."""
-    changes = pd.DataFrame({"rare": (np.arange(500) % 100 == 0).astype(float)})
-    found = flip_audit.repeated_audits(changes, n=30, repeats=400, seed=1)
-    assert found["rare"] == pytest.approx(1 - 0.99**30, abs=0.08)
+    kinds = {
+        "unbalanced": {"Young": vector("Young", 1, 1)},
+        "balanced": {"Young": vector("Young", 3, -4)},
+    }
+    table = flip_audit.brought_along(kinds, codes, frame, {"smiling": "Smiling", "gender": "Male"})
+    assert list(table.index) == ["Young"] and len(table.columns) == 4
+    for title, other in (("smiling", "Smiling"), ("gender", "Male")):
+        for kind, vectors in kinds.items():
+            place = codes @ vectors["Young"].direction
+            design = sm.add_constant(frame[["Young", other]].astype(float))
+            expected = sm.OLS(place / place.std(), design).fit().params[other]
+            assert table.loc["Young", (title, kind)] == pytest.approx(expected)
 
 
 def test_explained_by_smile_calibrates_along_smiling():
@@ -210,138 +209,3 @@ def test_explained_by_smile_calibrates_along_smiling():
             moves[name], smiles[name], moves["Smiling"], smiles["Smiling"], None, 30, 6
         )
         pd.testing.assert_frame_equal(table, expected)
-
-
-# --- the known truth
-
-
-PARAMETERS = {
-    "Young": ("age", -1),
-    "Long_Hair": ("hair_length", 1),
-    "Pale_Skin": ("skin_colour", -1),
-    "Smiling": ("smiling", 1),
-}
-WEIGHTS = {"smiling": 0.6, "hair_length": -0.3, "skin_colour": 0.4}
-
-
-def by_column(faces: torch.Tensor, _: str) -> np.ndarray:
-    """A score that is linear in three parameters and blind to all others."""
-    return sum(weight * faces[:, INDEX[name]].double().numpy() for name, weight in WEIGHTS.items())
-
-
-def by_coordinate(faces: torch.Tensor, _: str) -> np.ndarray:
-    """The same of their latent coordinates, so that effects are the same for every face."""
-    columns = {name: faces[:, INDEX[name]].double().numpy() for name in WEIGHTS}
-    return sum(WEIGHTS[name] * LINKS[name].coordinate(value) for name, value in columns.items())
-
-
-@pytest.fixture(scope="module")
-def generator():
-    return load_generator("known-truth", size=16)
-
-
-def audit_of(generator, score, n: int = 150, n_many: int = 600) -> flip_audit.KnownTruth:
-    few, many = generator.sample(n, seed=1), generator.sample(n_many, seed=2)
-    return flip_audit.KnownTruth(generator, PARAMETERS, few, many, score)
-
-
-def test_the_books_attributes_are_parameters():
-    assert {name for name, _ in flip_audit.PARAMETERS.values()} < set(NAMES)
-    assert {sign for _, sign in flip_audit.PARAMETERS.values()} == {-1, 1}
-
-
-def test_exact_steps_move_one_coordinate_by_one_in_the_right_direction(generator):
-    steps = audit_of(generator, by_column, 2, 2).exact_steps()
-    for name, (own, sign) in PARAMETERS.items():
-        ends = generator.coordinates(torch.from_numpy(steps[name])[None], NAMES)[0]
-        np.testing.assert_allclose(ends, sign * (np.array(NAMES) == own), atol=1e-12)
-
-
-def test_changes_by_hand_are_those_of_single_parameters(generator):
-    audit = audit_of(generator, by_column, n=2, n_many=50)
-    changes = audit.changes_by_hand()
-    assert changes.shape == (50, 4) and list(changes.columns) == list(PARAMETERS)
-    for name, (own, sign) in PARAMETERS.items():
-        if own not in WEIGHTS:
-            assert (changes[name] == 0).all()
-            continue
-        s = generator.coordinates(audit.many, [own])[:, 0]
-        expected = LINKS[own].value(s + sign) - LINKS[own].value(s)
-        np.testing.assert_allclose(changes[name], WEIGHTS[own] * expected, atol=1e-6)
-
-
-def test_the_score_is_asked_once_for_each_set_of_images(generator):
-    asked = []
-
-    def score(faces, name):
-        asked.append((tuple(faces.shape), name))
-        return by_column(faces, name)
-
-    audit = audit_of(generator, score, n=6, n_many=9)
-    truth = flip_audit.mean_changes(audit.changes_by_hand())
-    audit.audited(audit.exact_steps(), truth, "exact")
-    assert asked == [((45, len(NAMES)), "by_hand"), ((30, len(NAMES)), "exact")]
-
-
-def test_exact_steps_find_the_truth(generator):
-    audit = audit_of(generator, by_column)
-    truth = flip_audit.mean_changes(audit.changes_by_hand())
-    table = audit.audited(audit.exact_steps(), truth, "exact")
-    assert list(table.columns) == [*INTERVAL, "truth", "error", "holds"]
-    np.testing.assert_allclose(table["truth"], truth["estimate"])
-    np.testing.assert_allclose(table["error"], table["estimate"] - table["truth"])
-    inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
-    assert (table["holds"] == inside).all()
-    moving = table.drop(index="Young")
-    assert moving["holds"].all() and (moving["estimate"].abs() > 0.05).all()
-    assert table.loc["Young", "estimate"] == pytest.approx(0, abs=1e-6)
-
-
-def test_on_the_same_codes_exact_steps_give_the_same_changes(generator):
-    codes = generator.sample(50, seed=3)
-    audit = flip_audit.KnownTruth(generator, PARAMETERS, codes, codes, by_column)
-    truth = flip_audit.mean_changes(audit.changes_by_hand())
-    table = audit.audited(audit.exact_steps(), truth, "exact")
-    np.testing.assert_allclose(table[INTERVAL], truth, atol=1e-6)
-
-
-LEAKS = {
-    "Young": {"smiling": 0.1, "hair_length": -0.2},
-    "Long_Hair": {"smiling": -0.15, "age": 0.3},
-    "Smiling": {"skin_colour": 0.4},
-}
-
-
-def leaking(generator) -> dict[str, np.ndarray]:
-    """Steps that move other coordinates as well, at another length before they are scaled."""
-    steps = {}
-    for name, others in LEAKS.items():
-        own, sign = PARAMETERS[name]
-        moves = np.array([sign, *others.values()])
-        direction = moves @ generator.exact_directions([own, *others])
-        steps[name] = step_of_one(generator, 0.3 * direction, own, sign)
-    return steps
-
-
-def test_leakage_predicts_the_error_where_effects_add_up(generator):
-    audit, steps = audit_of(generator, by_coordinate), leaking(generator)
-    truth = flip_audit.mean_changes(audit.changes_by_hand())
-    brought = audit.predicted_error(steps, truth)
-    assert list(brought.index) == list(LEAKS)
-    assert list(brought.columns) == [own for own, _ in PARAMETERS.values()]
-    for name, others in LEAKS.items():
-        for own, _ in PARAMETERS.values():
-            expected = others.get(own, 0) * WEIGHTS.get(own, 0)
-            assert brought.loc[name, own] == pytest.approx(expected, abs=1e-3)
-    found = audit.audited(steps, truth, "leaking")
-    np.testing.assert_allclose(found["error"], brought.sum(axis=1), atol=1e-3)
-
-
-def test_leakage_predicts_the_error_to_first_order_where_effects_bend(generator):
-    codes = generator.sample(400, seed=3)
-    audit = flip_audit.KnownTruth(generator, PARAMETERS, codes, codes, by_column)
-    truth, steps = flip_audit.mean_changes(audit.changes_by_hand()), leaking(generator)
-    predicted = audit.predicted_error(steps, truth).sum(axis=1)
-    error = audit.audited(steps, truth, "leaking")["error"]
-    assert (error.abs() > 0.005).all()
-    np.testing.assert_allclose(error, predicted, rtol=0.3)

@@ -7,9 +7,13 @@ import pytest
 from helpers import flip_words
 
 
-def quality(precision: float, recall: float) -> pd.DataFrame:
-    columns = {"precision": [0.9, precision], "recall": [0.8, recall]}
-    return pd.DataFrame(columns, ["other renders", "samples"])
+def quality(precision: float, recall: float, distance: float = 1.5) -> pd.DataFrame:
+    columns = {
+        "precision": [0.9, 0.4, precision],
+        "recall": [0.8, 0.1, recall],
+        "Fréchet distance": [0.1, 9.0, distance],
+    }
+    return pd.DataFrame(columns, ["other renders", "renders, blurred", "samples"])
 
 
 @pytest.mark.parametrize(
@@ -19,21 +23,51 @@ def quality(precision: float, recall: float) -> pd.DataFrame:
 def test_words_on_quality_name_what_falls_short(precision, recall, elsewhere, never):
     told = flip_words.on_quality(quality(precision, recall))
     assert told.startswith(
-        f"{precision:.0%} of the samples lie among the renders, against 90% of other renders, "
-        f"and {recall:.0%} of the renders among the samples, against 80%."
+        f"{precision:.0%} of the samples lie among the renders, against 90% of other renders and "
+        f"40% of blurred ones; {recall:.0%} of the renders lie among the samples, against 80%. "
+        "Their Fréchet distance is 1.50, that of other renders 0.10, that of blurred ones 9.00."
     )
     assert ("Samples that lie elsewhere" in told) == elsewhere
     assert ("Faces that the generator never makes" in told) == never
     assert not told.endswith(" ")
 
 
-def test_words_on_balance_have_the_mean_sizes_of_cosines():
-    columns = pd.MultiIndex.from_product([["Smiling", "Male"], ["unbalanced", "balanced"]])
-    cosines = pd.DataFrame([[0.3, -0.1, 0.8, 0.2], [-0.5, 0.1, -0.6, 0.0]], columns=columns)
-    told = flip_words.on_balance(cosines)
-    assert told.startswith("Balancing changes the mean absolute cosine with ")
-    assert "with Smiling from 0.40 to 0.10" in told and "with Male from 0.70 to 0.10" in told
-    assert told.count(" and ") == 1 and told.endswith(".")
+def test_words_on_quality_leave_out_a_distance_of_too_few_images():
+    assert "Fréchet" not in flip_words.on_quality(quality(0.5, 0.5, np.nan))
+
+
+def test_words_on_accuracy_list_vectors_at_chance():
+    table = pd.DataFrame({"low": [0.45, 0.6, 0.5]}, ["Smiling", "Long_Hair", "Heavy_Makeup"])
+    told = flip_words.on_accuracy(table)
+    assert told.startswith("For *Smiling*, *Heavy Makeup* the interval holds one half")
+    assert "better than chance" in flip_words.on_accuracy(table.loc[["Long_Hair"]])
+
+
+def test_words_on_balance_have_the_mean_sizes():
+    columns = pd.MultiIndex.from_product([["smiling", "gender"], ["unbalanced", "balanced"]])
+    gaps = pd.DataFrame([[0.3, -0.1, 0.8, 0.2], [-0.5, 0.1, -0.6, 0.0]], columns=columns)
+    told = flip_words.on_balance(gaps)
+    assert "smiling from 0.40 to 0.10" in told and "gender from 0.70 to 0.10" in told
+    assert told.endswith(" standard deviations.")
+
+
+def test_words_on_lines_have_the_base_rate_beside():
+    kept = pd.DataFrame(
+        {"estimate": [0.5, np.nan], "low": [0.28, np.nan], "high": [0.72, np.nan]},
+        ["positive", "negative"],
+    )
+    told = flip_words.on_lines(kept, np.arange(10) < 1)
+    assert (
+        "Between two codes that smile, 50% [28%, 72%] keep the class; of random codes 10%" in told
+    )
+    assert told.endswith("There are no two codes that do not smile.")
+
+
+def test_words_on_reading_name_attributes_that_shrink():
+    reading = pd.DataFrame({"slope": [0.51, 0.98, 0.6]}, ["gender", "skin_colour", "facial_hair"])
+    told = flip_words.on_reading(reading)
+    assert "change in perceived gender (51%), facial hair (60%) the reader" in told
+    assert "three quarters or more" in flip_words.on_reading(reading.iloc[[1]])
 
 
 def rest(estimate: float, low: float, high: float) -> pd.DataFrame:
@@ -63,13 +97,35 @@ def test_words_on_rest_say_where_nothing_can_be_calibrated():
     assert "nothing to calibrate on" in told and "different from zero" not in told
 
 
+def test_words_on_rest_by_hand_compare_only_what_is_clear():
+    tables = {
+        "Heavy_Makeup": rest(0.12, 0.05, 0.2),
+        "Young": rest(0.02, -0.05, 0.2),
+        "Wearing_Lipstick": rest(0.3, 0.2, 0.4),
+    }
+    truth = pd.DataFrame({"estimate": [0.001, 0.002]}, ["Heavy_Makeup", "Young"])
+    told = flip_words.on_rest_by_hand(tables, truth)
+    assert told.startswith("*Heavy Makeup*: rest +0.120, by hand +0.001. ")
+    assert "No vector" in flip_words.on_rest_by_hand({"Young": tables["Young"]}, truth)
+
+
+def test_words_on_validation_count_and_average():
+    totals = pd.DataFrame(
+        {"estimate": [0.3, 0.1], "low": [0.2, 0.0], "high": [0.4, 0.2], "truth": [0.1, 0.1]}
+    )
+    rests = totals.assign(estimate=[0.14, 0.1], low=[0.05, 0.0])
+    told = flip_words.on_validation(rests, totals)
+    assert "truth for 1 of 2 vectors and are 0.100 off" in told
+    assert "the rests hold it for 2 and are 0.020 off." in told
+
+
 @pytest.mark.parametrize(("ratio", "expected"), [(0, "95%"), (0.5, "92%"), (1, "83%")])
 def test_words_on_truth_expect_less_where_the_truth_is_uncertain(ratio, expected):
     audited = pd.DataFrame({"low": [0.0, 1.0], "high": [0.2, 1.4], "holds": [True, False]})
     truth = pd.DataFrame({"low": [0.0, 0.0], "high": [0.2 * ratio, 0.4 * ratio]})
     told = flip_words.on_truth(audited, truth, pd.Series([0.93, 0.97]))
     assert "1 of 2 intervals hold the truth, 50%;" in told
-    assert f"{expected} can be expected to" in told
+    assert f"{expected} can be expected to. The interval of *1* misses it. " in told
     assert "95% of the intervals hold it, and between 93% and 97% for single" in told
 
 

@@ -15,7 +15,7 @@ from helpers.generators import wgan, wgan_training
 from helpers.generators.wgan_networks import Critic, Encoder, Generator
 from helpers.generators.wgan_training import BATCH, AdversarialTraining, EncoderTraining
 
-PHASES = ((16, 3 * BATCH), (32, 4 * BATCH))
+PHASES = ((16, 3 * BATCH, 0), (32, 4 * BATCH, 2 * BATCH))
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ class TestTraining:
 
     def test_the_command_leaves_weights_a_card_and_a_sheet(self, tmp_path, monkeypatch):
         monkeypatch.setattr(learned_generator, "FACES", 4)
-        monkeypatch.setattr(wgan_training, "PHASES", ((16, BATCH), (32, BATCH)))
+        monkeypatch.setattr(wgan_training, "PHASES", ((16, BATCH, 0), (32, BATCH, BATCH)))
         monkeypatch.setattr(learned_generator.os, "cpu_count", lambda: 1)
         monkeypatch.setattr(wgan_training, "ENCODER_SHOWN", 64)
         path = learned_generator.train(tmp_path / "training")
@@ -174,6 +174,17 @@ class TestGenerator:
             generator.encode(torch.zeros(3, 64, 64))
         with pytest.raises(ValueError, match="float in \\[0, 1\\]"):
             generator.encode(torch.full((1, 3, 64, 64), 255.0))
+        with pytest.raises(ValueError, match="float in \\[0, 1\\]"):
+            generator.encode(torch.full((1, 3, 64, 64), torch.nan))
+        with pytest.raises(ValueError, match="must be .*not \\(0, 3, 64, 64\\)"):
+            generator.encode(torch.zeros(0, 3, 64, 64))
+
+    @pytest.mark.parametrize(
+        "codes", [torch.zeros(2, 64), torch.zeros(128), torch.full((1, 128), torch.nan)]
+    )
+    def test_wrong_codes_are_refused(self, saved, codes):
+        with pytest.raises(ValueError, match=re.escape("finite, (n, 128), not")):
+            wgan.WGANGenerator(weights=saved).synthesize(codes)
 
 
 class TestWeights:

@@ -249,5 +249,7 @@ def test_errors_that_cannot_be_had_are_named(tmp_path):
         models.train_reader(images, targets, held_out=(images, targets[["red"]]), **settings)
     with pytest.raises(ValueError, match="needs 2 images or more, got 1"):
         models.reading_error(linear, images[:1], targets[:1])
+    with pytest.raises(ValueError, match="a score for each of 6 images"):
+        models.reading_error(lambda images: linear(images[:1]), images, targets)
     with pytest.raises(ValueError, match="does not read 'green', only \\['red', 'blue'\\]"):
         models.reading_error(linear, images, targets.assign(green=0.5))

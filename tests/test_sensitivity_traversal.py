@@ -54,8 +54,8 @@ def test_no_gradient_is_kept():
     assert not generator.asked[0].requires_grad
 
 
-@pytest.mark.parametrize("direction", [np.ones(2), np.ones((1, 3)), 1.0])
-def test_a_direction_of_another_length_is_refused(direction):
+@pytest.mark.parametrize("direction", [np.ones(2), np.ones((1, 3)), 1.0, np.full(3, np.nan)])
+def test_a_direction_of_another_length_or_without_numbers_is_refused(direction):
     shape = str(np.shape(direction)).replace("(", r"\(").replace(")", r"\)")
-    with pytest.raises(ValueError, match=rf"direction of shape {shape} for codes \(4, 3\)"):
+    with pytest.raises(ValueError, match=rf"finite direction for codes \(4, 3\), got {shape}"):
         traverse(Pale(), torch.zeros(4, 3), direction, [0, 1])

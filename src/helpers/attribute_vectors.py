@@ -72,7 +72,7 @@ def balanced_rows(
         ValueError: a column is missing or not bool, `name` is in `balance`, `n_each` is less than 1
             or cannot be halved, or there are too few rows; the message has the counts.
     """
-    balance = list(balance)
+    balance = [balance] if isinstance(balance, str) else list(balance)
     _require(attributes, name, n_each, balance)
     cells, levels = _cells(attributes, balance)
     positive = attributes[name].to_numpy()
@@ -108,8 +108,8 @@ def attribute_vector(
         name: the attribute, to be kept with its vector.
 
     Raises:
-        ValueError: codes that are not finite or no matrix, rows that the codes lack, a row in both
-            classes or twice in one, or fewer than 2 rows of a class.
+        ValueError: codes that are not finite, no matrix or all the same, rows that the codes lack,
+            a row in both classes or twice in one, or fewer than 2 rows of a class.
     """
     codes = as_finite(codes, "codes", ndim=2)
     rows = {"positive": np.asarray(positive), "negative": np.asarray(negative)}
@@ -121,6 +121,8 @@ def attribute_vector(
         parts.append(np.split(draw.permutation(members), [held_out]))
     test, training = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     is_positive = np.isin(np.arange(len(codes)), rows["positive"])
+    if not np.ptp(codes[training], axis=0).any():
+        raise ValueError(f"codes: all are the same, nothing separates {name or 'the classes'}")
     model = LinearSVC(C=C, dual=False).fit(codes[training], is_positive[training])
     right = int((model.predict(codes[test]) == is_positive[test]).sum())
     low, high = proportion_confint(right, len(test), method="wilson")

@@ -107,7 +107,7 @@ RULES: dict[str, Rule] = {
         lambda face: face["smiling"] >= 0.625,
     ),
     "Male": Rule(
-        "perceived gender from 0.5; serves to balance samples only, never as a direction",
+        "perceived gender from 0.5; serves to balance and to compare, never as a direction",
         lambda face: face["gender"] >= 0.5,
     ),
 }

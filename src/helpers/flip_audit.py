@@ -2,48 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import torch
-from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
-from torch import Tensor
 
-from helpers import keyed, sample_quality, sensitivity
+from helpers import sample_quality, sensitivity
 from helpers.attribute_vectors import AttributeVector
-from helpers.generators import KnownTruthGenerator
+from helpers.errors import require_columns
 from helpers.models import AuditedModel
-from helpers.sensitivity import known_truth
-from helpers.sensitivity.intervals import mean_interval
-
-ScoreFaces = Callable[[Tensor, str], np.ndarray]
-"""Faces (n, P) and a name for their images → scores (n,)."""
-
-PARAMETERS = {
-    "Young": ("age", -1),
-    "Heavy_Makeup": ("makeup", 1),
-    "No_Beard": ("facial_hair", -1),
-    "Blond_Hair": ("hair_colour", 1),
-    "Pale_Skin": ("skin_colour", -1),
-    "Long_Hair": ("hair_length", 1),
-    "Wearing_Earrings": ("earrings", 1),
-    "Eyeglasses": ("glasses", 1),
-    "High_Cheekbones": ("cheekbones", 1),
-    "Ruddy_Skin": ("haemoglobin", 1),
-    "Smiling": ("smiling", 1),
-}
-"""Attribute → the parameter of the face world that it is about, and the sign of its change."""
+from helpers.sensitivity.checks import as_probabilities
 
 VERSIONS = {
-    "joint_10": ("workshop (joint)", "1→0"),
-    "joint_01": ("workshop (joint)", "0→1"),
-    "conditional_10": ("later paper (conditional)", "1→0"),
-    "conditional_01": ("later paper (conditional)", "0→1"),
-    "net": ("both", "net"),
+    "joint_10": ("workshop (joint)", "1→0", 1),
+    "joint_01": ("workshop (joint)", "0→1", 1),
+    "conditional_10": ("later paper (conditional)", "1→0", -1),
+    "conditional_01": ("later paper (conditional)", "0→1", 1),
+    "net": ("both", "net", 1),
 }
+"""Measure of `sensitivity.flips` → who prints it, under which name, and with which sign."""
 
 
 def quality_table(
@@ -82,7 +61,12 @@ def disaggregated(
     Returns:
         A row for everybody and for each level of each attribute: n, and each rate in per cent with
         its 95 % Wilson interval as text; "nobody" where a group has no such face.
+
+    Raises:
+        ValueError: a column is missing, or scores that are no probabilities.
     """
+    require_columns(frame, ["score", "Smiling", *names])
+    as_probabilities(frame["score"], "score")
     frame = frame.assign(error=(frame["score"] >= threshold) != frame["Smiling"])
     groups = {"everybody": frame}
     for name in names:
@@ -128,16 +112,50 @@ def all_flips(
 
 
 def table_one(flips: pd.DataFrame) -> pd.DataFrame:
-    """Flip rates under a step towards each attribute, as both versions of the paper define them."""
-    towards = flips.xs("+", level="direction")["estimate"]
-    columns = {title: towards.xs(name, level="measure") for name, title in VERSIONS.items()}
+    """Flip rates under a step towards each attribute, as both versions of the paper define them.
+
+    Args:
+        flips: of `all_flips`.
+
+    Returns:
+        A row per vector; in each column of `VERSIONS` per cent with their 95 % interval, as text.
+    """
+    towards = flips.xs("+", level="direction")
+    columns = {
+        (who, name): _in_words(100 * sign * towards.xs(measure, level="measure"), ".1f", "no codes")
+        for measure, (who, name, sign) in VERSIONS.items()
+    }
     return pd.DataFrame(columns)
 
 
-def movers(before: np.ndarray, after: np.ndarray, count: int, threshold: float = 0.5) -> np.ndarray:
-    """Rows whose score moves most, those whose decision flips first, int (count,)."""
-    flipped = (before >= threshold) != (after >= threshold)
-    return np.lexsort((-np.abs(after - before), ~flipped))[:count]
+def score_table(curves: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """How far the score moves under the longest step towards each attribute.
+
+    Args:
+        curves: vector → `sensitivity.curve`.
+
+    Returns:
+        A row per vector; a column per measure of `score_sensitivity`, with its 95 % interval, as
+        text, and how many codes are near the boundary.
+    """
+    last = {name: curve[curve["λ"] == curve["λ"].max()] for name, curve in curves.items()}
+    ends = pd.concat({name: table.set_index("measure") for name, table in last.items()})
+    measures = ("score sensitivity", "stability", "near the boundary")
+    columns = {name: _in_words(ends.xs(name, level=1), "+.3f", "no codes") for name in measures}
+    columns["codes near it"] = ends.xs("near the boundary", level=1)["n"]
+    return pd.DataFrame(columns)
+
+
+def _in_words(table: pd.DataFrame, form: str, missing: str) -> pd.Series:
+    """estimate [low, high] of every row; the ends in order, whatever the sign."""
+
+    def words(row: pd.Series) -> str:
+        if np.isnan(row["estimate"]):
+            return missing
+        low, high = sorted((row["low"], row["high"]))
+        return f"{row['estimate']:{form}} [{low:{form}}, {high:{form}}]"
+
+    return (table + 0.0).apply(words, axis=1)  # no minus before a zero
 
 
 def leaning(flips: pd.DataFrame) -> list[str]:
@@ -146,124 +164,37 @@ def leaning(flips: pd.DataFrame) -> list[str]:
     return [*net.abs().sort_values(ascending=False).index]
 
 
-@dataclass(frozen=True)
-class KnownTruth:
-    """An audit of the known-truth generator, and the truth to hold against it.
-
-    Attributes:
-        generator: the world.
-        parameters: vector → the parameter that it is about, and the sign of its change.
-        audit: codes (n, 512) of the audit.
-        many: other codes, on which the truth is computed.
-        score: renders faces and asks the classifier.
-    """
-
-    generator: KnownTruthGenerator
-    parameters: Mapping[str, tuple[str, int]]
-    audit: Tensor
-    many: Tensor
-    score: ScoreFaces
-
-    def exact_steps(self) -> dict[str, np.ndarray]:
-        """Steps (512,) that move one attribute's coordinate by one SD and no other at all."""
-        return {
-            name: sign * self.generator.exact_directions([parameter])[0]
-            for name, (parameter, sign) in self.parameters.items()
-        }
-
-    def changes_by_hand(self) -> pd.DataFrame:
-        """Change of every face's score when one attribute alone is set, by do(): (n, vectors)."""
-        steps = self.exact_steps()
-        changed = {
-            name: known_truth.do_step(self.generator, self.many, step, self.parameters[name][0])
-            for name, step in steps.items()
-        }
-        return self._changes(self.generator.parameters(self.many), changed, "by_hand")
-
-    def audited(
-        self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame, name: str
-    ) -> pd.DataFrame:
-        """Score sensitivity along steps of the audit's codes, with the truth and whether it holds.
-
-        Args:
-            steps: vector → (512,).
-            truth: `mean_changes` of `changes_by_hand`.
-            name: of the images' file.
-        """
-        changed = {
-            vector: self.generator.parameters(known_truth.moved(self.audit, step))
-            for vector, step in steps.items()
-        }
-        start = self.generator.parameters(self.audit)
-        table = mean_changes(self._changes(start, changed, name))
-        table["truth"] = truth["estimate"]
-        table["error"] = table["estimate"] - table["truth"]
-        return table.assign(holds=table["truth"].between(table["low"], table["high"]))
-
-    def predicted_error(self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame) -> pd.DataFrame:
-        """What leakage adds to each estimate if effects are proportional and add up.
-
-        Every other attribute's change along a step, in SD, times the score's true change per SD.
-
-        Returns:
-            A row per vector, a column per attribute; a vector's own attribute is 0.
-        """
-        effects = pd.Series(
-            {
-                parameter: sign * truth.loc[name, "estimate"]
-                for name, (parameter, sign) in self.parameters.items()
-            }
-        )
-        moves = known_truth.leakage(self.generator, np.stack([*steps.values()]), effects.index)
-        brought = moves.set_axis([*steps]) * effects
-        for name in steps:
-            brought.loc[name, self.parameters[name][0]] = 0.0
-        return brought
-
-    def _changes(self, start: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
-        faces = torch.stack([start, *changed.values()])
-        before, *after = self.score(faces.flatten(0, 1), name).reshape(len(faces), -1)
-        return pd.DataFrame(np.stack(after, 1) - before[:, None], columns=[*changed])
-
-
-def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """Score sensitivity (eq 3) of every column of changes (n, vectors): estimate, low, high."""
-    codes = np.arange(len(changes))
-    rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
-
-
-def repeated_audits(changes: pd.DataFrame, n: int, repeats: int, seed: int) -> pd.Series:
-    """How often an audit of `n` faces, drawn from these, has an interval that holds their mean.
-
-    Args:
-        changes: (faces, vectors), of `KnownTruth.changes_by_hand`.
-    """
-    drawn = keyed.generator(seed, "flip audit/repeated").integers(len(changes), size=(repeats, n))
-    samples = changes.to_numpy()[drawn]
-    error = samples.std(axis=1, ddof=1) / np.sqrt(n)
-    misses = np.abs(samples.mean(axis=1) - changes.mean().to_numpy())
-    holds = misses <= student.ppf(0.975, n - 1) * error
-    return pd.Series(holds.mean(axis=0), index=changes.columns)
-
-
-def overlap(
-    vectors: Mapping[str, Mapping[str, AttributeVector]], towards: Mapping[str, AttributeVector]
+def brought_along(
+    kinds: Mapping[str, Mapping[str, AttributeVector]],
+    codes: np.ndarray,
+    attributes: pd.DataFrame,
+    others: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Cosines of attribute vectors with those of other attributes.
+    """What goes along vectors besides their own attributes.
+
+    Codes are projected on a vector, and their place on it is regressed on its own attribute and on
+    another: the other's coefficient is how far apart faces with and without it lie that are alike
+    in the vector's own.
 
     Args:
-        vectors: kind ("balanced", …) → name → vector.
-        towards: other attribute → its vector.
+        kinds: kind ("balanced", …) → name → vector.
+        codes: (n, D).
+        attributes: bool (n, K), of the same faces.
+        others: title → column of `attributes`.
 
     Returns:
-        A row per name, a column per (other attribute, kind).
+        A row per name, a column per (title, kind), in standard deviations of the places.
     """
-    columns = {
-        (other, kind): {name: float(v.direction @ along.direction) for name, v in named.items()}
-        for other, along in towards.items()
-        for kind, named in vectors.items()
-    }
+    columns = {}
+    for title, other in others.items():
+        for kind, vectors in kinds.items():
+            gaps = {}
+            for name, vector in vectors.items():
+                place = codes @ vector.direction
+                design = np.column_stack([np.ones(len(codes)), attributes[[name, other]]])
+                fit, *_ = np.linalg.lstsq(design.astype(float), place / place.std(), rcond=None)
+                gaps[name] = fit[2]
+            columns[title, kind] = gaps
     return pd.DataFrame(columns)
 
 
@@ -282,15 +213,19 @@ def examples(
 ) -> list[Example]:
     """The codes that the longest step towards each attribute moves most; those that flip first.
 
+    No code comes twice.
+
     Args:
         scores: vector → scores (n, L) along ascending λ, which is 0 in the middle.
         vectors: names.
         each: codes per vector.
     """
-    found = []
+    found: list[Example] = []
     for name in vectors:
         before, after = scores[name][:, scores[name].shape[1] // 2], scores[name][:, -1]
-        rows = movers(before, after, each, threshold)
+        flipped = (before >= threshold) != (after >= threshold)
+        rows = np.lexsort((-np.abs(after - before), ~flipped))
+        rows = rows[~np.isin(rows, [one.row for one in found])][:each]
         found += [Example(name, r, before[r] >= threshold, after[r] >= threshold) for r in rows]
     return found
 

@@ -52,11 +52,15 @@ class WGANGenerator:
         """Images, float32 (n, 3, size, size) in [0, 1].
 
         Raises:
-            ValueError: a scene parameter; a learned generator has none.
+            ValueError: a scene parameter, as a learned generator has none, or codes of another
+                shape or kind.
         """
         if scene:
             raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
-        parts = [self._generator(z) for z in w.to(self.device).split(BATCH)]
+        w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
+        if w.ndim != 2 or w.shape[1] != LATENT_DIM or not len(w) or not w.isfinite().all():
+            raise ValueError(f"codes must be finite, (n, {LATENT_DIM}), not {tuple(w.shape)}")
+        parts = [self._generator(z) for z in w.split(BATCH)]
         images = (torch.cat(parts).clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
 
@@ -69,9 +73,10 @@ class WGANGenerator:
         Raises:
             ValueError: images of another shape or range.
         """
-        if images.ndim != 4 or images.shape[1] != 3:
+        images = torch.as_tensor(images)
+        if images.ndim != 4 or images.shape[1] != 3 or not images.numel():
             raise ValueError(f"images must be (n, 3, height, width), not {tuple(images.shape)}")
-        if not torch.is_floating_point(images) or images.amin() < 0 or images.amax() > 1:
+        if not (torch.is_floating_point(images) and ((images >= 0) & (images <= 1)).all()):
             raise ValueError("images must be float in [0, 1]")
         native = _resized(images.to(self.device).float(), SIZE) * 2 - 1
         return torch.cat([self._encoder(part) for part in native.split(BATCH)])

@@ -1,8 +1,9 @@
-"""The networks of the learned generator: generator, critic and encoder, grown from 4 to 64 pixels.
+"""The networks of the learned generator: generator, critic and encoder, grown from 16 to 64 pixels.
 
-Progressive growing (Karras et al. 2018) with the arithmetic of a DCGAN: one strided convolution per
-doubling of the size. Weights are scaled at run time, so that all layers learn at one rate; the
-generator normalises every pixel's channels, the critic sees how much a batch varies.
+Progressive growing (Karras et al. 2018) with the arithmetic of a DCGAN (Radford et al. 2016): one
+strided convolution per doubling of the size, the last of them to colours. Weights are scaled at run
+time, so that all layers learn at one rate; the generator normalises every pixel's channels, the
+critic sees how much a batch varies.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from torch import Tensor, nn
 
 LATENT_DIM = 128
 SIZE = 64
-CHANNELS = {4: 128, 8: 80, 16: 48, 32: 24, 64: 12}
-"""Channels at every size."""
-SIZES = tuple(CHANNELS)
+CHANNELS = {4: 128, 8: 112, 16: 64, 32: 32}
+"""Channels at every size; twice the size is reached in colours."""
+SIZES = (16, 32, 64)
+"""Of images."""
 SLOPE = 0.2
 
 
@@ -41,22 +43,12 @@ class Linear(_Scaled):
         return functional.linear(x, self.weight * self.scale, self.bias)
 
 
-class Pointwise(_Scaled):
-    """A 1×1 convolution, to and from colours."""
-
-    def __init__(self, inputs: int, outputs: int, gain: float = 1.0) -> None:
-        super().__init__((outputs, inputs, 1, 1), inputs, outputs, gain)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.conv2d(x, self.weight * self.scale, self.bias)
-
-
 class Double(_Scaled):
     """A 4×4 transposed convolution that doubles height and width."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, inputs: int, outputs: int, gain: float = math.sqrt(2)) -> None:
         # Every output pixel is reached by 2×2 of the 4×4 taps.
-        super().__init__((inputs, outputs, 4, 4), inputs * 4, outputs, math.sqrt(2))
+        super().__init__((inputs, outputs, 4, 4), inputs * 4, outputs, gain)
 
     def forward(self, x: Tensor) -> Tensor:
         weight = self.weight * self.scale
@@ -89,14 +81,15 @@ class Generator(nn.Module):
         super().__init__()
         self.first = Linear(LATENT_DIM, CHANNELS[4] * 16)
         self.grow = nn.ModuleDict(
-            {str(s): Double(CHANNELS[s // 2], CHANNELS[s]) for s in SIZES[1:]}
+            {str(s): Double(CHANNELS[s // 2], CHANNELS[s]) for s in CHANNELS if s > 4}
         )
-        self.colour = nn.ModuleDict({str(s): Pointwise(CHANNELS[s], 3) for s in SIZES[2:]})
+        self.colour = nn.ModuleDict({str(s): Double(CHANNELS[s // 2], 3, gain=1.0) for s in SIZES})
+        self.to(memory_format=torch.channels_last)
 
     def forward(self, z: Tensor, size: int = SIZE, fade: float = 1.0) -> Tensor:
         """Images of `size`; with `fade` below 1 mixed with those of half the size, enlarged."""
         x = _normalise(_leaky(self.first(z).reshape(len(z), CHANNELS[4], 4, 4)))
-        for step in SIZES[1 : SIZES.index(size) + 1]:
+        for step in (s for s in CHANNELS if 4 < s < size):
             before, x = x, _normalise(_leaky(self.grow[str(step)](x)))
         image = self.colour[str(size)](x)
         if fade < 1:
@@ -110,24 +103,26 @@ class Critic(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.colour = nn.ModuleDict({str(s): Pointwise(3, CHANNELS[s]) for s in SIZES[2:]})
+        self.colour = nn.ModuleDict({str(s): Halve(3, CHANNELS[s // 2]) for s in SIZES})
         self.shrink = nn.ModuleDict(
-            {str(s): Halve(CHANNELS[s], CHANNELS[s // 2]) for s in SIZES[1:]}
+            {str(s): Halve(CHANNELS[s], CHANNELS[s // 2]) for s in CHANNELS if s > 4}
         )
         self.last = nn.Sequential(
             Linear((CHANNELS[4] + 1) * 16, CHANNELS[4]),
             nn.LeakyReLU(SLOPE),
             Linear(CHANNELS[4], 1, gain=1.0),
         )
+        self.to(memory_format=torch.channels_last)
 
     def forward(self, image: Tensor, fade: float = 1.0) -> Tensor:
         size = image.shape[-1]
-        x = self.shrink[str(size)](_leaky(self.colour[str(size)](image)))
-        x = _leaky(x)
+        x = _leaky(self.colour[str(size)](image))
         if fade < 1:
+            x = _leaky(self.shrink[str(size // 2)](x))
             coarse = functional.avg_pool2d(image, 2)
             x = torch.lerp(_leaky(self.colour[str(size // 2)](coarse)), x, fade)
-        for step in SIZES[SIZES.index(size) - 1 : 0 : -1]:
+            size //= 2
+        for step in (s for s in reversed(CHANNELS) if 4 < s < size):
             x = _leaky(self.shrink[str(step)](x))
         spread = x.std(0).mean().expand(len(x), 1, 4, 4)
         return self.last(torch.cat([x, spread], 1).flatten(1))[:, 0]
@@ -146,6 +141,7 @@ class Encoder(nn.Module):
             layers += [convolution, nn.BatchNorm2d(outputs), nn.LeakyReLU(SLOPE)]
         self.features = nn.Sequential(*layers)
         self.code = nn.Linear(self.WIDTHS[-1] * 16, LATENT_DIM)
+        self.to(memory_format=torch.channels_last)
 
     def forward(self, image: Tensor) -> Tensor:
         return self.code(self.features(image).flatten(1))

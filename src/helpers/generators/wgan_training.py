@@ -25,11 +25,10 @@ from helpers import keyed
 from helpers.artifacts import atomic
 from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Critic, Encoder, Generator
 
-PHASES = ((16, 80_000), (32, 120_000), (64, 200_000))
-"""Sizes, and how many renders the critic is shown at each."""
-FADE = 0.3
-"""Share of a phase in which its size is faded in."""
-BATCH = 32
+PHASES = ((16, 64_000, 0), (32, 128_000, 25_600), (64, 272_000, 70_400))
+"""Sizes, how many renders the critic is shown at each, and during how many a size is faded in."""
+BATCH = 16
+"""Few: at this budget many steps teach more than exact ones."""
 RATE = 1.5e-3
 """Of both networks; in the second half of the last phase it falls to nearly nothing."""
 PENALTY = 10.0
@@ -70,19 +69,21 @@ class Moment:
     rate: float
 
 
-def moment(step: int, phases: tuple[tuple[int, int], ...] = PHASES) -> Moment:
+Phases = tuple[tuple[int, int, int], ...]
+
+
+def moment(step: int, phases: Phases = PHASES) -> Moment:
     """What the phases ask for in a step.
 
     Raises:
         ValueError: a step after the last one.
     """
-    for number, (size, shown) in enumerate(phases):
+    for number, (size, shown, fading) in enumerate(phases):
         length = shown // BATCH
         if step < length:
-            progress = step / length
-            falling = min(1.0, 2.0 * (1 - progress) + 0.02)
+            falling = min(1.0, 2.0 * (1 - step / length) + 0.02)
             rate = RATE * (falling if number == len(phases) - 1 else 1.0)
-            return Moment(size, 1.0 if number == 0 else min(1.0, progress / FADE), rate)
+            return Moment(size, min(1.0, step * BATCH / fading) if fading else 1.0, rate)
         step -= length
     raise ValueError("the step lies after the last phase")
 
@@ -101,7 +102,7 @@ class AdversarialTraining:
         self,
         images: np.ndarray,
         seed: int,
-        phases: tuple[tuple[int, int], ...] | None = None,
+        phases: Phases | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         self.images, self.seed, self.device = images, seed, device
@@ -112,7 +113,7 @@ class AdversarialTraining:
         self.average = copy.deepcopy(self.generator).requires_grad_(False)
         self.generator_optimizer = _adam(self.generator)
         self.critic_optimizer = _adam(self.critic)
-        self.steps, self.step = sum(shown // BATCH for _, shown in self.phases), 0
+        self.steps, self.step = sum(shown // BATCH for _, shown, _ in self.phases), 0
 
     def parts(self) -> dict[str, Any]:
         names = ("generator", "critic", "average", "generator_optimizer", "critic_optimizer")
@@ -241,17 +242,18 @@ def run(training: Training, folder: Path, report: Callable[[str], None] = print)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{training.name}.checkpoint"
     _resume(training, path)
-    saved, first, began = time.monotonic(), training.step, time.monotonic()
+    saved, first = time.monotonic(), training.step
     while training.step < training.steps:
         told = training.advance()
         if (now := time.monotonic()) - saved > CHECKPOINT_SECONDS:
-            saved = now
+            # Larger sizes are slower, so only the last minute tells what is to come.
+            left = (now - saved) / (training.step - first) * (training.steps - training.step)
+            saved, first = now, training.step
             _save(training, path)
-            left = (now - began) / (training.step - first) * (training.steps - training.step)
             numbers = ", ".join(f"{name} {value:.3g}" for name, value in told.items())
             report(
                 f"{training.name}: step {training.step} of {training.steps}, {numbers}, "
-                f"about {left / 60:.0f} minutes left"
+                f"about {left / 60:.0f} minutes left at this pace"
             )
     _save(training, path)
 
@@ -270,7 +272,7 @@ def _resume(training: Training, path: Path) -> None:
     if not path.is_file():
         return
     try:
-        saved = torch.load(path, weights_only=True)
+        saved = torch.load(path, map_location="cpu", weights_only=True)
         for name, part in training.parts().items():
             part.load_state_dict(saved["states"][name])
         training.step = saved["step"]

@@ -298,7 +298,7 @@ def reading_error(reader: Attributes, images: np.ndarray, targets: pd.DataFrame)
 
     Raises:
         ValueError: images or targets of another kind or shape, fewer than 2 images, or a target
-            that the reader does not read.
+            that the reader does not read, or has no score for.
     """
     true = _checked_targets(images, targets)
     if len(true) < 2:
@@ -306,6 +306,8 @@ def reading_error(reader: Attributes, images: np.ndarray, targets: pd.DataFrame)
     found = reader(images)
     if unread := [name for name in targets if name not in found]:
         raise ValueError(f"the reader does not read {unread[0]!r}, only {list(found)}")
+    if len(found) != len(true) or found.isna().any(axis=None):
+        raise ValueError(f"the reader must give a score for each of {len(true)} images")
     error = found[list(targets.columns)].to_numpy() - true
     centred = true - true.mean(0)
     root = np.sqrt(len(true))

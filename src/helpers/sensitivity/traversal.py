@@ -27,12 +27,12 @@ def traverse(
         uint8 (n, L, 3, height, width).
 
     Raises:
-        ValueError: a direction of another length than the codes.
+        ValueError: a direction of another length than the codes, or not finite.
     """
     direction = torch.as_tensor(np.asarray(direction), dtype=z.dtype, device=z.device)
-    if direction.shape != z.shape[1:]:
+    if direction.shape != z.shape[1:] or not direction.isfinite().all():
         raise ValueError(
-            f"a direction of shape {tuple(direction.shape)} for codes {tuple(z.shape)}"
+            f"expected a finite direction for codes {tuple(z.shape)}, got {tuple(direction.shape)}"
         )
     steps = torch.as_tensor(list(lambdas), dtype=z.dtype, device=z.device)
     moved = z[:, None] + steps[:, None] * direction
