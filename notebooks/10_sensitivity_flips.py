@@ -391,11 +391,10 @@ _ = drawn.curves({name: tables[name] for name in SHOWN})
 
 # %%
 responses = {name: sensitivity.dose_response(one, LAMBDAS) for name, one in scores.items()}
-dose = pd.concat(responses, names=["vector", "measure"])
-slopes = dose.xs("slope", level="measure").add_prefix("slope ")
-slopes.join(dose.xs("monotone", level="measure")["estimate"].rename("monotone")).drop(
-    columns="slope n"
-).style.format("{:+.3f}").format("{:.0%}", subset="monotone")
+dose = pd.concat(responses, names=["vector", "measure"]).drop(columns="n")
+slopes, orderly = (dose.xs(measure, level="measure") for measure in ("slope", "monotone"))
+doses = pd.concat({"slope": slopes, "monotone": orderly}, axis=1)
+doses.style.format("{:+.3f}", subset="slope").format("{:.0%}", subset="monotone")
 
 # %% [markdown]
 # (erratum-flips)=
