@@ -122,7 +122,7 @@ def test_table_one_has_the_unit_steps_towards_by_version(scores):
     ]
     for name in scores:
         for measure, (who, title, sign) in flip_audit.VERSIONS.items():
-            row = 100 * sign * flips.loc[(name, "+", measure)]
+            row = (100 * sign * flips.loc[(name, "+", measure)]).round(9) + 0.0
             ends = sorted((row["low"], row["high"]))
             expected = f"{row['estimate']:.1f} [{ends[0]:.1f}, {ends[1]:.1f}]"
             assert table.loc[name, (who, title)] == expected

@@ -155,7 +155,8 @@ def _in_words(table: pd.DataFrame, form: str, missing: str) -> pd.Series:
         low, high = sorted((row["low"], row["high"]))
         return f"{row['estimate']:{form}} [{low:{form}}, {high:{form}}]"
 
-    return (table + 0.0).apply(words, axis=1)  # no minus before a zero
+    # Rounded, and no minus before a zero.
+    return (table.round(9) + 0.0).apply(words, axis=1)
 
 
 def leaning(flips: pd.DataFrame) -> list[str]:
