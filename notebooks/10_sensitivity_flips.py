@@ -230,13 +230,11 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 # share of samples that lie among renders, *recall* the share of renders that lie among the samples
 # {cite}`precision-recall`, and a Fréchet distance {cite}`frechet` compares both clouds as a whole.
 # All live in the classifier's own features. Such measures see what their network sees, so two rows
-# test them first: new renders are what perfect samples would get, and slightly blurred ones must
+# test them first: other renders are what perfect samples would get, and slightly blurred ones must
 # fail.
 
 # %%
-new = populations.sample("celeba-like", n_codes, seed + 1).parameters
-real = images.render_to_store(new, image_size, stage.path("new.npy"), device=device)
-other = renders[unseen][:n_codes]
+real, other = np.array_split(renders[unseen][: 2 * n_codes], 2)
 blurred = gaussian_filter(other, (0, 0, 0.02 * image_size, 0.02 * image_size))
 sets = {"other renders": other, "renders, blurred": blurred, "samples": samples}
 quality = flip_audit.quality_table(classifier, real, sets)
@@ -554,7 +552,7 @@ def score_faces(parameters, name):
 
 
 world = generators.load_generator("known-truth", device, image_size)
-few, many = world.sample(n_codes // 5, seed), world.sample(n_do, seed + 1)
+few, many = world.sample(n_codes // 3, seed), world.sample(n_do, seed + 1)
 known_truth = flip_truth.KnownTruth(world, flip_truth.PARAMETERS, few, many, score_faces)
 by_hand = known_truth.changes_by_hand()
 truth = flip_truth.mean_changes(by_hand)
