@@ -80,7 +80,7 @@ n_boot = 1000
 n_inferred = 800
 n_codes = 500
 n_reader = 3000
-n_do = 600
+n_do = 500
 
 # %%
 stage = Stage("10_sensitivity_flips", profile=profile, device=device, seed=seed)
