@@ -470,7 +470,7 @@ taught, asked = slice(n_reader), slice(n_reader, None)
 # %%
 path, kept = stage.path("reader.safetensors"), stage.path("reader.json")
 reader = models.train_reader(
-    pictures[taught], targets[taught], path, **settings | {"epochs": 2 * epochs}
+    pictures[taught], targets[taught], path, **settings | {"epochs": 3 * epochs // 2}
 )
 reading = models.reading_error(reader, pictures[asked], targets[asked])
 shown_errors = reading.rename({"gender": "perceived gender"})
@@ -642,9 +642,9 @@ Markdown(flip_words.on_validation(rests, fitted))
 # %% [markdown]
 # ## Try it
 #
-# Choose a vector and move the step $\lambda$, up to twice that of the audit. Below the slider stand four samples; its label gives
-# the classifier's score of each, from left to right. The frames were made beforehand, so this works
-# without a running kernel. Which of the scores would you defend?
+# Choose a vector and move the step $\lambda$, up to twice that of the audit. The slider starts at
+# four samples as they are; under each stands the classifier's score. The frames were made
+# beforehand, so this works without a running kernel. Which of the scores would you defend?
 
 # %% tags=["hide-input"]
 TRIED = ("Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "Smiling")

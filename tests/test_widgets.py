@@ -64,6 +64,22 @@ def test_every_frame_has_an_escaped_alt_text(frames):
     assert 'alt="A &quot;face&quot;: &lt;a"' in stack.children[0].value
 
 
+def test_texts_stand_below_their_frame(frames):
+    below = [["<1", "2"], ["3", "4"], ["5", "6"]]
+    widget = widgets.frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below)
+    (stack,) = of_kind(widget, Stack)
+    shown = [re.findall(r"<span[^>]*>([^<]*)</span>", child.value) for child in stack.children]
+    assert shown == [["&lt;1", "2"], *below[1:]]
+    with pytest.raises(ValueError, match="3 labels and 2 texts"):
+        widgets.frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below[:2])
+
+
+def test_slider_and_frame_start_together(frames):
+    widget = widgets.attribute_explorer({"age": frames}, {"age": list("abc")}, "A face", start=1)
+    (slider,), (stack,) = of_kind(widget, SelectionSlider), of_kind(widget, Stack)[1:]
+    assert slider.index == stack.selected_index == 1
+
+
 def test_side_by_side_moves_two_stacks_with_one_slider(frames):
     widget = widgets.side_by_side(
         {"raw normal": frames, "dual basis": frames[::-1]}, list("abc"), "hair length", "A face"
@@ -111,7 +127,7 @@ def test_frames_stay_small():
 
 @pytest.mark.parametrize("labels", [["a", "b"], []])
 def test_frames_and_labels_must_agree(frames, labels):
-    with pytest.raises(ValueError, match=f"3 frames and {len(labels)} labels"):
+    with pytest.raises(ValueError, match=f"3 frames, {len(labels)} labels"):
         widgets.frame_slider(frames, labels, "age", "A face")
 
 

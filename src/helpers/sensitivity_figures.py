@@ -176,17 +176,20 @@ def walks(images: Mapping[str, np.ndarray]) -> Figure:
 def walk_slider(
     walks: Mapping[str, np.ndarray], scores: Mapping[str, np.ndarray], lambdas: Sequence[float]
 ) -> VBox:
-    """A menu of vectors, and for each a slider of the step with every face's score.
+    """A menu of vectors, and for each a slider of the step, with every face's score below it.
 
     Args:
         walks: vector → uint8 (n, L, 3, h, w) along `lambdas`; the n faces stand side by side.
         scores: vector → (n or more, L).
+        lambdas: (L,) steps; the slider starts at the one nearest to zero.
     """
-    frames, labels = {}, {}
+    frames, below = {}, {}
     for name, walk in walks.items():
         shown = name.replace("_", " ")
         frames[shown] = np.concatenate([*walk], axis=3)
-        # Whole per cents: four scores have to fit beside a slider on a phone.
-        told = [" · ".join(f"{one:.0%}" for one in row) for row in scores[name][: len(walk)].T]
-        labels[shown] = [f"λ {step:+.1f}: {row}" for step, row in zip(lambdas, told, strict=True)]
-    return widgets.attribute_explorer(frames, labels, alt="samples, with scores", width=384)
+        below[shown] = [[f"{one:.0%}" for one in row] for row in scores[name][: len(walk)].T]
+    steps = [f"λ {step:+.1f}" for step in lambdas]
+    start = int(np.abs(lambdas).argmin())
+    return widgets.attribute_explorer(
+        frames, dict.fromkeys(frames, steps), "samples", 384, below, start
+    )

@@ -37,21 +37,29 @@ def as_frame(canvas: FigureCanvasAgg) -> np.ndarray:
 
 
 def frame_slider(
-    frames: ArrayLike, labels: Sequence[str], description: str, alt: str, width: int = 320
+    frames: ArrayLike,
+    labels: Sequence[str],
+    description: str,
+    alt: str,
+    width: int = 320,
+    below: Sequence[Sequence[str]] | None = None,
+    start: int = 0,
 ) -> VBox:
     """A slider over frames.
 
     Args:
         frames: (n, 3, h, w), float in [0, 1] or uint8; n is at least 2.
-        labels: one per frame, shown beside the slider.
+        labels: one per frame, shown beside the slider; short, for a phone leaves little room there.
         description: what the slider changes; also its name for screen readers.
         alt: what the frames show; a frame's text is `alt`, then its label.
         width: of the frames on the page, in CSS pixels; a phone shows them smaller.
+        below: for every frame, texts that stand under it, each in the middle of an equal share.
+        start: the frame that is shown first.
 
     Raises:
-        ValueError: frames and labels that differ in number, or fewer than two frames.
+        ValueError: frames, labels and texts that differ in number, or fewer than two frames.
     """
-    return side_by_side({"": frames}, labels, description, alt, width)
+    return side_by_side({"": frames}, labels, description, alt, width, below=below, start=start)
 
 
 def side_by_side(
@@ -61,6 +69,8 @@ def side_by_side(
     alt: str,
     width: int = 320,
     charts: bool = False,
+    below: Sequence[Sequence[str]] | None = None,
+    start: int = 0,
 ) -> VBox:
     """Several stacks of frames, each under its caption, moved by one slider.
 
@@ -74,11 +84,12 @@ def side_by_side(
         ValueError: frames and labels that differ in number, or fewer than two frames.
     """
     stacks = {
-        caption: _stack(images, labels, f"{alt}, {caption}" if caption else alt, charts)
+        caption: _stack(images, labels, f"{alt}, {caption}" if caption else alt, charts, below)
         for caption, images in frames.items()
     }
     slider = SelectionSlider(
         options=list(labels),
+        index=start,
         description=description,
         style={"description_width": "initial"},
         layout=Layout(width="100%", max_width=f"{max(width, 380)}px"),
@@ -87,6 +98,7 @@ def side_by_side(
     share = "48%" if len(stacks) > 1 and not charts else "100%"
     columns = []
     for caption, stack in stacks.items():
+        stack.selected_index = start
         jslink((slider, "index"), (stack, "selected_index"))
         parts = [HTML(caption), stack] if caption else [stack]
         columns.append(VBox(parts, layout=Layout(width=f"{width}px", max_width=share)))
@@ -99,6 +111,8 @@ def attribute_explorer(
     labels: Mapping[str, Sequence[str]],
     alt: str,
     width: int = 320,
+    below: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    start: int = 0,
 ) -> VBox:
     """A menu of attributes, each with a slider of its own.
 
@@ -106,9 +120,12 @@ def attribute_explorer(
         frames: attribute -> (n, 3, h, w).
         labels: attribute -> one label per frame.
         alt: what the frames show; a frame's text is `alt`, then attribute and label.
+        below: attribute -> texts as in `frame_slider`.
+        start: the frame that every slider shows first.
     """
+    texts = below or dict.fromkeys(frames)
     sliders = [
-        frame_slider(images, labels[name], name, f"{alt}, {name}", width)
+        frame_slider(images, labels[name], name, f"{alt}, {name}", width, texts[name], start)
         for name, images in frames.items()
     ]
     menu = Dropdown(
@@ -119,20 +136,33 @@ def attribute_explorer(
     return VBox([menu, pages])
 
 
-def _stack(frames: ArrayLike, labels: Sequence[str], alt: str, lossless: bool) -> Stack:
+def _stack(
+    frames: ArrayLike,
+    labels: Sequence[str],
+    alt: str,
+    lossless: bool,
+    below: Sequence[Sequence[str]] | None,
+) -> Stack:
     pixels = as_pixels(frames)
-    if len(pixels) != len(labels) or len(pixels) < 2:
+    texts = [()] * len(pixels) if below is None else below
+    if not len(pixels) == len(labels) == len(texts) or len(pixels) < 2:
         raise ValueError(
-            f"expected one label per frame and at least two, got {len(pixels)} frames and "
-            f"{len(labels)} labels"
+            f"expected one label per frame and at least two, got {len(pixels)} frames, "
+            f"{len(labels)} labels and {len(texts)} texts"
         )
     # An img element rather than ipywidgets.Image, which has no alt text.
     shown = [
         HTML(
             f'<img src="{encode(frame, lossless)}" alt="{escape(f"{alt}: {label}")}" '
-            'style="width: 100%">',
+            f'style="width: 100%">{_in_shares(text)}',
             layout=Layout(width="100%"),
         )
-        for frame, label in zip(pixels, labels, strict=True)
+        for frame, label, text in zip(pixels, labels, texts, strict=True)
     ]
     return Stack(shown, selected_index=0, layout=Layout(width="100%"))
+
+
+def _in_shares(texts: Sequence[str]) -> str:
+    """Texts side by side, each in the middle of an equal share of the width."""
+    shares = (f'<span style="flex: 1; text-align: center">{escape(text)}</span>' for text in texts)
+    return f'<div style="display: flex">{"".join(shares)}</div>' if texts else ""
