@@ -17,6 +17,7 @@ from helpers.faces.parameters import (
     defaults,
     from_frame,
     to_frame,
+    validate,
     visible_scores,
 )
 from helpers.faces.render import Rendering, render
@@ -36,5 +37,6 @@ __all__ = [
     "from_frame",
     "render",
     "to_frame",
+    "validate",
     "visible_scores",
 ]

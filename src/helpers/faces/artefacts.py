@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor
 
-from helpers.faces.maths import mix, smoothstep
+from helpers.faces.maths import box_mean, mix, smoothstep
 from helpers.faces.textures import lookup, mottle
 
 
@@ -38,8 +38,7 @@ def _spoil(image: Tensor, amount: Tensor, seed: Tensor) -> Tensor:
     flow = torch.stack([x + torn * noise(2, 0.35)[:, 0], y + torn * noise(3, 0.35)[:, 0]], -1)
     warped = functional.grid_sample(image, flow, align_corners=True, padding_mode="reflection")
 
-    padded = functional.pad(warped, (2, 2, 2, 2), mode="replicate")
-    blurred = functional.avg_pool2d(padded, 5, 1)
+    blurred = box_mean(warped, 2)
     ringing = warped + 1.6 * weight * (warped - blurred)
 
     tint = 0.22 * torch.cat([noise(layer, 0.1) for layer in (5, 6, 7)], 1) + blurred

@@ -26,11 +26,12 @@ from helpers import keyed, populations
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.devices import resolve_device
 from helpers.errors import require_columns
+from helpers.faces.maths import box_mean
 from helpers.faces.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
 from helpers.models import cards
 from helpers.models.fitting import Recipe, check_images, data_key, fit, one_cycle, to_float
 
-RECIPE = Recipe(50, 4e-3, 1e-2, one_cycle, recolour=False)
+RECIPE = Recipe(50, 1.2e-2, 1e-2, one_cycle, recolour=False)
 """Colours stay as they are: skin and hair colour are among what is read."""
 ALMOST = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""
@@ -108,7 +109,8 @@ class ReadingNet(nn.Module):
     DOWN, ACROSS = (0.375, 0.875), (0.2, 0.8)
     """Where the face is, in parts of the height and the width."""
     CELLS_WHOLE, CELLS_FACE = (4, 4), (4, 5)
-    CONTRAST = 5.0
+    LOCAL, CONTRAST = 3, 5.0
+    """How many pixels around one its local mean takes in, and how much the details are raised."""
     HIDDEN = 128
 
     def __init__(self, scores: int) -> None:
@@ -129,8 +131,7 @@ class ReadingNet(nn.Module):
         top, bottom = (round(part * height) for part in self.DOWN)
         left, right = (round(part * width) for part in self.ACROSS)
         face = images[:, :, top:bottom, left:right]
-        mean = functional.avg_pool2d(face, 7, stride=1, padding=3, count_include_pad=False)
-        details = torch.cat([face, self.CONTRAST * (face - mean)], 1)
+        details = torch.cat([face, self.CONTRAST * (face - box_mean(face, self.LOCAL))], 1)
         half = functional.avg_pool2d(images, 2)
         return self.head(torch.cat([self.whole(half), self.face(details)], 1))
 
