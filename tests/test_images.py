@@ -14,12 +14,13 @@ import torch
 from helpers import faces, identities, images
 
 SIZE = 4
-PARAMETERS = torch.linspace(0, 1, 30).reshape(10, 3)
+PARAMETERS = faces.defaults(10)
+PARAMETERS[:, :3] = torch.linspace(0, 1, 30).reshape(10, 3)
 
 
 def flat(parameters, size, supersampling=1):
-    """Every image has the colour of its three parameters."""
-    image = parameters[:, :, None, None].expand(-1, -1, size, size)
+    """Every image has the colour of its first three parameters."""
+    image = parameters[:, :3, None, None].expand(-1, -1, size, size)
     return SimpleNamespace(image=image / supersampling)
 
 
@@ -52,7 +53,7 @@ def store(path, render=flat, parameters=PARAMETERS, size=SIZE, chunk=3, **settin
 
 
 def expected():
-    colours = np.round(PARAMETERS.numpy() * 255).astype(np.uint8)
+    colours = np.round(PARAMETERS[:, :3].numpy() * 255).astype(np.uint8)
     return np.broadcast_to(colours[:, :, None, None], (10, 3, SIZE, SIZE))
 
 
@@ -218,8 +219,23 @@ def test_bad_images_are_refused(path):
 
 
 def test_values_outside_the_range_are_clipped(path):
-    made = store(path, parameters=torch.tensor([[-0.5, 0.5, 1.5]]))
-    assert made[0, :, 0, 0].tolist() == [0, 128, 255]
+    def wide(parameters, size, supersampling=1):
+        return flat(2 * parameters - 0.5, size)
+
+    parameters = faces.defaults()
+    parameters[0, :3] = torch.tensor([0, 0.5, 1])
+    assert store(path, wide, parameters)[0, :, 0, 0].tolist() == [0, 128, 255]
+
+
+def test_parameters_that_no_face_has_are_refused_before_work_begins(path):
+    parameters = PARAMETERS.clone()
+    parameters[7, faces.INDEX["age"]] = 2
+    again = Recorder()
+    with pytest.raises(ValueError, match="'age'.*row 7"):
+        store(path, again, parameters)
+    with pytest.raises(ValueError, match="expected shape"):
+        store(path, again, PARAMETERS[:, :5])
+    assert not again.batches and not path.exists()
 
 
 def test_no_gpu(path, monkeypatch):

@@ -69,6 +69,7 @@ def test_features_are_what_the_last_layer_sees(tmp_path):
     ("real", "made", "message"),
     [
         (np.zeros((9, 2)), np.zeros((9, 3)), "not \\(9, 2\\) and \\(9, 3\\)"),
+        (np.zeros((9, 2)), np.full((9, 2), np.nan), "must be finite"),
         (np.zeros((9, 9)), np.zeros((9, 9)), "more images than that"),
     ],
 )

@@ -67,11 +67,13 @@ def render_to_store(
         uint8 (n, 3, size, size), a read-only memory map.
 
     Raises:
-        ValueError: a GPU is asked for and there is none; other images than expected come back.
+        ValueError: parameters that no face has (see `helpers.faces.render`); a GPU is asked for and
+            there is none; other images than expected come back.
         OSError: the disk is full; the message says how much is needed and where.
     """
     device = resolve_device(device)
     parameters = _float32(parameters)
+    faces.validate(torch.from_numpy(parameters))
     source = lineage.files_hash(sorted((lineage.PACKAGE / "faces").rglob("*.py")))
     if render is not faces.render:
         source += inspect.getsource(inspect.getmodule(render))

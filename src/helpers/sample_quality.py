@@ -48,7 +48,7 @@ def frechet_distance(real: ArrayLike, made: ArrayLike) -> float:
         real, made: (n, D) and (m, D), more rows than columns.
 
     Raises:
-        ValueError: sets of different width or with too few rows for a covariance.
+        ValueError: sets of different width, with too few rows for a covariance, or not finite.
     """
     real, made = _pair(real, made)
     if min(len(real), len(made)) <= real.shape[1]:
@@ -75,7 +75,7 @@ def precision_recall(
         real, made: features (n, D) and (m, D), more than `neighbours` rows each.
 
     Raises:
-        ValueError: sets of different width or with too few rows.
+        ValueError: sets of different width, with too few rows, or not finite.
     """
     real, made = _pair(real, made)
     if min(len(real), len(made)) <= neighbours:
@@ -94,4 +94,6 @@ def _pair(real: ArrayLike, made: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     real, made = np.asarray(real, np.float64), np.asarray(made, np.float64)
     if real.ndim != 2 or made.ndim != 2 or real.shape[1] != made.shape[1]:
         raise ValueError(f"features must be (n, D) and (m, D), not {real.shape} and {made.shape}")
+    if not (np.isfinite(real).all() and np.isfinite(made).all()):
+        raise ValueError("features must be finite")
     return real, made

@@ -62,8 +62,8 @@ def fill(network: nn.Module, weights: bytes, path: Path, kind: str) -> nn.Module
     """The network with these weights in it.
 
     Raises:
-        ValueError: not safetensors, or a weight that is missing, unknown, of another shape or not
-            finite; the message names file and weight.
+        ValueError: not safetensors, or a weight that is missing, unknown, of another shape or type
+            or not finite; the message names file and weight.
     """
     try:
         state = safetensors.torch.load(weights)
@@ -81,6 +81,8 @@ def _problems(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]):
             yield f"{name} is missing"
         elif state[name].shape != weight.shape:
             yield f"{name} has shape {tuple(state[name].shape)}, expected {tuple(weight.shape)}"
+        elif state[name].dtype != weight.dtype:
+            yield f"{name} has type {state[name].dtype}, expected {weight.dtype}"
         elif not torch.isfinite(state[name]).all():
             yield f"{name} holds values that are not finite"
     yield from (f"{name} is unknown" for name in sorted(state.keys() - wanted.keys()))
