@@ -121,7 +121,8 @@ def on_rest(explained: Mapping[str, pd.DataFrame], smile_changes: Mapping[str, p
         if _clear(row)
     ]
     verdict = (
-        f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}. "
+        f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}; "
+        f"by chance alone {0.05 * len(rest):.2g} of {len(rest)} such intervals would exclude it. "
         "Only there does the classifier answer to something besides the smile, as far as these "
         "raters can see. A smile that the reader misses would still be counted as bias."
     )
