@@ -44,7 +44,7 @@ def main() -> None:
         "faces": FACES,
         "pixels": f"{SIZE} x {SIZE}",
         "threads": 1,
-        "largest difference of a pixel, in levels of 256": int(np.abs(levels[0] - levels[1]).max()),
+        "largest difference of a pixel": f"{np.abs(levels[0] - levels[1]).max()} of 256 levels",
     }
     write("rendering", facts, times, ["torch", "numpy"])
 

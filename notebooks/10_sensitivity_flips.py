@@ -558,9 +558,9 @@ by_hand = known_truth.changes_by_hand()
 truth = flip_truth.mean_changes(by_hand)
 
 # %% [markdown]
-# First the audit with exact directions. Diamonds are the truth; its own error, from the faces that
-# it was computed on, is a fraction of the intervals' width. Smiling itself moves the score so much
-# more than all others that it stands in the table alone.
+# First the audit with exact directions. Diamonds are the truth. It has an error of its own, from the
+# faces that it was computed on; the sentence below the figure allows for it. Smiling itself moves
+# the score so much more than all others that it stands in the table alone.
 
 # %%
 exact_steps = known_truth.exact_steps()
