@@ -13,6 +13,7 @@ from helpers.attribute_vectors import (
     _share_equally,
     attribute_vector,
     balanced_rows,
+    random_directions,
     vector_table,
 )
 
@@ -202,3 +203,10 @@ def test_codes_and_rows_must_fit():
         attribute_vector(CODES, np.ones(N, bool), NEGATIVE, 1)
     with pytest.raises(ValueError, match=f"row {POSITIVE[0]} occurs twice"):
         attribute_vector(CODES, POSITIVE, POSITIVE[:5], 1)
+
+
+def test_random_directions_are_unit_vectors_that_depend_on_their_number_alone():
+    few, many = (random_directions(n, 16, seed=3) for n in (2, 400))
+    np.testing.assert_array_equal(few, many[:2])
+    np.testing.assert_allclose(np.linalg.norm(many, axis=1), 1)
+    assert np.abs(many.mean(axis=0)).max() < 0.06  # no direction is preferred: SD 0.0125

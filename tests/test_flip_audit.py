@@ -134,6 +134,20 @@ def test_the_later_paper_counts_flips_away_as_negative(scores):
     assert away.startswith("-") and flips.loc[("Long_Hair", "+", "conditional_10"), "estimate"] > 0
 
 
+def test_vectors_stand_beside_the_truth_where_there_is_one():
+    columns = ["estimate", "low", "high"]
+    parts = pd.DataFrame([[0.1, 0.0, 0.2], [np.nan] * 3], ["total", "rest"], columns)
+    truth = pd.DataFrame([[-0.3, -0.4, -0.2]] * 2, ["Young", "Eyeglasses"], columns)
+    table = flip_audit.beside_truth({"Young": parts, "Wearing_Lipstick": parts}, truth)
+    assert table.to_dict("index") == {
+        "Young": {
+            "total": "+0.100 [+0.000, +0.200]",
+            "rest": "not estimable",
+            "by hand": "-0.300 [-0.400, -0.200]",
+        }
+    }
+
+
 def test_table_one_says_where_there_are_no_codes(scores):
     flips = flip_audit.all_flips({"Young": np.full((5, 3), 0.1)}, ["Young"])
     assert flip_audit.table_one(flips)["later paper (conditional)", "1→0"].tolist() == ["no codes"]

@@ -70,44 +70,73 @@ def test_words_on_reading_name_attributes_that_shrink():
     assert "three quarters or more" in flip_words.on_reading(reading.iloc[[1]])
 
 
-def rest(estimate: float, low: float, high: float) -> pd.DataFrame:
-    return pd.DataFrame([[estimate, low, high]], ["rest"], ["estimate", "low", "high"])
+def parts(estimate: float, low: float, high: float) -> pd.DataFrame:
+    """A table whose total and rest are the same."""
+    return pd.DataFrame([[estimate, low, high]] * 2, ["total", "rest"], ["estimate", "low", "high"])
+
+
+TABLES = {
+    "Heavy_Makeup": parts(0.12, 0.05, 0.2),
+    "Young": parts(0.02, -0.05, 0.2),
+    "No_Beard": parts(-0.3, -0.5, -0.1),
+}
+
+
+def test_words_on_random_compare_with_the_farthest():
+    by_chance = np.array([[0.01, 0.03], [-0.06, -0.04], [0.0, 0.0]])
+    told = flip_words.on_random(pd.Series({"Young": -0.06, "No_Beard": 0.04}), by_chance)
+    assert flip_words.farthest_by_chance(by_chance) == pytest.approx(0.05)
+    assert told.startswith("Along 3 random directions the mean score moves by 0.031 (root")
+    assert "at most by 0.050; 0 of their intervals" in told and "along *Young*. For" in told
+    assert "along no vector." in flip_words.on_random(pd.Series({"Young": 0.01}), by_chance)
+    many = by_chance[:, np.arange(400) % 2]
+    assert "2 of their intervals" in flip_words.on_random(pd.Series({"Young": 0.01}), many)
+
+
+def test_words_on_printed_name_what_leans_to_the_other_side():
+    rows = {"Young": (0.05, 0.01, 0.09), "No_Beard": (-0.05, -0.1, 0.1), "Blond": (0.1, 0.0, 0.2)}
+    index = pd.MultiIndex.from_tuples([(name, "+", "net") for name in rows])
+    index.names = ["vector", "direction", "measure"]
+    flips = pd.DataFrame([*rows.values()], index, ["estimate", "low", "high"])
+    told = flip_words.on_printed(flips, {"Young": (7.0, 2.6), "No_Beard": (0.8, 11.8)})
+    assert told.startswith("For *Young* decisions lean to the other side than printed.")
+    assert "No attribute's" in flip_words.on_printed(flips, {"Young": (2.6, 7.0)})
+
+
+def test_words_on_calibration_doubt_a_vector_at_chance_and_a_smile_that_moves_elsewhere():
+    accuracy = pd.DataFrame({"low": [0.45]}, ["Smiling"])
+    smiles = {name: pd.Series([0.01, 0.03]) for name in TABLES} | {"Smiling": pd.Series([0.1])}
+    told = flip_words.on_calibration(accuracy, smiles)
+    assert "Do not trust" in told and "no better than chance" in told and "along it" not in told
+    smiles["No_Beard"] = pd.Series([-0.2])
+    told = flip_words.on_calibration(accuracy + 0.1, smiles)
+    assert "more along *No Beard* than along it" in told and "chance" not in told
+    assert "fit for that" in flip_words.on_calibration(accuracy + 0.1, {"Smiling": smiles["Young"]})
 
 
 def test_words_on_rest_list_what_differs_from_zero():
-    tables = {
-        "Heavy_Makeup": rest(0.12, 0.05, 0.2),
-        "Young": rest(0.02, -0.05, 0.2),
-        "No_Beard": rest(-0.3, -0.5, -0.1),
-    }
-    smiles = {name: pd.Series([0.01, 0.03]) for name in tables} | {"Smiling": pd.Series([0.1])}
-    told = flip_words.on_rest(tables, smiles)
-    listed = "clearly different from zero for *Heavy Makeup* (+0.12), *No Beard* (-0.30); "
-    assert f"{listed}by chance alone 0.15 of 3 such intervals would exclude it." in told
-    assert "Young" not in told and "none" not in told
-    told = flip_words.on_rest({"Young": tables["Young"]}, smiles)
-    assert "clearly different from zero for none of the vectors; by" in told
-    smiles["No_Beard"] = pd.Series([-0.2])
-    told = flip_words.on_rest(tables, smiles)
-    assert "Do not trust it here" in told and "change more along No Beard than" in told
+    told = flip_words.on_rest(TABLES, 0.2)
+    assert "told from zero for *Heavy Makeup* (+0.120), *No Beard* (-0.300), and" in told
+    assert "random directions (0.200) for *No Beard*. A rest" in told and "Young" not in told
+    told = flip_words.on_rest({"Young": TABLES["Young"]}, 0.2)
+    assert "told from zero for none of the vectors" in told and "for none. A rest" in told
 
 
 def test_words_on_rest_say_where_nothing_can_be_calibrated():
-    tables = {"Young": rest(0.1, 0.05, 0.2), "No_Beard": rest(np.nan, np.nan, np.nan)}
-    told = flip_words.on_rest(tables, {"Smiling": pd.Series([0.0, 0.1])})
-    assert "nothing to calibrate on" in told and "different from zero" not in told
+    told = flip_words.on_rest(TABLES | {"Blond": parts(np.nan, np.nan, np.nan)}, 0.2)
+    assert "nothing to calibrate on" in told and "told from zero" not in told
 
 
-def test_words_on_rest_by_hand_compare_only_what_is_clear():
-    tables = {
-        "Heavy_Makeup": rest(0.12, 0.05, 0.2),
-        "Young": rest(0.02, -0.05, 0.2),
-        "Wearing_Lipstick": rest(0.3, 0.2, 0.4),
-    }
-    truth = pd.DataFrame({"estimate": [0.001, 0.002]}, ["Heavy_Makeup", "Young"])
-    told = flip_words.on_rest_by_hand(tables, truth)
-    assert told.startswith("*Heavy Makeup*: rest +0.120, by hand +0.001. ")
-    assert "No vector" in flip_words.on_rest_by_hand({"Young": tables["Young"]}, truth)
+def test_words_on_opposite_need_both_to_be_clear():
+    truth = pd.DataFrame(
+        [[-0.1, -0.2, -0.05], [-0.1, -0.2, -0.05], [0.1, -0.1, 0.3]],
+        ["Heavy_Makeup", "Young", "No_Beard"],
+        ["estimate", "low", "high"],
+    )
+    tables = TABLES | {"Wearing_Lipstick": TABLES["Heavy_Makeup"]}
+    told = flip_words.on_opposite(tables, truth)
+    assert told.startswith("Along *Heavy Makeup* the score moves the other way")
+    assert "no vector the score clearly" in flip_words.on_opposite(tables, -truth)
 
 
 def test_words_on_validation_count_and_average():
@@ -142,7 +171,11 @@ def test_words_on_truth_expect_what_simulated_audits_hold():
 
 
 def test_words_on_smiles_say_when_samples_hardly_smile():
-    renders = np.arange(10) < 6
-    assert flip_words.on_smiles(np.arange(10) < 5, renders).endswith("60% of the renders held out.")
-    few = flip_words.on_smiles(np.arange(10) < 1, renders)
+    renders = np.linspace(0.05, 0.95, 10)
+    half = flip_words.on_smiles(np.repeat([0.4, 0.8], 5), renders)
+    assert half.endswith(
+        "a smile in 50% of the samples and in 50% of the renders held out; its score lies between "
+        "0.3 and 0.7 for 50% of the samples and 40% of the renders."
+    )
+    few = flip_words.on_smiles(np.where(np.arange(10) < 1, 0.9, 0.1), renders)
     assert "10% of the samples" in few and "few smiles that can be read" in few

@@ -172,18 +172,33 @@ class TestGenerator:
             generator.synthesize(generator.sample(1, 1), yaw=0.0)
         with pytest.raises(ValueError, match=re.escape("must be (n, 3, height, width)")):
             generator.encode(torch.zeros(3, 64, 64))
-        with pytest.raises(ValueError, match="float in \\[0, 1\\]"):
-            generator.encode(torch.full((1, 3, 64, 64), 255.0))
-        with pytest.raises(ValueError, match="float in \\[0, 1\\]"):
-            generator.encode(torch.full((1, 3, 64, 64), torch.nan))
+        for wrong in (255.0, torch.nan):
+            images = torch.zeros(2, 3, 64, 64)
+            images[1, 0, 5, 5] = wrong
+            with pytest.raises(ValueError, match="in \\[0, 1\\]; image 1 is not, or not a number"):
+                generator.encode(images)
+        with pytest.raises(ValueError, match="float in \\[0, 1\\], not torch.uint8"):
+            generator.encode(torch.zeros(1, 3, 64, 64, dtype=torch.uint8))
+        with pytest.raises(ValueError, match="must be a tensor or an array"):
+            generator.encode("images")
         with pytest.raises(ValueError, match="must be .*not \\(0, 3, 64, 64\\)"):
             generator.encode(torch.zeros(0, 3, 64, 64))
 
+    @pytest.mark.parametrize("size", [0, 64.5, "64", None])
+    def test_wrong_sizes_are_refused(self, size):
+        with pytest.raises(ValueError, match="size must be an integer of at least 16"):
+            generators.load_generator("wgan", size=size)
+
     @pytest.mark.parametrize(
-        "codes", [torch.zeros(2, 64), torch.zeros(128), torch.full((1, 128), torch.nan)]
+        ("codes", "message"),
+        [
+            (torch.zeros(2, 64), "must be (n, 128), not (2, 64)"),
+            (torch.zeros(128), "must be (n, 128), not (128,)"),
+            (torch.full((1, 128), torch.nan), "must be finite"),
+        ],
     )
-    def test_wrong_codes_are_refused(self, saved, codes):
-        with pytest.raises(ValueError, match=re.escape("finite, (n, 128), not")):
+    def test_wrong_codes_are_refused(self, saved, codes, message):
+        with pytest.raises(ValueError, match=re.escape(message)):
             wgan.WGANGenerator(weights=saved).synthesize(codes)
 
 

@@ -238,6 +238,16 @@ def test_parameters_that_no_face_has_are_refused_before_work_begins(path):
     assert not again.batches and not path.exists()
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"size": 0}, {"size": 16.5}, {"supersampling": 0}, {"chunk": -1}]
+)
+def test_counts_must_be_positive_integers(path, wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {value}"):
+        store(path, **wrong)
+    assert not path.exists()
+
+
 def test_no_gpu(path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="DEVICE=cuda asked for"):

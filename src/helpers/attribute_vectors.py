@@ -47,6 +47,12 @@ class AttributeVector:
     n_test: int
 
 
+def random_directions(count: int, dimension: int, seed: int) -> np.ndarray:
+    """Directions of unit length that mean nothing, uniform over the sphere: (count, dimension)."""
+    drawn = keyed.normals(seed, "random directions", range(count), dimension)
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
+
+
 def balanced_rows(
     attributes: pd.DataFrame, name: str, n_each: int, balance: Sequence[str], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -159,6 +159,25 @@ def _in_words(table: pd.DataFrame, form: str, missing: str) -> pd.Series:
     return (table.round(9) + 0.0).apply(words, axis=1)
 
 
+def beside_truth(explained: Mapping[str, pd.DataFrame], truth: pd.DataFrame) -> pd.DataFrame:
+    """Effects along learned vectors beside the effect by hand, where the world has the attribute.
+
+    Args:
+        explained: of `explained_by_smile`.
+        truth: of `flip_truth.mean_changes`.
+
+    Returns:
+        A row per vector; columns total, rest and by hand, each with its 95 % interval, as text.
+    """
+    names = [name for name in explained if name in truth.index]
+    parts = {
+        part: pd.DataFrame({name: explained[name].loc[part] for name in names}).T
+        for part in ("total", "rest")
+    }
+    tables = parts | {"by hand": truth.loc[names]}
+    return pd.DataFrame({k: _in_words(v, "+.3f", "not estimable") for k, v in tables.items()})
+
+
 def leaning(flips: pd.DataFrame) -> list[str]:
     """Vectors in order of how far decisions lean to one side under a step towards them."""
     net = flips.xs(("+", "net"), level=("direction", "measure"))["estimate"]

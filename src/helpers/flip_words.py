@@ -7,6 +7,9 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
+from scipy.stats import t as student
+
+from helpers.sensitivity.measures import NEAR, THRESHOLD
 
 
 def on_quality(quality: pd.DataFrame) -> str:
@@ -33,14 +36,19 @@ def on_quality(quality: pd.DataFrame) -> str:
 
 
 def on_smiles(samples: np.ndarray, renders: np.ndarray) -> str:
-    """How often the classifier sees a smile, from its decisions on samples and on renders."""
-    made, real = np.mean(samples), np.mean(renders)
-    shares = f"The classifier sees a smile in {made:.0%} of the samples and in {real:.0%} of the "
+    """How often the classifier sees a smile, and is in doubt, by its scores."""
+    made, real = (np.mean(scores >= THRESHOLD) for scores in (samples, renders))
+    doubt = [np.mean((scores > NEAR[0]) & (scores < NEAR[1])) for scores in (samples, renders)]
+    told = (
+        f"The classifier sees a smile in {made:.0%} of the samples and in {real:.0%} of the "
+        f"renders held out; its score lies between {NEAR[0]} and {NEAR[1]} for {doubt[0]:.0%} of "
+        f"the samples and {doubt[1]:.0%} of the renders."
+    )
     if made >= 0.5 * real:
-        return f"{shares}renders held out."
+        return told
     return (
-        f"{shares}renders held out. The generator draws few smiles that can be read, so rates "
-        "among codes that smile rest on few codes, and their intervals are wide."
+        f"{told} The generator draws few smiles that can be read, so rates among codes that smile "
+        "rest on few codes, and their intervals are wide."
     )
 
 
@@ -97,17 +105,85 @@ def on_reading(reading: pd.DataFrame) -> str:
         return "Of a change in any attribute the reader sees three quarters or more."
     told = [f"{_perceived(name)} ({reading.loc[name, 'slope']:.0%})" for name in shrunk]
     return (
-        f"Of a change in {', '.join(told)} the reader sees only the share in brackets: cells in "
-        "these columns are smaller than what happened by that much."
+        f"Of a change in {', '.join(told)} the reader sees only the share in brackets, and so do "
+        "the raters: what they say of these attributes below is too small."
     )
 
 
-def on_rest(explained: Mapping[str, pd.DataFrame], smile_changes: Mapping[str, pd.Series]) -> str:
+def on_random(changes: pd.Series, by_chance: np.ndarray) -> str:
+    """Which vectors move the score farther than random directions do.
+
+    Args:
+        changes: score sensitivity by vector.
+        by_chance: change of every code's score along random directions (directions, codes).
+    """
+    means, farthest = by_chance.mean(axis=1), farthest_by_chance(by_chance)
+    error = by_chance.std(axis=1, ddof=1) / np.sqrt(by_chance.shape[1])
+    clear = int((np.abs(means) > student.ppf(0.975, by_chance.shape[1] - 1) * error).sum())
+    beyond = _listed(changes.index[changes.abs() > farthest])
+    return (
+        f"Along {len(means)} random directions the mean score moves by "
+        f"{np.sqrt(np.mean(means**2)):.3f} (root mean square) and at most by {farthest:.3f}; "
+        f"{clear} of their intervals exclude zero. Farther than all of them goes the score along "
+        f"{beyond or 'no vector'}. For the others an interval without zero says that a step is not "
+        "nothing; it does not say that this attribute matters more than a step of no name."
+    )
+
+
+def farthest_by_chance(by_chance: np.ndarray) -> float:
+    """The largest mean change of changes (directions, codes), whatever its sign."""
+    return float(np.abs(by_chance.mean(axis=1)).max())
+
+
+def on_printed(flips: pd.DataFrame, printed: Mapping[str, tuple[float, float]]) -> str:
+    """For which attributes decisions lean to the other side than in the workshop paper.
+
+    Args:
+        flips: of `all_flips`.
+        printed: attribute → rates 1→0 and 0→1, in per cent.
+    """
+    net = flips.xs(("+", "net"), level=("direction", "measure"))
+    other = [
+        name
+        for name, (away, towards) in printed.items()
+        if _clear(net.loc[name]) and net.loc[name, "estimate"] * (towards - away) < 0
+    ]
+    lean = (
+        f"For {_listed(other)} decisions lean to the other side than printed"
+        if other
+        else "No attribute's decisions clearly lean to the other side than printed"
+    )
+    return f"{lean}. Pictures, generator and classifier are others: the form compares, not rates."
+
+
+def on_calibration(accuracy: pd.DataFrame, smile_changes: Mapping[str, pd.Series]) -> str:
+    """Whether the vector of smiling can serve to calibrate.
+
+    Args:
+        accuracy: of `attribute_vectors.vector_table`.
+        smile_changes: vector → changes of perceived smiling.
+    """
+    doubts = []
+    if accuracy.loc["Smiling", "low"] <= 0.5:
+        doubts.append("the vector of smiling tells held-out codes apart no better than chance")
+    moved = {name: abs(change.mean()) for name, change in smile_changes.items()}
+    if most := [name for name in moved if moved[name] > moved["Smiling"]]:
+        doubts.append(f"the raters see the smile change more along {_listed(most)} than along it")
+    if not doubts:
+        return "The vector of smiling is fit for that: raters see the smile change most along it."
+    return (
+        f"**Do not trust the parts here:** {'; '.join(doubts)}. On these samples reader and vector "
+        "know too little of smiles, so what follows shows how the question is asked, rather than "
+        "its answer."
+    )
+
+
+def on_rest(explained: Mapping[str, pd.DataFrame], farthest: float) -> str:
     """For which vectors the perceived smile does not account for the change of the score.
 
     Args:
         explained: of `explained_by_smile`.
-        smile_changes: vector → changes of perceived smiling; that of "Smiling" calibrates.
+        farthest: how far the score moves along the farthest random direction.
     """
     rest = {name: table.loc["rest"] for name, table in explained.items()}
     if any(np.isnan(row["estimate"]) for row in rest.values()):
@@ -115,46 +191,42 @@ def on_rest(explained: Mapping[str, pd.DataFrame], smile_changes: Mapping[str, p
             "The raters see no clear change of the smile along the vector of smiling, so there is "
             "nothing to calibrate on: with this few codes the parts are not estimable."
         )
-    told = [
-        f"*{name.replace('_', ' ')}* ({row['estimate']:+.2f})"
-        for name, row in rest.items()
-        if _clear(row)
-    ]
-    verdict = (
-        f"The rest is clearly different from zero for {', '.join(told) or 'none of the vectors'}; "
-        f"by chance alone {0.05 * len(rest):.2g} of {len(rest)} such intervals would exclude it. "
-        "Only there does the classifier answer to something besides the smile, as far as these "
-        "raters can see. A smile that the reader misses would still be counted as bias."
+    clear = {name: row["estimate"] for name, row in rest.items() if _clear(row)}
+    told = [f"*{name.replace('_', ' ')}* ({size:+.3f})" for name, size in clear.items()]
+    far = [name for name, size in clear.items() if abs(size) > farthest]
+    return (
+        f"The rest can be told from zero for {', '.join(told) or 'none of the vectors'}, and is "
+        f"larger than the score's change along any of the random directions ({farthest:.3f}) for "
+        f"{_listed(far) or 'none'}. A rest that cannot be told from zero is not zero, and a smile "
+        "that the reader misses would be counted as bias."
     )
-    moved = {name: abs(change.mean()) for name, change in smile_changes.items()}
-    if most := [name for name in moved if moved[name] > moved["Smiling"]]:
-        return (
-            f"{verdict} **Do not trust it here:** the raters see the smile change more along "
-            f"{', '.join(name.replace('_', ' ') for name in most)} than along the vector of "
-            "smiling itself. On these samples reader and vector know too little of smiles."
-        )
-    return verdict
 
 
-def on_rest_by_hand(explained: Mapping[str, pd.DataFrame], truth: pd.DataFrame) -> str:
-    """What setting an attribute by hand does, where the rest along its vector is not zero.
+def on_opposite(explained: Mapping[str, pd.DataFrame], truth: pd.DataFrame) -> str:
+    """Along which learned vectors the score moves the other way than by do().
 
     Args:
         explained: of `explained_by_smile`, on learned images.
         truth: `mean_changes` of changes by do().
     """
-    told = [
-        f"*{name.replace('_', ' ')}*: rest {table.loc['rest', 'estimate']:+.3f}, by hand "
-        f"{truth.loc[name, 'estimate']:+.3f}"
+    opposite = [
+        name
         for name, table in explained.items()
-        if name in truth.index and _clear(table.loc["rest"])
+        if name in truth.index
+        and _clear(table.loc["total"])
+        and _clear(truth.loc[name])
+        and table.loc["total", "estimate"] * truth.loc[name, "estimate"] < 0
     ]
-    if not told:
-        return "No vector left a rest that could be compared with a change by hand."
+    told = (
+        f"Along {_listed(opposite)} the score moves the other way than when the attribute is set "
+        "by hand: the flips there are not the attribute's."
+        if opposite
+        else "Along no vector the score clearly moves the other way than by hand."
+    )
     return (
-        f"{'; '.join(told)}. Steps along learned and exact vectors differ in length, so only sign "
-        "and order compare. Where a rest is far from zero and the change by hand is not, the "
-        "vector moved something else, and the rest must not be put down to the attribute."
+        f"{told} Steps along learned and exact vectors differ in length, so only sign and order "
+        "compare. Where an effect is far from zero and the change by hand is not, the vector moved "
+        "something else, and the effect must not be put down to the attribute."
     )
 
 

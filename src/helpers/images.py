@@ -67,11 +67,16 @@ def render_to_store(
         uint8 (n, 3, size, size), a read-only memory map.
 
     Raises:
-        ValueError: parameters that no face has (see `helpers.faces.render`); a GPU is asked for and
-            there is none; other images than expected come back.
+        ValueError: parameters that no face has (see `helpers.faces.render`); a size or a count that
+            is no positive integer; a GPU is asked for and there is none; other images than expected
+            come back.
         OSError: the disk is full; the message says how much is needed and where.
     """
     device = resolve_device(device)
+    counts = {"size": size, "supersampling": supersampling, "workers": workers, "chunk": chunk}
+    for name, value in counts.items():
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")
     parameters = _float32(parameters)
     faces.validate(torch.from_numpy(parameters))
     source = lineage.files_hash(sorted((lineage.PACKAGE / "faces").rglob("*.py")))

@@ -32,12 +32,15 @@ class WGANGenerator:
         weights: `.safetensors` with its `.json`, as `save` writes them.
 
     Raises:
-        ValueError: weights that are missing, damaged, of another shape, or not finite.
+        ValueError: weights that are missing, damaged, of another shape or type, or not finite; a
+            size that is no integer or too small.
     """
 
     latent_dim = LATENT_DIM
 
     def __init__(self, device: str = "cpu", size: int = SIZE, weights: Path = SHIPPED) -> None:
+        if not isinstance(size, int) or size < 16:
+            raise ValueError(f"size must be an integer of at least 16, got {size!r}")
         self.device, self.size = resolve_device(device), size
         networks = _networks()
         stored, self.card = files.read(weights, "generator")
@@ -58,8 +61,10 @@ class WGANGenerator:
         if scene:
             raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
-        if w.ndim != 2 or w.shape[1] != LATENT_DIM or not len(w) or not w.isfinite().all():
-            raise ValueError(f"codes must be finite, (n, {LATENT_DIM}), not {tuple(w.shape)}")
+        if w.ndim != 2 or w.shape[1] != LATENT_DIM or not len(w):
+            raise ValueError(f"codes must be (n, {LATENT_DIM}), not {tuple(w.shape)}")
+        if not w.isfinite().all():
+            raise ValueError("codes must be finite")
         parts = [self._generator(z) for z in w.split(BATCH)]
         images = (torch.cat(parts).clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
@@ -73,11 +78,17 @@ class WGANGenerator:
         Raises:
             ValueError: images of another shape or range.
         """
-        images = torch.as_tensor(images)
+        try:
+            images = torch.as_tensor(images)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"images must be a tensor or an array ({error})") from error
         if images.ndim != 4 or images.shape[1] != 3 or not images.numel():
             raise ValueError(f"images must be (n, 3, height, width), not {tuple(images.shape)}")
-        if not (torch.is_floating_point(images) and ((images >= 0) & (images <= 1)).all()):
-            raise ValueError("images must be float in [0, 1]")
+        if not torch.is_floating_point(images):
+            raise ValueError(f"images must be float in [0, 1], not {images.dtype}")
+        if not (inside := (images >= 0) & (images <= 1)).all():
+            row = int(inside.flatten(1).all(1).logical_not().nonzero()[0])
+            raise ValueError(f"images must be in [0, 1]; image {row} is not, or not a number")
         native = _resized(images.to(self.device).float(), SIZE) * 2 - 1
         return torch.cat([self._encoder(part) for part in native.split(BATCH)])
 
