@@ -387,11 +387,26 @@ SHOWN = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Chee
 _ = drawn.curves({name: tables[name] for name in SHOWN})
 
 # %% [markdown]
+# The paper found nearly straight lines. Straight means say little about single faces: some may
+# rise and fall while their mean goes straight up. Each code has its own slope of the score on the
+# step. Their mean is the *dose-response*; the share of codes whose score only rises, or only falls,
+# says how orderly single faces respond. Along a short path much of that order is the path's, wherever
+# it leads.
+
+# %%
+responses = {name: sensitivity.dose_response(one, LAMBDAS) for name, one in scores.items()}
+dose = pd.concat(responses, names=["vector", "measure"]).drop(columns="n")
+slopes, orderly = (dose.xs(measure, level="measure") for measure in ("slope", "monotone"))
+doses = pd.concat({"slope": slopes, "monotone": orderly}, axis=1)
+doses.style.format("{:+z.3f}", subset="slope").format("{:.0%}", subset="monotone")
+
+# %% [markdown]
 # ### More than any step does?
 #
 # An interval over codes compares a vector with no step at all. But any step of this length changes
 # the picture, and some change of the score comes with it. Directions drawn at random, which mean
-# nothing, are the fair comparison: an attribute matters if its vector does more than they do.
+# nothing, are the fair comparison: a vector that does no more than they do says nothing about its
+# attribute.
 
 # %%
 chosen = z[:200]
@@ -405,20 +420,6 @@ by_chance = np.stack(
 # %% tags=["remove-input"]
 moved = pd.Series({name: (one[:, -1] - at_rest).mean() for name, one in scores.items()})
 Markdown(flip_words.on_random(moved, by_chance))
-
-# %% [markdown]
-# The paper found nearly straight lines. Straight means say little about single faces: some may
-# rise and fall while their mean goes straight up. Each code has its own slope of the score on the
-# step. Their mean is the *dose-response*; the share of codes whose score only rises, or only falls,
-# says how orderly single faces respond. Along a short path much of that order is the path's, wherever
-# it leads.
-
-# %%
-responses = {name: sensitivity.dose_response(one, LAMBDAS) for name, one in scores.items()}
-dose = pd.concat(responses, names=["vector", "measure"]).drop(columns="n")
-slopes, orderly = (dose.xs(measure, level="measure") for measure in ("slope", "monotone"))
-doses = pd.concat({"slope": slopes, "monotone": orderly}, axis=1)
-doses.style.format("{:+.3f}", subset="slope").format("{:.0%}", subset="monotone")
 
 # %% [markdown]
 # (erratum-flips)=

@@ -120,9 +120,9 @@ def table_one(flips: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A row per vector; in each column of `VERSIONS` per cent with their 95 % interval, as text.
     """
-    towards = flips.xs("+", level="direction")
+    towards = 100 * flips.xs("+", level="direction")
     columns = {
-        (who, name): _in_words(100 * sign * towards.xs(measure, level="measure"), ".1f", "no codes")
+        (who, name): _in_words(sign * towards.xs(measure, level="measure"), "z.1f", "no codes")
         for measure, (who, name, sign) in VERSIONS.items()
     }
     return pd.DataFrame(columns)
@@ -141,13 +141,18 @@ def score_table(curves: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     last = {name: curve[curve["λ"] == curve["λ"].max()] for name, curve in curves.items()}
     ends = pd.concat({name: table.set_index("measure") for name, table in last.items()})
     measures = ("score sensitivity", "stability", "near the boundary")
-    columns = {name: _in_words(ends.xs(name, level=1), "+.3f", "no codes") for name in measures}
+    columns = {name: _in_words(ends.xs(name, level=1), "+z.3f", "no codes") for name in measures}
     columns["codes near it"] = ends.xs("near the boundary", level=1)["n"]
     return pd.DataFrame(columns)
 
 
 def _in_words(table: pd.DataFrame, form: str, missing: str) -> pd.Series:
-    """estimate [low, high] of every row; the ends in order, whatever the sign."""
+    """estimate [low, high] of every row; the ends in order, whatever the sign.
+
+    Args:
+        form: with "z", so that no minus stands before a zero.
+        missing: where there is no estimate.
+    """
 
     def words(row: pd.Series) -> str:
         if np.isnan(row["estimate"]):
@@ -155,8 +160,7 @@ def _in_words(table: pd.DataFrame, form: str, missing: str) -> pd.Series:
         low, high = sorted((row["low"], row["high"]))
         return f"{row['estimate']:{form}} [{low:{form}}, {high:{form}}]"
 
-    # Rounded, and no minus before a zero.
-    return (table.round(9) + 0.0).apply(words, axis=1)
+    return table.apply(words, axis=1)
 
 
 def beside_truth(explained: Mapping[str, pd.DataFrame], truth: pd.DataFrame) -> pd.DataFrame:
@@ -175,7 +179,7 @@ def beside_truth(explained: Mapping[str, pd.DataFrame], truth: pd.DataFrame) -> 
         for part in ("total", "rest")
     }
     tables = parts | {"by hand": truth.loc[names]}
-    return pd.DataFrame({k: _in_words(v, "+.3f", "not estimable") for k, v in tables.items()})
+    return pd.DataFrame({k: _in_words(v, "+z.3f", "not estimable") for k, v in tables.items()})
 
 
 def leaning(flips: pd.DataFrame) -> list[str]:
