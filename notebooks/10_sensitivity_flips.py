@@ -142,7 +142,7 @@ few = torch.from_numpy(renders[:8].copy()).float() / 255
 shown = torch.cat([few, generator.synthesize(z[:8])])
 again = generator.synthesize(generator.encode(shown))
 
-# %% mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. The reconstructions keep hair, skin and pose roughly and lose detail in eyes and mouth; those of samples are closer than those of renders."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads."}}
+# %% mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose and background, but smeared, with dark skin turned lighter, brown hair, no earrings and no smile; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads."}}
 rows = [part[8 * k : 8 * k + 8] for k in (0, 1) for part in (shown, again)]
 row_labels = ["renders", "again", "samples", "again"]
 _ = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
@@ -167,7 +167,9 @@ glue("unlike_renders", f"{unlike(drawn_first):.2f}", display=False)
 # comes back differs from a sample {glue:text}`unlike_samples` times as much as another sample does,
 # and from a render {glue:text}`unlike_renders` times as much as another render. Every vector below
 # is fitted to codes of renders, so the last number matters most: what the encoder misses there
-# stays out of the vectors. The rows show what is missed: earrings, beards and most smiles.
+# stays out of the vectors. The rows show what that is: earrings, eyes and mouths are lost, smiles
+# with them, and renders with dark skin come back lighter, often as somebody else. An auditor who
+# sent photographs through such an encoder would audit other people.
 
 # %% [markdown]
 # ## The classifier that is audited
@@ -236,8 +238,9 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 # {cite}`precision-recall`, and a Fréchet distance {cite}`frechet` compares both clouds as a whole.
 # All live in the classifier's own features. Such measures see what their network sees, so two rows
 # test them first: other renders are what perfect samples would get, and slightly blurred ones must
-# fail. The renders were held out from the classifier, but the generator has seen all of them, which
-# flatters it as far as it knows them by heart.
+# fail. The renders were held out from the classifier, not from the generator: its card names the
+# faces that it saw, and at the laptop's sizes these are among them. That flatters it as far as it
+# knows them by heart.
 
 # %%
 real, other = np.array_split(renders[unseen][: 2 * n_codes], 2)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from helpers import faces
+from helpers.faces.maths import box_mean
 
 SIZE = 48
 
@@ -204,3 +205,10 @@ def test_artefacts_spare_clean_images():
     assert (rendering.image[0] - clean.image[0]).abs().max() < 1e-4
     assert (rendering.image[1] - clean.image[0]).abs().max() > 0.1
     assert torch.equal(rendering.head_mask[0], rendering.head_mask[1])
+
+
+def test_box_mean_is_pooling_with_the_border_repeated():
+    image = torch.rand(2, 3, 9, 14, generator=torch.Generator().manual_seed(0))
+    padded = torch.nn.functional.pad(image, (2, 2, 2, 2), mode="replicate")
+    expected = torch.nn.functional.avg_pool2d(padded, 5, stride=1)
+    torch.testing.assert_close(box_mean(image, 2), expected)

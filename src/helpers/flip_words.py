@@ -251,7 +251,7 @@ def on_truth(audited: pd.DataFrame, truth: pd.DataFrame, repeated: pd.Series) ->
     """How many intervals hold the truth, and how many can be expected to.
 
     Args:
-        audited: of `KnownTruth.audited`.
+        audited: of `flip_truth.against`.
         truth: `mean_changes`, with an error of its own.
         repeated: of `repeated_audits`.
     """
