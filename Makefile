@@ -82,9 +82,9 @@ clean:  ## remove this profile's artifacts and pages
 	rm -rf $(ARTIFACTS) $(BUILD)
 
 # Which helpers and earlier stages each notebook depends on.
-LINEAGE := $(shell mkdir -p build && $(SYSTEM_PYTHON) src/helpers/lineage.py > build/lineage.mk.tmp && mv build/lineage.mk.tmp build/lineage.mk || echo failed)
+LINEAGE := $(shell mkdir -p build && $(SYSTEM_PYTHON) src/helpers/artifacts/lineage.py > build/lineage.mk.tmp && mv build/lineage.mk.tmp build/lineage.mk || echo failed)
 ifneq ($(LINEAGE),)
-  $(error src/helpers/lineage.py failed; see its message above)
+  $(error src/helpers/artifacts/lineage.py failed; see its message above)
 endif
 include build/lineage.mk
 
@@ -95,7 +95,7 @@ $(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
 
 # A study is a module of the package that is run as a command.
 $(STUDIES:%=$(ARTIFACTS)/%/manifest.json): $(ARTIFACTS)/%/manifest.json: profiles/$(PROFILE).yml | $(ENV)
-	$(WARM) -m helpers.$* --profile $(PROFILE) $(OPTIONS)
+	$(WARM) -m $(MODULE_$*) --profile $(PROFILE) $(OPTIONS)
 
 # Weights are data that the package's source does not show; and TRAIN may ask for other ones than
 # those in use.

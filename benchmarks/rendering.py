@@ -13,7 +13,9 @@ import torch
 from record import seconds, write
 from threadpoolctl import threadpool_limits
 
-from helpers import faces, images, populations
+from helpers import faces
+from helpers.faces import populations
+from helpers.faces.batches import render_to_store
 
 POPULATION, FACES, SIZE, CHUNK = "celeba-like", 512, 64, 64
 
@@ -21,7 +23,7 @@ POPULATION, FACES, SIZE, CHUNK = "celeba-like", 512, 64, 64
 def as_a_set(parameters: torch.Tensor) -> np.ndarray:
     with TemporaryDirectory() as folder:
         path = Path(folder, "faces.npy")
-        return np.array(images.render_to_store(parameters, SIZE, path, workers=1, chunk=CHUNK))
+        return np.array(render_to_store(parameters, SIZE, path, workers=1, chunk=CHUNK))
 
 
 def one_by_one(parameters: torch.Tensor) -> np.ndarray:

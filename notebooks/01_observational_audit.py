@@ -57,8 +57,12 @@ from myst_nb import glue
 from statsmodels.genmod.families import Binomial
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from helpers import annotations, crowd, errors, faces, figures, images, keyed, models, populations
+from helpers import annotations, errors, faces, figures, models
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
+from helpers.faces import populations
+from helpers.faces.batches import render_to_store
+from helpers.utils import seeding
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -84,7 +88,7 @@ figures.style()
 # %%
 ppb = populations.sample("ppb-like", n_test, seed)
 image_ids = pd.Index([f"ppb_{item:05d}" for item in ppb.frame["item"]], name="image_id")
-pictures = images.render_to_store(ppb.parameters, image_size, stage.path("ppb.npy"), device=device)
+pictures = render_to_store(ppb.parameters, image_size, stage.path("ppb.npy"), device=device)
 print(f"{len(pictures):,} portraits")
 
 # %% [markdown]
@@ -132,7 +136,7 @@ place = np.arange(len(frame))
 rows = [place[(frame["group"] == g) & (frame["skin"] == s)][:8] for g, s in cells]
 path = stage.path("portraits.npy")
 faces_shown = ppb.parameters[np.concatenate(rows)]
-portraits = images.render_to_store(faces_shown, figure_size, path, device=device)
+portraits = render_to_store(faces_shown, figure_size, path, device=device)
 _ = figures.gallery(portraits, ncol=8, row_labels=[f"{skin}\n{gender}" for gender, skin in cells])
 
 # %% [markdown]
@@ -355,7 +359,7 @@ print(f"{hair}-haired, {skin}-skinned women: n = {table['n'].min()}, interval {w
 
 # %%
 SWAPPED = 0.15
-swap = keyed.uniforms(seed, "01_observational_audit/swap", range(len(frame)), 1)[:, 0] < SWAPPED
+swap = seeding.uniforms(seed, "01_observational_audit/swap", range(len(frame)), 1)[:, 0] < SWAPPED
 is_short = frame["hair"] == "short"
 measured = pd.DataFrame({"hair_short": is_short, "hair_noisy": is_short ^ swap}).astype(int)
 measured["hair_true"] = visible["hair_length"]

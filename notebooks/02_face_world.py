@@ -53,9 +53,12 @@ import pandas as pd
 from matplotlib import pyplot as plt
 from myst_nb import glue
 
-from helpers import errors, faces, figures, generators, images, models, populations, truth, widgets
+from helpers import errors, faces, figures, generators, models
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import Stage
+from helpers.faces import interventions, populations
+from helpers.faces.batches import render_to_store
+from helpers.figures import widgets
 from helpers.generators import known_truth
 
 # %% tags=["parameters"]
@@ -97,7 +100,7 @@ table.style.format(precision=2)
 def draw(parameters, name, size=figure_size):
     """Images of faces, uint8 (n, 3, size, size), at the size of figures unless told otherwise."""
     path = stage.path(f"figures/{name}.npy")
-    return images.render_to_store(parameters, size, path, device=device)
+    return render_to_store(parameters, size, path, device=device)
 
 
 # %% mystnb={"image": {"alt": "Three rows of drawn faces in front of plain backgrounds: children and old people, women and men, light to dark skin, cropped to long hair in several styles, some with beards, glasses or earrings."}, "figure": {"name": "fig-world-faces", "caption": "Faces drawn from the FairFace-like population. Nobody was photographed."}}
@@ -114,14 +117,14 @@ _ = figures.gallery(draw(some, "faces"), ncol=8)
 
 # %%
 ATTRIBUTE_PARAMETERS = [name if name != "fakeness" else "artefacts" for name in ATTRIBUTES]
-base = truth.do(faces.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
+base = interventions.do(faces.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
 
 
 def sweep(name, steps, face=base):
     """The face repeated, with one parameter moved evenly through its range."""
     column = faces.PARAMETERS[faces.INDEX[name]]
     values = np.linspace(column.low, column.high, steps)
-    return truth.do(face.repeat(steps, 1), **{name: values})
+    return interventions.do(face.repeat(steps, 1), **{name: values})
 
 
 # %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from cropped to long, and image artefacts from none to strong. The other rows show no trace of the change."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while all else is held. The last one, image artefacts, is what raters call fakeness."}}
@@ -161,7 +164,7 @@ widgets.attribute_explorer(shown, dict.fromkeys(shown, steps), alt="a drawn face
 # %% mystnb={"image": {"alt": "Two rows of the same face with eight hair styles: straight, wavy, curly, fringe, afro, braids, tied back and covered by a cloth. In the upper row the hair is short, in the lower row long."}, "figure": {"name": "fig-world-hair", "caption": "The hair styles, short above and long below."}}
 styles = range(len(faces.HAIR_STYLES))
 each_style = [
-    truth.do(base, hair_style=style, hair_length=length)
+    interventions.do(base, hair_style=style, hair_length=length)
     for length in (0.25, 0.75)
     for style in styles
 ]
@@ -180,7 +183,7 @@ _ = figures.gallery(hair, ncol=len(styles), titles=faces.HAIR_STYLES, row_labels
 # %% mystnb={"image": {"alt": "Three rows, light, medium and dark skin, of four faces: the origin of the ancestry axes and the three reference points. Face shape changes from column to column and stays the same down each column."}, "figure": {"name": "fig-world-ancestry", "caption": "Reference points of the ancestry axes (columns) at three skin colours (rows): shape and colour are set separately."}}
 places = {"origin": (0.0, 0.0)} | faces.ANCESTRY_REFERENCES
 grid = [
-    truth.do(base, ancestry_x=x, ancestry_y=y, skin_colour=skin)
+    interventions.do(base, ancestry_x=x, ancestry_y=y, skin_colour=skin)
     for skin in (0.1, 0.5, 0.9)
     for x, y in places.values()
 ]
@@ -196,8 +199,10 @@ _ = figures.gallery(
 # between the groups it compares.
 
 # %% mystnb={"image": {"alt": "Two rows of the same face: above, the head turns from left to right; below, the light moves from one side to the other and the shadow of the nose with it."}, "figure": {"name": "fig-world-scene", "caption": "Pose (above) and direction of the light (below)."}}
-turned = [truth.do(base, yaw=yaw) for yaw in (-40, -20, 0, 20, 40)]
-lit = [truth.do(base, light_azimuth=side, light_power=0.9) for side in (-80, -40, 0, 40, 80)]
+turned = [interventions.do(base, yaw=yaw) for yaw in (-40, -20, 0, 20, 40)]
+lit = [
+    interventions.do(base, light_azimuth=side, light_power=0.9) for side in (-80, -40, 0, 40, 80)
+]
 scene = draw(np.concatenate(turned + lit), "scene")
 _ = figures.gallery(scene, ncol=5, row_labels=["pose", "light"])
 
@@ -301,7 +306,7 @@ labels = {name: one.frame["gender"].to_numpy() for name, one in samples.items()}
 # %%
 def training_images(name):
     path = stage.path(f"{name}.npy")
-    return images.render_to_store(samples[name].parameters, image_size, path, device=device)
+    return render_to_store(samples[name].parameters, image_size, path, device=device)
 
 
 stores = {name: training_images(name) for name in TRAINED}
@@ -392,10 +397,10 @@ assert (own["high"][precise] < 0.25).all(), own
 # generators have no such buttons. The rest of the book is about both problems.
 
 # %% mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male."}}
-woman = truth.do(base, gender=0.3)
+woman = interventions.do(base, gender=0.3)
 lengths, skins = np.linspace(0.1, 0.85, 4), np.linspace(0.1, 0.9, 4)
 grid = np.concatenate(
-    [truth.do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths]
+    [interventions.do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths]
 )
 asked = draw(grid, "asked", size=image_size)
 male = [f"male: {p:.2f}" for p in models.predict(audited["celeba-like"], asked)]

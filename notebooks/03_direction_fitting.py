@@ -60,8 +60,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from helpers import annotations, crowd, directions, faces, figures, images
+from helpers import annotations, directions, faces, figures
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
+from helpers.faces.batches import render_to_store
 from helpers.generators import load_generator
 from helpers.generators.known_truth import LATENTS, correlations
 
@@ -128,7 +130,7 @@ scores.describe().loc[["count", "mean", "std", "min", "max"]].T.round(2)
 # cannot easily tell one from the other.
 
 # %% mystnb={"image": {"alt": "Twelve stylised faces in two rows, of different skin colour, age and hair; above each stand the crowd's scores of perceived gender, skin colour and hair length."}, "figure": {"name": "fig-sampled-faces", "caption": "The first sampled faces, with the crowd's mean scores of perceived gender (g, zero female to one male), skin colour (s, zero light to one dark) and hair length (h, zero short to one long)."}}
-examples = images.render_to_store(
+examples = render_to_store(
     parameters[:12], figure_size // 2, stage.path("examples.npy"), device=device
 )
 columns = scores[["gender", "skin_colour", "hair_length"]].head(12)
@@ -352,7 +354,7 @@ assert means.loc["hair_length", n_directions] < means.loc["facial_hair", n_direc
 # Facial hair lags behind for a reason. Most faces have none, and a face without a beard says nothing
 # about *how far* it is from having one. Halving the angle takes several times as many faces.
 # Whatever remains is direction error: the later chapters carry it along, and chapter
-# [nine](09_logistic_ate) asks which of the audit's misses it causes.
+# [ten](10_effects_and_truth) asks which of the audit's misses it causes.
 
 # %% [markdown]
 # ## Why a classifier must not label

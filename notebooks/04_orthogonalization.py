@@ -65,9 +65,11 @@ import pandas as pd
 import torch
 from myst_nb import glue
 
-from helpers import faces, figures, images, orthogonalization, transects, widgets
+from helpers import faces, figures, orthogonalization, transects
 from helpers.artifacts import Stage
 from helpers.directions import Hyperplanes
+from helpers.faces.batches import render_to_store
+from helpers.figures import widgets
 from helpers.generators import load_generator
 
 # %% tags=["parameters"]
@@ -171,7 +173,7 @@ chosen = few[[np.where(adult, gender[:, 0] - gender[:, 1], 0).argmax()]]
 # %% mystnb={"image": {"alt": "Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour and earrings change in both."}, "figure": {"name": "fig-raw-and-dual", "caption": "One face at five decision values of hair length (upper pair) and of skin colour (lower pair), along the raw normal and along the dual vector. After Fig. 5 of the transects paper."}}
 rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
 cells = np.concatenate([walk(chosen, name, bases[kind], WALK)[0] for name, kind in rows])
-pictures = images.render_to_store(
+pictures = render_to_store(
     parameters_of(cells), figure_size, stage.path("raw_and_dual.npy"), device=device
 )
 labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
@@ -406,7 +408,7 @@ best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 # %% mystnb={"image": {"alt": "Two rows of five faces of one person whose perceived gender changes from female to male. In the upper row earrings are there at one end and gone at the other; in the lower row they stay as they are."}, "figure": {"name": "fig-earrings", "caption": "Perceived gender changed along the dual vector of the annotated attributes (upper row) and along the direction that knows earrings as well (lower row)."}}
 store = stage.path("earrings.npy")
 cells = parameters_of(np.concatenate([row[best] for row in rows.values()]))
-pictures = images.render_to_store(cells, figure_size, store, device=device)
+pictures = render_to_store(cells, figure_size, store, device=device)
 gallery = figures.gallery(pictures, 5, [f"{value:+.1f}" for value in SPAN], list(kinds))
 
 # %% [markdown]
@@ -420,7 +422,7 @@ gallery = figures.gallery(pictures, 5, [f"{value:+.1f}" for value in SPAN], list
 FRAMES = np.linspace(-1.6, 1.6, 9)
 frames = {kind: walk(chosen, "hair_length", bases[kind], FRAMES) for kind in ("raw", "dual")}
 cells = parameters_of(np.concatenate(list(frames.values())))
-stack = images.render_to_store(cells, figure_size, stage.path("widget.npy"), device=device)
+stack = render_to_store(cells, figure_size, stage.path("widget.npy"), device=device)
 widgets.side_by_side(
     {"raw normal": stack[: len(FRAMES)], "dual vector": stack[len(FRAMES) :]},
     [f"{value:+.1f}" for value in FRAMES],

@@ -65,9 +65,11 @@ import pandas as pd
 import torch
 from myst_nb import glue
 
-from helpers import faces, figures, images, transects, widgets
+from helpers import faces, figures, transects
 from helpers.artifacts import Stage
 from helpers.directions import Hyperplanes
+from helpers.faces.batches import render_to_store
+from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
 
@@ -267,7 +269,7 @@ def line(person: np.ndarray, name: str) -> np.ndarray:
 # %%
 codes = np.stack([line(*each) for each in zip(people, SPANS, strict=True)])
 store = stage.path("lines.npy")
-frames = images.render_to_store(parameters_of(codes), figure_size, store, device=device)
+frames = render_to_store(parameters_of(codes), figure_size, store, device=device)
 lines = frames.reshape(len(SPANS), N_FRAMES, *frames.shape[1:])
 
 # %% mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, every row from another adult base face. After Fig. 3 of the transects paper."}}
@@ -304,7 +306,7 @@ square = transects.grid(people[:1], both.normals, both.intercepts, directions, v
 
 # %% mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right. After Fig. 4 of the transects paper."}}
 store = stage.path("square.npy")
-pictures = images.render_to_store(parameters_of(square), figure_size, store, device=device)
+pictures = render_to_store(parameters_of(square), figure_size, store, device=device)
 skin_labels = [f"skin\n{value:+.2f}" for value in values[1]]
 gallery = figures.gallery(pictures, 5, skin_labels, [f"hair {value:+.2f}" for value in values[0]])
 
@@ -335,7 +337,7 @@ AXES = list(DISTANCES)
 # Which faces take part? We sample, keep those whose age is an adult's, and project them onto the
 # planes of the three axes *and* onto the plane of age shifted to their own age. So the projection
 # leaves each face as old as it was, and children are not turned into bearded adults. One helper
-# does all of it. Chapter [nine](09_logistic_ate) calls it too, for the faces on which the true
+# does all of it. Chapter [ten](10_effects_and_truth) calls it too, for the faces on which the true
 # effects are computed: an effect belongs to a population, and this recipe is the population.
 
 
@@ -508,7 +510,7 @@ assert within["fitted"]["earrings"].mean() > 0.05
 started = time.monotonic()
 for arm, table in parameters.items():
     path = stage.path(f"{arm}_images.npy")
-    images.render_to_store(table, image_size, path, device=device)
+    render_to_store(table, image_size, path, device=device)
 seconds = time.monotonic() - started
 
 # %%
@@ -517,7 +519,7 @@ print(f"{n_images:,} images in {n_transects:,} transects and {len(parameters)} a
 
 # %% mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the fitted arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
 shown, store = parameters["fitted"][: 4 * 8], stage.path("examples.npy")
-pictures = images.render_to_store(shown, figure_size // 2, store, device=device)
+pictures = render_to_store(shown, figure_size // 2, store, device=device)
 titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
 gallery = figures.gallery(pictures, 8, titles)
 
@@ -533,7 +535,7 @@ gallery = figures.gallery(pictures, 8, titles)
 # If raters did not see the levels that were intended, the transects would be a treatment that nobody
 # took; chapter [six](06_annotation_ingestion) checks it. If both arms led to different conclusions,
 # conclusions from real generators, where only the fitted arm exists, would be in doubt; chapter
-# [nine](09_logistic_ate) compares them. And if effects changed much with the doses, no single number
+# [ten](10_effects_and_truth) compares them. And if effects changed much with the doses, no single number
 # would describe them.
 
 # %% [markdown]

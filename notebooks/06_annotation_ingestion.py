@@ -59,8 +59,8 @@ import pandas as pd
 import seaborn as sns
 import torch
 
-from helpers import annotations, crowd, errors, faces, figures
-from helpers.annotations import ATTRIBUTES
+from helpers import annotations, errors, faces, figures
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
 from helpers.generators import load_generator
 

@@ -57,9 +57,10 @@ from IPython.display import Markdown
 from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
-from helpers import annotations, crowd, errors, faces, figures, populations, pruning, resampling
-from helpers.annotations import ATTRIBUTES
+from helpers import annotations, errors, faces, figures, pruning, resampling
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
+from helpers.faces import populations
 from helpers.pruning import ADULT_RULE, PAPER_RULES
 
 # %% tags=["parameters"]
@@ -200,7 +201,7 @@ assert share["image"] > share["pair"] > share["transect"]
 # others. Where it does, more pairs and transects survive than independence would have it. Even then, an
 # analysis that insists on complete transects may be left with few, and one that does not insist
 # compares different faces. Neither is free, and which is better is a question about bias against
-# precision that [](09_logistic_ate) takes up with numbers.
+# precision that [](10_effects_and_truth) takes up with numbers.
 
 # %% [markdown]
 # (erratum-pruning)=
@@ -371,7 +372,7 @@ if frame["drop_gender"].any():
 #
 # Both. From here on every headline number is given twice, for all images and for the kept ones, and
 # effects also for complete pairs and complete transects. If the versions agree, pruning did not
-# matter. If they differ, [](09_logistic_ate) shows by how much, next to a truth that can be computed
+# matter. If they differ, [](10_effects_and_truth) shows by how much, next to a truth that can be computed
 # here and never in a real study. The table below is what later chapters read.
 
 # %%
@@ -525,7 +526,7 @@ if ours["high"] - ours["low"] < abs(ppb["estimate"]) / 2:  # precise enough to c
 #   precision, and reporting it twice would be pedantry.
 # - If the ambiguous images were ambiguous because of artefacts rather than because of the face, it
 #   would be right to drop them: a failure of the instrument is not a hard case.
-# - If effects for complete transects, for kept and for all images agree in [](09_logistic_ate), the
+# - If effects for complete transects, for kept and for all images agree in [](10_effects_and_truth), the
 #   selection shown here is real but does not matter for the models audited.
 
 # %% [markdown]

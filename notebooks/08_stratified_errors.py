@@ -94,7 +94,7 @@ assert audit["label"].isin([0, 1]).all() and audit[["kept", "adult"]].notna().al
 # %% [markdown]
 # The networks see the images and nothing else. An answer above one half means "perceived as male".
 # An error is an answer that differs from what most raters said, so the crowd, not the renderer, is
-# the referee here. [](09_logistic_ate) asks what that choice costs.
+# the referee here. [](10_effects_and_truth) asks what that choice costs.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
@@ -260,7 +260,7 @@ disaggregate("celeba-like")
 # misread than women with light skin {cite:p}`gender-shades`. Both data sets can compute it. Only
 # the transects compute it between women who otherwise look alike. Each rate in the table stands
 # with its own Wilson interval. No interval of the difference is given here, because that needs the
-# pairing of [](09_logistic_ate).
+# pairing of [](10_effects_and_truth).
 
 # %%
 women = {

@@ -25,7 +25,8 @@
 import numpy as np
 from myst_nb import glue
 
-from helpers import artifacts, cover, figures
+from helpers import artifacts, figures
+from helpers.figures import cover
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
@@ -34,7 +35,7 @@ other = "celeba-like"
 
 # %% tags=["remove-cell"]
 strata = artifacts.load("01_observational_audit", "strata.parquet", profile)
-ladder = artifacts.load("09_logistic_ate", "ladder.parquet", profile)
+ladder = artifacts.load("10_effects_and_truth", "ladder.parquet", profile)
 figures.style()
 
 
@@ -186,17 +187,18 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Annotation](06_annotation_ingestion.ipynb) | What do people see, and how far do they agree? |
 # | [Pruning](07_pruning.ipynb) | Which images may be dropped, and at what price? |
 # | [Errors by group](08_stratified_errors.ipynb) | Where does the model err on matched faces? |
-# | [Effects](09_logistic_ate.ipynb) | What causes the errors, and is the answer true? |
+# | [Regression](09_logistic_ate.ipynb) | What does the paper's regression say, and what can it not say? |
+# | [Effects and truth](10_effects_and_truth.ipynb) | What causes the errors, and is the answer true? |
 
 # %% [markdown]
-# The nine chapters are one audit, from the question to the verdict. Three more ask what such a
+# The ten chapters are one audit, from the question to the verdict. Three more ask what such a
 # verdict is worth, how to plan the next audit, and what may have been overlooked.
 #
 # | Chapter | Question |
 # |---|---|
-# | [Truth scorecard](12_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
-# | [Planning and transport](14_planning_and_transport.ipynb) | How large must an audit be, and what does it say elsewhere? |
-# | [Hidden confounders](15_hidden_confounders.ipynb) | What about attributes that nobody annotated? |
+# | [Truth scorecard](11_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
+# | [Planning and transport](12_planning.ipynb) | How large must an audit be, and what does it say elsewhere? |
+# | [Hidden confounders](14_hidden_attributes.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]
 # What if the generator was learned from pictures, and nobody knows what its codes mean? One chapter
@@ -204,7 +206,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 #
 # | Chapter | Question |
 # |---|---|
-# | [Sensitivity flips](10_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
+# | [Sensitivity flips](15_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
 
 # %% [markdown]
 # One chapter turns from classifying a face to recognising it, where errors belong to pairs of
@@ -212,7 +214,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 #
 # | Chapter | Question |
 # |---|---|
-# | [Verification curves](11_verification_curves.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
+# | [Verification curves](16_verification_measures.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
 # ## Run it

@@ -1,6 +1,5 @@
 """Shared by all tests: the repository on the path, artifacts of a test in its own folder."""
 
-import sys
 from pathlib import Path
 
 import hypothesis
@@ -11,7 +10,6 @@ from matplotlib import pyplot as plt
 from helpers import figures
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
 matplotlib.use("agg")
 # A busy machine is no failure.
 hypothesis.settings.register_profile("patient", deadline=None)

@@ -8,8 +8,6 @@ from scipy.stats import binomtest
 from helpers.errors import (
     AGE_GROUPS,
     age_group,
-    as_binary,
-    as_rates,
     discretize,
     majority,
     matched_groups,
@@ -17,6 +15,7 @@ from helpers.errors import (
     tune_threshold,
     worst,
 )
+from helpers.utils.checks import as_binary, as_rates
 
 
 @pytest.fixture

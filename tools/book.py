@@ -22,7 +22,7 @@ import yaml
 from check import pages
 
 from helpers import artifacts
-from helpers.lineage import ROOT
+from helpers.artifacts.lineage import ROOT
 
 BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"

@@ -5,10 +5,11 @@ What the rules mean by a word:
 
 - *Prose* of a markdown cell is its text without headings, directive fences and options, labels,
   comments, tables, code, equations and link addresses.
-- *Lines of code* are those that are neither blank nor a comment. Cells tagged `hide-cell` or
-  `remove-cell` hold assertions for the machine; they count for cell sizes, not for the balance of
-  prose and code.
-- A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`) or a `.plot` method.
+- *Lines of code* are those that are neither blank nor a comment; the balance of prose and code
+  leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input` or `remove-cell` are folded
+  or gone; they count for cell sizes, not for the balance of prose and code.
+- A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`), what it imports from a
+  room's `figures`, or a `.plot` method.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ SECTIONS = (
     "exercises",
     "takeaways",
 )
-HIDDEN = {"hide-cell", "remove-cell"}
+HIDDEN = {"hide-cell", "hide-input", "remove-cell"}
 NOT_DRAWING = {"style", "look", "as_pixels"}
 
 UNITS = (
@@ -110,12 +111,13 @@ class Notebook:
 
     @cached_property
     def drawing(self) -> set[str]:
-        """Names imported from `helpers.figures` into the notebook's own."""
+        """Names imported from `helpers.figures`, or from a room's own `figures`."""
         return {
             name.asname or name.name
             for cell in self.code
             for statement in statements(cell)
-            if isinstance(statement, ast.ImportFrom) and statement.module == "helpers.figures"
+            if isinstance(statement, ast.ImportFrom)
+            and re.fullmatch(r"helpers\.(\w+\.)?figures", statement.module or "")
             for name in statement.names
             if name.name not in NOT_DRAWING
         }
@@ -127,7 +129,8 @@ class Notebook:
     @cached_property
     def ratio(self) -> float:
         """Words of prose per line of code that a reader sees."""
-        lines = sum(cell.code_lines for cell in self.code if not cell.tags & HIDDEN)
+        # The first cell holds the imports, which need no explaining.
+        lines = sum(cell.code_lines for cell in self.code[1:] if not cell.tags & HIDDEN)
         return sum(cell.words for cell in self.markdown) / max(lines, 1)
 
 

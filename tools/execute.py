@@ -28,8 +28,7 @@ import warm
 from jupyter_client import AsyncKernelManager
 from papermill.exceptions import PapermillExecutionError
 
-from helpers import profiles
-from helpers.artifacts import atomic
+from helpers.artifacts import atomic, profiles
 
 # Metadata with times of this run; two equal runs should leave equal notebooks.
 NOISE = ("papermill", "execution")

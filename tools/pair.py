@@ -14,7 +14,7 @@ import nbformat
 from jupytext.combine import combine_inputs_with_outputs
 
 from helpers.artifacts import atomic
-from helpers.lineage import NOTEBOOKS
+from helpers.artifacts.lineage import NOTEBOOKS
 
 
 def paired(source: Path) -> nbformat.NotebookNode:

@@ -12,11 +12,11 @@ import re
 import sys
 
 from helpers.artifacts import MANIFEST, atomic, root
-from helpers.lineage import ROOT, STUDIES
+from helpers.artifacts.lineage import ROOT, STUDIES
 
 MEASURED = ROOT / "profiles" / "seconds.json"
 SEEN = "seconds.json"
-_STEP = re.compile(r"tools/(?:execute\.py notebooks/(\w+)\.py|(book)\.py)|-m helpers\.(\w+)")
+_STEP = re.compile(r"tools/(?:execute\.py notebooks/(\w+)\.py|(book)\.py)|-m helpers\.([\w.]+)")
 
 
 def known_seconds(profile: str) -> dict[str, float]:
@@ -38,7 +38,9 @@ def seen(profile: str) -> dict[str, float]:
 
 def plan(dry_run: str, profile: str) -> str:
     """One sentence on the steps to come."""
-    steps = list(dict.fromkeys("".join(found) for found in _STEP.findall(dry_run)))
+    made_by = {module: stage for stage, module in STUDIES.items()}
+    found = ("".join(parts) for parts in _STEP.findall(dry_run))
+    steps = list(dict.fromkeys(made_by.get(step, step) for step in found))
     if not steps:
         return f"{profile}: nothing to do, the book is up to date"
     seconds = known_seconds(profile)
@@ -65,7 +67,7 @@ def _time(seconds: float) -> str:
 def check_device(device: str) -> None:
     """Stop before any work when the device asked for is not there."""
     if device != "cpu":  # importing torch takes seconds that a run with nothing to do lacks
-        from helpers.devices import resolve_device
+        from helpers.utils.devices import resolve_device
 
         try:
             resolve_device(device)

@@ -6,7 +6,6 @@ human majority (transects, section 4.2, equation 1).
 
 from collections.abc import Sequence
 from itertools import combinations
-from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -15,56 +14,11 @@ from sklearn.metrics import roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.annotations.schema import ATTRIBUTES
+from helpers.utils.checks import _reject, as_binary, require_columns, require_present
 
 AGE_GROUPS: tuple[str, ...] = ATTRIBUTES["age"]
 SCORE_DIGITS = 6
 """Scores are means of few whole levels; digits beyond these are rounding, not information."""
-
-
-def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise ValueError when `frame` lacks one of `columns`."""
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        raise ValueError(f"the frame has no column {missing}; it has {list(frame.columns)}")
-
-
-def _reject(values: pd.Series, bad: np.ndarray, expected: str) -> None:
-    if bad.any():
-        # Lists hold Python's own numbers: a reader's row is 4, not np.int64(4).
-        row, found = values.index[bad].tolist()[0], values[bad].tolist()[0]
-        raise ValueError(
-            f"column {values.name!r}, row {row!r}: {found!r} where {expected} was "
-            f"expected ({int(bad.sum())} such rows)"
-        )
-
-
-def require_present(values: pd.Series, expected: str) -> None:
-    """Raise ValueError naming the column and the first row of `values` that is missing."""
-    _reject(values, values.isna().to_numpy(), expected)
-
-
-def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
-    """Outcomes as an int64 array of 0 and 1, shape (n,).
-
-    Raises ValueError naming the column and row of the first missing or fractional value.
-    """
-    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values), name=name)
-    _reject(series, ~series.isin([0, 1]).to_numpy(), "0 or 1")
-    return series.to_numpy(np.int64)
-
-
-def as_rates(values: pd.Series) -> np.ndarray:
-    """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
-
-    Raises ValueError naming the column and row of the first that is outside or not a number.
-    """
-    number = present = values.notna().to_numpy()
-    if values.dtype.kind not in "biuf":
-        number = present & np.array([isinstance(value, Real) for value in values.tolist()], bool)
-    rates = np.full(len(values), np.nan)
-    rates[number] = values[number].to_numpy(np.float64)
-    _reject(values, present & ~((rates >= 0) & (rates <= 1)), "a number in [0, 1]")
-    return rates
 
 
 def as_scores(score: pd.Series) -> np.ndarray:

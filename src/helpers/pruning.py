@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.errors import SCORE_DIGITS, require_columns
+from helpers.errors import SCORE_DIGITS
+from helpers.utils.checks import require_columns
 
 PAPER_RULES: Mapping[str, pd.Interval] = {
     "fakeness": pd.Interval(0.75, 1.0, closed="both"),

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers import keyed
 from helpers.directions import Hyperplanes
 from helpers.generators.base import Generator
 from helpers.orthogonalization import dual_basis
+from helpers.utils import seeding
 
 _LEVELS = 10  # an image id has one digit per axis
 _CANDIDATES = 4  # latents drawn for every base point; about half of the face world's are adults
@@ -53,7 +53,7 @@ def base_latents(
     Raises:
         ValueError: too few of the candidates are adults, or an attribute without a hyperplane.
     """
-    drawn = generator.sample(_CANDIDATES * n, int(keyed.generator(seed, stage).integers(2**62)))
+    drawn = generator.sample(_CANDIDATES * n, int(seeding.rng(seed, stage).integers(2**62)))
     candidates = drawn.cpu().numpy().astype(np.float64)
     age = planes.select(["age"]).decision_values(candidates)[:, 0]
     adult = np.flatnonzero(age >= youngest)[:n]

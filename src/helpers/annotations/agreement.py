@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from helpers import keyed
 from helpers.annotations.counts import standard_deviation
+from helpers.utils import seeding
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -86,7 +86,7 @@ def agreement_table(
     rows = {}
     for attribute, count in counts.items():
         count = count[count.sum(axis=1) > 0]
-        rng = keyed.generator(seed, f"agreement/{attribute}")
+        rng = seeding.rng(seed, f"agreement/{attribute}")
         row: dict[str, float] = {"images": len(count), "raters": count.sum() / len(count)}
         patterns, frequency = np.unique(count, axis=0, return_counts=True)
         resamples = rng.multinomial(len(count), frequency / len(count), size=n_boot)

@@ -1,15 +1,6 @@
 """Effects of attributes on errors: estimates, intervals and what may be concluded from them."""
 
-from helpers.effects.design import (
-    cost,
-    design_table,
-    power,
-    power_grid,
-    printed_power,
-    printed_transects,
-    simulated_power,
-    transects_needed,
-)
+from helpers.effects.equivalence import holm, mde, verdict
 from helpers.effects.matched import (
     all_matched_effects,
     cochran_q,
@@ -17,7 +8,7 @@ from helpers.effects.matched import (
     mcnemar,
     paired_interval,
 )
-from helpers.effects.noise import (
+from helpers.effects.misclassification import (
     attenuation,
     disattenuate,
     label_noise,
@@ -25,7 +16,7 @@ from helpers.effects.noise import (
     noisy_pair_correlation,
     rogan_gladen,
 )
-from helpers.effects.paired_model import shared_pair_correlation
+from helpers.effects.pair_correlation import shared_pair_correlation
 from helpers.effects.paper import (
     PAPER_AGES,
     PAPER_LEVELS,
@@ -38,6 +29,7 @@ from helpers.effects.paper import (
     summarize_draws,
 )
 from helpers.effects.regression import logit
+from helpers.effects.reweighting import calibrate_intercept, transport
 from helpers.effects.risks import (
     direct_effects,
     hybrid_score_interval,
@@ -45,7 +37,18 @@ from helpers.effects.risks import (
     risk_differences,
     score_interval,
 )
-from helpers.effects.robustness import (
+from helpers.effects.sample_size import (
+    cost,
+    design_table,
+    power,
+    power_grid,
+    printed_power,
+    printed_transects,
+    simulated_power,
+    transects_needed,
+)
+from helpers.effects.selection_bounds import pruning_bounds
+from helpers.effects.unmeasured_confounding import (
     e_value,
     e_value_limit,
     e_values,
@@ -53,56 +56,3 @@ from helpers.effects.robustness import (
     nearest_limit,
     rosenbaum_gamma,
 )
-from helpers.effects.selection import pruning_bounds
-from helpers.effects.transport import calibrate_intercept, transport
-from helpers.effects.verdicts import holm, mde, verdict
-
-__all__ = [
-    "PAPER_AGES",
-    "PAPER_LEVELS",
-    "all_matched_effects",
-    "attenuation",
-    "bootstrap_paper_logit",
-    "calibrate_intercept",
-    "cochran_q",
-    "cost",
-    "design_table",
-    "direct_effects",
-    "disattenuate",
-    "e_value",
-    "e_value_limit",
-    "e_values",
-    "holm",
-    "hybrid_score_interval",
-    "hybrid_score_p",
-    "interaction_columns",
-    "label_noise",
-    "leakage_tipping_point",
-    "log_odds_ratios",
-    "logit",
-    "matched_effects",
-    "mcnemar",
-    "mde",
-    "nearest_limit",
-    "noisy_design",
-    "noisy_pair_correlation",
-    "paired_interval",
-    "paper_columns",
-    "paper_logit",
-    "power",
-    "power_grid",
-    "printed_power",
-    "printed_transects",
-    "pruning_bounds",
-    "regression_draws",
-    "risk_differences",
-    "rogan_gladen",
-    "rosenbaum_gamma",
-    "score_interval",
-    "shared_pair_correlation",
-    "simulated_power",
-    "summarize_draws",
-    "transects_needed",
-    "transport",
-    "verdict",
-]

@@ -14,20 +14,20 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from helpers.effects.matched import cell_index
-from helpers.effects.regression import (
+from helpers.effects.batched_logit import MAX_STEPS, TOLERANCE, pattern_counts
+from helpers.effects.coding import (
     RANK_TOLERANCE,
     check_size,
     code_covariate,
     code_levels,
     collapse,
     complete_rows,
-    fit,
     independent_columns,
     read_clusters,
 )
-from helpers.errors import as_rates
-from helpers.resampling import MAX_STEPS, TOLERANCE, pattern_counts
+from helpers.effects.matched import cell_index
+from helpers.effects.regression import fit
+from helpers.utils.checks import as_rates
 
 
 @dataclass(frozen=True)

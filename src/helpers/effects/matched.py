@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from helpers.effects.regression import collapse
-from helpers.effects.verdicts import holm, mde, verdict
-from helpers.errors import as_rates, require_columns, require_present
+from helpers.effects.coding import collapse
+from helpers.effects.equivalence import holm, mde, verdict
+from helpers.utils.checks import as_rates, require_columns, require_present
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
 COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
@@ -107,9 +107,10 @@ def all_matched_effects(
     """`matched_effects` of each of the attributes, in every cell of the others and averaged.
 
     Attribute `a` has its levels in the column `<a>_level`. Rows and keys are those of
-    `helpers.truth.effects`: the attribute, then a column per attribute with the level at which
-    it is held, or <NA> where it is averaged over (and for the attribute itself). `p_holm` covers
-    the cells in which all others are held, of all attributes together; averages of them have none.
+    `helpers.scorecard.truth.effects`: the attribute, then a column per attribute with the level at
+    which it is held, or <NA> where it is averaged over (and for the attribute itself). `p_holm`
+    covers the cells in which all others are held, of all attributes together; averages of them have
+    none.
     """
     tables = []
     for attribute in attributes:

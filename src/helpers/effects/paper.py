@@ -10,21 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.errors import (
-    AGE_GROUPS,
-    age_group,
-    as_rates,
-    discretize,
-    require_columns,
-    require_present,
-)
-from helpers.resampling import (
-    cluster_codes,
-    draw_weights,
-    fit_logits,
-    pattern_counts,
-    resample_numbers,
-)
+from helpers.effects.batched_logit import fit_logits, pattern_counts
+from helpers.errors import AGE_GROUPS, age_group, discretize
+from helpers.resampling import draw_weights, resample_numbers
+from helpers.utils.checks import as_rates, cluster_codes, require_columns, require_present
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": ((0.4,), ("Short hair", "Long hair")),

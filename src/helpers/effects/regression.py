@@ -12,18 +12,20 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import expit, stdtr, stdtrit
 
-from helpers.effects.verdicts import holm
-from helpers.errors import as_rates, require_columns, require_present
-from helpers.resampling import cluster_codes, firth_logits, fit_logits, pattern_counts
+from helpers.effects.batched_logit import firth_logits, fit_logits, pattern_counts
+from helpers.effects.coding import (
+    RANK_TOLERANCE,
+    check_size,
+    code_covariate,
+    collapse,
+    complete_rows,
+    independent_columns,
+    read_clusters,
+)
+from helpers.effects.equivalence import holm
+from helpers.utils.checks import as_rates
 
 Term = str | tuple[str, ...]
-RANK_TOLERANCE = 1e-9
-MOST_LEVELS = 50
-"""A column with more of them is a number that was not cut into bins, or an identifier."""
-MOST_COEFFICIENTS = 200
-"""Memory grows with the square of their number."""
-MOST_KEYS = 2**62
-"""Combinations beyond these are numbered anew: products of many numbers of levels overflow."""
 
 
 def logit(
@@ -114,83 +116,6 @@ def _estimates(
     columns |= {"low": estimate - margin, "high": estimate + margin}
     columns |= {"p": 2 * stdtr(df, -np.abs(estimate / se)), "reason": reason}
     return pd.DataFrame(columns), firth
-
-
-def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[str]) -> np.ndarray:
-    """Which rows (n,) have a value in all columns `needed`.
-
-    Raises ValueError for an empty frame, a missing column, and a missing level of `factors`.
-    """
-    require_columns(frame, [*needed, *factors])
-    if frame.empty:
-        raise ValueError("the frame has no rows")
-    for column in factors:
-        require_present(frame[column], "a level")
-    return np.logical_and.reduce([frame[column].notna() for column in needed])
-
-
-def read_clusters(frame: pd.DataFrame, cluster: str | None, kept: np.ndarray) -> np.ndarray:
-    """Codes of the kept rows' clusters; without a column of them, every row is its own."""
-    return np.arange(kept.sum()) if cluster is None else cluster_codes(frame[cluster][kept])[0]
-
-
-def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
-    """`code_levels` of a column that gets a coefficient per level; ValueError for too many."""
-    code, levels = code_levels(values)
-    if len(levels) > MOST_LEVELS:
-        raise ValueError(
-            f"column {values.name!r} has {len(levels):,} levels: cut it into bins, of which there "
-            f"may be {MOST_LEVELS}"
-        )
-    return code, levels
-
-
-def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
-    """Code of every row (n,), and the levels that occur: in order of the categories, or sorted.
-
-    The code of a missing value is -1.
-    """
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        values = values.cat.remove_unused_categories()
-        return values.cat.codes.to_numpy(np.int64), values.cat.categories.tolist()
-    codes, levels = pd.factorize(values.to_numpy(), sort=True)
-    return codes, levels.tolist()
-
-
-def check_size(coefficients: int) -> None:
-    """Raise ValueError for a regression that memory might not hold."""
-    if coefficients > MOST_COEFFICIENTS:
-        raise ValueError(
-            f"the regression has {coefficients:,} coefficients, of which there may be "
-            f"{MOST_COEFFICIENTS}: use fewer levels, cells or products"
-        )
-
-
-def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
-    key, *rest = codes
-    size = int(key.max(initial=0)) + 1
-    for code in rest:
-        levels = int(code.max(initial=0)) + 1
-        if size * levels > MOST_KEYS:
-            numbers, key = np.unique(key, return_inverse=True)
-            size = len(numbers)
-        key, size = key * levels + code, size * levels
-    _, first, key = np.unique(key, return_index=True, return_inverse=True)
-    return first, key
-
-
-def independent_columns(design: np.ndarray) -> np.ndarray:
-    """Which columns (k,) of a design are no combination of those before them."""
-    rest, keep = design.astype(np.float64), np.zeros(design.shape[1], bool)
-    size = np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny)
-    for column in range(design.shape[1]):
-        length = np.linalg.norm(rest[:, column])
-        keep[column] = length > RANK_TOLERANCE * size[column]
-        if keep[column]:
-            axis = rest[:, column] / length
-            rest[:, column + 1 :] -= np.outer(axis, axis @ rest[:, column + 1 :])
-    return keep
 
 
 def fit(design: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
+from helpers.effects.equivalence import holm, mde, verdict
 from helpers.effects.gcomputation import (
     Risks,
     Rows,
@@ -14,7 +15,6 @@ from helpers.effects.gcomputation import (
     crude_risks,
     read_rows,
 )
-from helpers.effects.verdicts import holm, mde, verdict
 
 LARGEST_QUANTILE = 40.0
 """Where p-values are told apart from zero no more."""

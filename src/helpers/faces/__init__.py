@@ -20,23 +20,6 @@ from helpers.faces.parameters import (
     validate,
     visible_scores,
 )
-from helpers.faces.render import Rendering, render
+from helpers.faces.rendering import Rendering, render
 
 keep_freed_pages()
-
-__all__ = [
-    "ANCESTRY_REFERENCES",
-    "HAIR_STYLES",
-    "INDEX",
-    "LANDMARK_NAMES",
-    "NAMES",
-    "PARAMETERS",
-    "Parameter",
-    "Rendering",
-    "defaults",
-    "from_frame",
-    "render",
-    "to_frame",
-    "validate",
-    "visible_scores",
-]

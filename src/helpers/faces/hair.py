@@ -18,17 +18,7 @@ from helpers.faces.colours import hair_colour
 from helpers.faces.hair_styles import STYLES, Style
 from helpers.faces.hair_tiles import KINDS, atlas_level, sample_hair
 from helpers.faces.marching import SETTLED, Hit
-from helpers.faces.maths import (
-    Vector,
-    add,
-    bump,
-    dot,
-    field_normal,
-    mix,
-    scale,
-    smoothstep,
-    unit,
-)
+from helpers.faces.maths import Vector, add, bump, dot, field_normal, mix, scale, smoothstep, unit
 from helpers.faces.parameters import HAIR_STYLES, hair_styles
 from helpers.faces.shading import clothing_colour
 

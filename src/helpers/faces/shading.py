@@ -20,17 +20,7 @@ from helpers.faces.features import (
 )
 from helpers.faces.geometry import Head, Torso
 from helpers.faces.marching import Hit
-from helpers.faces.maths import (
-    Vector,
-    add,
-    bump,
-    dot,
-    field_normal,
-    mix,
-    scale,
-    smoothstep,
-    unit,
-)
+from helpers.faces.maths import Vector, add, bump, dot, field_normal, mix, scale, smoothstep, unit
 from helpers.faces.textures import clouds, lookup, mottle, strands
 
 BLOOD_ABSORPTION = (0.02, 0.30, 0.24)

@@ -16,6 +16,3 @@ def load_generator(name: str, device: str = "cpu", size: int = 64) -> Generator:
     if name not in GENERATORS:
         raise ValueError(f"generator {name!r} is not one of {sorted(GENERATORS)}")
     return GENERATORS[name](device=device, size=size)
-
-
-__all__ = ["Generator", "KnownTruthGenerator", "WGANGenerator", "load_generator"]

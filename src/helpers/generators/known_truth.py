@@ -18,9 +18,10 @@ import torch
 from scipy.special import expit, logit
 from torch import Tensor
 
-from helpers import faces, keyed
-from helpers.devices import resolve_device
+from helpers import faces
 from helpers.faces.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
+from helpers.utils import seeding
+from helpers.utils.devices import resolve_device
 
 LATENT_DIM = 512
 WORLD_SEED = 11
@@ -142,7 +143,7 @@ class KnownTruthGenerator:
         self.size = size
         layers, basis = _orthogonal_matrices()
         self._layers = layers
-        generator = keyed.generator(WORLD_SEED, "known truth: calibration")
+        generator = seeding.rng(WORLD_SEED, "known truth: calibration")
         z = generator.standard_normal((CALIBRATION_CODES, LATENT_DIM))
         raw = self._map(z)
         self._mean = raw.mean(0)
@@ -159,7 +160,7 @@ class KnownTruthGenerator:
 
     def normal_codes(self, n: int, seed: int) -> Tensor:
         """The codes z that `sample` maps to w, float32 (n, 512)."""
-        z = keyed.normals(seed, "known truth: z", range(n), LATENT_DIM)
+        z = seeding.normals(seed, "known truth: z", range(n), LATENT_DIM)
         return torch.from_numpy(z).float().to(self.device)
 
     def style(self, z: Tensor) -> Tensor:
@@ -269,7 +270,7 @@ def correlations() -> np.ndarray:
 
 def _orthogonal_matrices() -> tuple[list[np.ndarray], np.ndarray]:
     """The mapping's three layers (512, 512) and an orthonormal basis (512, number of latents)."""
-    generator = keyed.generator(WORLD_SEED, "known truth: world")
+    generator = seeding.rng(WORLD_SEED, "known truth: world")
     *layers, basis = (
         np.linalg.qr(generator.standard_normal((LATENT_DIM, LATENT_DIM)))[0] for _ in range(4)
     )

@@ -2,7 +2,7 @@
 
 Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
 have no known attributes, and an image's code can only be estimated, by a network trained to do
-so (sensitivity, section 4.1). `helpers.learned_generator` trains it and says from what.
+so (sensitivity, section 4.1). `helpers.generators.train_wgan` trains it and says from what.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from helpers import keyed
-from helpers import weights as files
-from helpers.devices import resolve_device
+from helpers.artifacts import weights as files
 from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Encoder, Generator
+from helpers.utils import seeding
+from helpers.utils.devices import resolve_device
 
 SHIPPED = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""
@@ -95,7 +95,7 @@ class WGANGenerator:
 
 def codes(n: int, seed: int) -> Tensor:
     """Standard normal codes, float32 (n, 128)."""
-    return torch.from_numpy(keyed.normals(seed, "wgan: z", range(n), LATENT_DIM)).float()
+    return torch.from_numpy(seeding.normals(seed, "wgan: z", range(n), LATENT_DIM)).float()
 
 
 def save(generator: nn.Module, encoder: nn.Module, path: Path, recipe: dict) -> None:

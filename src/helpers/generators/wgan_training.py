@@ -21,9 +21,9 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from helpers import keyed
 from helpers.artifacts import atomic
 from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Critic, Encoder, Generator
+from helpers.utils import seeding
 
 PHASES = ((16, 64_000, 0), (32, 128_000, 25_600), (64, 272_000, 70_400))
 """Sizes, how many renders the critic is shown at each, and during how many a size is faded in."""
@@ -128,7 +128,7 @@ class AdversarialTraining:
         now = moment(self.step, self.phases)
         for optimizer in (self.generator_optimizer, self.critic_optimizer):
             optimizer.param_groups[0]["lr"] = now.rate
-        draw = keyed.generator(self.seed, "wgan: training", self.step)
+        draw = seeding.rng(self.seed, "wgan: training", self.step)
         real = self._renders(draw, now)
         codes = torch.from_numpy(draw.standard_normal((2, BATCH, LATENT_DIM), dtype=np.float32))
         gap = self._teach_critic(real, codes[0].to(self.device), now, draw)
@@ -217,7 +217,7 @@ class EncoderTraining:
     def advance(self) -> dict[str, float]:
         """One step down the squared error of the codes."""
         self.optimizer.param_groups[0]["lr"] = ENCODER_RATE * (1.01 - self.step / self.steps)
-        draw = keyed.generator(self.seed, "wgan: encoder", self.step)
+        draw = seeding.rng(self.seed, "wgan: encoder", self.step)
         codes = draw.standard_normal((ENCODER_BATCH, LATENT_DIM), dtype=np.float32)
         z = torch.from_numpy(codes).to(self.device)
         with torch.no_grad():

@@ -1,6 +1,14 @@
 """Identities for verification: seeds, prototypes of six groups, their variants, and pairs."""
 
-from helpers.identities.design import (
+from helpers.identities.groups import ANCESTRIES, GROUPS, ancestry_point, nearest_ancestry, split
+from helpers.identities.image_variants import (
+    below_targets,
+    known_score,
+    neutral,
+    variants,
+    walk_to_score,
+)
+from helpers.identities.pair_design import (
     ATTRIBUTES,
     IMAGES_EACH,
     STEPS,
@@ -8,14 +16,7 @@ from helpers.identities.design import (
     image_index,
     pairs,
 )
-from helpers.identities.groups import (
-    ANCESTRIES,
-    GROUPS,
-    ancestry_point,
-    nearest_ancestry,
-    split,
-)
-from helpers.identities.heads import render_heads, whiten
+from helpers.identities.prototype_walks import exact_planes, group_planes, label_leakage, prototypes
 from helpers.identities.selection import (
     UNCANNY,
     candidates,
@@ -24,47 +25,12 @@ from helpers.identities.selection import (
     max_min_selection,
     perceived_ancestry,
 )
-from helpers.identities.traversal import (
-    exact_planes,
-    group_planes,
-    label_leakage,
-    prototypes,
+from helpers.identities.training_sets import (
+    CONTROL,
+    RECOGNISERS,
+    composition,
+    draw_sets,
+    identity_set,
+    pool_composition,
 )
-from helpers.identities.variants import (
-    below_targets,
-    known_score,
-    neutral,
-    variants,
-    walk_to_score,
-)
-
-__all__ = [
-    "ANCESTRIES",
-    "ATTRIBUTES",
-    "GROUPS",
-    "IMAGES_EACH",
-    "STEPS",
-    "UNCANNY",
-    "ancestry_point",
-    "below_targets",
-    "candidates",
-    "cross_pairs",
-    "crowd_scores",
-    "exact_planes",
-    "group_planes",
-    "image_index",
-    "judge",
-    "known_score",
-    "label_leakage",
-    "max_min_selection",
-    "nearest_ancestry",
-    "neutral",
-    "pairs",
-    "perceived_ancestry",
-    "prototypes",
-    "render_heads",
-    "split",
-    "variants",
-    "walk_to_score",
-    "whiten",
-]
+from helpers.identities.whitening import render_heads, whiten

@@ -10,10 +10,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from helpers import crowd, keyed
-from helpers.errors import require_columns
+from helpers.annotations import crowd
 from helpers.faces.parameters import INDEX, visible_scores
 from helpers.identities.groups import ANCESTRIES, GROUPS, nearest_ancestry, split
+from helpers.utils import seeding
+from helpers.utils.checks import require_columns
 
 ANCESTRY_NOISE = 0.3
 """Standard deviation, on the ancestry axes, of what a rater sees; assumed, nothing is known."""
@@ -35,7 +36,7 @@ def perceived_ancestry(
         n_raters: of each face.
     """
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]].cpu().numpy()
-    draws = keyed.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
+    draws = seeding.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
     seen = place[:, None] + ANCESTRY_NOISE * draws.reshape(len(place), n_raters, 2)
     votes = nearest_ancestry(seen)[..., None] == np.arange(len(ANCESTRIES))
     tie = nearest_ancestry(seen.mean(1))[:, None] == np.arange(len(ANCESTRIES))
@@ -98,7 +99,7 @@ def crowd_scores(
     seed: int,
     stage: str,
 ) -> pd.DataFrame:
-    """Mean scores in [0, 1] of annotated attributes (see `helpers.crowd`), one row per face."""
+    """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face."""
     perceived = visible_scores(parameters)[list(attributes)].clip(0, 1).set_axis(items)
     answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
     means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]

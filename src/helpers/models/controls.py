@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from helpers import keyed
+from helpers.utils import seeding
 
 
 def null_control(
@@ -44,9 +44,9 @@ def null_control(
         raise ValueError("item must be a different number for each image")
     concentration = (1 - icc) / icc
     clusters, position = np.unique(cluster, return_inverse=True)
-    draws = keyed.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
+    draws = seeding.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
     cluster_rate = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
-    image = keyed.uniforms(seed, "null control: image", item, 2)
+    image = seeding.uniforms(seed, "null control: image", item, 2)
     wrong = image[:, 0] < cluster_rate[position]
     confidence = 0.55 + 0.45 * image[:, 1]
     answers_male = (np.asarray(label) == 1) != wrong

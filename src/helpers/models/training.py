@@ -1,210 +1,247 @@
-"""Train, keep, load and ask the audited classifiers of faces into two classes.
+"""What all trainings share: optimisation, augmentation, and going on after an interruption."""
 
-A model answers P(class 1); of a gender classifier that is P(the face is perceived as male).
-Transects, section 5.1: binary cross-entropy, and "to avoid a baseline bias of predicting one gender
-over another, we enforced the likelihood of sampling male and female faces during training to be
-equal". Other classes, such as smiling or not, are treated alike.
-"""
+from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
+import joblib
 import numpy as np
-import pandas as pd
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from helpers.devices import resolve_device
-from helpers.models import cards
-from helpers.models.fitting import (
-    Recipe,
-    check_images,
-    data_key,
-    fit,
-    fit_all,
-    one_cycle,
-    to_float,
-    two_steps,
-)
-from helpers.models.networks import build
+from helpers.artifacts import atomic
+from helpers.utils import seeding
 
-RECIPES = {
-    "small": Recipe(100, 4e-3, 1e-2, one_cycle),
-    "resnet50": Recipe(64, 1e-4, 0.0, two_steps),
-}
+Trained = TypeVar("Trained")
+
+FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
 
 
-@dataclass(frozen=True)
-class Training:
-    """What fixes a trained model: the settings, the seed and the data (by content)."""
+def one_cycle(progress: float) -> float:
+    """Factor of the peak learning rate: up over the first 30 % of the steps, then down to zero."""
+    if progress < 0.3:
+        return 0.04 + 0.96 * (1 - math.cos(math.pi * progress / 0.3)) / 2
+    return (1 + math.cos(math.pi * (progress - 0.3) / 0.7)) / 2
 
-    architecture: str
-    epochs: int
-    seed: int
-    size: int
-    images: int
-    data_key: str
+
+def two_steps(progress: float) -> float:
+    """The paper's schedule: a tenth of the rate in the second half (transects, section 5.1)."""
+    return 1.0 if progress < 0.5 else 0.1
 
 
 @dataclass(frozen=True)
-class AuditedModel:
-    """A trained network with its origin.
+class Recipe:
+    """Optimisation settings of one architecture."""
 
-    `curve` has one row per epoch: epoch, loss, accuracy (training, as augmented) and, where
-    held-out images were given, held_out_loss and held_out_accuracy.
-    """
-
-    network: nn.Module
-    training: Training
-    curve: pd.DataFrame
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.network.parameters()).device
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    schedule: Callable[[float], float]
+    recolour: bool = True  # whether colours and exposure are augmented, see `augment`
 
 
-Labelled = tuple[np.ndarray, np.ndarray]
-
-
-def train(
-    images: np.ndarray,
-    labels: np.ndarray,
-    path: Path,
-    *,
-    seed: int,
-    epochs: int,
-    architecture: str = "small",
-    held_out: Labelled | None = None,
-    device: str = "cpu",
-) -> AuditedModel:
-    """Train one classifier, finish a training that was interrupted, or read a finished one.
-
-    Every epoch draws from its own key (seed, epoch) and leaves a checkpoint beside `path`, so an
-    interruption loses at most one epoch and changes nothing in the result (bit for bit on one CPU
-    thread). What other data or settings left at `path` is replaced.
-
-    Args:
-        images: uint8 (n, 3, size, size), an array or a memory map.
-        labels: (n,) 0 or 1, the class; of a gender classifier 0 for women, 1 for men.
-        path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
-        held_out: images and labels on which the curve is reported as well.
-
-    Raises:
-        ValueError: images or labels of another kind or shape, or a class without a single image.
-    """
-    labels = _checked_labels(images, labels)
-    path = Path(path)
-    training = Training(
-        architecture, epochs, seed, images.shape[-1], len(images), data_key(images, labels)
-    )
-    if (finished := cards.finished(load, path, training, device)) is not None:
-        return finished
-    network = build(architecture, seed).to(resolve_device(device))
-
-    def after_epoch(rows: list[dict]) -> dict:
-        return _held_out_row(AuditedModel(network, training, pd.DataFrame(rows)), *held_out)
-
-    checkpoint = path.with_suffix(".checkpoint")
-    task = BinaryTask(RECIPES[architecture])
-    reports = after_epoch if held_out is not None else None
-    rows = fit(network, images, labels, task, training, checkpoint, reports)
-    model = AuditedModel(network.eval(), training, pd.DataFrame(rows))
-    save(model, path)
-    checkpoint.unlink(missing_ok=True)
-    return model
-
-
-def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
-    """Train several classifiers (see `fitting.fit_all`).
-
-    Args:
-        jobs: keyword arguments of `train`, one dict a model.
-    """
-    return fit_all(train, jobs)
-
-
-@torch.no_grad()
-def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
-    """P(class 1) of every image, float64 (n,); of a gender classifier, P(perceived as male).
-
-    Args:
-        images: uint8 (n, 3, size, size), an array or a memory map.
-
-    Raises:
-        ValueError: images are not uint8 (n, 3, height, width).
-    """
-    check_images(images)
-    model.network.eval()
-    logits = [
-        model.network(to_float(images[start : start + batch], model.device))[:, 0]
-        for start in range(0, len(images), batch)
-    ]
-    return torch.cat(logits).double().sigmoid().cpu().numpy() if logits else np.empty(0)
-
-
-def save(model: AuditedModel, path: Path) -> None:
-    """Write the weights (`path`, safetensors) and settings, curve and weights' hash (`.json`)."""
-    cards.write(model, path)
-
-
-def load(path: Path, device: str = "cpu") -> AuditedModel:
-    """Read a model that `train` or `save` left at `path`, after checking it.
-
-    Raises:
-        ValueError: weights or settings are missing, damaged, or do not belong together.
-    """
-    card = cards.read(path, "model", Training)
-    architecture = card.training.architecture
-    network = cards.fill(build(architecture), card, repr(architecture))
-    return AuditedModel(network.to(resolve_device(device)).eval(), card.training, card.curve)
-
-
-def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Indices of one epoch: as many of each class, the rarer one repeated (transects, 5.1)."""
-    half = len(labels) // 2
-    chosen = []
-    for value in (0, 1):
-        members = np.flatnonzero(labels == value)
-        rounds = math.ceil(half / len(members))
-        repeated = np.concatenate([generator.permutation(members) for _ in range(rounds)])
-        chosen.append(repeated[:half])
-    return generator.permutation(np.concatenate(chosen))
-
-
-@dataclass(frozen=True)
-class BinaryTask:
-    """Tell two classes apart, both shown equally often (see `fitting.Task`)."""
+class Task(Protocol):
+    """What is particular to a kind of training."""
 
     recipe: Recipe
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        return balanced_order(labels, generator)
+        """Rows of one epoch, in the order in which they are shown."""
 
     def loss(
         self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
     ) -> tuple[Tensor, Tensor]:
-        logits = network(images)[:, 0]
-        loss = functional.binary_cross_entropy_with_logits(logits, labels.float())
-        return loss, ((logits > 0) == (labels > 0.5)).float().mean()
+        """Loss and accuracy (scalars) of a batch; `progress` grows from 0 to 1."""
 
 
-def _held_out_row(model: AuditedModel, images: np.ndarray, labels: np.ndarray) -> dict:
-    labels = _checked_labels(images, labels)
-    p = np.clip(predict(model, images), 1e-7, 1 - 1e-7)
+class Settings(Protocol):
+    """A frozen dataclass that fixes a trained network; compared with a checkpoint's."""
+
+    epochs: int
+    seed: int
+
+
+def fit(
+    network: nn.Module,
+    images: np.ndarray,
+    labels: np.ndarray,
+    task: Task,
+    settings: Settings,
+    checkpoint: Path,
+    after_epoch: Callable[[list[dict]], dict] | None = None,
+) -> list[dict]:
+    """Train a network in place, from where an interrupted training of the same settings stopped.
+
+    Args:
+        images: uint8 (n, 3, size, size).
+        labels: (n, ...), what the task's `order` and `loss` take; int64 (n,) of a classifier.
+        checkpoint: rewritten after every epoch; the caller removes it once the network is kept.
+        after_epoch: rows of the curve so far → what to add to the last one.
+
+    Returns:
+        The curve: one dict per epoch with epoch, loss, accuracy and what `after_epoch` adds.
+
+    Raises:
+        ValueError: a damaged checkpoint.
+    """
+    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=task.recipe.weight_decay)
+    rows = _resume(checkpoint, settings, network, optimizer)
+    for epoch in range(len(rows), settings.epochs):
+        rows.append(train_epoch(network, optimizer, images, labels, task, settings, epoch))
+        if after_epoch is not None:
+            rows[-1] |= after_epoch(rows)
+        _write_checkpoint(checkpoint, settings, network, optimizer, rows)
+    return rows
+
+
+def fit_all(train: Callable[..., Trained], jobs: Sequence[dict]) -> list[Trained]:
+    """Train several networks, two side by side on a processor, one after another on a GPU.
+
+    Two processes of one thread are faster than one of two threads for networks this small.
+
+    Args:
+        train: trains one network; takes `images`, `epochs` and perhaps `device`.
+        jobs: its keyword arguments, one dict a network.
+    """
+    few = sum(len(job["images"]) * job["epochs"] for job in jobs) <= FEW_STEPS
+    if few or any(job.get("device", "cpu") != "cpu" for job in jobs):
+        return [train(**job) for job in jobs]
+    return joblib.Parallel(n_jobs=2)(joblib.delayed(_fit_alone)(train, job) for job in jobs)
+
+
+def _fit_alone(train: Callable[..., Trained], job: dict) -> Trained:
+    torch.set_num_threads(1)
+    return train(**job)
+
+
+def train_epoch(
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    images: np.ndarray,
+    labels: np.ndarray,
+    task: Task,
+    settings: Settings,
+    epoch: int,
+) -> dict:
+    """One pass; its draws depend on (seed, epoch) alone."""
+    generator = seeding.rng(settings.seed, "training", epoch)
+    order = task.order(labels, generator)
+    size = min(task.recipe.batch_size, len(order))
+    batches = order[: len(order) // size * size].reshape(-1, size)
+    device = next(network.parameters()).device
+    network.train()
+    losses, hits = [], []
+    for step, batch in enumerate(batches):
+        progress = (epoch + step / len(batches)) / settings.epochs
+        rate = task.recipe.learning_rate * task.recipe.schedule(progress)
+        optimizer.param_groups[0]["lr"] = rate
+        target = torch.from_numpy(labels[batch]).to(device)
+        x = augment(images[batch], generator, task.recipe.recolour).to(device)
+        loss, accuracy = task.loss(network, x, target, progress)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+        hits.append(accuracy.detach())
     return {
-        "held_out_loss": float(-np.log(np.where(labels == 1, p, 1 - p)).mean()),
-        "held_out_accuracy": float(((p > 0.5) == (labels == 1)).mean()),
+        "epoch": epoch + 1,
+        "loss": torch.stack(losses).mean().item(),
+        "accuracy": torch.stack(hits).mean().item(),
     }
 
 
-def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    check_images(images)
-    labels = np.asarray(labels)
-    if labels.shape != (len(images),):
-        raise ValueError(f"labels must have shape ({len(images)},), one an image: {labels.shape}")
-    if set(np.unique(labels)) != {0, 1}:
-        raise ValueError(f"labels must be 0 and 1, both present; found {np.unique(labels)[:5]}")
-    return labels.astype(np.int64)
+def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool = True) -> Tensor:
+    """Random mirror, shift by up to 1/20 of the width, exposure, contrast and colour cast.
+
+    Args:
+        images: uint8 (n, 3, size, size).
+        recolour: False leaves the last three out, for tasks in which colour is what is asked.
+
+    Returns:
+        float32 (n, 3, size, size) in [0, 1].
+    """
+    count, _, _, size = images.shape
+    reach = size // 20
+    pixels = np.arange(size)
+    down, right = generator.integers(-reach, reach + 1, (2, count, 1))
+    rows = np.clip(pixels + down, 0, size - 1)
+    columns = np.clip(pixels + right, 0, size - 1)
+    mirrored = generator.random((count, 1)) < 0.5
+    columns = np.where(mirrored, columns[:, ::-1], columns)
+    # Pixels with their channels, which come out last, are the rows that one gather takes.
+    place = (np.arange(count)[:, None, None] * size + rows[:, :, None]) * size + columns[:, None, :]
+    shown = torch.from_numpy(images).permute(0, 2, 3, 1).reshape(-1, 3)
+    moved = shown.index_select(0, torch.from_numpy(place.ravel()))
+    x = moved.reshape(count, size, size, 3).permute(0, 3, 1, 2).float().div_(255)
+    if not recolour:
+        return x
+    exposure = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
+    cast = generator.uniform(0.93, 1.07, (count, 3, 1, 1))
+    contrast = torch.from_numpy(generator.uniform(0.8, 1.2, (count, 1, 1, 1)).astype(np.float32))
+    x.mul_(torch.from_numpy((exposure * cast).astype(np.float32)))
+    mean = x.mean((1, 2, 3), keepdim=True)
+    return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
+
+
+def data_key(images: np.ndarray, labels: np.ndarray) -> str:
+    """Hash of the training data's content."""
+    digest = hashlib.sha256(np.ascontiguousarray(labels))
+    for start in range(0, len(images), 1024):
+        digest.update(np.ascontiguousarray(images[start : start + 1024]))
+    return digest.hexdigest()
+
+
+def to_float(images: np.ndarray, device: torch.device) -> Tensor:
+    """Images as the networks take them: float32 in [0, 1] on their device."""
+    # The copy makes a read-only memory map writable, which torch asks for.
+    return torch.from_numpy(np.array(images)).to(device).float() / 255
+
+
+def check_images(images: np.ndarray) -> None:
+    """Raise ValueError unless images are uint8 (n, 3, height, width)."""
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
+        raise ValueError(
+            f"images must be uint8 (n, 3, height, width), not {images.dtype} {images.shape}"
+        )
+
+
+def _write_checkpoint(
+    path: Path,
+    settings: Settings,
+    network: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    rows: list[dict],
+) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state = {
+        "training": asdict(settings),
+        "network": network.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "rows": rows,
+    }
+    with atomic(path) as temporary:
+        torch.save(state, temporary)
+
+
+def _resume(
+    path: Path, settings: Settings, network: nn.Module, optimizer: torch.optim.Optimizer
+) -> list[dict]:
+    """Restore the last finished epoch of the same training; returns the curve so far."""
+    if not path.exists():
+        return []
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if state["training"] != asdict(settings):
+            return []
+        network.load_state_dict(state["network"])
+        optimizer.load_state_dict(state["optimizer"])
+        return state["rows"]
+    except Exception as error:  # torch.load documents no closed list of what damage raises
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
+        ) from error

@@ -1,6 +1,15 @@
 """Estimators held against the truth: one audit many times over, and every estimate scored."""
 
-from helpers.scorecard.audits import (
+from helpers.scorecard.degradation import (
+    between_directions,
+    departures,
+    labels_by,
+    leaking,
+    nearest_cells,
+    power_of_cell,
+    tipping,
+)
+from helpers.scorecard.estimators import (
     Estimator,
     as_frame,
     g_computation_audits,
@@ -9,7 +18,7 @@ from helpers.scorecard.audits import (
     observational_audits,
     paper_difference,
 )
-from helpers.scorecard.drawing import (
+from helpers.scorecard.figures import (
     draw_coverage,
     draw_leaks,
     draw_paths,
@@ -19,15 +28,6 @@ from helpers.scorecard.drawing import (
     draw_sweep,
 )
 from helpers.scorecard.scores import alarms, failures, flag, name_cells, score, worst
-from helpers.scorecard.sweeps import (
-    between_directions,
-    departures,
-    labels_by,
-    leaking,
-    nearest_cells,
-    power_of_cell,
-    tipping,
-)
 from helpers.scorecard.words import (
     say_bias,
     say_border,
@@ -41,44 +41,3 @@ from helpers.scorecard.words import (
     say_sweep,
     say_tipping,
 )
-
-__all__ = [
-    "Estimator",
-    "alarms",
-    "as_frame",
-    "between_directions",
-    "departures",
-    "draw_coverage",
-    "draw_leaks",
-    "draw_paths",
-    "draw_power",
-    "draw_ranges",
-    "draw_scores",
-    "draw_sweep",
-    "failures",
-    "flag",
-    "g_computation_audits",
-    "labels_by",
-    "leaking",
-    "logit_audits",
-    "name_cells",
-    "nearest_cells",
-    "null_audits",
-    "observational_audits",
-    "paper_difference",
-    "power_of_cell",
-    "say_bias",
-    "say_border",
-    "say_cancellation",
-    "say_card",
-    "say_coverage",
-    "say_path",
-    "say_power",
-    "say_scores",
-    "say_seldom_found",
-    "say_sweep",
-    "say_tipping",
-    "score",
-    "tipping",
-    "worst",
-]

@@ -8,7 +8,7 @@ import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import effects
-from helpers.ladder import LEVEL_NAMES, Z
+from helpers.effects.labels import LEVEL_NAMES, Z
 
 SCORES = ("bias", "rmse", "coverage")
 WORST = {"bias": "max", "rmse": "max", "coverage": "min", "false_alarm": "max", "missed": "max"}

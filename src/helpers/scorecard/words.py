@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.ladder import CONTRASTS
+from helpers.effects.labels import CONTRASTS
 
 
 def say_cancellation(planted: pd.DataFrame, name: str) -> str:

@@ -4,19 +4,7 @@ f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision, d an attr
 are the units: they are drawn independently, while several images of one code are not.
 """
 
-from helpers.sensitivity.between import consistency, lines
 from helpers.sensitivity.curves import curve, dose_response
+from helpers.sensitivity.interpolation import consistency, lines
 from helpers.sensitivity.measures import flips, score_sensitivity
 from helpers.sensitivity.perception import explained, perception_matrix, perception_sensitivity
-
-__all__ = [
-    "consistency",
-    "curve",
-    "dose_response",
-    "explained",
-    "flips",
-    "lines",
-    "perception_matrix",
-    "perception_sensitivity",
-    "score_sensitivity",
-]

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.sensitivity.checks import as_codes, as_probabilities, as_steps
 from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
 from helpers.sensitivity.measures import (
     NEAR,
@@ -16,6 +15,7 @@ from helpers.sensitivity.measures import (
     near_boundary,
     score_sensitivity,
 )
+from helpers.utils.checks import as_codes, as_probabilities, as_steps
 
 
 def curve(

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.sensitivity.checks import as_codes, as_probabilities, require_alike
 from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
+from helpers.utils.checks import as_codes, as_probabilities, require_alike
 
 NEAR = (0.3, 0.7)
 THRESHOLD = 0.5

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.resampling import draw_weights, resample_numbers
-from helpers.sensitivity.checks import as_changes, as_codes, as_finite, require_alike
 from helpers.sensitivity.intervals import CONFIDENCE, Interval, as_table, mean_interval
+from helpers.utils.checks import as_changes, as_codes, as_finite, require_alike
 
 
 def perception_sensitivity(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from helpers.verification.bootstrap import draw_vertices, effective_size, interval, resample
 from helpers.verification.curves import (
     NO_PAIRS,
     as_rates,
@@ -15,7 +16,6 @@ from helpers.verification.curves import (
     held_rates,
     rate_table,
 )
-from helpers.verification.vertices import draw_vertices, effective_size, interval, resample
 
 TOO_FEW = "too few identities"
 
@@ -50,7 +50,7 @@ def vertex_bootstrap(
     """Intervals of the error rates of every group, which the paper's Fig 6 lacks.
 
     Identities are resampled, and the resamples say as how many independent pairs the pairs count;
-    `helpers.verification.vertices` tells why percentiles are not used.
+    `helpers.verification.bootstrap` tells why percentiles are not used.
 
     Args:
         similarity: of the pairs, (m,).

@@ -7,10 +7,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from helpers.errors import as_binary
+from helpers.utils.checks import as_binary
 from helpers.verification.bands import TOO_FEW
+from helpers.verification.bootstrap import inflation, vertex_codes
 from helpers.verification.curves import NO_PAIRS, require_group
-from helpers.verification.vertices import inflation, vertex_codes
 
 RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
 NO_VARIATION = "errors do not vary within groups"

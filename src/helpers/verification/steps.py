@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from helpers.errors import require_columns, require_present
+from helpers.utils.checks import require_columns, require_present
 
 COLUMNS = ["similarity", "seed_first", "seed_second", "group", "attribute", "step"]
 PROTOTYPE, ALL = "prototype", "all"

@@ -1,0 +1,126 @@
+"""How strong something that was not annotated would have to be to change a conclusion."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import beta
+
+from helpers.utils.checks import require_columns
+
+
+def e_value(rr: ArrayLike, null: float = 1.0) -> np.ndarray | float:
+    """E-value of a risk ratio: rr + √(rr (rr − 1)), ratios below one inverted first.
+
+    The least risk ratio by which an unmeasured confounder must be associated with both attribute
+    and error to move the estimate to `null`. For a finding, that is 1; beside "no effect", set it
+    to the smallest ratio that would matter, and the E-value says how much could be hidden.
+    Of an interval, use `e_value_limit`. A ratio of 0 has an infinite one, NaN stays.
+
+    Source: VanderWeele & Ding, Annals of Internal Medicine 167 (2017) 268-274.
+    Raises ValueError for a negative ratio and for a `null` that is not positive.
+    """
+    rr = np.asarray(rr, dtype=np.float64)
+    if (rr < 0).any():
+        raise ValueError(f"rr is {rr[rr < 0].flat[0]}, a risk ratio of at least 0 was expected")
+    if not 0 < null < np.inf:
+        raise ValueError(f"null is {null}, a positive risk ratio was expected")
+    with np.errstate(divide="ignore"):
+        ratio = np.maximum(rr / null, null / rr)
+    return (ratio + np.sqrt(ratio * (ratio - 1)))[()]
+
+
+def e_value_limit(low: ArrayLike, high: ArrayLike, null: float = 1.0) -> np.ndarray | float:
+    """E-value of the limit of a risk ratio's interval that is nearest to `null`; 1 inside it."""
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    return e_value(_nearest(low, high, null), null)
+
+
+def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> pd.DataFrame:
+    """E-values of risk differences: how much confounding would move them to the difference `null`.
+
+    Args:
+        effects: columns estimate, low and high, risk differences as fractions.
+        base_rate: error rate without the attribute, of every row or one for all; taken as known.
+        null: the difference to explain away, or the tolerance that might be hidden.
+
+    Returns:
+        Index of `effects`; rr, rr_low, rr_high, e_value, e_value_limit, and reason, which says why
+        a row has none.
+    """
+    require_columns(effects, ["estimate", "low", "high"])
+    base = pd.Series(np.broadcast_to(base_rate, len(effects)), effects.index, dtype=float)
+    if bad := base[~base.between(0, 1)].tolist():
+        raise ValueError(f"base_rate is {bad[0]}, an error rate in [0, 1] was expected")
+    if bad := base[base + null < 0].tolist():
+        raise ValueError(f"null is {null}: no rate lies that far below the base_rate {bad[0]}")
+    base = base.where(base + null > 0)
+    # An interval may reach below a rate of zero; no risk ratio does.
+    columns = {"rr": "estimate", "rr_low": "low", "rr_high": "high"}
+    ratios = {name: ((base + effects[c]) / base).clip(lower=0) for name, c in columns.items()}
+    table = pd.DataFrame(ratios)
+    values, limits = [], []
+    for (_, row), rate in zip(table.iterrows(), base, strict=True):
+        ratio = (rate + null) / rate
+        known = ratio == ratio
+        values.append(e_value(row["rr"], ratio) if known else np.nan)
+        limits.append(e_value_limit(row["rr_low"], row["rr_high"], ratio) if known else np.nan)
+    reason = np.where(base.isna(), "no error at the base", "")
+    reason = np.where(base.notna() & table["rr"].isna(), "no estimate", reason)
+    return table.assign(e_value=values, e_value_limit=limits, reason=reason)
+
+
+def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarray | float:
+    """Largest Γ at which McNemar's exact test of b against c discordant pairs still rejects.
+
+    Were the two images of a pair to differ in something hidden, the error of a discordant pair
+    could fall on the image with the attribute with a chance of up to Γ/(1 + Γ) instead of 1/2
+    (Rosenbaum, Observational Studies, 2nd ed. (2002), section 4.3.2). The bound on the two-sided
+    p-value is twice the upper binomial tail, so that Γ = 1 is McNemar's exact test; solved by the
+    beta quantile. NaN where that test does not reject: there is nothing to be sensitive. Pairs
+    must be independent, one per transect.
+
+    Args:
+        b, c: pairs in which only the one or only the other image has an error.
+        alpha: level of the two-sided test.
+    """
+    b, c = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
+    for name, count in (("b", b), ("c", c)):
+        if not ((count >= 0) & (count == np.floor(count))).all():
+            raise ValueError(f"{name} is {count}, whole numbers of at least 0 were expected")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha}, a number between 0 and 1 was expected")
+    more, fewer = np.maximum(b, c), np.minimum(b, c)
+    chance = beta.ppf(alpha / 2, more, fewer + 1)
+    gamma = chance / (1 - chance)
+    return np.where(gamma >= 1, gamma, np.nan)[()]
+
+
+def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray | float:
+    """Effect γ per unit of a hidden attribute that would account for an estimated effect.
+
+    Moving along a direction also changes the hidden attribute, by `leakage` (δ) on average. That
+    adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|. Infinite
+    without leakage: nothing the attribute does could then explain the effect.
+
+    Args:
+        effect: risk difference; of an interval, use `nearest_limit` for the limit's tipping point.
+        leakage: change of the hidden attribute from the lower to the higher level.
+    """
+    effect, leakage = np.asarray(effect, dtype=np.float64), np.asarray(leakage, dtype=np.float64)
+    size = np.abs(effect)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        point = size / np.abs(leakage)
+    return np.where((leakage == 0) & ~np.isnan(size), np.inf, point)[()]
+
+
+def nearest_limit(low: ArrayLike, high: ArrayLike) -> np.ndarray | float:
+    """The limit of an interval that is nearest to zero, or 0 where the interval holds it."""
+    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    return _nearest(low, high, 0.0)
+
+
+def _nearest(low: np.ndarray, high: np.ndarray, null: float) -> np.ndarray | float:
+    if (low > high).any():
+        raise ValueError(f"low is {low} and high {high}: low must not exceed high")
+    unknown = np.isnan(low) | np.isnan(high)
+    return np.where(unknown, np.nan, np.clip(null, low, high))[()]

@@ -1,0 +1,100 @@
+"""Sets of rendered faces on disk, made on all cores of a processor or on one GPU."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from helpers import faces
+from helpers.artifacts import lineage
+from helpers.artifacts.image_store import as_float32, content_key, fill
+from helpers.utils.devices import resolve_device
+
+# Rendered pixels per chunk: few keep a processor's caches warm, many keep a GPU busy.
+_CHUNK_PIXELS = {"cpu": 2**18, "cuda": 2**21}
+_FEW_PIXELS = 2**22  # rendered as quickly as other processes start
+
+
+def render_to_store(
+    parameters: ArrayLike,
+    size: int,
+    path: str | Path,
+    *,
+    device: str | torch.device = "cpu",
+    workers: int | None = None,
+    chunk: int | None = None,
+    supersampling: int = 1,
+    render: Callable[..., Any] = faces.render,
+) -> np.ndarray:
+    """Render faces into a set of images, on all cores of a processor or on one GPU.
+
+    The key covers the parameters, the settings and the renderer's source, but not the device: a
+    set begun on one may be finished on the other, and they differ by rounding only.
+
+    Args:
+        parameters: (n, P), as `helpers.faces.render` takes them.
+        size: height and width in pixels.
+        path: the `.npy` file.
+        device: "cpu" or "cuda".
+        workers: processes; by default one per core on a CPU, but none besides this one for a few
+            images or on a GPU.
+        chunk: images rendered at a time; by default what suits the size and the device.
+        supersampling: rays per pixel and axis.
+        render: a function that stands in for `helpers.faces.render`; its module is in the key.
+
+    Returns:
+        uint8 (n, 3, size, size), a read-only memory map.
+
+    Raises:
+        ValueError: parameters that no face has (see `helpers.faces.render`); a size or a count that
+            is no positive integer; a GPU is asked for and there is none; other images than expected
+            come back.
+        OSError: the disk is full; the message says how much is needed and where.
+    """
+    device = resolve_device(device)
+    counts = {"size": size, "supersampling": supersampling, "workers": workers, "chunk": chunk}
+    for name, value in counts.items():
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+    parameters = as_float32(parameters)
+    faces.validate(torch.from_numpy(parameters))
+    renderer = Path(inspect.getfile(faces.render))
+    source = lineage.files_hash([renderer, *lineage.helper_modules(renderer)])
+    if render is not faces.render:
+        source += inspect.getsource(inspect.getmodule(render))
+    if workers is None:
+        few = len(parameters) * (size * supersampling) ** 2 <= _FEW_PIXELS
+        workers = 1 if few or device.type != "cpu" else joblib.cpu_count()
+    if chunk is None:
+        pixels = _CHUNK_PIXELS.get(device.type, _CHUNK_PIXELS["cuda"])
+        share = math.ceil(len(parameters) / workers)  # a small set still occupies every worker
+        chunk = max(1, min(pixels // (size * supersampling) ** 2, share))
+    return fill(
+        path,
+        parameters,
+        partial(_render, render=render, size=size, supersampling=supersampling, device=device),
+        (3, size, size),
+        key=content_key(parameters, size=size, supersampling=supersampling, source=source),
+        chunk=chunk,
+        workers=workers,
+    )
+
+
+def _render(
+    parameters: np.ndarray,
+    render: Callable[..., Any],
+    size: int,
+    supersampling: int,
+    device: torch.device,
+) -> torch.Tensor:
+    rendering = render(torch.from_numpy(parameters).to(device), size, supersampling=supersampling)
+    return rendering.image

@@ -1,0 +1,277 @@
+"""The look of the book: one style, one palette by role, and the figures that chapters share.
+
+Colours are those of Okabe and Ito, told apart by colour-blind readers; every role also has its
+own marker and hatch, so that each figure reads in grey. Tables come in as `stratified_errors` and
+the effect estimators leave them: one row per cell, with counts and 95 % intervals.
+"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+
+from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, look
+
+
+def bars(
+    table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None, few: int = 0
+) -> Axes:
+    """Rates with their 95 % intervals, and the counts under each bar.
+
+    Args:
+        table: columns n, rate, low, high (see `helpers.errors.stratified_errors`), indexed by
+            the group on the horizontal axis or by (group, colour). A cell without images is
+            written "n = 0"; it never reads as a rate of zero.
+        few: bars of fewer images are pale, and the axis does not stretch to hold them.
+
+    Raises:
+        ValueError: an index of more than two levels.
+    """
+    if table.index.nlevels > 2:
+        raise ValueError(f"bars take one or two groupings, got {list(table.index.names)}")
+    ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
+    # As plain objects: numbers mapped from categories would be categories again.
+    groups, hues = (table.index.get_level_values(level).astype(object) for level in (0, -1))
+    ticks, colours = list(groups.unique()), list(hues.unique())
+    side_by_side = len(colours) if table.index.nlevels == 2 else 1
+    width = 0.8 / side_by_side
+    shift = (hues.map(colours.index) - (side_by_side - 1) / 2) * width * (side_by_side > 1)
+    places = pd.Series(groups.map(ticks.index) + shift, index=table.index)
+    enough = table["n"] >= max(few, 1)
+    pale = (table["n"] > 0) & ~enough
+    for chosen, strength in ((enough, 1.0), (pale, 0.35)):
+        limits = ax.dataLim.frozen()
+        for position, name in enumerate(colours):
+            one = look(name, position)
+            drawn = (hues == name) & chosen
+            if chosen is pale and not drawn.any():
+                continue
+            ax.bar(
+                places[drawn],
+                table["rate"][drawn],
+                0.92 * width,
+                yerr=_whiskers(table[drawn], "rate"),
+                color=one.colour,
+                hatch=one.hatch,
+                edgecolor="white",
+                error_kw={"alpha": strength, "ecolor": BLACK, "capsize": 4},
+                alpha=strength,
+                label=str(name) if chosen is enough else None,
+            )
+        if chosen is pale and enough.any():
+            ax.dataLim.set(limits)
+    inches = ax.bbox.width / ax.figure.dpi
+    crowded = inches / len(table) < 0.8
+    counts = [f"{n:,}" if n and crowded else f"n = {n:,}" for n in table["n"]]
+    counts = [count.replace(" ", "") for count in counts] if len(table) > 10 else counts
+    # Neighbouring counts need a digit of 10 points between them; if it is not there, two rows.
+    apart = inches / len(ticks) * width
+    staggered = (max(map(len, counts)) + 1) * 0.085 > apart
+    for number, (place, count) in enumerate(zip(places, counts, strict=True)):
+        lower = 12 if staggered and number % 2 else 0
+        below = {"xytext": (0, -4 - lower), "textcoords": "offset points", "ha": "center"}
+        ax.annotate(count, (place, 0), fontsize=10, va="top", **below)
+    ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
+    ax.tick_params(axis="x", length=0, pad=30 if staggered else 18)
+    ax.grid(axis="x", visible=False)
+    counted = " (n under each bar)" if crowded else ""
+    ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)
+    ax.set_xlim(-0.55, len(ticks) - 0.45)
+    ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
+    ax.yaxis.set_major_formatter(_percent)
+    if side_by_side > 1:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=side_by_side)
+    return ax
+
+
+def forest(
+    table: pd.DataFrame,
+    truth: pd.Series | None = None,
+    xlabel: str = "risk difference",
+    ax: Axes | None = None,
+) -> Axes:
+    """One 95 % interval per cell, around a line at zero.
+
+    Args:
+        table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
+        truth: the true value of each cell, on the same index; drawn as a diamond.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
+    y = np.arange(len(table))[::-1]
+    mark = LOOKS["estimate"]
+    ax.axvline(0, color=BLACK, linewidth=1)
+    ax.errorbar(
+        table["estimate"],
+        y,
+        xerr=_whiskers(table, "estimate"),
+        fmt=mark.marker,
+        color=mark.colour,
+        capsize=4,
+        markersize=7,
+        label="estimate, 95 % interval",
+    )
+    if truth is not None:
+        mark = LOOKS["truth"]
+        ax.plot(
+            truth.reindex(table.index),
+            y,
+            mark.marker,
+            color=mark.colour,
+            markerfacecolor="none",
+            markeredgewidth=2,
+            markersize=9,
+            label="truth",
+        )
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+    names = [_cell(cell) for cell in table.index]
+    if "n" in table:
+        names = [f"{name}\nn = {n:,}" for name, n in zip(names, table["n"], strict=True)]
+    ax.set_yticks(y, names)
+    ax.set(xlabel=xlabel, ylim=(-0.7, len(table) - 0.3))
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Error rates of groups that differ in one attribute, against each other (transects, Fig 14).
+
+    Args:
+        pairs: as `helpers.errors.matched_groups` leaves them: one row per group, the two levels
+            in first and second, and n, rate, low, high with the suffixes _first and _second.
+            Up to eight groups are told apart and named with their counts.
+
+    Raises:
+        ValueError: more than one pair of levels.
+    """
+    levels = pairs[["first", "second"]].drop_duplicates()
+    if len(levels) != 1:
+        raise ValueError(f"one pair of levels fits on the two axes, got {len(levels)}")
+    ax = ax or plt.figure(figsize=(WIDTH, 6)).gca()
+    named = len(pairs) <= 8
+    top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
+    ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
+    for position in range(len(pairs) if named else 1):
+        rows = pairs.iloc[[position]] if named else pairs
+        counts = " against ".join(_count_range(rows[f"n_{side}"]) for side in ("first", "second"))
+        one = SPARE[position % len(SPARE)]
+        ax.errorbar(
+            rows["rate_first"],
+            rows["rate_second"],
+            xerr=_whiskers(rows, "rate_first", "_first"),
+            yerr=_whiskers(rows, "rate_second", "_second"),
+            fmt=one.marker,
+            color=one.colour,
+            markersize=8,
+            elinewidth=1,
+            label=f"{_cell(rows.index[0]) if named else 'groups'}, n = {counts}",
+        )
+    ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
+    first, second = levels.iloc[0]
+    ax.set(xlabel=f"error rate, {first}", ylabel=f"error rate, {second}")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(_percent)
+    ax.figure.legend(loc="outside lower center", ncol=1 if len(pairs) < 4 else 2)
+    return ax
+
+
+def violins(
+    frame: pd.DataFrame, value: str, by: str, hue: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Distribution of one column by group, with quartiles and the counts under each group.
+
+    Args:
+        frame: one row per image.
+        hue: a column with two levels; they are drawn as the halves of each violin.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
+    order = _levels(frame[by])
+    hues = _levels(frame[hue]) if hue else order
+    looks = {name: look(name, position) for position, name in enumerate(hues)}
+    sns.violinplot(
+        frame,
+        x=by,
+        y=value,
+        hue=hue or by,
+        order=order,
+        hue_order=hues,
+        palette={name: one.colour for name, one in looks.items()},
+        split=hue is not None,
+        inner="quart",
+        cut=0,
+        density_norm="width",
+        linewidth=1,
+        saturation=1,
+        legend="full" if hue else False,
+        ax=ax,
+    )
+    counts = frame[by].value_counts()
+    ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
+    ax.set(xlabel="", ylabel=value.replace("_", " "))
+    ax.grid(axis="x", visible=False)
+    for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
+        body.set_hatch(looks[hues[position % len(hues)]].hatch)
+    if hue:
+        for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
+            handle.set_hatch(looks[name].hatch)
+        sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncol=len(hues), title=None)
+    return ax
+
+
+def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
+    """A signed matrix (cosines, leakage) with every value printed, white at zero.
+
+    Args:
+        matrix: rows and columns carry their names; NaN cells stay empty.
+        limit: the value of full colour.
+    """
+    side = 0.75 * len(matrix) + 1.2
+    ax = ax or plt.figure(figsize=(WIDTH, min(side, 6.5))).gca()
+    sns.heatmap(
+        matrix.rename(index=_spaced, columns=_spaced),
+        vmin=-limit,
+        vmax=limit,
+        cmap="PuOr",
+        annot=True,
+        fmt="+.2f",
+        annot_kws={"fontsize": 10},
+        linewidths=1,
+        cbar=False,
+        ax=ax,
+    )
+    ax.tick_params(axis="x", rotation=40, length=0)
+    ax.tick_params(axis="y", rotation=0, length=0)
+    plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
+    return ax
+
+
+def _whiskers(table: pd.DataFrame, centre: str, suffix: str = "") -> np.ndarray:
+    """Lengths (2, n) below and above; clipped because a Wilson interval may round past its rate."""
+    below, above = (table[centre] - table["low" + suffix], table["high" + suffix] - table[centre])
+    return np.clip(np.stack([below, above]).astype(float), 0, None)
+
+
+def _cell(key: object) -> str:
+    """A row's key, plain or of several levels, as readers should see it."""
+    return ", ".join(map(_spaced, key if isinstance(key, tuple) else (key,)))
+
+
+def _count_range(n: pd.Series) -> str:
+    low, high = n.min(), n.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _levels(column: pd.Series) -> list:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return list(column.cat.categories)
+    return list(column.drop_duplicates())
+
+
+def _spaced(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def _percent(value: float, _position: int | None = None) -> str:
+    return f"{100 * value:.3g} %"

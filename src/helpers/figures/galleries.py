@@ -1,0 +1,64 @@
+"""Images side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from helpers.figures.looks import WIDTH, as_pixels
+
+
+def gallery(
+    images: ArrayLike,
+    ncol: int,
+    titles: Sequence[str] | None = None,
+    row_labels: Sequence[str] | None = None,
+) -> Figure:
+    """Images (n, 3, h, w) in rows of `ncol`, as wide as the page.
+
+    Args:
+        titles: one above each image, or, when there are `ncol` of them, one above each column.
+        row_labels: one at the left of each row.
+
+    Raises:
+        ValueError: no images, or a number of titles or labels that fits nothing.
+    """
+    pixels = as_pixels(images)
+    n, height, width = pixels.shape[:3]
+    if n == 0:
+        raise ValueError("a gallery needs at least one image")
+    nrow = -(-n // ncol)
+    titles = [] if titles is None else list(titles)
+    row_labels = [] if row_labels is None else list(row_labels)
+    if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
+        raise ValueError(
+            f"{n} images in {nrow} rows of {ncol} take {ncol} or {n} titles and {nrow} row "
+            f"labels, got {len(titles)} and {len(row_labels)}"
+        )
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    titled_rows = nrow if len(titles) > ncol else min(len(titles), 1)
+    tall = nrow * WIDTH / ncol * height / width + 0.22 * lines * titled_rows
+    figure, axes = plt.subplots(nrow, 1, figsize=(WIDTH, tall), squeeze=False)
+    # A row is one picture: axes of their own for many small images take seconds to draw.
+    gap = -(-width // 100)
+    wide = width + 2 * gap
+    rows = np.pad(pixels, ((0, -n % ncol), (0, 0), (gap, gap), (0, 0)), constant_values=255)
+    rows = rows.reshape(nrow, ncol, height, wide, 3).swapaxes(1, 2)
+    for number, axis in enumerate(axes.flat):
+        axis.imshow(rows[number].reshape(height, ncol * wide, 3))
+        above = titles[number * ncol : (number + 1) * ncol]
+        centres = (np.arange(len(above)) + 0.5) * wide - 0.5
+        axis.xaxis.tick_top()
+        axis.set_xticks(centres, above, fontsize=10)
+        axis.set_yticks([])
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(False)
+    for axis, label in zip(axes.flat, row_labels, strict=False):
+        axis.set_ylabel(label, fontsize=11)
+    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.02, wspace=0.01, hspace=0.01)
+    return figure

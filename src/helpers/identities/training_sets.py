@@ -1,0 +1,221 @@
+"""Training faces of the recognisers: identities seen many times, in stated demographic shares.
+
+Liang et al. 2023, section 4, audits networks trained on three large sets of photographs; here each
+recogniser has a composition by group that is known, because it was chosen (`RECOGNISERS`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from helpers.faces.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
+from helpers.identities.groups import GROUPS, ancestry_point, split
+from helpers.utils import seeding
+
+IDENTITY = tuple(p.name for p in PARAMETERS if p.group == "identity")
+STYLES = {"straight": 0.36, "wavy": 0.28, "curly": 0.16, "fringe": 0.12, "tied back": 0.08}
+"""Shares of hair styles, the same in all groups."""
+
+_GENDERS = (0.15, 0.85)  # perceived gender of women and men, on average
+_HAIR_LENGTH = ((0.55, 0.15), (0.18, 0.08))  # mean and spread, women and men
+_SKIN = (0.42, 0.20)  # in all groups alike: ancestry is a matter of shape here
+_IDENTITY_DRAWS = ("gender", "skin", "length", "x", "y")
+_IDENTITY_CHANCES = ("style", "hair_colour", "haemoglobin", "texture", "age", "makeup", "beard")
+_IMAGE_NORMALS = ("pitch", "age", "length", "makeup")
+_IMAGE_CHANCES = ("yaw", "azimuth", "elevation", "power", "smile", "beard", "glasses")
+
+
+@dataclass(frozen=True)
+class Design:
+    """One audited recogniser: its loss, and the share of its identities that each group has."""
+
+    loss: str
+    shares: Mapping[str, float]
+
+
+def _shares(african: float, east_asian: float, european: float) -> dict[str, float]:
+    """Shares of `GROUPS` from those of the ancestry groups, half of each perceived as male."""
+    ancestry = (african, east_asian, european)
+    return dict(zip(GROUPS, np.repeat(ancestry, 2) / 2, strict=True))
+
+
+CONTROL = "balanced"
+RECOGNISERS: dict[str, Design] = {
+    "arcface-a": Design("arcface", _shares(0.03, 0.03, 0.94)),
+    "arcface-b": Design("arcface", _shares(0.03, 0.94, 0.03)),
+    "sphereface": Design("sphereface", _shares(0.03, 0.03, 0.94)),
+    CONTROL: Design("arcface", _shares(1 / 3, 1 / 3, 1 / 3)),
+}
+"""The audited recognisers. Three know one ancestry group well and hardly the others, so that a
+group that is hard by itself can be told from one that was rarely seen; the fourth is the control.
+Sets of photographs are skewed less, but networks that large learn more from few. Sets filled with
+the third reference group were tried with both losses: they left no gap that the audit could see."""
+
+
+def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
+    """Whole numbers of identities by group, n together, by largest remainders.
+
+    Raises:
+        ValueError: shares of other groups than `GROUPS`, or that do not add up to 1.
+    """
+    values = np.array([shares.get(group, np.nan) for group in GROUPS], dtype=np.float64)
+    if set(shares) != set(GROUPS) or abs(values.sum() - 1) > 1e-9:
+        raise ValueError(f"shares must be of {GROUPS} and add up to 1; got {dict(shares)}")
+    exact = values * n
+    counts = np.floor(exact).astype(int)
+    largest = np.argsort(-(exact - counts), kind="stable")[: n - counts.sum()]
+    counts[largest] += 1
+    return dict(zip(GROUPS, counts.tolist(), strict=True))
+
+
+def pool_composition(n: int) -> dict[str, int]:
+    """Identities by group that a pool needs for `draw_sets` of n each."""
+    skewed, control = _parts(n)
+    return {group: max(sum(p[group] for p in skewed), control[group]) for group in GROUPS}
+
+
+def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
+    """Training sets of all recognisers from one pool: rows, sorted int64, by name.
+
+    The skewed sets have nobody in common; the control is drawn from all their people.
+
+    Args:
+        pool: frame of `identity_set`.
+        n: identities of each set.
+        seed: other seeds draw other identities.
+
+    Raises:
+        ValueError: a group has fewer identities than `pool_composition` says.
+    """
+    identities = pool.drop_duplicates("identity")
+    needed, (skewed, control) = pool_composition(n), _parts(n)
+    chosen: dict[str, list[np.ndarray]] = {name: [] for name in RECOGNISERS}
+    for group, count in needed.items():
+        members = identities.loc[identities["group"] == group, "identity"].to_numpy()
+        if count > len(members):
+            raise ValueError(f"the pool has {len(members)} identities of {group!r}, not {count}")
+        draws = seeding.rng(seed, f"identity set: {group}")
+        order = members[draws.permutation(len(members))]
+        ends = np.cumsum([part[group] for part in skewed])
+        parts = [*np.split(order, ends)[:-1], draws.permutation(order)[: control[group]]]
+        for name, part in zip(chosen, parts, strict=True):
+            chosen[name].append(part)
+    return {
+        name: np.flatnonzero(pool["identity"].isin(np.concatenate(parts)))
+        for name, parts in chosen.items()
+    }
+
+
+def _parts(n: int) -> tuple[list[dict[str, int]], dict[str, int]]:
+    """Compositions of the skewed sets, in the order of `RECOGNISERS`, and of the control."""
+    *skewed, control = (composition(design.shares, n) for design in RECOGNISERS.values())
+    return skewed, control
+
+
+def identity_set(
+    wanted: Mapping[str, int], images_each: int, *, seed: int
+) -> tuple[Tensor, np.ndarray, pd.DataFrame]:
+    """Faces of invented people, each in several images, to train or to test a recogniser.
+
+    What makes a person: the identity parameters, the perceived group, skin and hair colour, hair
+    style, usual hair length and age. What changes from image to image: pose, light, expression,
+    apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
+    (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
+    keyed by the identity's number within its group, so a larger set begins with the
+    smaller one's people.
+
+    Args:
+        wanted: group → number of identities.
+        images_each: images of each.
+        seed: of the draws.
+
+    Returns:
+        parameters float32 (n, P); labels int64 (n,), the number of the identity; and a frame with
+        the columns identity, image, group. Rows of an identity are consecutive.
+
+    Raises:
+        ValueError: an unknown group, or no identities.
+    """
+    groups = np.repeat(list(wanted), list(wanted.values()))
+    if not len(groups) or images_each < 1:
+        raise ValueError(f"an identity set needs identities and images; got {dict(wanted)}")
+    within = np.concatenate([np.arange(count) for count in wanted.values()])
+    people_groups = split(groups)
+    items = within * len(GROUPS) + np.array([GROUPS.index(group) for group in groups])
+    people = _people(*people_groups, items, seed)
+    parameters = people.repeat_interleave(images_each, 0)
+    image = np.tile(np.arange(images_each), len(groups))
+    _vary(parameters, np.repeat(items, images_each) * 2**16 + image, seed)
+    labels = np.repeat(np.arange(len(groups)), images_each)
+    frame = pd.DataFrame({"identity": labels, "image": image, "group": groups[labels]})
+    return parameters, labels, frame
+
+
+def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int) -> Tensor:
+    drawn, chances = (*_IDENTITY_DRAWS, *IDENTITY), _IDENTITY_CHANCES
+    z = _named(drawn, seeding.normals(seed, "identities: people", items, len(drawn)))
+    u = _named(chances, seeding.uniforms(seed, "identities: looks", items, len(chances)))
+    point = ancestry_point(ancestry)
+    skin = _SKIN[0] + _SKIN[1] * z["skin"]
+    length = np.where(male, *(m + s * z["length"] for m, s in reversed(_HAIR_LENGTH)))
+    style = np.searchsorted(np.cumsum(list(STYLES.values()))[:-1], u["style"], side="right")
+    columns = {
+        "gender": np.where(male, _GENDERS[1], _GENDERS[0]) + 0.08 * z["gender"],
+        "ancestry_x": point[:, 0] + 0.15 * z["x"],
+        "ancestry_y": point[:, 1] + 0.15 * z["y"],
+        "skin_colour": skin,
+        "hair_length": length,
+        "hair_style": np.array([HAIR_STYLES.index(name) for name in STYLES])[style],
+        "hair_colour": u["hair_colour"] * (1 - 0.6 * skin.clip(0, 1)),
+        "haemoglobin": u["haemoglobin"],
+        "texture_seed": u["texture"],
+        "age": 0.32 + 0.30 * u["age"],
+        "makeup": ~male * 0.6 * u["makeup"],
+        "facial_hair": (male & (u["beard"] < 0.3)) * (0.3 + 2 * u["beard"]),
+    } | {name: z[name].clip(-IDENTITY_LIMIT, IDENTITY_LIMIT) for name in IDENTITY}
+    return _filled(defaults(len(items)), columns)
+
+
+def _vary(parameters: Tensor, items: np.ndarray, seed: int) -> None:
+    """Give every row, in place, a scene and a look of its own."""
+    z = _named(
+        _IMAGE_NORMALS, seeding.normals(seed, "identities: images", items, len(_IMAGE_NORMALS))
+    )
+    u = _named(
+        _IMAGE_CHANCES, seeding.uniforms(seed, "identities: scenes", items, len(_IMAGE_CHANCES))
+    )
+    own = {name: parameters[:, INDEX[name]].numpy().astype(np.float64) for name in INDEX}
+    woman = own["gender"] < 0.5
+    _filled(
+        parameters,
+        {
+            "yaw": -32 + 64 * u["yaw"],
+            "pitch": (6 * z["pitch"]).clip(-15, 15),
+            "light_azimuth": -80 + 160 * u["azimuth"],
+            "light_elevation": -40 + 110 * u["elevation"],
+            "light_power": 0.2 + 0.6 * u["power"],
+            "smiling": u["smile"],
+            "age": (own["age"] + 0.12 * z["age"]).clip(0.12, 0.95),
+            "hair_length": own["hair_length"] + 0.08 * z["length"],
+            "makeup": woman * (own["makeup"] + 0.12 * z["makeup"]),
+            "facial_hair": own["facial_hair"] * (0.5 + 0.7 * u["beard"]),
+            "glasses": (u["glasses"] < 0.08).astype(float),
+        },
+    )
+
+
+def _named(names: tuple[str, ...], draws: np.ndarray) -> dict[str, np.ndarray]:
+    return dict(zip(names, draws.T, strict=True))
+
+
+def _filled(parameters: Tensor, columns: Mapping[str, np.ndarray]) -> Tensor:
+    """Write columns, clipped to their parameters' ranges."""
+    for name, values in columns.items():
+        spec = PARAMETERS[INDEX[name]]
+        clipped = np.clip(values, spec.low, spec.high).astype(np.float32)
+        parameters[:, INDEX[name]] = torch.from_numpy(clipped)
+    return parameters

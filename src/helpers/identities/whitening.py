@@ -1,0 +1,41 @@
+"""Nothing but the head: background, neck and shoulders made white (Liang et al. 2023, 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from torch import Tensor
+
+from helpers import faces
+
+
+def whiten(images: Tensor, masks: Tensor) -> Tensor:
+    """Images in which everything but the head is white.
+
+    The paper uses a segmentation network; the face world knows which pixels are head. A mask
+    between 0 and 1, at the outline, mixes.
+
+    Args:
+        images: (n, 3, height, width) in [0, 1], tensors or arrays.
+        masks: (n, height, width), 1 on the head, 0 elsewhere.
+
+    Raises:
+        ValueError: masks of another shape than the images, or integer images.
+    """
+    if tuple(masks.shape) != (images.shape[0], *images.shape[2:]):
+        raise ValueError(
+            f"masks {tuple(masks.shape)} for images {tuple(images.shape)}: expected one mask "
+            "(height, width) an image"
+        )
+    if "float" not in str(images.dtype):
+        raise ValueError(f"images must be float in [0, 1], not {images.dtype}")
+    return 1 - (1 - images) * masks[:, None]
+
+
+def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> faces.Rendering:
+    """`faces.render` with all but the heads whitened; stands in for it in `render_to_store`.
+
+    Args, Raises: as of `faces.render`.
+    """
+    rendering = faces.render(parameters, size, supersampling)
+    return replace(rendering, image=whiten(rendering.image, rendering.head_mask))

@@ -1,0 +1,214 @@
+"""Do nominal 95 % intervals cover the truth 95 % of the time, and does a null stay quiet?
+
+    python -m helpers.scorecard.coverage_study --profile laptop
+
+Pruned audits are simulated again and again from populations whose effects are known
+(`helpers.scorecard.simulated_audits`), at three intraclass correlations of errors within transects.
+The stage `artifacts/<profile>/coverage_study/` holds
+
+- coverage.parquet: for every estimator, correlation, attribute and scale how often its intervals
+  hold the true effect, and how wide they are compared with what the estimates' spread asks for;
+- null.parquet: how often audits of a model whose errors depend on nothing raise any alarm.
+
+Audits are keyed by their number and finished parts are kept, so an interrupted study goes on where
+it stopped, with the same results.
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, parallel_config
+from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
+
+from helpers.artifacts import Stage, atomic, lineage, profiles
+from helpers.effects import holm
+from helpers.scorecard.coverage_estimators import all_estimates, null_tests
+from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Population
+from helpers.utils import seeding
+
+CORRELATIONS = (0.05, 0.23, 0.41)
+LOG_ODDS = dict(zip(ATTRIBUTES, (0.0, 0.6, -0.4, 0.3, 0.5), strict=True))
+INTERCEPT = -2.5
+"""About one image in ten is an error, as in the papers; one attribute has no effect."""
+NULL_LOG_ODDS = dict.fromkeys(ATTRIBUTES, 0.0)
+NULL_INTERCEPT = -2.2
+ALPHA = 0.05
+PART = 10
+"""Audits per finished part; results do not depend on it."""
+NEEDED = 2 * norm.ppf(0.975)
+"""Width of a normal 95 % interval in standard deviations of its estimate."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of every simulated audit, and how many there are per correlation."""
+
+    transects: int
+    repetitions: int
+    n_boot: int
+    seed: int
+
+
+# --- one audit
+
+
+def estimates(population: Population, size: Size, repetition: int) -> pd.DataFrame:
+    """`all_estimates` on one audit."""
+    frame = population.audit(size.transects, size.seed, repetition)
+    seed = int(seeding.rng(size.seed, "coverage study", repetition).integers(2**62))
+    table = all_estimates(frame, size.n_boot, seed)
+    return table.assign(correlation=population.correlation, audit=repetition)
+
+
+def alarms(population: Population, size: Size, repetition: int) -> pd.DataFrame:
+    """Number of tests and of adjusted p-values below 0.05 in one audit, by family of tests."""
+    families = null_tests(population.audit(size.transects, size.seed, repetition))
+    rows = [
+        {"estimator": family, "tests": len(p), "alarms": int((holm(p) < ALPHA).sum())}
+        for family, p in families.items()
+    ]
+    return pd.DataFrame(rows).assign(correlation=population.correlation, audit=repetition)
+
+
+# --- summaries
+
+
+def coverage(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Coverage and width of every estimator, from rows of `estimates` with their `truth`.
+
+    Audits in which an effect could not be estimated do not count as repetitions.
+    """
+    drawn = drawn.dropna(subset=["estimate", "low", "high"])
+    drawn = drawn.assign(
+        width=drawn["high"] - drawn["low"],
+        covers=(drawn["low"] <= drawn["truth"]) & (drawn["truth"] <= drawn["high"]),
+        error=drawn["estimate"] - drawn["truth"],
+    )
+    groups = drawn.groupby(["estimator", "correlation", "attribute", "scale"], sort=False)
+    table = groups.agg(
+        repetitions=("covers", "size"),
+        covered=("covers", "sum"),
+        truth=("truth", "first"),
+        bias=("error", "mean"),
+        spread=("estimate", "std"),
+        width=("width", "mean"),
+    ).reset_index()
+    table["width_ratio"] = table["width"] / (NEEDED * table["spread"])
+    manipulated = table["attribute"].isin(MANIPULATED)
+    table.insert(3, "kind", np.where(manipulated, "manipulated", "seed-level"))
+    table["attribute"] = table["attribute"].str.removesuffix("_level")
+    return _with_share(table, "covered", "coverage")
+
+
+def false_alarms(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Share of audits with any alarm, from rows of `alarms`."""
+    groups = drawn.assign(any=drawn["alarms"] > 0).groupby(["estimator", "correlation"], sort=False)
+    table = groups.agg(
+        repetitions=("any", "size"), tests=("tests", "first"), alarmed=("any", "sum")
+    ).reset_index()
+    return _with_share(table, "alarmed", "false_alarms")
+
+
+def _with_share(table: pd.DataFrame, count: str, name: str) -> pd.DataFrame:
+    """The table with a count as a share of its repetitions and Wilson's interval."""
+    low, high = proportion_confint(table[count], table["repetitions"], method="wilson")
+    share = table[count] / table["repetitions"]
+    return table.drop(columns=count).assign(**{name: share, "low": low, "high": high})
+
+
+def headline(covered: pd.DataFrame, null: pd.DataFrame) -> dict[str, object]:
+    """Coverage pooled over attributes of a kind, its extremes over correlations, most alarms."""
+    keys = ["estimator", "kind", "scale", "correlation"]
+    # Every row has (nearly) the same number of repetitions, so the mean of shares pools them.
+    pooled = covered.groupby(keys, sort=False)["coverage"].mean().reset_index()
+    ranges = pooled.groupby(["estimator", "kind"], sort=False)["coverage"].agg(["min", "max"])
+    extremes: dict[str, dict[str, list[float]]] = {}
+    for (estimator, kind), row in ranges.iterrows():
+        extremes.setdefault(estimator, {})[kind] = row.tolist()
+    return {
+        "repetitions": int(covered["repetitions"].max()),
+        "coverage": extremes,
+        "false_alarms": null.groupby("estimator", sort=False)["false_alarms"].max().to_dict(),
+    }
+
+
+# --- the study
+
+
+def study(size: Size, folder: Path, processes: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables of `coverage` and `false_alarms`; finished parts stay in `folder`."""
+    effects = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
+    nulls = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
+    truth = pd.concat(
+        population.true_effects()
+        .melt(var_name="scale", value_name="truth", ignore_index=False)
+        .assign(correlation=population.correlation)
+        for population in effects
+    )
+    estimated = _repeat(estimates, effects, size, folder, processes)
+    estimated = estimated.merge(truth.reset_index(), on=["correlation", "attribute", "scale"])
+    return coverage(estimated), false_alarms(_repeat(alarms, nulls, size, folder, processes))
+
+
+def _repeat(
+    one_audit: Callable[[Population, Size, int], pd.DataFrame],
+    populations: Sequence[Population],
+    size: Size,
+    folder: Path,
+    processes: int,
+) -> pd.DataFrame:
+    """Rows of `one_audit` for every population and repetition, in that order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        parts = Parallel(n_jobs=processes)(
+            delayed(_part)(one_audit, population, size, start, folder)
+            for population, start in product(populations, range(0, size.repetitions, PART))
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _part(
+    one_audit: Callable[[Population, Size, int], pd.DataFrame],
+    population: Population,
+    size: Size,
+    start: int,
+    folder: Path,
+) -> pd.DataFrame:
+    """Rows of the audits from `start` on, made now or by an earlier run."""
+    path = folder / f"{one_audit.__name__}-{population.correlation}-{start}.parquet"
+    if not path.is_file():
+        numbers = range(start, min(start + PART, size.repetitions))
+        rows = pd.concat([one_audit(population, size, k) for k in numbers], ignore_index=True)
+        with atomic(path) as temporary:
+            rows.to_parquet(temporary)
+    return pd.read_parquet(path)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", required=True)
+    name = parser.parse_args(arguments).profile
+    profile = profiles.load(name)
+    size = Size(profile.n_transects, profile.n_coverage, profile.n_boot, profile.seed)
+    stage = Stage("coverage_study", profile=name, device="cpu", seed=profile.seed)
+    # Parts of another size or of other code are not mixed with these.
+    key = sha256(f"{size}{lineage.source_hash(stage.name)}".encode()).hexdigest()[:12]
+    parts = stage.folder / "parts"
+    covered, null = study(size, parts / key)
+    stage.save("coverage.parquet", covered)
+    stage.save("null.parquet", null)
+    stage.finish(headline(covered, null))
+    shutil.rmtree(parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

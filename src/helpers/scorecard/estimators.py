@@ -1,0 +1,275 @@
+"""Many audits of one population, and what each estimator says of every one of them.
+
+Audits by transects are arrays of errors (repetitions, n_transects, 2, …, 2), drawn from a pool of
+faces that were asked under every intervention (`helpers.scorecard.repeated_audits.draw`). Audits of
+found portraits are samples of rows. All estimators answer in one unit, a difference of error rates,
+so that a regression and a matched comparison can be scored alike.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, cpu_count, delayed, parallel_config
+from scipy.special import expit
+from scipy.stats import norm
+
+from helpers import effects
+from helpers.effects.batched_logit import fit_logits
+from helpers.effects.labels import Z
+from helpers.resampling import draw_weights
+from helpers.scorecard.repeated_audits import cells_of
+from helpers.utils import seeding
+
+_AUDITS_AT_ONCE = 50
+_FEW = 100  # audits, which are done before other processes have started
+
+
+def null_audits(
+    n_transects: int, shape: Sequence[int], repetitions: int, *, rate: float, icc: float, seed: int
+) -> np.ndarray:
+    """Audits of a model that errs at one rate in every cell: (repetitions, n_transects, *shape).
+
+    The beta-binomial model of `helpers.models.null_control`, with errors drawn anew in every audit:
+    a fixed pool of random errors would have small effects of its own, and the truth is none.
+    """
+    audits = np.empty((repetitions, n_transects, *shape))
+    concentration = (1 - icc) / icc
+    for k, audit in enumerate(audits):
+        random = seeding.rng(seed, "scorecard: null", k)
+        own = random.beta(rate * concentration, (1 - rate) * concentration, n_transects)
+        audit[:] = random.random(audit.shape) < own.reshape(-1, *[1] * len(shape))
+    return audits
+
+
+def logit_audits(
+    audits: np.ndarray,
+    attributes: Sequence[str],
+    *,
+    with_: str | None = None,
+    resample: str = "transects",
+    n_boot: int = 100,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The paper's L2 logit on the attributes' levels, read in differences of error rates.
+
+    A fit gives the risk in each cell of the design, and with it what the model believes each
+    attribute to change there. Intervals are the estimate plus and minus 1.96 standard deviations
+    over a bootstrap, p is that of the corresponding z-test.
+
+    Args:
+        audits: (repetitions, n_transects, 2, …, 2), 1 for an error.
+        attributes: names of the axes.
+        with_: an attribute that interacts with all others; None for main effects only.
+        resample: "images", as the paper does, or "transects".
+        n_boot: resamples.
+        seed: of the resamples.
+
+    Returns:
+        Rows as those of `repeated_audits.matched_audits`.
+    """
+    X = _one_hot(attributes)
+    if with_:
+        X = effects.interaction_columns(X, [name for name in attributes if name != with_], with_)
+    draw = {"images": _resampled_images, "transects": _resampled_transects}[resample]
+    flat = audits.reshape(*audits.shape[:2], -1)
+    parts = []
+    for start in range(0, len(flat), _AUDITS_AT_ONCE):
+        numbers = range(start, min(start + _AUDITS_AT_ONCE, len(flat)))
+        trials, errors = draw(flat[numbers.start : numbers.stop], numbers, n_boot, seed)
+        parts.append(_risks(X.to_numpy(), trials, errors))
+    risks = np.concatenate(parts).reshape(len(flat), 1 + n_boot, *audits.shape[2:])
+    return cells_of(risks, attributes, _from_resamples)
+
+
+def _one_hot(attributes: Sequence[str]) -> pd.DataFrame:
+    """Both levels of every attribute as columns, one row per cell of the design."""
+    cells = np.array(list(itertools.product((0, 1), repeat=len(attributes))))
+    columns = {
+        (name, level): (cells[:, place] == level).astype(float)
+        for place, name in enumerate(attributes)
+        for level in (0, 1)
+    }
+    return pd.DataFrame(columns).rename_axis(columns=["attribute", "level"])
+
+
+def _resampled_transects(
+    flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Trials and errors of every cell: the audit's own, then those of its resamples."""
+    n = flat.shape[1]
+    weights = np.vstack([np.ones(n), draw_weights(n, range(n_boot), seed)])
+    errors = weights @ flat
+    return np.full(errors.shape, float(n)), errors
+
+
+def _resampled_images(
+    flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same with single images resampled: multinomial counts of cell and outcome."""
+    n, cells = flat.shape[1:]
+    own = np.concatenate([n - flat.sum(axis=1), flat.sum(axis=1)], axis=1)
+    counts = np.empty((len(flat), 1 + n_boot, 2 * cells))
+    counts[:, 0] = own
+    for number, observed, resampled in zip(numbers, own, counts, strict=True):
+        random = seeding.rng(seed, "scorecard: images", number)
+        resampled[1:] = random.multinomial(n * cells, observed / observed.sum(), n_boot)
+    right, errors = np.split(counts, 2, axis=2)
+    return right + errors, errors
+
+
+def _risks(X: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Fitted risk in every cell, shape of `trials`."""
+    cells = len(X)
+    coefficients = fit_logits(X, trials.reshape(-1, cells), errors.reshape(-1, cells))
+    return expit(coefficients[:, :1] + coefficients[:, 1:] @ X.T).reshape(trials.shape)
+
+
+def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
+    """Estimate (first column), interval and p from the spread over resamples (the others)."""
+    estimate, spread = differences[:, 0], np.nanstd(differences[:, 1:], axis=1, ddof=1)
+    table = pd.DataFrame(normal_interval(estimate, spread))
+    table.insert(0, "audit", np.arange(len(table)))
+    return table
+
+
+def normal_interval(estimate: np.ndarray, spread: np.ndarray) -> dict[str, np.ndarray]:
+    """Estimate, 95 % interval and two-sided p of normal estimates with standard errors."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * norm.sf(np.abs(estimate) / spread)
+    low, high = estimate - Z * spread, estimate + Z * spread
+    return {"estimate": estimate, "low": low, "high": high, "p": p}
+
+
+def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """`helpers.effects.risk_differences` of every audit, with transects as clusters.
+
+    Returns:
+        Rows as those of `repeated_audits.matched_audits`.
+    """
+    tables = _each(_g_computation, [(audit, list(attributes)) for audit in audits])
+    frame = pd.concat(tables, keys=range(len(audits)), names=["audit"]).reset_index("audit")
+    return frame.astype(dict.fromkeys(attributes, "Int64"))
+
+
+def as_frame(audit: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """One row per image of an audit (n, 2, …, 2): transect, `<attribute>_level`, error."""
+    columns = ["transect", *(f"{name}_level" for name in attributes)]
+    index = np.indices(audit.shape).reshape(audit.ndim, -1)
+    frame = pd.DataFrame(dict(zip(columns, index, strict=True)))
+    return frame.assign(error=audit.ravel().astype(int))
+
+
+def _g_computation(audit: np.ndarray, attributes: list[str]) -> pd.DataFrame:
+    frame = as_frame(audit, attributes)
+    tables = []
+    for name in attributes:
+        by = {f"{other}_level": other for other in attributes if other != name}
+        table = effects.risk_differences(
+            frame, "error", f"{name}_level", by=list(by), cluster="transect"
+        )
+        tables.append(table.reset_index().rename(columns=by).assign(attribute=name))
+    table = pd.concat(tables, ignore_index=True)
+    return table[["attribute", *attributes, "estimate", "low", "high", "p"]]
+
+
+def _each(function: Callable, calls: Sequence[tuple]) -> list:
+    """Results of all calls, in processes of one thread where there are enough to pay for them."""
+    if len(calls) <= _FEW:
+        return [function(*call) for call in calls]
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        return Parallel(n_jobs=cpu_count())(delayed(function)(*call) for call in calls)
+
+
+Estimator = Callable[[pd.DataFrame], Mapping[str, float]]
+
+
+def observational_audits(
+    pool: pd.DataFrame,
+    models: Sequence[str],
+    estimators: Mapping[str, Estimator],
+    n: int,
+    repetitions: int,
+    seed: int,
+    *,
+    null_rate: float,
+) -> pd.DataFrame:
+    """Every estimator and model on samples of `n` rows of the pool, drawn with replacement.
+
+    Args:
+        pool: one row per portrait; 0 or 1 in `error_<model>`, except for the null control, whose
+            errors are drawn anew in every audit.
+        models: names; "null" is the control.
+        estimators: name → function of a sample, whose errors stand in the column `error`, that
+            returns estimate, low, high and p.
+        n, repetitions: size and number of audits; audit k depends on the seed and k alone.
+        null_rate: error rate of the null control.
+
+    Returns:
+        Columns model, estimator, audit, estimate, low, high, p.
+    """
+    work = [(pool, models, estimators, n, k, seed, null_rate) for k in range(repetitions)]
+    return pd.DataFrame([row for rows in _each(_observational_audit, work) for row in rows])
+
+
+def _observational_audit(
+    pool: pd.DataFrame,
+    models: Sequence[str],
+    estimators: Mapping[str, Estimator],
+    n: int,
+    audit: int,
+    seed: int,
+    null_rate: float,
+) -> list[dict]:
+    random = seeding.rng(seed, "scorecard: portraits", audit)
+    sample = pool.iloc[random.integers(len(pool), size=n)].reset_index(drop=True)
+    sample["error_null"] = (random.random(n) < null_rate).astype(int)
+    rows = []
+    for model in models:
+        sample["error"] = sample[f"error_{model}"]
+        for name, estimate in estimators.items():
+            found = estimate(sample)
+            values = {key: found[key] for key in ("estimate", "low", "high", "p")}
+            rows.append({"model": model, "estimator": name, "audit": audit} | values)
+    return rows
+
+
+def paper_difference(
+    patterns: pd.DataFrame,
+    pattern: np.ndarray,
+    error: np.ndarray,
+    among: np.ndarray,
+    contrast: tuple[str, str, str],
+    n_boot: int,
+    seed: int,
+) -> dict[str, float]:
+    """What the paper's logit believes an attribute to change, with images resampled.
+
+    Args:
+        patterns: distinct rows (P, 17) of `effects.paper_columns`.
+        pattern: (n,) which of them an image shows.
+        error: (n,) 0 or 1.
+        among: (n,) bool, whose error rates are meant.
+        contrast: attribute, its level to start from and the one to go to.
+
+    Returns:
+        estimate, low, high, p.
+    """
+    size = len(patterns)
+    counts = np.bincount(pattern + size * np.asarray(error), minlength=2 * size)
+    resampled = seeding.rng(seed, "scorecard: images").multinomial(
+        len(pattern), counts / counts.sum(), n_boot
+    )
+    right, wrong = np.split(np.vstack([counts, resampled]).astype(float), 2, axis=1)
+    coefficients = fit_logits(patterns.to_numpy(), right + wrong, wrong)
+    attribute, *levels = contrast
+    rates = []
+    for level in levels:
+        set_to = patterns.copy()
+        for other in levels:
+            set_to[attribute, other] = float(other == level)
+        predictor = coefficients[:, :1] + coefficients[:, 1:] @ set_to.to_numpy().T
+        rates.append(expit(predictor) @ np.bincount(pattern[among], minlength=size) / among.sum())
+    difference = rates[1] - rates[0]
+    return normal_interval(difference[0], np.nanstd(difference[1:], ddof=1))

@@ -1,0 +1,151 @@
+"""The audit of sensitivity flips where the truth is known: codes and steps against do()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.stats import t as student
+from torch import Tensor
+
+from helpers.faces.parameters import visible_scores
+from helpers.generators import KnownTruthGenerator
+from helpers.sensitivity import known_truth
+from helpers.sensitivity.intervals import mean_interval
+from helpers.utils import seeding
+
+ScoreFaces = Callable[[Tensor, str], np.ndarray]
+"""Faces (n, P) and a name for their images → scores (n,)."""
+
+PARAMETERS = {
+    "Young": ("age", -1),
+    "Heavy_Makeup": ("makeup", 1),
+    "No_Beard": ("facial_hair", -1),
+    "Blond_Hair": ("hair_colour", 1),
+    "Pale_Skin": ("skin_colour", -1),
+    "Long_Hair": ("hair_length", 1),
+    "Wearing_Earrings": ("earrings", 1),
+    "Eyeglasses": ("glasses", 1),
+    "High_Cheekbones": ("cheekbones", 1),
+    "Ruddy_Skin": ("haemoglobin", 1),
+    "Smiling": ("smiling", 1),
+}
+"""Attribute → the parameter of the face world that it is about, and the sign of its change."""
+
+
+@dataclass(frozen=True)
+class KnownTruth:
+    """An audit of the known-truth generator, and the truth to hold against it.
+
+    Attributes:
+        generator: the world.
+        parameters: vector → the parameter that it is about, and the sign of its change.
+        audit: codes (n, 512) of the audit.
+        many: other codes, on which the truth is computed.
+        score: renders faces and asks the classifier.
+    """
+
+    generator: KnownTruthGenerator
+    parameters: Mapping[str, tuple[str, int]]
+    audit: Tensor
+    many: Tensor
+    score: ScoreFaces
+
+    def exact_steps(self) -> dict[str, np.ndarray]:
+        """Steps (512,) that move one attribute's coordinate by one SD and no other at all."""
+        return {
+            name: sign * self.generator.exact_directions([parameter])[0]
+            for name, (parameter, sign) in self.parameters.items()
+        }
+
+    def changes_by_hand(self) -> pd.DataFrame:
+        """Change of every face's score when one attribute alone is set, by do(): (n, vectors)."""
+        steps = self.exact_steps()
+        changed = {
+            name: known_truth.do_step(self.generator, self.many, step, self.parameters[name][0])
+            for name, step in steps.items()
+        }
+        return self._changes(self.generator.parameters(self.many), changed, "by_hand")
+
+    def changes(self, steps: Mapping[str, np.ndarray], name: str) -> pd.DataFrame:
+        """Change of every audited code's score along each step: (n, vectors).
+
+        Args:
+            steps: vector → (512,).
+            name: of the images' file.
+        """
+        return self._changes(self.generator.parameters(self.audit), self._moved(steps), name)
+
+    def smile_changes(self, steps: Mapping[str, np.ndarray]) -> pd.DataFrame:
+        """Change of the smile that is seen in every audited code's face: (n, vectors)."""
+        start = visible_scores(self.generator.parameters(self.audit))["smiling"]
+        moved = self._moved(steps).items()
+        return pd.DataFrame({name: visible_scores(ends)["smiling"] - start for name, ends in moved})
+
+    def predicted_error(self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame) -> pd.DataFrame:
+        """What leakage adds to each estimate if effects are proportional and add up.
+
+        Every other attribute's change along a step, in SD, times the score's true change per SD.
+
+        Returns:
+            A row per vector, a column per attribute; a vector's own attribute is 0.
+        """
+        effects = pd.Series(
+            {
+                parameter: sign * truth.loc[name, "estimate"]
+                for name, (parameter, sign) in self.parameters.items()
+            }
+        )
+        moves = known_truth.leakage(self.generator, np.stack([*steps.values()]), effects.index)
+        brought = moves.set_axis([*steps]) * effects
+        for name in steps:
+            brought.loc[name, self.parameters[name][0]] = 0.0
+        return brought
+
+    def _moved(self, steps: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+        return {
+            name: self.generator.parameters(known_truth.moved(self.audit, step))
+            for name, step in steps.items()
+        }
+
+    def _changes(self, start: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
+        faces = torch.stack([start, *changed.values()])
+        before, *after = self.score(faces.flatten(0, 1), name).reshape(len(faces), -1)
+        return pd.DataFrame(np.stack(after, 1) - before[:, None], columns=[*changed])
+
+
+def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """Score sensitivity (eq 3) of every column of changes (n, vectors): estimate, low, high."""
+    codes = np.arange(len(changes))
+    rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
+
+
+def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+    """Score sensitivities with the truth, the error, and whether the interval holds the truth.
+
+    Args:
+        changes: (n, vectors), of `KnownTruth.changes`.
+        truth: `mean_changes` of `KnownTruth.changes_by_hand`.
+    """
+    table = mean_changes(changes)
+    table["truth"] = truth["estimate"]
+    table["error"] = table["estimate"] - table["truth"]
+    return table.assign(holds=table["truth"].between(table["low"], table["high"]))
+
+
+def repeated_audits(changes: pd.DataFrame, n: int, repeats: int, seed: int) -> pd.Series:
+    """How often an audit of `n` faces, drawn from these, has an interval that holds their mean.
+
+    Args:
+        changes: (faces, vectors), of `KnownTruth.changes_by_hand`.
+    """
+    drawn = seeding.rng(seed, "flip audit/repeated").integers(len(changes), size=(repeats, n))
+    samples = changes.to_numpy()[drawn]
+    error = samples.std(axis=1, ddof=1) / np.sqrt(n)
+    misses = np.abs(samples.mean(axis=1) - changes.mean().to_numpy())
+    holds = misses <= student.ppf(0.975, n - 1) * error
+    return pd.Series(holds.mean(axis=0), index=changes.columns)

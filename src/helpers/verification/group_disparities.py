@@ -1,0 +1,179 @@
+"""Differences between groups in FNMR and FMR: intervals, tests and verdicts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
+from helpers.verification.bands import TOO_FEW, resampled_variance
+from helpers.verification.bootstrap import draw_vertices, effective_size, resample
+from helpers.verification.curves import (
+    NO_NEGATIVES,
+    NO_POSITIVES,
+    GroupPairs,
+    as_rates,
+    as_thresholds,
+    by_group,
+)
+
+HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """One error rate of one group: estimate, effective size and resamples (B,)."""
+
+    estimate: float
+    size: float
+    draws: np.ndarray
+    identities: int
+    n: int
+    reason: str
+
+
+def disparities(
+    similarity: ArrayLike,
+    is_match: ArrayLike,
+    group: ArrayLike,
+    vertices: ArrayLike,
+    *,
+    threshold: float,
+    tolerance: float,
+    fmr: float = 1e-2,
+    reference: str = "european male",
+    n_boot: int = 1000,
+    seed: int,
+    stage: str = "verification",
+    chunk: int = 64,
+) -> pd.DataFrame:
+    """Error rates of every group minus those of the `reference` (Liang et al. 2023, 4.1.1).
+
+    Three measures: "FNMR at FMR" with the FMR of each group held at `fmr` by a threshold of its
+    own, and "FNMR at threshold" and "FMR at threshold" at one `threshold` for all. The paper judges
+    the curves by eye.
+
+    Returns:
+        One row per measure and other group, with the columns measure, group, reference, then
+
+        - rate, reference_rate, estimate (their difference), low, high: 95 % interval by
+          `helpers.effects.hybrid_score_interval` with the effective sizes of the vertex bootstrap.
+          Both groups are resampled together, so that what they share through seeds cancels;
+        - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
+        - n: pairs of the group that the rate counts; identities: in these;
+        - verdict: against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum detectable
+          effect at the standard error that the interval implies;
+        - reason: why something is not estimable (NaN), else empty.
+
+    Raises:
+        ValueError: as `vertex_bootstrap`; the reference is no group, or the tolerance not above 0.
+    """
+    target = as_rates(fmr)
+    (threshold,) = as_thresholds(float(threshold), "threshold")
+    groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
+    if reference not in groups:
+        raise ValueError(f"the reference {reference!r} is none of the groups {list(groups)}")
+    codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed, stage)
+    rates = {
+        label: _rates(pairs, codes, weights, target, threshold, chunk)
+        for label, pairs in groups.items()
+    }
+    base = rates.pop(reference)
+    tables = []
+    for measure in (HELD, FNMR, FMR):
+        rows = [_difference(rate[measure], base[measure], tolerance) for rate in rates.values()]
+        table = pd.DataFrame(rows)
+        table.insert(0, "measure", measure)
+        table.insert(1, "group", list(rates))
+        table.insert(2, "reference", reference)
+        table.insert(table.columns.get_loc("p") + 1, "p_holm", holm(table["p"]))
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _rates(
+    pairs: GroupPairs,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    fmr: np.ndarray,
+    threshold: float,
+    chunk: int,
+) -> dict[str, Rate]:
+    """The three rates of a group."""
+    accepted, rejected, held = resample(pairs, codes, weights, fmr, np.array([threshold]), chunk)
+    own_threshold, obstacle = pairs.threshold_at(fmr[0])
+    estimate = np.nan if obstacle else pairs.rates(own_threshold)[0]
+    variance = resampled_variance(held)[0] * accepted.inflation
+    size = effective_size(estimate, variance, accepted.identities)
+    rates = pairs.rates(threshold)
+    first, second = (
+        sweep.size[np.searchsorted(kind, threshold)]
+        for sweep, kind in ((accepted, pairs.positive), (rejected, pairs.negative))
+    )
+    positives = accepted.identities, len(pairs.positive)
+    negatives = rejected.identities, len(pairs.negative)
+    return {
+        HELD: Rate(estimate, size, held[0], *positives, obstacle),
+        FNMR: Rate(
+            rates[0], first, accepted.below[0], *positives, "" if positives[1] else NO_POSITIVES
+        ),
+        FMR: Rate(
+            rates[1],
+            second,
+            1 - rejected.below[0],
+            *negatives,
+            "" if negatives[1] else NO_NEGATIVES,
+        ),
+    }
+
+
+def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
+    """One row of `disparities`, without Holm."""
+    reason = rate.reason or (base.reason and f"reference: {base.reason}")
+    if not reason and np.isnan([rate.size, base.size]).any():
+        reason = TOO_FEW
+    if reason:
+        low = high = p = quantile = np.nan
+        inner = np.nan, np.nan
+    else:
+        risk = np.array([[base.estimate, rate.estimate]])
+        size = np.array([[base.size, rate.size]])
+        correlation = _correlation(risk, size, base.draws, rate.draws)
+        df = np.array([min(rate.identities, base.identities) - 1])
+        quantile = stdtrit(df[0], 0.975)
+        (low,), (high,) = hybrid_score_interval(risk, size, correlation, quantile)
+        inner = hybrid_score_interval(risk, size, correlation, stdtrit(df, 0.95))
+        inner = inner[0][0], inner[1][0]
+        (p,) = hybrid_score_p(risk, size, correlation, df)
+    return {
+        "rate": rate.estimate,
+        "reference_rate": base.estimate,
+        "estimate": rate.estimate - base.estimate,
+        "low": low,
+        "high": high,
+        "p": p,
+        "n": rate.n,
+        "identities": rate.identities,
+        "verdict": str(verdict(low, high, *inner, tolerance)),
+        "mde": float(mde((high - low) / (2 * quantile))),
+        "reason": reason,
+    }
+
+
+def _correlation(
+    risk: np.ndarray, size: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    """Correlation of two estimated rates (1, 2) over the resamples that have both, (1,)."""
+    both = np.isfinite(first) & np.isfinite(second)
+    deviations = [draws[both] - draws[both].mean() for draws in (first, second)]
+    norms = np.prod([np.sqrt((deviation**2).sum()) for deviation in deviations])
+    variance = risk * (1 - risk) / size
+    if norms == 0 or not variance.all():
+        return np.zeros(1)
+    scale = np.sqrt(variance.prod(axis=1))
+    covariance = deviations[0] @ deviations[1] / norms * scale
+    # Newcombe's correction of a positive correlation, without which a width could be zero.
+    covariance -= np.clip(covariance, 0, 0.5 / size.prod(axis=1))
+    return covariance / scale

@@ -1,0 +1,210 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import faces
+from helpers.annotations import crowd, crowd_pairs
+from helpers.annotations.crowd_pairs import LASTING, VISIBILITY, annotate_pairs, identity_distance
+from helpers.faces import ANCESTRY_REFERENCES, INDEX, PARAMETERS
+from helpers.faces.parameters import ANCESTRY_SHIFTS, IDENTITY_LIMIT
+from helpers.utils import seeding
+
+IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
+
+
+def people(n: int, seed: int = 1) -> torch.Tensor:
+    """Average looks, identities distributed as the generator's."""
+    parameters = faces.defaults(n)
+    normal = seeding.normals(seed, "people", range(n), len(IDENTITY))
+    identity = IDENTITY_LIMIT * np.tanh(normal / IDENTITY_LIMIT)
+    parameters[:, [INDEX[name] for name in IDENTITY]] = torch.from_numpy(identity).float()
+    return parameters
+
+
+def changed(parameters: torch.Tensor, **values: float) -> torch.Tensor:
+    parameters = parameters.clone()
+    for name, value in values.items():
+        parameters[:, INDEX[name]] = value
+    return parameters
+
+
+def design(n: int = 1200) -> pd.DataFrame:
+    """Pairs as in the paper: a quarter positive, half of a sequence's steps in pose 30 degrees."""
+    row = np.arange(n)
+    distance = identity_distance(people(n), people(n, seed=2))
+    return pd.DataFrame(
+        {
+            "distance": np.where(row % 4 == 0, 0.0, distance),
+            "pose": np.select([row % 16 < 2, row % 16 < 4], [30.0, 15.0], 0.0),
+            "positive": row % 4 == 0,
+        },
+        index=[f"pair {number}" for number in row],
+    )
+
+
+def rate(pairs: pd.DataFrame, n_raters: int = 9, stage: str = "test") -> np.ndarray:
+    """Accepted ratings (n, n_raters)."""
+    answers = annotate_pairs(pairs["distance"], pairs["pose"], n_raters, seed=1, stage=stage)
+    good = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    assert (good.groupby("pair_id").size() == n_raters).all()
+    assert good["pair_id"].drop_duplicates().tolist() == pairs.index.tolist()
+    return good["identity"].to_numpy().reshape(len(pairs), n_raters)
+
+
+def consensus(ratings: np.ndarray) -> np.ndarray:
+    return np.sort(ratings, axis=1)[:, 2:-2].mean(axis=1) / 4
+
+
+def test_every_identity_parameter_is_weighed_once():
+    assert list(VISIBILITY) == IDENTITY
+
+
+def test_distance_is_zero_whatever_a_person_can_change():
+    a = people(20)
+    b = changed(a, yaw=30, light_azimuth=60, smiling=1, age=0.8, hair_length=0.9, glasses=1)
+    assert (identity_distance(a, b) == 0).all()
+
+
+def test_distance_of_one_parameter_against_the_formula():
+    a = changed(faces.defaults(3), chin=0.5)
+    b = changed(a, chin=torch.tensor([0.5, 1.5, -1.0]))
+    expected = np.sqrt(VISIBILITY["chin"] / (2 * sum(VISIBILITY.values()))) * np.array([0, 1, 1.5])
+    np.testing.assert_allclose(identity_distance(a, b), expected, rtol=1e-6)
+    change, spread = LASTING["gender"]
+    pair = changed(faces.defaults(1), gender=0.2), changed(faces.defaults(1), gender=0.8)
+    squared = change * spread * (0.6 / spread) ** 2 / (2 * sum(VISIBILITY.values()))
+    np.testing.assert_allclose(identity_distance(*pair) ** 2, squared, rtol=1e-6)
+
+
+def test_distance_counts_the_ancestry_shift():
+    (xa, ya), (xb, yb) = ANCESTRY_REFERENCES["african"], ANCESTRY_REFERENCES["european"]
+    a = changed(faces.defaults(1), ancestry_x=xa, ancestry_y=ya)
+    b = changed(faces.defaults(1), ancestry_x=xb, ancestry_y=yb)
+    squared = sum(
+        VISIBILITY[name] * (african - european) ** 2
+        for name, (african, _, european) in ANCESTRY_SHIFTS.items()
+    )
+    expected = np.sqrt(squared / (2 * sum(VISIBILITY.values())))
+    np.testing.assert_allclose(
+        identity_distance(a, b), expected, rtol=1e-4
+    )  # references have three digits
+
+
+def test_unrelated_people_are_at_the_documented_distance():
+    distance = identity_distance(people(4000), people(4000, seed=2))
+    assert np.median(distance) == pytest.approx(0.82, abs=0.02)
+    np.testing.assert_allclose(distance, identity_distance(people(4000, seed=2), people(4000)))
+
+
+def test_visibility_is_what_rendering_shows():
+    base = people(6).clamp(-1, 1)
+    base = changed(base, light_azimuth=0, light_elevation=20, gender=0.3)
+
+    def on_white(parameters: torch.Tensor) -> torch.Tensor:
+        rendering = faces.render(parameters, 64)
+        mask = rendering.head_mask[:, None]
+        return rendering.image * mask + 1 - mask
+
+    for name in ("face_width", "chin", "eye_size", "nose_width"):
+        middle = base[:, INDEX[name]]
+        low, high = (on_white(changed(base, **{name: middle + step})) for step in (-0.5, 0.5))
+        squared = (high - low).square().mean(dim=1).flatten(1).sort(descending=True)[0]
+        seen = float(squared[:, :20].mean(dim=1).sqrt().mean())
+        assert VISIBILITY[name] / 1.6 < seen < VISIBILITY[name] * 1.6
+
+
+def test_median_spread_of_a_pair_is_the_papers():
+    spread = rate(design()).std(axis=1, ddof=1) / 4
+    assert np.median(spread) == pytest.approx(0.3, abs=0.02)
+
+
+def test_most_raters_agree_with_the_intention_but_not_all():
+    pairs = design()
+    score = consensus(rate(pairs))
+    positive = pairs["positive"].to_numpy()
+    assert 0.9 < (score[positive] <= 0.3).mean() < 1
+    assert 0.9 < (score[~positive] > 0.3).mean() < 1
+    assert score[positive].mean() < 0.2 < 0.6 < score[~positive].mean()
+
+
+def test_pose_makes_pairs_harder():
+    pairs = design(800)
+    seen = [rate(pairs.assign(pose=pose)) for pose in (0.0, 60.0)]
+    frontal, turned = (consensus(ratings) for ratings in seen)
+    positive = pairs["positive"].to_numpy()
+    assert turned[positive].mean() > frontal[positive].mean() + 0.1
+    assert turned[~positive].mean() < frontal[~positive].mean() - 0.1
+    # On the same middle a wider noise shows alone.
+    middle = pairs.assign(distance=crowd_pairs.HALF_SEEN)
+    spread = [rate(middle.assign(pose=pose)).std(axis=1).mean() for pose in (0.0, 60.0)]
+    assert spread[1] > spread[0] * 1.05
+
+
+def test_what_is_seen_rises_with_distance_and_pose_pulls_to_the_middle():
+    distance = np.array([0, crowd_pairs.HALF_SEEN, 1, 50])
+    seen = crowd_pairs.looks_different(distance, np.zeros(4))
+    np.testing.assert_allclose(seen, [0, 0.5, 0.9, 1], atol=0.005)
+    pulled = crowd_pairs.looks_different(distance, np.full(4, 30.0))
+    np.testing.assert_allclose(pulled - 0.5, 0.7 * (seen - 0.5))
+    assert (crowd_pairs.looks_different(distance, np.full(4, 180.0)) == 0.5).all()
+
+
+def test_answers_do_not_depend_on_the_other_pairs():
+    pairs = design(300)
+    every = dict(zip(pairs.index, rate(pairs).tolist(), strict=True))
+    some = pairs.sample(frac=0.3, random_state=0)
+    assert rate(some).tolist() == [every[pair] for pair in some.index]
+
+
+def test_more_raters_add_to_the_answers_of_fewer():
+    pairs = design(100)
+    assert (rate(pairs, 9)[:, :5] == rate(pairs, 5)).all()
+
+
+def test_stage_changes_the_answers():
+    pairs = design(100)
+    assert (rate(pairs) != rate(pairs, stage="other")).any()
+
+
+def test_raters_of_pairs_are_drawn_for_themselves():
+    pool, images = crowd_pairs.pair_pool(1), crowd.rater_pool(1)
+    (spec,) = crowd_pairs.DISAGREEMENT.values()
+    variance = (pool.bias**2).mean() + (pool.noise**2).mean()
+    assert variance == pytest.approx(spec.noise**2)
+    assert (pool.random > 0).sum() == round(crowd.CARELESS_RATERS * 60)
+    assert np.abs(np.corrcoef(pool.bias.T, images.bias.T)[0, 1:]).max() < 0.4
+
+
+def test_a_rater_with_a_bias_keeps_it():
+    pairs = design(1000).assign(distance=crowd_pairs.HALF_SEEN)
+    pool = crowd_pairs.pair_pool(1)
+    answers = annotate_pairs(pairs["distance"], pairs["pose"], seed=1, stage="test", pool=pool)
+    mean = answers.groupby("rater")["identity"].mean()
+    assert np.corrcoef(mean, pool.bias[mean.index - 1, 0])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("distance", -0.1, "distance of pair 'pair 3' is -0.1"),
+        ("distance", np.nan, "distance of pair 'pair 3' is nan"),
+        ("pose", np.inf, "pose_difference of pair 'pair 3' is inf"),
+    ],
+)
+def test_bad_lengths_are_an_error_naming_the_pair(column, value, message):
+    pairs = design(10)
+    pairs.loc["pair 3", column] = value
+    with pytest.raises(ValueError, match=message):
+        annotate_pairs(pairs["distance"], pairs["pose"], seed=1, stage="test")
+
+
+def test_pairs_that_do_not_match_are_an_error():
+    pairs = design(10)
+    with pytest.raises(ValueError, match="name different pairs"):
+        annotate_pairs(pairs["distance"], pairs["pose"][::-1], seed=1, stage="test")
+    twice = pairs.iloc[[0, 1, 0]]
+    with pytest.raises(ValueError, match="'pair 0' occurs twice"):
+        annotate_pairs(twice["distance"], twice["pose"], seed=1, stage="test")
+    with pytest.raises(ValueError, match="expected two faces of every pair, got 2 and 3"):
+        identity_distance(people(2), people(3))

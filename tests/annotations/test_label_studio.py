@@ -1,0 +1,242 @@
+import csv
+import json
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+from simulated import perceived_scores
+
+from helpers.annotations import (
+    crowd,
+    labelling_config,
+    read_label_studio,
+    scores,
+    write_label_studio,
+    write_tasks,
+)
+from helpers.annotations.schema import ATTRIBUTES, hash_annotator
+
+FULL = """[{"id":17,"data":{"image":"x/0042_L1.png","image_id":"0042_L1"},"annotations":[
+ {"id":901,"completed_by":4,"was_cancelled":false,"ground_truth":false,
+ "created_at":"2025-10-09T07:30:20.5Z","updated_at":"2025-10-09T07:31:00Z","lead_time":8.421,
+ "result":[{"id":"p","from_name":"gender","to_name":"img","type":"choices",
+ "value":{"choices":["Probably female"]}},
+ {"id":"q","from_name":"skin","to_name":"img","type":"rating","value":{"rating":4}}]}],
+ "predictions":[]}]"""
+MIN = """[{"image":"x/a.png","image_id":"0042_L1","id":17,"gender":"In between",
+ "skin":[{"rating":5}],"annotator":"b@example.org","annotation_id":902,
+ "created_at":"2025-10-09T07:30:20Z","updated_at":"2025-10-09T07:30:20Z","lead_time":3.1}]"""
+
+
+@pytest.fixture
+def perceived() -> pd.DataFrame:
+    return perceived_scores()
+
+
+def write(tmp_path, text: str, name: str = "export.json"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def export(*annotations: dict, data: dict | None = None, **task) -> dict:
+    image = {"image": "images/a.png"} if data is None else data
+    return {"id": 1, "data": image, "annotations": list(annotations), **task}
+
+
+def annotation(result: list, **about) -> dict:
+    about = {"completed_by": 1, "created_at": "2025-10-09T07:30:20Z"} | about
+    return {"id": 1, "was_cancelled": False, "lead_time": 1.0, "result": result} | about
+
+
+def choice(label: str | list, name: str = "gender") -> dict:
+    labels = [label] if isinstance(label, str) else label
+    return {"from_name": name, "type": "choices", "value": {"choices": labels}}
+
+
+def counts(report: pd.DataFrame) -> dict[str, int]:
+    found = report[report["count"] > 0]
+    return dict(zip(found["reason"], found["count"], strict=True))
+
+
+def test_full_export(tmp_path):
+    frame, report = read_label_studio(write(tmp_path, FULL), rename={"skin": "skin_colour"})
+    assert frame["attribute"].tolist() == ["gender", "skin_colour"]
+    assert frame["level"].tolist() == [1, 3]
+    assert set(frame["image_id"]) == {"0042_L1"}
+    assert set(frame["annotator_id"]) == {hash_annotator(4, "helpers")}
+    assert frame["seconds"].tolist() == [8.421, 8.421]
+    assert set(frame["submitted_at"]) == {pd.Timestamp("2025-10-09T07:30:20.5Z")}
+    assert set(frame["source"]) == {"label_studio:export.json"}
+    assert counts(report) == {}
+
+
+def test_min_export(tmp_path):
+    frame, report = read_label_studio(write(tmp_path, MIN), rename={"skin": "skin_colour"})
+    assert dict(zip(frame["attribute"], frame["level"], strict=True)) == {
+        "gender": 2,
+        "skin_colour": 4,
+    }
+    assert set(frame["annotator_id"]) == {hash_annotator("b@example.org", "helpers")}
+    assert counts(report) == {"e-mail as annotator id": 1}
+
+
+def test_csv_export(tmp_path):
+    path = tmp_path / "export.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file)
+        about = [
+            "annotation_id",
+            "annotator",
+            "created_at",
+            "id",
+            "image",
+            "lead_time",
+            "updated_at",
+        ]
+        writer.writerow([*about, "gender", "skin_colour", "age", "makeup"])
+        about = [902, 3, "2025-10-09T07:30:20Z", 17, "/data/upload/1/0042.jpg", 3.1, ""]
+        several = json.dumps({"choices": ["Adult", "Teen"]})
+        writer.writerow([*about, "Male", json.dumps([{"rating": 5}]), several, ""])
+    frame, report = read_label_studio(path)
+    assert frame[["image_id", "attribute", "level"]].to_numpy().tolist() == [
+        ["0042", "gender", 4],
+        ["0042", "skin_colour", 4],
+    ]
+    assert counts(report) == {"several levels": 1, "no readable answer": 1}
+    assert set(report["line"].dropna()) == {2}
+
+
+def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
+    tasks = [
+        export(annotation([choice("Male"), choice("Lots", "makeup"), choice("a", "beauty")])),
+        export(annotation([], was_cancelled=True), data={"image_id": "b"}),
+        export(annotation([choice("Male")]), data={"other": 1}),
+        export(annotation([choice("Female")], id=2), annotation([choice(["Male", "Female"])])),
+        export(
+            annotation([{"from_name": "age", "type": "rating", "value": {"rating": 7}}]),
+            annotation([{"from_name": "age", "type": "rating", "value": {"rating": 0}}]),
+            annotation([{"from_name": "age", "type": "rating", "value": {"rating": 2.5}}]),
+            annotation([{"from_name": "age", "type": "rating", "value": {"rating": True}}]),
+            annotation([{"from_name": "age", "type": "textarea", "value": {"text": ["old"]}}]),
+            annotation([choice("Teen", "age")], completed_by=None),
+        ),
+    ]
+    text = "[" + ",\n".join(json.dumps(task) for task in tasks) + "]"
+    frame, report = read_label_studio(write(tmp_path, text))
+    assert frame[["image_id", "attribute", "level"]].to_numpy().tolist() == [["a", "gender", 4]]
+    assert counts(report) == {
+        "cancelled assignment": 1,
+        "missing image": 1,
+        "missing annotator": 1,
+        "unknown attribute": 1,
+        "no readable answer": 1,
+        "several levels": 1,
+        "unknown level": 3,
+        "level outside the scale": 2,
+        "duplicate": 1,
+    }
+    where = report.set_index("reason")
+    assert where.loc["cancelled assignment", ["line", "field"]].tolist() == [2, "was_cancelled"]
+    assert where.loc["unknown level", ["line", "field"]].tolist() == [1, "makeup"]
+
+
+def test_other_projects_are_dropped(tmp_path):
+    tasks = [
+        export(annotation([choice("Male")]), data={"image_id": str(i)}, project=1 + (i == 0))
+        for i in range(3)
+    ]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert frame["image_id"].tolist() == ["1", "2"]
+    assert counts(report) == {"other job": 1}
+
+
+@pytest.mark.parametrize(
+    ("completed_by", "identity", "emails"),
+    [
+        (4, 4, 0),
+        ({"id": 4, "email": "ann@example.org"}, 4, 1),
+        ({"email": "ann@example.org"}, "ann@example.org", 1),
+        ("ann@example.org", "ann@example.org", 1),
+    ],
+)
+def test_annotators_are_hashed_and_emails_counted(tmp_path, completed_by, identity, emails):
+    tasks = [export(annotation([choice("Male")], completed_by=completed_by))]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)), salt="s")
+    assert frame["annotator_id"].tolist() == [hash_annotator(identity, "s")]
+    assert counts(report).get("e-mail as annotator id", 0) == emails
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("", 1, "an empty file"),
+        ('[{"id": 1,\n"data": {},}]', 2, "no JSON"),
+        ('{"id": 1}', 1, "no JSON list"),
+        ('[{"id": 1}]', 1, "a task without data and annotations"),
+        ("[1]", 1, "a JSON int"),
+        ('[{"data": {}, "annotations": []}\n{}]', 2, "does not go on"),
+        ('[{"data": {}, "annotations": []},\n', 2, "no JSON"),
+        ('[{"data": {}, "annotations": []},\n{"data": {}}]', 2, "a task without data"),
+        ('[{"data": {}, "annotations": [{}]}]', 1, "an annotation without a list of results"),
+        ('[{"annotation_id": 1, "annotator": 1},\n{"id": 3}]', 2, "an annotation without"),
+        ("<html>\n</html>", 1, "columns <html>"),
+        ("HITId,WorkerId\n1,2\n", 1, "columns HITId, WorkerId"),
+        ("annotation_id,annotator\n1,2\n1,2,3\n", 3, "3 cells under 2 column names"),
+    ],
+)
+def test_another_format_is_an_error_naming_file_line_and_expectation(tmp_path, text, line, found):
+    path = write(tmp_path, text)
+    with pytest.raises(ValueError, match=rf"export.json: line {line}: expected .*{found}"):
+        read_label_studio(path)
+
+
+def test_bytes_that_are_not_text_are_an_error(tmp_path):
+    path = tmp_path / "image.png"
+    path.write_bytes(b"PNG\n\xff\xfe\x00")
+    with pytest.raises(ValueError, match="image.png: line 2: .* not UTF-8"):
+        read_label_studio(path)
+
+
+def test_an_export_without_tasks_is_empty_and_not_an_error(tmp_path):
+    frame, report = read_label_studio(write(tmp_path, "[]"))
+    assert frame.empty
+    assert counts(report) == {}
+
+
+def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
+    answers = crowd.annotate(perceived, 5, seed=1, stage="test")
+    path = tmp_path / "crowd.json"
+    write_label_studio(answers, path)
+    frame, report = read_label_studio(path)
+    accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    wide = frame.pivot_table("level", ["image_id", "annotator_id"], "attribute")
+    accepted = accepted.assign(
+        annotator_id=[hash_annotator(r, "helpers") for r in accepted["rater"]]
+    )
+    expected = accepted.set_index(["image_id", "annotator_id"])[list(ATTRIBUTES)].sort_index()
+    pd.testing.assert_frame_equal(wide[list(ATTRIBUTES)].astype(int), expected, check_names=False)
+    found = counts(report)
+    assert found["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
+    assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
+    assert found["e-mail as annotator id"] == (answers["rater"] == 1).sum() > 0
+    assert frame["seconds"].isin(answers["seconds"]).all()
+    assert frame["submitted_at"].isin(answers["submitted_at"]).all()
+    assert scores(frame).index.tolist() == sorted(perceived.index)
+
+
+def test_the_configuration_offers_exactly_the_scales():
+    view = ElementTree.fromstring(labelling_config())
+    offered = {
+        choices.get("name"): tuple(choice.get("value") for choice in choices)
+        for choices in view.iter("Choices")
+    }
+    assert offered == ATTRIBUTES
+    assert view.find("Image").attrib == {"name": "img", "value": "$image"}
+    assert {choices.get("toName") for choices in view.iter("Choices")} == {"img"}
+
+
+def test_tasks_point_to_the_images(tmp_path):
+    write_tasks(["a", "b"], tmp_path / "tasks.json", "https://host.example/{image_id}.png")
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    assert tasks[1] == {"data": {"image": "https://host.example/b.png", "image_id": "b"}}

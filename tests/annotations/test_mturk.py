@@ -1,0 +1,198 @@
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+from simulated import perceived_scores
+
+from helpers.annotations import crowd, read_mturk, write_mturk
+from helpers.annotations.mturk import FIXED_COLUMNS, parse_times
+from helpers.annotations.schema import ATTRIBUTES, hash_annotator
+
+ROW = dict.fromkeys(FIXED_COLUMNS, "") | {
+    "HITId": "3H",
+    "HITTypeId": "3T",
+    "AssignmentId": "3A",
+    "WorkerId": "A1",
+    "AssignmentStatus": "Approved",
+    "SubmitTime": "Thu Oct 09 07:30:20 UTC 2025",
+    "WorkTimeInSeconds": "12",
+    "Input.image_url": "https://host.example/0042.png",
+}
+
+
+@pytest.fixture
+def perceived() -> pd.DataFrame:
+    return perceived_scores()
+
+
+def write(tmp_path, *rows: dict):
+    path = tmp_path / "batch.csv"
+    rows = [ROW | {"WorkerId": f"A{number}"} | row for number, row in enumerate(rows)]
+    columns = list(dict.fromkeys(column for row in rows for column in [*row, "Approve", "Reject"]))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def counts(report: pd.DataFrame) -> dict[str, int]:
+    found = report[report["count"] > 0]
+    return dict(zip(found["reason"], found["count"], strict=True))
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"Answer.gender": "Probably male", "Answer.age": "Teen"},
+        {"Answer.gender.label": "Probably male", "Answer.age.label": "Teen"},
+        {"Answer.taskAnswers": '[{"gender":{"label":"Probably male"},"age":{"label":"Teen"}}]'},
+        {"Answer.taskAnswers": '[{"gender":"Probably male"},{"age":1}]'},
+        {"Answer.gender": "3", "Answer.age": "1"},
+    ],
+)
+def test_every_spelling_of_the_answers(tmp_path, answers):
+    frame, report = read_mturk(write(tmp_path, answers))
+    assert frame[["image_id", "attribute", "level"]].to_numpy().tolist() == [
+        ["0042", "gender", 3],
+        ["0042", "age", 1],
+    ]
+    assert set(frame["annotator_id"]) == {hash_annotator("A0", "helpers")}
+    assert frame["seconds"].tolist() == [12.0, 12.0]
+    assert set(frame["submitted_at"]) == {pd.Timestamp("2025-10-09T07:30:20Z")}
+    assert set(frame["source"]) == {"mturk:batch.csv"}
+    assert counts(report) == {}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [{"Answer.category.label": "Male"}, {"Answer.taskAnswers": '[{"category":{"label":"Male"}}]'}],
+)
+def test_a_generic_name_is_renamed_or_counted(tmp_path, answers):
+    path = write(tmp_path, answers)
+    frame, _ = read_mturk(path, rename={"category": "gender"})
+    assert frame[["attribute", "level"]].to_numpy().tolist() == [["gender", 4]]
+    frame, report = read_mturk(path)
+    assert frame.empty
+    assert counts(report) == {"unknown attribute": 1}
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "field"),
+    [
+        ({"AssignmentStatus": "Rejected"}, "rejected assignment", "AssignmentStatus"),
+        ({"Reject": "spam"}, "rejected assignment", "AssignmentStatus"),
+        ({"AssignmentStatus": "Returned"}, "cancelled assignment", "AssignmentStatus"),
+        ({"HITTypeId": "3U"}, "other job", "HITTypeId"),
+        ({"Input.image_url": ""}, "missing image", "Input.image_id"),
+        ({"WorkerId": ""}, "missing annotator", "WorkerId"),
+        ({"WorkerId": "A0"}, "duplicate", "Answer.gender"),
+        ({"Answer.gender": ""}, "no readable answer", "Answer.gender"),
+        ({"Answer.gender": "Manly"}, "unknown level", "Answer.gender"),
+        ({"Answer.gender": "5"}, "level outside the scale", "Answer.gender"),
+    ],
+)
+def test_a_bad_row_is_dropped_and_counted_with_its_place(tmp_path, bad, reason, field):
+    good = {"Answer.gender": "Male"}
+    frame, report = read_mturk(write(tmp_path, good, good | bad, good))
+    assert len(frame) == 2
+    assert counts(report) == {reason: 1}
+    where = report.set_index("reason").loc[reason]
+    assert where[["file", "line", "field"]].tolist() == ["batch.csv", 3, field]
+
+
+@pytest.mark.parametrize("cell", ["", "Yes", "3", "[1]", '[{"gender": ["Male"]}]'])
+def test_task_answers_without_an_answer_are_counted(tmp_path, cell):
+    frame, report = read_mturk(write(tmp_path, {"Answer.taskAnswers": cell}))
+    assert frame.empty
+    assert counts(report) == {"no readable answer": 1}
+
+
+def test_an_email_is_counted_and_hashed(tmp_path):
+    bad = {"WorkerId": "ann@example.org", "Answer.gender": "Male"}
+    frame, report = read_mturk(write(tmp_path, bad))
+    assert frame["annotator_id"].tolist() == [hash_annotator("ann@example.org", "helpers")]
+    assert counts(report) == {"e-mail as annotator id": 1}
+    assert "@" not in frame.to_csv() + report.to_csv()
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("Thu Oct 09 07:30:20 UTC 2025", "2025-10-09T07:30:20Z"),
+        ("Thu Oct 09 07:30:20 PDT 2025", "2025-10-09T14:30:20Z"),
+        ("Wed Dec 31 23:00:00 PST 2025", "2026-01-01T07:00:00Z"),
+        ("Thu Oct 09 07:30:20 EDT 2025", "2025-10-09T11:30:20Z"),
+        ("Thu Oct 09 07:30:20 GMT 2025", "2025-10-09T07:30:20Z"),
+        ("Thu Oct 09 07:30:20 XYZ 2025", None),
+        ("2025-10-09", None),
+        ("", None),
+    ],
+)
+def test_times_with_zone_tokens(text, utc):
+    (time,) = parse_times(pd.Series([text], dtype="object"))
+    assert pd.isna(time) if utc is None else time == pd.Timestamp(utc)
+
+
+def test_a_row_with_an_unreadable_time_is_kept(tmp_path):
+    frame, report = read_mturk(write(tmp_path, {"SubmitTime": "noon", "Answer.gender": "Male"}))
+    assert frame["submitted_at"].isna().all()
+    assert counts(report) == {"unreadable time": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        (" \n", 1, "an empty file"),
+        ("a,b\n1,2\n", 1, "no column HITTypeId"),
+        ('[{"data": 1}]\n', 1, "no column HITTypeId"),
+        (",".join(FIXED_COLUMNS) + "\n", 1, r"no column Answer\.\*"),
+        (",".join(FIXED_COLUMNS) + ",Answer.gender\n\n1,2\n", 3, "2 cells under 28 column names"),
+        (",".join(FIXED_COLUMNS) + ',Answer.gender\n"1,2\n', 2, "no CSV"),
+    ],
+)
+def test_another_format_is_an_error_naming_file_line_and_expectation(tmp_path, text, line, found):
+    path = tmp_path / "batch.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"batch.csv: line {line}: expected .*MTurk.*{found}"):
+        read_mturk(path)
+
+
+def test_a_batch_without_rows_is_empty_and_not_an_error(tmp_path):
+    path = tmp_path / "batch.csv"
+    path.write_text(",".join([*FIXED_COLUMNS, "Input.image_id", "Answer.gender"]) + "\n")
+    frame, report = read_mturk(path)
+    assert frame.empty
+    assert counts(report) == {}
+
+
+def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
+    answers = crowd.annotate(perceived, 5, seed=1, stage="test")
+    path = tmp_path / "crowd.csv"
+    write_mturk(answers, path)
+    header = pd.read_csv(path, nrows=0).columns.tolist()
+    assert tuple(header[:27]) == FIXED_COLUMNS
+    assert header[-2:] == ["Approve", "Reject"]
+    frame, report = read_mturk(path)
+    accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    worker_hash = [hash_annotator(worker, "helpers") for worker in accepted["worker_id"]]
+    accepted = accepted.assign(annotator_id=worker_hash)
+    expected = accepted.set_index(["image_id", "annotator_id"]).sort_index()
+    wide = frame.pivot_table("level", ["image_id", "annotator_id"], "attribute")[list(ATTRIBUTES)]
+    pd.testing.assert_frame_equal(wide.astype(int), expected[list(ATTRIBUTES)], check_names=False)
+    first = frame.drop_duplicates(["image_id", "annotator_id"])
+    first = first.set_index(["image_id", "annotator_id"]).sort_index()
+    assert (first["submitted_at"] == expected["submitted_at"]).all()
+    assert np.abs(first["seconds"] - expected["seconds"]).max() <= 0.5
+    found = counts(report)
+    assert found["rejected assignment"] == (answers["status"] == "rejected").sum() > 0
+    assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
+    assert "cancelled assignment" not in found
+
+
+def test_a_column_that_occurs_twice_is_an_error(tmp_path):
+    path = tmp_path / "batch.csv"
+    path.write_text(",".join([*FIXED_COLUMNS, *["Input.image_id"] * 2, "Answer.gender"]) + "\n")
+    with pytest.raises(ValueError, match=r"batch.csv: line 1: .*'Input.image_id' more than once"):
+        read_mturk(path)

@@ -1,0 +1,269 @@
+import csv
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.annotations import (
+    crowd_pairs,
+    ingest,
+    read_pair_export,
+    write_pair_export,
+    write_pair_tasks,
+)
+from helpers.annotations.pairs import DROPPED, SCALES, pair_ids
+
+LEVELS = SCALES["identity"]
+START = pd.Timestamp("2025-10-06T08:00:00Z")
+
+
+def pairs_table(n: int = 4) -> pd.DataFrame:
+    """Pairs of one image with the following ones, the even ones positive."""
+    kind = np.where(np.arange(n) % 2 == 0, "positive", "negative")
+    pairs = pd.DataFrame({"first": 0, "second": np.arange(1, n + 1), "kind": kind})
+    return pairs.set_index(pair_ids(pairs))
+
+
+def annotation(level, rater: int, **about) -> dict:
+    value = {"rating": level} if isinstance(level, int) else {"choices": [level]}
+    result = [{"from_name": "identity", "to_name": "first", "type": "choices", "value": value}]
+    # Later raters have the lower numbers, so that order in the file is not order of time.
+    created = (START - pd.Timedelta(minutes=rater)).isoformat()
+    about = {"completed_by": rater, "created_at": created, "lead_time": 3.0} | about
+    return {"id": rater, "was_cancelled": False, "result": result} | about
+
+
+def usual(kind: str, raters: int = 9) -> list[dict]:
+    """Good answers of as many raters, "same" for positive pairs and "different" for negative."""
+    level = LEVELS[0] if kind == "positive" else LEVELS[4]
+    return [annotation(level, rater) for rater in range(1, raters + 1)]
+
+
+def export(tmp_path, annotations: dict[str | None, list[dict]]):
+    tasks = (
+        {"id": 1, "data": {"first": "a", "second": "b", "pair_id": pair}, "annotations": given}
+        for pair, given in annotations.items()
+    )
+    path = tmp_path / "pairs.json"
+    path.write_text("[" + ",\n".join(map(json.dumps, tasks)) + "]", encoding="utf-8")
+    return path
+
+
+def full(pairs: pd.DataFrame) -> dict:
+    return {pair: usual(kind) for pair, kind in pairs["kind"].items()}
+
+
+def counts(report: pd.DataFrame) -> dict[str, int]:
+    found = report[report["count"] > 0]
+    return dict(zip(found["reason"], found["count"], strict=True))
+
+
+def test_names_of_pairs_come_from_the_images_and_repeats_are_told_apart():
+    pairs = pd.DataFrame({"first": [0, 17, 0, 0], "second": [1, 170000, 1, 1]})
+    assert pair_ids(pairs).tolist() == [
+        "00000-00001",
+        "00017-170000",
+        "00000-00001.2",
+        "00000-00001.3",
+    ]
+
+
+def test_tasks_and_configuration_belong_together(tmp_path):
+    pairs = pairs_table()
+    write_pair_tasks(pairs, tmp_path / "new", "https://host.example/{image}.png")
+    tasks = json.loads((tmp_path / "new" / "tasks.json").read_text(encoding="utf-8"))
+    assert [task["data"]["pair_id"] for task in tasks] == pairs.index.tolist()
+    assert tasks[2]["data"]["first"] == "https://host.example/0.png"
+    assert tasks[2]["data"]["second"] == "https://host.example/3.png"
+    view = ElementTree.parse(tmp_path / "new" / "labelling_config.xml").getroot()
+    images = {image.get("name"): image.get("value") for image in view.iter("Image")}
+    assert images == {"first": "$first", "second": "$second"}
+    assert set(images) < set(tasks[0]["data"])
+    (choices,) = view.iter("Choices")
+    assert (choices.get("name"), choices.get("choice")) == ("identity", "single-radio")
+    assert choices.get("toName") in images
+    assert [choice.get("value") for choice in choices] == list(LEVELS)
+
+
+def test_the_scale_counts_difference():
+    assert LEVELS[0] == "Likely same"
+    assert LEVELS[4] == "Likely different"
+    assert len(LEVELS) == 5
+
+
+def test_what_the_crowd_answers_is_what_is_read(tmp_path):
+    pairs = pairs_table(60)
+    distance = pd.Series(np.where(pairs["kind"] == "positive", 0.0, 1.0), pairs.index)
+    answers = crowd_pairs.annotate_pairs(distance, 0 * distance, seed=1, stage="test")
+    write_pair_export(answers, tmp_path / "crowd.json", pairs)
+    ratings, report = read_pair_export(tmp_path / "crowd.json", pairs)
+    good = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    good = good.sort_values("submitted_at").groupby("pair_id")["identity"].agg(list)
+    assert ratings.index.equals(pairs.index)
+    assert ratings.to_numpy().tolist() == good[pairs.index].tolist()
+    assert ratings.to_numpy().dtype == np.int64
+    assert counts(report)["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
+
+
+def test_ratings_follow_the_table_and_not_the_file(tmp_path):
+    pairs = pairs_table(5)
+    path = export(tmp_path, dict(reversed(full(pairs).items())))
+    ratings, report = read_pair_export(path, pairs)
+    assert ratings.index.equals(pairs.index)
+    assert (ratings.to_numpy() == np.array([0, 4, 0, 4, 0])[:, None]).all()
+    assert counts(report) == {}
+    every = [
+        *("missing pair" if reason == "missing image" else reason for reason in ingest.DROPPED),
+        *ingest.NOTED,
+        *DROPPED,
+    ]
+    assert report["reason"].tolist() == every
+
+
+def test_a_table_numbered_from_zero_is_matched_by_its_index(tmp_path):
+    pairs = pairs_table().reset_index(drop=True)
+    annotations = {str(pair): given for pair, given in full(pairs).items()}
+    annotations[0] = annotations.pop("0")  # an imported task list may hold numbers
+    ratings, _ = read_pair_export(export(tmp_path, annotations), pairs)
+    assert ratings.index.equals(pairs.index)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (annotation("Certainly same", 9), "unknown level"),
+        (annotation(9, 9), "level outside the scale"),
+        (annotation(LEVELS[0], 9, was_cancelled=True), "cancelled assignment"),
+        (annotation(LEVELS[0], 8), "duplicate"),
+        (annotation(LEVELS[0], 9, completed_by=None), "missing annotator"),
+        (annotation(LEVELS[0], 9, result=[]), "no readable answer"),
+    ],
+)
+def test_a_pair_that_loses_a_rating_is_dropped_and_both_are_counted(tmp_path, bad, reason):
+    pairs = pairs_table()
+    annotations = full(pairs)
+    annotations[pairs.index[2]] = [*usual("positive", 8), bad]
+    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
+    assert ratings.index.tolist() == pairs.index[[0, 1, 3]].tolist()
+    assert counts(report) == {reason: 1, "missing raters": 1}
+    where = report.set_index("reason")
+    assert where.loc[reason, ["file", "line"]].tolist() == ["pairs.json", 3]
+    assert where.loc["missing raters", "field"] == f"pair_id {pairs.index[2]}"
+    assert where.loc["missing raters", ["unit", "dropped"]].tolist() == ["pair", True]
+
+
+def test_a_pair_that_nobody_rated_is_missing_raters(tmp_path):
+    pairs = pairs_table()
+    annotations = full(pairs)
+    del annotations[pairs.index[1]]
+    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
+    assert len(ratings) == 3
+    assert counts(report) == {"missing raters": 1}
+
+
+def test_an_answer_about_no_pair_of_the_table_is_counted(tmp_path):
+    pairs = pairs_table()
+    strangers = {None: usual("positive", 1), "00099-00100": usual("positive", 2)}
+    ratings, report = read_pair_export(export(tmp_path, full(pairs) | strangers), pairs)
+    assert len(ratings) == 4
+    assert counts(report) == {"missing pair": 3}
+    assert report.set_index("reason").loc["missing pair", ["line", "field"]].tolist() == [
+        5,
+        "pair_id",
+    ]
+
+
+def test_of_more_ratings_the_first_by_time_are_kept(tmp_path):
+    pairs = pairs_table()
+    annotations = full(pairs)
+    # Rater 11 came first and rater 1 last.
+    levels = [4, 4, *[0] * 8, 1]
+    annotations[pairs.index[0]] = [
+        annotation(LEVELS[level], rater) for rater, level in enumerate(levels, start=1)
+    ]
+    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
+    assert ratings.loc[pairs.index[0]].tolist() == [1, *[0] * 8]
+    assert counts(report) == {"surplus rating": 2}
+    fewer, _ = read_pair_export(tmp_path / "pairs.json", pairs, n_raters=3)
+    assert fewer.shape == (4, 3)
+
+
+def test_an_email_leaves_no_trace(tmp_path):
+    pairs = pairs_table()
+    annotations = full(pairs)
+    annotations[pairs.index[0]][0]["completed_by"] = "ann@example.org"
+    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
+    assert counts(report) == {"e-mail as annotator id": 1}
+    assert "@" not in ratings.to_csv() + report.to_csv()
+
+
+def test_csv_exports_are_read(tmp_path):
+    pairs = pairs_table(2)
+    path = tmp_path / "export.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["annotation_id", "annotator", "created_at", "pair_id", "identity"])
+        for pair, label in zip(pairs.index, ("Possibly same", "Likely different"), strict=True):
+            writer.writerows([1, rater, START.isoformat(), pair, label] for rater in range(9))
+    ratings, report = read_pair_export(path, pairs)
+    assert ratings.to_numpy().tolist() == [[1] * 9, [4] * 9]
+    assert counts(report) == {}
+
+
+def test_reversed_polarity_is_one_clear_error(tmp_path):
+    pairs = pairs_table()
+    # A rating is counted from 1: here 5 says "same", as in a list exported in reverse.
+    annotations = {
+        pair: [annotation(5 if kind == "positive" else 1, rater) for rater in range(9)]
+        for pair, kind in pairs["kind"].items()
+    }
+    with pytest.raises(ValueError, match=r"pairs.json: reversed polarity: .* 4\.00, .* 0\.00"):
+        read_pair_export(export(tmp_path, annotations), pairs)
+    # Without both kinds nothing can be compared.
+    positive = pairs[pairs["kind"] == "positive"]
+    assert len(read_pair_export(tmp_path / "pairs.json", positive).ratings) == 2
+
+
+def test_an_export_about_other_pairs_is_an_error(tmp_path):
+    path = export(tmp_path, {"00007-00008": usual("positive")})
+    expected = r"pairs.json: line 1: expected the pair_id .*'00000-00001', found '00007-00008'"
+    with pytest.raises(ValueError, match=expected):
+        read_pair_export(path, pairs_table())
+
+
+def test_another_format_is_an_error_naming_file_line_and_expectation(tmp_path):
+    path = tmp_path / "pairs.json"
+    path.write_text("<html>\n</html>", encoding="utf-8")
+    with pytest.raises(ValueError, match="pairs.json: line 1: expected a Label Studio export"):
+        read_pair_export(path, pairs_table())
+
+
+@pytest.mark.parametrize("column", ["first", "kind"])
+def test_a_table_without_a_column_is_an_error(tmp_path, column):
+    pairs = pairs_table().drop(columns=column)
+    with pytest.raises(ValueError, match=f"no column '{column}'"):
+        if column == "kind":
+            read_pair_export(export(tmp_path, {}), pairs)
+        else:
+            write_pair_tasks(pairs, tmp_path)
+
+
+def test_a_table_with_a_pair_twice_is_an_error(tmp_path):
+    pairs = pairs_table().iloc[[0, 1, 0]]
+    with pytest.raises(ValueError, match="'00000-00001' occurs twice"):
+        read_pair_export(export(tmp_path, {}), pairs)
+
+
+@pytest.mark.parametrize("n_raters", [0, -1])
+def test_without_raters_there_is_nothing_to_read(tmp_path, n_raters):
+    pairs = pairs_table()
+    with pytest.raises(ValueError, match=f"n_raters is {n_raters}: at least one"):
+        read_pair_export(export(tmp_path, full(pairs)), pairs, n_raters)
+
+
+def test_an_export_without_tasks_rates_no_pair(tmp_path):
+    ratings, report = read_pair_export(export(tmp_path, {}), pairs_table())
+    assert ratings.shape == (0, 9)
+    assert counts(report) == {"missing raters": 4}

@@ -1,0 +1,301 @@
+"""Sets of images: the same pixels however they were made, and nothing made twice."""
+
+import errno
+import json
+import os
+import shutil
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import faces, identities
+from helpers.artifacts import image_store, lineage
+from helpers.faces.batches import render_to_store
+from helpers.generators.batches import synthesize_to_store
+
+SIZE = 4
+PARAMETERS = faces.defaults(10)
+PARAMETERS[:, :3] = torch.linspace(0, 1, 30).reshape(10, 3)
+
+
+def flat(parameters, size, supersampling=1):
+    """Every image has the colour of its first three parameters."""
+    image = parameters[:, :3, None, None].expand(-1, -1, size, size)
+    return SimpleNamespace(image=image / supersampling)
+
+
+class Recorder:
+    """Renders like `flat`, remembers what was asked for and fails on the k-th call."""
+
+    def __init__(self, fail_on=None):
+        self.batches, self.fail_on = [], fail_on
+
+    def __call__(self, parameters, size, supersampling=1):
+        if len(self.batches) + 1 == self.fail_on:
+            raise KeyboardInterrupt
+        self.batches.append(parameters)
+        return flat(parameters, size, supersampling)
+
+    def rows(self):
+        """Numbers of the rendered rows."""
+        return [int(row) for batch in self.batches for row in torch.round(batch[:, 0] * 29 / 3)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "faces.npy"
+
+
+def store(path, render=flat, parameters=PARAMETERS, size=SIZE, chunk=3, **settings):
+    return render_to_store(
+        parameters, size, path, workers=1, chunk=chunk, render=render, **settings
+    )
+
+
+def expected():
+    colours = np.round(PARAMETERS[:, :3].numpy() * 255).astype(np.uint8)
+    return np.broadcast_to(colours[:, :, None, None], (10, 3, SIZE, SIZE))
+
+
+def interrupted(path, fail_on=3):
+    with pytest.raises(KeyboardInterrupt):
+        store(path, Recorder(fail_on))
+
+
+def test_pixels_and_layout(path):
+    made = store(path)
+    np.testing.assert_array_equal(made, expected())
+    assert made.dtype == np.uint8 and isinstance(made, np.memmap) and not made.flags.writeable
+    np.testing.assert_array_equal(np.load(path), expected())
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 10, 64, None])
+def test_chunk_size_does_not_matter(path, chunk):
+    np.testing.assert_array_equal(store(path, chunk=chunk), expected())
+
+
+def test_processes_do_not_matter(path):
+    made = render_to_store(PARAMETERS, SIZE, path, workers=2, chunk=3, render=flat)
+    np.testing.assert_array_equal(made, expected())
+
+
+def test_unchanged_set_is_reused(path):
+    store(path)
+    before = path.stat()
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again, chunk=5), expected())
+    assert not again.batches and path.stat().st_ino == before.st_ino
+
+
+def test_interrupted_run_makes_only_the_missing_images(path):
+    interrupted(path, fail_on=3)
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again, chunk=2), expected())
+    assert again.rows() == [6, 7, 8, 9]
+
+
+def test_unfinished_set_cannot_be_loaded(path):
+    interrupted(path)
+    with pytest.raises(ValueError, match="faces.npy: only 6 of 10 images are finished"):
+        image_store.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": PARAMETERS.flip(0)},
+        {"parameters": PARAMETERS[:9]},
+        {"size": 5},
+        {"supersampling": 2},
+    ],
+)
+def test_other_content_is_made_anew(path, change):
+    store(path)
+    again = Recorder()
+    made = store(path, again, **change)
+    assert len(torch.cat(again.batches)) == len(made) == len(change.get("parameters", PARAMETERS))
+
+
+def test_changed_renderer_makes_anew(path, monkeypatch):
+    store(path)
+    monkeypatch.setattr(lineage, "files_hash", lambda paths: "another source")
+    again = Recorder()
+    store(path, again)
+    assert len(again.rows()) == 10
+
+
+def test_another_renderer_makes_anew(tmp_path):
+    parameters = faces.defaults(2)
+    whole = render_to_store(parameters, 16, tmp_path / "faces.npy").copy()
+    heads = render_to_store(parameters, 16, tmp_path / "faces.npy", render=identities.render_heads)
+    assert (heads[:, :, 0, 0] == 255).all() and (whole[:, :, 0, 0] != 255).any()
+
+
+def test_old_array_survives_for_who_still_reads_it(path):
+    old = store(path)
+    store(path, parameters=PARAMETERS.flip(0))
+    np.testing.assert_array_equal(old, expected())
+
+
+@pytest.mark.parametrize("damage", ["{", "[]", '{"key": "x"}', ""])
+def test_damaged_progress_makes_anew(path, damage):
+    store(path)
+    (path.parent / "faces.npy.progress.json").write_text(damage)
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again), expected())
+    assert len(again.rows()) == 10
+
+
+@pytest.mark.parametrize("size", [0, 200])
+def test_truncated_array_makes_anew(path, size):
+    store(path)
+    os.truncate(path, size)
+    np.testing.assert_array_equal(store(path), expected())
+
+
+def test_progress_is_recorded_as_ranges(path):
+    interrupted(path)
+    progress = json.loads((path.parent / "faces.npy.progress.json").read_text())
+    assert progress["done"] == [[0, 6]]
+    assert sorted(p.name for p in path.parent.iterdir()) == ["faces.npy", "faces.npy.progress.json"]
+
+
+def test_full_disk_is_found_before_work_begins(path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=100))
+    recorder = Recorder()
+    with pytest.raises(OSError, match="disk full: the images need 480 bytes and 100 are free"):
+        store(path, recorder)
+    assert not recorder.batches and not list(path.parent.iterdir())
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_full_disk_on_reserving_leaves_nothing_behind(path, monkeypatch):
+    monkeypatch.setattr(os, "posix_fallocate", no_space)
+    with pytest.raises(OSError, match="disk full: the images need 480 bytes") as caught:
+        store(path)
+    assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(path)
+    assert not list(path.parent.iterdir())
+
+
+def test_full_disk_on_the_way_keeps_finished_chunks(path, monkeypatch):
+    record, calls = image_store._record, []
+
+    def record_until_full(*arguments):
+        calls.append(arguments)
+        return no_space() if len(calls) == 4 else record(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(image_store, "_record", record_until_full)
+        with pytest.raises(OSError, match="finished chunks are kept"):
+            store(path)
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again), expected())
+    assert again.rows() == [6, 7, 8, 9]
+
+
+def test_other_errors_of_the_disk_pass_unchanged(path):
+    with pytest.raises(FileNotFoundError):
+        store(path.parent / "absent" / "faces.npy")
+
+
+def test_bad_images_are_refused(path):
+    def wrong_shape(parameters, size, supersampling=1):
+        return flat(parameters, size + 1)
+
+    def holes(parameters, size, supersampling=1):
+        return flat(parameters * torch.nan, size)
+
+    with pytest.raises(ValueError, match=r"expected images \(3, 3, 4, 4\), got \(3, 3, 5, 5\)"):
+        store(path, wrong_shape)
+    with pytest.raises(ValueError, match=r"not numbers, in rows \[0, 1, 2\]"):
+        store(path, holes)
+    with pytest.raises(ValueError, match="faces.npy: no rows to make images from"):
+        store(path, parameters=PARAMETERS[:0])
+
+
+def test_values_outside_the_range_are_clipped(path):
+    def wide(parameters, size, supersampling=1):
+        return flat(2 * parameters - 0.5, size)
+
+    parameters = faces.defaults()
+    parameters[0, :3] = torch.tensor([0, 0.5, 1])
+    assert store(path, wide, parameters)[0, :, 0, 0].tolist() == [0, 128, 255]
+
+
+def test_parameters_that_no_face_has_are_refused_before_work_begins(path):
+    parameters = PARAMETERS.clone()
+    parameters[7, faces.INDEX["age"]] = 2
+    again = Recorder()
+    with pytest.raises(ValueError, match="'age'.*row 7"):
+        store(path, again, parameters)
+    with pytest.raises(ValueError, match="expected shape"):
+        store(path, again, PARAMETERS[:, :5])
+    assert not again.batches and not path.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": 0}, {"size": 16.5}, {"supersampling": 0}, {"chunk": -1}]
+)
+def test_counts_must_be_positive_integers(path, wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {value}"):
+        store(path, **wrong)
+    assert not path.exists()
+
+
+def test_no_gpu(path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="DEVICE=cuda asked for"):
+        store(path, device="cuda")
+
+
+def test_load_refuses_other_arrays(path):
+    np.save(path, np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="faces.npy: expected uint8 images"):
+        image_store.load(path)
+
+
+class Generator:
+    """Colours from the first three latent coordinates."""
+
+    device = torch.device("cpu")
+
+    def __init__(self):
+        self.count = 0
+
+    def synthesize(self, w, brightness=1.0):
+        self.count += len(w)
+        return flat(w[:, :3] * brightness, SIZE).image
+
+
+def test_synthesize_to_store(path):
+    generator = Generator()
+    make = partial(synthesize_to_store, generator, PARAMETERS, path, chunk=4)
+    np.testing.assert_array_equal(make(key="one"), expected())
+    generator.count = 0
+    make(key="one")
+    assert generator.count == 1  # one image to learn the size
+    make(key="two")
+    assert generator.count == 12
+    assert make(key="two", brightness=0.0).max() == 0
+
+
+def test_content_key_covers_rows_and_settings():
+    rows = np.arange(6, dtype=np.float32)
+    keys = {
+        image_store.content_key(rows, size=1),
+        image_store.content_key(rows, size=2),
+        image_store.content_key(rows[::-1], size=1),
+        image_store.content_key(rows.reshape(2, 3), size=1),
+        image_store.content_key(rows.astype(np.int32), size=1),
+    }
+    assert len(keys) == 5
+    assert image_store.content_key(rows, a=1, b=2) == image_store.content_key(rows.copy(), b=2, a=1)
+    with pytest.raises(TypeError):
+        image_store.content_key(rows, size=torch.ones(3))

@@ -1,0 +1,269 @@
+"""The book's tooling on a small book, and every page of the built book in Chromium.
+
+The small book has one chapter, executed and built here. The smoke book is the real one, as
+`make smoke` leaves it; its pages are looked at when it is there.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import browser
+import execute
+import nbformat
+import pytest
+import vendor
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from papermill.exceptions import PapermillExecutionError
+from playwright.sync_api import Locator, expect
+
+import book
+
+ROOT = Path(__file__).parents[2]
+SMOKE = ROOT / "build" / "smoke" / "html"
+CHAPTER = """# %% [markdown]
+# # A chapter
+#
+# Does {term}`hair length` matter? See {cite:t}`transects`, {numref}`fig-noise` and $a^2$.
+
+# %%
+import numpy as np
+import pandas as pd
+
+from helpers import figures, widgets
+
+# %% tags=["parameters"]
+profile = "laptop"
+device = "cpu"
+n_transects = 999  # transects, «deliberately» wrong
+untouched = 3
+
+# %% mystnb={"image": {"alt": "Four squares of random noise"}, "figure": {"caption": "Noise.", "name": "fig-noise"}}
+figures.style()
+noise = np.random.default_rng(0).random((4, 3, 24, 24))
+figures.gallery(noise, 4, titles=list("abcd"));
+
+# %%
+pd.DataFrame({"n": [1, 2]}, index=pd.Index(["light", "dark"], name="skin"))
+
+# %%
+labels = ["shortest", "short", "long", "longest"]
+widgets.side_by_side({"raw normal": noise, "dual basis": noise}, labels, "hair length", "Noise")
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory) -> Path:
+    """The folder of a small book: its chapter executed, its pages built."""
+    folder = tmp_path_factory.mktemp("small")
+    source = folder / "01_chapter.py"
+    source.write_text(CHAPTER)
+    execute.execute(source, "smoke", "cpu", folder / "01_chapter" / "01_chapter.ipynb")
+    vendor.vendor()
+    book.build(folder, folder, small_pages(folder / "book"))
+    return folder
+
+
+def small_pages(folder: Path) -> Path:
+    """The book's own text pages with a table of contents of one chapter."""
+    shutil.copytree(book.BOOK, folder)
+    chapters = [{"file": page} for page in ("glossary", "data-and-ethics", "references")]
+    contents = {"format": "jb-book", "root": "01_chapter", "chapters": chapters}
+    (folder / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def executed(small) -> nbformat.NotebookNode:
+    return nbformat.read(small / "01_chapter" / "01_chapter.ipynb", as_version=4)
+
+
+def test_parameters_are_those_of_the_profile_and_shown_once(executed):
+    cells = [cell for cell in executed.cells if cell.cell_type == "code"]
+    wanted = yaml.safe_load((ROOT / "profiles" / "smoke.yml").read_text())["n_transects"]
+    assert cells[1].source == (
+        "profile = 'smoke'\n"
+        "device = 'cpu'\n"
+        f"n_transects = {wanted}  # transects, «deliberately» wrong\n"
+        "untouched = 3"
+    )
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+
+
+def test_execution_leaves_no_noise_and_the_widget_state(executed):
+    assert "papermill" not in json.dumps([executed.metadata, *(c.metadata for c in executed.cells)])
+    assert all(cell.metadata.get("tags") != [] for cell in executed.cells)
+    (state,) = executed.metadata.widgets.values()
+    assert any(one["model_name"] == "StackModel" for one in state["state"].values())
+
+
+def test_every_benchmark_is_a_table_with_machine_and_versions(small):
+    records = sorted(book.BENCHMARKS.glob("*.json"))
+    assert records
+    for path in records:
+        record = json.loads(path.read_text())
+        text = (small / "source" / f"_{path.stem}.txt").read_text()
+        rows = [line for line in text.splitlines() if line.startswith("| ")]
+        assert [row["what"] in line for row, line in zip(record["rows"], rows[1:], strict=True)]
+        assert record["rows"][0]["ratio"] == 1
+        assert f"processor {record['machine']['processor']}; " in text
+        assert f"numpy {record['machine']['numpy']}" in text
+
+
+def run_cells(folder: Path, *cells: str) -> Path:
+    """Execute a notebook of code cells, the first of which is its parameters cell."""
+    source = folder / "bad.py"
+    text = "\n\n# %%\n".join(cells)
+    source.write_text(f'# %% tags=["parameters"]\n{text}\n')
+    out = folder / "out" / "bad.ipynb"
+    execute.execute(source, "smoke", "cpu", out)
+    return out
+
+
+def test_failing_notebook_leaves_what_ran_and_no_result(tmp_path):
+    with pytest.raises(PapermillExecutionError, match="planted"):
+        run_cells(tmp_path, "n = 1", "print('before')", "raise RuntimeError('planted')")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["bad.failed.ipynb"]
+    assert "before" in (tmp_path / "out" / "bad.failed.ipynb").read_text()
+
+
+def test_command_line_names_the_failing_cell_once(tmp_path, monkeypatch):
+    def fail(*_arguments):
+        raise PapermillExecutionError(3, 2, "boom()", "RuntimeError", "planted", ["trace"])
+
+    monkeypatch.setattr(execute, "execute", fail)
+    with pytest.raises(SystemExit) as stop:
+        execute.main(["n.py", "--profile", "smoke", "--out", str(tmp_path / "n.ipynb")])
+    message = str(stop.value)
+    assert "cell [2]\nboom()" in message and message.count("planted") == 1
+    assert "n.failed.ipynb" in message
+
+
+@pytest.mark.parametrize("profile", ["smoke", "nonsense"])
+def test_notebook_without_parameters_or_unknown_profile(tmp_path, profile):
+    source = tmp_path / "n.py"
+    source.write_text("# %%\nx = 1\n")
+    with pytest.raises(SystemExit, match="no cell tagged|unknown profile"):
+        execute.main([str(source), "--profile", profile, "--out", str(tmp_path / "n.ipynb")])
+
+
+def test_book_that_warns_is_not_built_and_the_last_one_stays(small, tmp_path, capfd):
+    pages = small_pages(tmp_path / "book")
+    (pages / "glossary.md").write_text("# Glossary\n\nSee {numref}`fig-nowhere`.\n")
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html" / "index.html").write_text("the last good one")
+    with pytest.raises(subprocess.CalledProcessError):
+        book.build(small, tmp_path, pages)
+    assert "fig-nowhere" in capfd.readouterr().err
+    assert (tmp_path / "html" / "index.html").read_text() == "the last good one"
+
+
+def test_chapter_that_was_not_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="the chapter 01_chapter was not run"):
+        book.assemble(tmp_path, tmp_path / "source", small_pages(tmp_path / "book"))
+
+
+def test_vendor_is_done_once_and_says_why_it_fails(tmp_path, monkeypatch):
+    done = vendor.vendor()
+    monkeypatch.setattr(vendor, "npm_command", lambda: ["false"])
+    assert vendor.vendor() == done
+    with pytest.raises(SystemExit, match=r"could not fetch mathjax@3\.2\.2"):
+        vendor.vendor(tmp_path / "fresh")
+    assert not (tmp_path / "fresh").exists()
+
+
+pages_in_chromium = [
+    pytest.mark.browser,
+    pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium"),
+]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with browser.chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="session", params=["small", "smoke"])
+def site(request):
+    """Address and folder of the small book and of the real one."""
+    if request.param == "smoke" and not SMOKE.is_dir():
+        pytest.skip("the smoke book is not built: run `make smoke`")
+    html = SMOKE if request.param == "smoke" else request.getfixturevalue("small") / "html"
+    with browser.serve(html) as address:
+        yield address, html
+
+
+def names(html: Path) -> list[str]:
+    """Every page a reader can open."""
+    return sorted(path.name for path in html.glob("*.html"))
+
+
+class TestPages:
+    """Every page, at both widths."""
+
+    pytestmark = pages_in_chromium
+
+    @pytest.mark.parametrize("width", ["desktop", "phone"])
+    def test_pages_are_whole_offline_and_accessible(self, chromium, site, width):
+        address, html = site
+        viewport = {"desktop": browser.DESKTOP, "phone": browser.PHONE}[width]
+        problems = []
+        for name in names(html):
+            with browser.visit(chromium, address + name, viewport) as visit:
+                problems += [f"{name}: {what}" for what in self.problems(visit, address)]
+        assert problems == []
+
+    def problems(self, visit: browser.Visit, address: str) -> list[str]:
+        found = [f"page error {error}" for error in visit.errors]
+        local = (address, "data:", "blob:")
+        found += [f"asks for {url}" for url in visit.requests if not url.startswith(local)]
+        # The theme's own images (the sign beside the title) are decoration: alt="".
+        images = visit.page.evaluate(
+            """[...document.images].filter(image => !image.hasAttribute("alt")
+               || (image.closest("article") && !(image.alt && image.naturalWidth)))
+               .map(image => image.src.slice(0, 100))"""
+        )
+        found += [f"image without alt text or content: {source}" for source in images]
+        overflow = visit.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        found += [f"{overflow} px wider than the window"] if overflow > 0 else []
+        # Style sheets need not be fetched a second time.
+        options = {"preload": False, "resultTypes": ["violations"]}
+        for violation in Axe().run(visit.page, options=options).response["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                nodes = [node["html"][:150] for node in violation["nodes"]]
+                found.append(f"axe {violation['id']}: {nodes}")
+        return found
+
+    def test_sliders_move_their_frames_without_a_kernel(self, chromium, site):
+        address, html = site
+        with_sliders = [n for n in names(html) if "SelectionSlider" in (html / n).read_text()]
+        assert with_sliders
+        for name in with_sliders:
+            with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
+                widget = visit.page.locator(".widget-subarea").first
+                handle = widget.get_by_role("slider").first
+                # Each `expect` waits: a widget draws itself after its page has loaded.
+                expect(handle).to_have_attribute("aria-label", re.compile("."))
+                expect(handle).to_have_attribute("aria-valuetext", re.compile("."))
+                first = handle.get_attribute("aria-valuetext")
+                expect(self.frames(widget, first)).not_to_have_count(0)
+                handle.press("ArrowRight")
+                expect(handle).not_to_have_attribute("aria-valuetext", first)
+                second = handle.get_attribute("aria-valuetext")
+                expect(self.frames(widget, second)).not_to_have_count(0)
+                expect(self.frames(widget, first)).to_have_count(0)
+
+    def frames(self, widget: Locator, label: str) -> Locator:
+        return widget.locator(f'img[alt$=": {label}"]:visible')
+
+    def test_widget_state_stays_small(self, site):
+        _, html = site
+        for name in names(html):
+            state = (html / name).read_text().split("widget-state+json")
+            assert sum(map(len, state[1:])) < 1.5e6, name

@@ -1,0 +1,91 @@
+"""The transects assumed in planning against images drawn one by one."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+from helpers.effects import shared_pair_correlation
+from helpers.effects.pair_correlation import discordant_share, transect_types
+
+
+def drawn_differences(n, p0, p1, across, same, rng):
+    """Differences of four pairs (n, 4), from eight correlated normal variables a transect."""
+    correlation = np.block(
+        [
+            [np.full((4, 4), same), np.full((4, 4), across)],
+            [np.full((4, 4), across), np.full((4, 4), same)],
+        ]
+    )
+    np.fill_diagonal(correlation, 1)
+    latent = rng.standard_normal((n, 8)) @ np.linalg.cholesky(correlation).T
+    error = latent < norm.ppf([p0] * 4 + [p1] * 4)
+    return error[:, :4], error[:, 4:]
+
+
+def binary_correlation(p0, p1, latent):
+    both = multivariate_normal.cdf(norm.ppf([p0, p1]), cov=[[1, latent], [latent, 1]])
+    return (both - p0 * p1) / np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
+
+
+@pytest.mark.parametrize("retention", [1.0, 2 / 3])
+def test_chances_are_those_of_images_drawn_one_by_one(retention):
+    across, p0, p1, n = 0.525, 0.05, 0.07, 400_000
+    within = binary_correlation(p0, p1, across)
+    types, chance = transect_types(p1 - p0, p0, within, retention, 4, None)
+    rng = np.random.default_rng(0)
+    low, high = drawn_differences(n, p0, p1, across, across, rng)
+    kept = (rng.random((2, n, 4)) < retention).all(axis=0)
+    worse, better = (high & ~low & kept).sum(axis=1), (low & ~high & kept).sum(axis=1)
+    drawn = np.column_stack([kept.sum(axis=1), worse, better])
+    share = np.array([(drawn == kind).all(axis=1).mean() for kind in types])
+    assert chance.sum() == pytest.approx(1)
+    np.testing.assert_allclose(share, chance, atol=5 * np.sqrt(0.25 / n))
+
+
+def test_pair_correlation_is_that_of_the_differences():
+    difference, base, within = 0.03, 0.1, 0.23
+    for wanted in (None, 0.2):
+        types, chance = transect_types(difference, base, within, 1.0, 4, wanted)
+        total = types[:, 1] - types[:, 2]
+        single = discordant_share(difference, base, within) - difference**2
+        variance = chance @ total**2 - (chance @ total) ** 2
+        rho = (variance / (4 * single) - 1) / 3
+        expected = wanted or shared_pair_correlation(difference, base, within)
+        assert rho == pytest.approx(expected, abs=1e-8)
+        assert chance @ total == pytest.approx(4 * difference)
+        assert chance @ types[:, 1:].sum(axis=1) == pytest.approx(4 * (single + difference**2))
+
+
+def test_shared_pair_correlation_from_bivariate_normals():
+    p0, p1, latent = 0.02, 0.07, 0.6
+    within = binary_correlation(p0, p1, latent)
+    pairs = [(p0, p0, 1), (p1, p1, 1), (p0, p1, -2)]
+    covariance = sum(
+        sign * binary_correlation(a, b, latent) * np.sqrt(a * (1 - a) * b * (1 - b))
+        for a, b, sign in pairs
+    )
+    variance = discordant_share(p1 - p0, p0, within) - (p1 - p0) ** 2
+    found = shared_pair_correlation(p1 - p0, p0, within)
+    assert found == pytest.approx(covariance / variance, rel=1e-4)
+
+
+def test_independent_images_give_independent_pairs():
+    assert shared_pair_correlation(0.05, 0.1, 0.0) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0.2, 0.01, 0.6, 1.0, 4, None), "within is 0.6, .* correlate by 0.1. at most"),
+        ((0.02, 0.05, 0.05, 1.0, 4, 0.0), "pair_correlation is 0.0; .* lies between"),
+        ((0.02, 0.05, 0.05, 1.0, 4, 0.99), "pair_correlation is 0.99; .* lies between"),
+        ((0.02, 0.0, 0.05, 1.0, 4, None), "base_rate is 0.0, a number between 0 and 1"),
+        ((0.6, 0.5, 0.05, 1.0, 4, None), "difference is 0.6: base_rate \\+ difference"),
+        ((0.02, 0.05, -0.1, 1.0, 4, None), "within is -0.1, a correlation"),
+        ((0.02, 0.05, 0.05, 0.0, 4, None), "retention is 0.0, a share"),
+        ((0.02, 0.05, 0.05, 1.0, 1.5, None), "pairs is 1.5, a whole number of at least 1"),
+    ],
+)
+def test_impossible_errors_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        transect_types(*arguments)

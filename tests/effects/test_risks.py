@@ -1,0 +1,451 @@
+"""Risk differences against statsmodels, a cluster bootstrap, exact coverage and simulation."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from scipy.stats import norm, t, ttest_rel
+from simulated import transect_frame
+from statsmodels.stats.proportion import confint_proportions_2indep
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+from helpers import effects
+from helpers.effects import (
+    batched_logit,
+    direct_effects,
+    holm,
+    hybrid_score_interval,
+    mde,
+    risk_differences,
+)
+from helpers.resampling import cluster_weights
+
+CELLS = ["hair_level", "gender_level"]
+INFERENCE = ["low", "high", "p", "p_holm", "mde"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Facial hair follows gender and raises the errors; seniority is an attribute of the seed."""
+    rng = np.random.default_rng(0)
+
+    def risk(skin, hair, gender):
+        return 0.08 + 0.12 * skin * (1 - gender) + 0.06 * hair
+
+    frame = transect_frame(200, risk, seed=1, dependence=0.4)
+    beard = np.where(frame["gender_level"] == 1, rng.integers(3, size=len(frame)), 0)
+    more = rng.random(len(frame)) < 0.1 * beard
+    return frame.assign(
+        beard=np.array(["none", "some", "full"])[beard],
+        error=frame["error"].where(~more, 1),
+        senior=np.repeat(rng.random(200) < 0.3, 8),
+        smile=np.repeat(rng.choice(["frown", "smile"], 200), 8),
+    )[rng.random(len(frame)) < 0.8]
+
+
+def standardise(frame, formula, treatment, weights):
+    """Risk difference by g-computation with statsmodels, standardised over the frame."""
+    columns = [c for c in (treatment, "beard", "smile", "error") if c in formula]
+    patterns = frame.assign(weight=weights).groupby(columns)["weight"].sum().reset_index()
+    family = sm.families.Binomial()
+    fitted = smf.glm(formula, patterns, family=family, freq_weights=patterns["weight"]).fit()
+    predicted = [fitted.predict(patterns.assign(**{treatment: level})) for level in (0, 1)]
+    return np.average(predicted[1] - predicted[0], weights=patterns["weight"])
+
+
+# --- estimates
+
+
+def test_a_crude_difference_is_that_of_two_rates(frame):
+    table = risk_differences(frame, "error", "skin_level", CELLS, "transect")
+    assert list(table.columns) == [
+        *("estimate", "low", "high", "p", "p_holm", "n", "dropped", "clusters"),
+        *("verdict", "mde", "reason"),
+    ]
+    assert list(table.index.names) == CELLS
+    for cell, row in table.iterrows():
+        rows = frame[(frame[CELLS] == list(cell)).all(axis=1)]
+        rates = rows.groupby("skin_level")["error"].mean()
+        assert row["estimate"] == pytest.approx(rates[1] - rates[0])
+        assert (row["n"], row["clusters"]) == (len(rows), rows["transect"].nunique())
+        assert row["low"] < row["estimate"] < row["high"]
+    np.testing.assert_allclose(table["p_holm"], holm(table["p"]))
+    assert (table["reason"] == "").all()
+
+
+def test_one_column_of_cells_or_none(frame):
+    table = risk_differences(frame, "error", "skin_level", "gender_level", "transect")
+    assert table.index.name == "gender_level" and list(table.index) == [0, 1]
+    everything = risk_differences(frame, "error", "skin_level", cluster="transect")
+    assert list(everything.index) == ["all"]
+
+
+def test_adjusted_differences_equal_g_computation_with_statsmodels(frame):
+    adjust = ["beard", "smile"]
+    table = risk_differences(frame, "error", "skin_level", "gender_level", "transect", adjust)
+    formula = "error ~ C(skin_level) * C(gender_level) + beard + smile"
+    fitted = smf.glm(formula, frame, family=sm.families.Binomial()).fit(tol=1e-12)
+    for gender, row in table.iterrows():
+        rows = frame[frame["gender_level"] == gender]
+        risks = [fitted.predict(rows.assign(skin_level=level)).mean() for level in (0, 1)]
+        assert row["estimate"] == pytest.approx(risks[1] - risks[0], abs=1e-8)
+    assert not table.attrs["firth"]
+
+
+def test_standard_errors_are_those_of_the_cluster_bootstrap(frame):
+    estimated = {}
+    for treatment in ("skin_level", "senior"):
+        row = risk_differences(frame, "error", treatment, None, "transect", ["beard", "smile"])
+        estimated[treatment] = (row["mde"] / mde(1.0)).iloc[0]
+    codes = pd.factorize(frame["transect"], sort=True)[0]
+    weights = cluster_weights(frame["transect"], 80, seed=1)
+    for treatment, se in estimated.items():
+        formula = f"error ~ C({treatment}) + beard + smile"
+        draws = [standardise(frame, formula, treatment, weight[codes]) for weight in weights]
+        assert np.std(draws) / se == pytest.approx(1, abs=0.25)
+
+
+def test_rows_at_other_levels_are_left_out_of_a_contrast(frame):
+    contrast = ("none", "full")
+    table = risk_differences(frame, "error", "beard", "hair_level", "transect", contrast=contrast)
+    kept = frame[frame["beard"].isin(contrast)]
+    kept = kept.assign(full=(kept["beard"] == "full").astype(int))
+    expected = risk_differences(kept, "error", "full", "hair_level", "transect")
+    pd.testing.assert_frame_equal(table, expected)
+    back = risk_differences(frame, "error", "beard", "hair_level", contrast=("full", "none"))
+    np.testing.assert_allclose(back["estimate"], -table["estimate"])
+    with pytest.raises(ValueError, match="name two of them"):
+        risk_differences(frame, "error", "beard")
+
+
+def test_levels_are_in_the_order_of_their_categories(frame):
+    order = pd.Categorical(frame["smile"], ["smile", "frown", "never seen"])
+    table = risk_differences(frame.assign(smile=order), "error", "smile")
+    rates = frame.groupby("smile")["error"].mean()
+    assert table["estimate"].iloc[0] == pytest.approx(rates["frown"] - rates["smile"])
+
+
+# --- intervals
+
+
+def test_hybrid_score_interval_is_newcombe_s():
+    counts = np.array([[56, 70, 48, 80], [9, 10, 3, 10], [0, 10, 0, 20], [10, 10, 0, 20]])
+    risk = np.column_stack([counts[:, 2] / counts[:, 3], counts[:, 0] / counts[:, 1]])
+    size = counts[:, [3, 1]].astype(float)
+    low, high = hybrid_score_interval(risk, size, np.zeros(4), norm.ppf(0.975))
+    expected = [confint_proportions_2indep(*row, method="newcomb") for row in counts.tolist()]
+    np.testing.assert_allclose(np.column_stack([low, high]), expected)
+
+
+def test_with_many_errors_intervals_are_those_of_t_tests():
+    frame = transect_frame(400, lambda skin, hair, gender: 0.4 + 0.1 * skin, 1, dependence=0.5)
+    frame["senior"] = frame["transect"] % 3 == 0
+    means = frame.groupby(["transect", "skin_level"])["error"].mean().unstack()  # noqa: PD010
+    row = risk_differences(frame, "error", "skin_level", cluster="transect").iloc[0]
+    paired = ttest_rel(means[1], means[0]).confidence_interval()
+    np.testing.assert_allclose([row["low"], row["high"]], paired, atol=0.002)
+
+    row = risk_differences(frame, "error", "senior", cluster="transect").iloc[0]
+    means = frame.groupby(["senior", "transect"])["error"].mean()
+    compared = CompareMeans(DescrStatsW(means[True]), DescrStatsW(means[False]))
+    welch = compared.tconfint_diff(usevar="unequal")
+    np.testing.assert_allclose([row["low"], row["high"]], welch, atol=0.002)
+
+
+def test_p_is_small_exactly_where_the_interval_leaves_zero():
+    sides = set()
+    for seed in range(40):
+        frame = transect_frame(60, lambda skin, hair, gender: 0.05 + 0.04 * skin, seed)
+        row = risk_differences(frame, "error", "skin_level", cluster="transect").iloc[0]
+        significant = row["p"] < 0.05
+        assert significant == (row["low"] > 0 or row["high"] < 0)
+        sides.add(significant)
+    assert sides == {True, False}
+
+
+@pytest.mark.parametrize("correlation", [0.05, 0.41])
+@pytest.mark.parametrize("treatment", ["skin_level", "senior"])
+def test_coverage_for_manipulated_and_seed_level_attributes(correlation, treatment):
+    """150 audits of 400 transects; the whole study is `helpers.scorecard.coverage_study`."""
+    effect, hits = 0.02, []
+    for seed in range(150):
+        senior = np.repeat(np.random.default_rng([seed, 1]).random(400) < 0.25, 8)
+        raised = {"skin_level": lambda skin: skin, "senior": lambda skin: senior}[treatment]  # noqa: B023
+        frame = transect_frame(
+            400,
+            lambda skin, hair, gender: 0.06 + 0.04 * hair + effect * raised(skin),  # noqa: B023
+            seed,
+            dependence=np.sqrt(correlation),
+        ).assign(senior=senior)
+        row = risk_differences(frame, "error", treatment, cluster="transect").iloc[0]
+        hits.append(row["low"] <= effect <= row["high"])
+    assert 0.90 <= np.mean(hits) <= 0.99
+
+
+def test_images_taken_for_independent_make_seed_level_intervals_too_narrow():
+    hits = {None: [], "transect": []}
+    for seed in range(100):
+        frame = transect_frame(100, lambda skin, hair, gender: 0.2 + 0 * skin, seed, dependence=0.6)
+        frame["senior"] = frame["transect"] % 2
+        for cluster, covered in hits.items():
+            row = risk_differences(frame, "error", "senior", cluster=cluster).iloc[0]
+            covered.append(row["low"] <= 0 <= row["high"])
+    assert np.mean(hits[None]) < 0.8 < 0.9 < np.mean(hits["transect"])
+
+
+def test_verdicts_against_the_tolerance(frame):
+    table = risk_differences(
+        frame, "error", "skin_level", "gender_level", "transect", (), None, 0.3
+    )
+    assert list(table["verdict"]) == ["within", "within"]
+    table = risk_differences(
+        frame, "error", "skin_level", "gender_level", "transect", tolerance=0.01
+    )
+    assert table["verdict"].iloc[0] == "exceeds"
+    with pytest.raises(ValueError, match="tolerance"):
+        risk_differences(frame, "error", "skin_level", tolerance=0)
+
+
+# --- little data
+
+
+def test_an_arm_without_errors_has_an_interval(frame):
+    none = frame["error"].where((frame["skin_level"] == 1) | (frame["gender_level"] == 1), 0)
+    for adjust in ((), ("beard", "smile")):
+        table = risk_differences(
+            frame.assign(error=none), "error", "skin_level", "gender_level", "transect", adjust
+        )
+        rows = frame[frame["gender_level"] == 0]
+        rate = rows.loc[rows["skin_level"] == 1, "error"].mean()
+        assert table.loc[0, "estimate"] == pytest.approx(rate, abs=0.01)
+        assert 0.01 < table.loc[0, "low"] < table.loc[0, "estimate"] - 0.01
+        assert (table["reason"] == "").all() and not table.attrs["firth"]
+
+
+@pytest.mark.parametrize("value", [0, 1])
+@pytest.mark.parametrize("adjust", [(), ("beard",)])
+def test_no_difference_at_all_is_no_certainty(frame, value, adjust):
+    same = frame.assign(error=value)
+    table = risk_differences(same, "error", "skin_level", CELLS, "transect", adjust)
+    assert (table["estimate"] == 0).all() and (table["p"] > 1 - 1e-9).all()
+    assert (table["high"] > 0.015).all() and (table["low"] < -0.015).all()
+    # Equal errors in both arms of every transect: perfectly correlated, and still uncertain.
+    rare = frame.assign(error=(frame["transect"] < 8).astype(int))
+    row = risk_differences(rare, "error", "skin_level", cluster="transect").iloc[0]
+    assert row["high"] - row["low"] > 0.003
+
+
+def test_a_covariate_without_errors_needs_the_penalty_and_keeps_the_rates(frame):
+    some = frame.assign(error=frame["error"].where(frame["beard"] != "full", 0))
+    arguments = "error", "skin_level", "hair_level", "transect"
+    table = risk_differences(some, *arguments, ["beard", "smile"])
+    assert table.attrs["firth"]
+    crude = risk_differences(some, *arguments)
+    # Beards are spread evenly over the arms, so that adjusting for them hardly matters.
+    np.testing.assert_allclose(table["estimate"], crude["estimate"], atol=0.015)
+    np.testing.assert_allclose(table["mde"], crude["mde"], rtol=0.15)
+
+
+def test_perfect_separation_is_estimated(frame):
+    separated = frame.assign(error=frame["skin_level"])
+    for adjust in ((), ("beard",)):
+        row = risk_differences(separated, "error", "skin_level", None, "transect", adjust).iloc[0]
+        assert row["estimate"] == 1 and row["high"] == 1 and 0.9 < row["low"] < 1
+        assert row["p"] < 1e-10 and row["verdict"] == "exceeds"
+
+
+@pytest.mark.parametrize("adjust", [(), ("smile",)])
+def test_what_is_absent_is_not_estimable(frame, adjust):
+    place = list(zip(frame["hair_level"], frame["gender_level"], frame["skin_level"], strict=True))
+    absent = pd.Series([p in {(0, 0, 0), (0, 0, 1), (0, 1, 0)} for p in place], frame.index)
+    lone = pd.Series([p == (1, 0, 1) for p in place], frame.index)
+    first = frame[lone]["transect"].iloc[0]
+    short = frame[~absent & (~lone | (frame["transect"] == first))]
+    table = risk_differences(short, "error", "skin_level", CELLS, "transect", adjust)
+    assert list(table["reason"]) == [
+        *("no image", "no image with skin_level = 0", "one cluster with skin_level = 1", "")
+    ]
+    assert list(table["verdict"].iloc[:3]) == 3 * ["not estimable"]
+    assert table.iloc[:3][INFERENCE].isna().all(axis=None)
+    assert table["estimate"].isna().tolist() == [True, True, False, False]
+    assert list(table["n"].iloc[:2]) == [0, (frame[~absent][CELLS] == [0, 1]).all(axis=1).sum()]
+    if not adjust:
+        whole = risk_differences(frame, "error", "skin_level", CELLS, "transect")
+        shown = ["estimate", "low", "high"]
+        pd.testing.assert_series_equal(table.loc[(1, 1), shown], whole.loc[(1, 1), shown])
+
+
+@pytest.mark.parametrize("adjust", [(), ("smile",)])
+def test_one_transect_or_one_level_is_not_estimable(frame, adjust):
+    one = risk_differences(frame.assign(t=1), "error", "skin_level", None, "t", adjust).iloc[0]
+    assert one["reason"] == "one cluster" and np.isfinite(one["estimate"])
+    assert one[INFERENCE].isna().all() and one["verdict"] == "not estimable"
+    dark = frame[frame["skin_level"] == 1]
+    constant = risk_differences(dark, "error", "skin_level", None, "transect", adjust).iloc[0]
+    assert constant["reason"] == "constant treatment" and np.isnan(constant["estimate"])
+    missing = risk_differences(frame, "error", "skin_level", contrast=(5, 6), adjust=adjust)
+    assert missing["reason"].iloc[0] == "no image"
+
+
+def test_a_constant_covariate_is_dropped_and_named(frame):
+    adult = frame.assign(age="adult", copy=frame["smile"])
+    arguments = "error", "skin_level", "gender_level", "transect"
+    table = risk_differences(adult, *arguments, ["smile", "age", "copy"])
+    assert table.attrs["dropped"] == ["age", "copy=smile"]
+    pd.testing.assert_frame_equal(table, risk_differences(frame, *arguments, ["smile"]))
+
+
+def test_a_covariate_that_tells_the_arms_is_confounded(frame):
+    # Every man has a beard and no woman has: gender cannot be told from it ...
+    bearded = frame.assign(beard=frame["gender_level"])
+    table = risk_differences(bearded, "error", "gender_level", "hair_level", None, ["beard"])
+    assert set(table["reason"]) == {"confounded with the covariates"}
+    assert table["estimate"].isna().all() and set(table["verdict"]) == {"not estimable"}
+    # ... but other effects can.
+    table = risk_differences(bearded, "error", "skin_level", "gender_level", None, ["beard"])
+    assert (table["reason"] == "").all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.drop(columns="smile"), "no column .*smile"),
+        (lambda f: f.assign(error=1.5), "'error', row [0-9]+: 1.5 where a number in .0, 1."),
+        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row [0-9]+: '[01]' where"),
+        (
+            lambda f: f.assign(smile=f["smile"].where(f.index != f.index[3])),
+            "'smile', row [0-9]+: ",
+        ),
+        (
+            lambda f: f.assign(hair_level=f["hair_level"].where(f.index != f.index[3])),
+            "'hair_level', row [0-9]+: nan",
+        ),
+        (
+            lambda f: f.assign(smile=np.arange(len(f)) / 7),
+            "column 'smile' has [0-9,]+ levels: cut it into bins",
+        ),
+        (lambda f: f.iloc[:0], "no rows"),
+    ],
+)
+def test_bad_frames_are_named(frame, change, message):
+    with pytest.raises(ValueError, match=message):
+        risk_differences(change(frame), "error", "skin_level", CELLS, "transect", ["smile"])
+    with pytest.raises(ValueError, match="two roles"):
+        risk_differences(frame, "error", "skin_level", ["skin_level"])
+
+
+@pytest.mark.parametrize("adjust", [(), ("smile",)])
+def test_rows_that_lack_something_are_left_out_and_counted(frame, adjust):
+    rng = np.random.default_rng(3)
+    lacking = frame.astype({"error": float, "skin_level": float, "transect": float})
+    for column in ("error", "skin_level", "transect"):
+        lacking[column] = lacking[column].where(rng.random(len(frame)) > 0.02)
+    lost = lacking[["error", "skin_level", "transect"]].isna().any(axis=1)
+    arguments = "error", "skin_level", "gender_level", "transect", adjust
+    table = risk_differences(lacking, *arguments)
+    reference = risk_differences(lacking[~lost], *arguments)
+    assert table["dropped"].tolist() == frame[lost].groupby("gender_level").size().tolist()
+    assert (reference["dropped"] == 0).all() and (table["reason"] == "").all()
+    pd.testing.assert_frame_equal(table.drop(columns="dropped"), reference.drop(columns="dropped"))
+
+    # A cell of which nothing is left is not estimable, and the other one is as before.
+    none = lacking["error"].where(lacking["gender_level"] == 0)
+    one = risk_differences(lacking.assign(error=none), *arguments)
+    assert one["reason"].tolist() == ["", "every image lacks its outcome, treatment or cluster"]
+    assert one["n"].tolist()[1] == 0 and one.loc[1, INFERENCE].isna().all()
+    if not adjust:
+        same = ["estimate", "low", "high", "p", "n", "dropped"]
+        pd.testing.assert_series_equal(one.loc[0, same], table.loc[0, same])
+    for column in ("error", "skin_level", "transect"):
+        nothing = risk_differences(frame.assign(**{column: np.nan}), *arguments)
+        assert nothing["n"].sum() == 0 and nothing["dropped"].sum() == len(frame)
+        assert set(nothing["reason"]) == {one["reason"].iloc[1]}
+
+
+def test_rows_at_other_levels_are_not_dropped_ones(frame):
+    unknown = frame.assign(error=frame["error"].where(frame["beard"] != "some"))
+    arguments = {"treatment": "beard", "contrast": ("none", "full")}
+    assert (risk_differences(unknown, "error", **arguments)["dropped"] == 0).all()
+
+
+def test_rates_are_estimated_like_the_answers_that_they_summarise(frame):
+    rng = np.random.default_rng(4)
+    answers = pd.concat([frame] * 4).assign(error=rng.random(4 * len(frame)) < 0.2)
+    means = answers.groupby(level=0)["error"].mean()
+    rates = frame.assign(error=means)
+    for adjust in ((), ("beard", "smile")):
+        arguments = "error", "skin_level", "gender_level", "transect", adjust
+        table, reference = (risk_differences(f, *arguments) for f in (rates, answers))
+        shown = ["estimate", "low", "high", "p", "mde"]
+        np.testing.assert_allclose(table[shown], reference[shown], atol=1e-8)
+    alike = risk_differences(frame.assign(error=0.3), "error", "skin_level", None, "transect")
+    assert alike["estimate"].iloc[0] == pytest.approx(0) and alike["high"].iloc[0] > 0.01
+
+
+@pytest.mark.parametrize("transects", [2, 3, 5, 20])
+def test_few_transects_detect_no_less_than_their_interval_is_wide(transects):
+    frame = transect_frame(transects, lambda skin, hair, gender: 0.5 + 0 * skin, seed=1)
+    row = risk_differences(frame, "error", "skin_level", cluster="transect").iloc[0]
+    quantiles = t.ppf([0.975, 0.8], transects - 1)
+    half = (row["high"] - row["low"]) / 2
+    assert row["mde"] == pytest.approx(half * quantiles.sum() / quantiles[0])
+    assert row["mde"] > half
+
+
+def test_a_regression_on_too_many_cells_is_refused(frame):
+    often = np.random.default_rng(5).integers(2, size=len(frame))
+    cells = frame.assign(place=np.arange(len(frame)) // 8, error=often)
+    with pytest.raises(ValueError, match="the regression has [0-9]+ coefficients, .* 200"):
+        risk_differences(cells, "error", "skin_level", "place", adjust=["smile"])
+
+
+# --- direct effects
+
+
+def test_direct_effects_stand_beside_total_ones(frame):
+    table = direct_effects(frame, "error", "gender_level", ["beard"], "hair_level", "transect")
+    assert table.index.names == ["hair_level", "effect"]
+    arguments = "error", "gender_level", "hair_level", "transect"
+    crude, adjusted = (risk_differences(frame, *arguments, adjust) for adjust in ((), ["beard"]))
+    for name, expected in (("total", crude), ("direct", adjusted)):
+        part = table.xs(name, level="effect")
+        pd.testing.assert_frame_equal(part, expected)
+    rest = table.xs("total - direct", level="effect")
+    np.testing.assert_allclose(rest["estimate"], crude["estimate"] - adjusted["estimate"])
+    # Beards raise errors, and only men have them: they are part of the total effect.
+    assert (rest["low"] > 0).all()
+
+
+def test_the_difference_of_effects_has_the_error_of_the_cluster_bootstrap(frame):
+    table = direct_effects(frame, "error", "gender_level", ["beard"], None, "transect")
+    se = (table["mde"] / mde(1.0)).loc[("all", "total - direct")]
+    codes = pd.factorize(frame["transect"], sort=True)[0]
+    draws = []
+    for weight in cluster_weights(frame["transect"], 80, seed=2)[:, codes]:
+        total, direct = (
+            standardise(frame, f"error ~ C(gender_level) {more}", "gender_level", weight)
+            for more in ("", "+ beard")
+        )
+        draws.append(total - direct)
+    assert np.std(draws) / se == pytest.approx(1, abs=0.25)
+
+
+def test_effects_that_no_image_tells_apart(frame):
+    none = frame.assign(error=0)
+    table = direct_effects(none, "error", "gender_level", ["beard"], None, "transect")
+    row = table.loc[("all", "total - direct")]
+    assert row["estimate"] == 0 and np.isnan(row["low"]) and row["verdict"] == "not estimable"
+    assert row["reason"] == "no image tells the effects apart"
+
+
+def test_a_regression_that_does_not_converge_is_no_estimate_and_no_crash(monkeypatch):
+    monkeypatch.setattr(batched_logit, "MAX_STEPS", 1)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(2, size=(400, 3)), columns=["treated", "beard", "error"])
+    table = effects.risk_differences(frame, "error", "treated", adjust=["beard"])
+    assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
+    assert table["reason"].tolist() == ["the regression does not converge"]
+    fitted = effects.logit(frame, "error", ["treated", "beard"])
+    assert fitted["estimate"].isna().all()
+    assert set(fitted["reason"]) == {"the regression does not converge"}

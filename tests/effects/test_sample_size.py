@@ -1,0 +1,229 @@
+"""Power against the book's numbers, statsmodels, enumeration and audits image by image."""
+
+import inspect
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, binomtest, norm
+from statsmodels.stats.power import TTestPower
+
+from helpers.effects import (
+    cost,
+    design_table,
+    label_noise,
+    matched_effects,
+    power,
+    power_grid,
+    printed_power,
+    printed_transects,
+    shared_pair_correlation,
+    simulated_power,
+    transects_needed,
+)
+from helpers.effects.pair_correlation import transect_types
+from helpers.effects.sample_size import _matched_test
+
+
+def test_the_printed_examples():
+    assert round(printed_transects(0.02, 0.05)) == 525
+    assert round(printed_transects(0.02, 0.05, retention=2 / 3)) == 1181
+
+
+def test_printed_power_and_transects_are_inverse():
+    design = {"within": 0.23, "retention": 0.8, "pair_correlation": 0.1, "alpha": 0.01}
+    for wanted in (0.5, 0.8, 0.95):
+        transects = printed_transects(0.03, 0.1, power=wanted, **design)
+        assert printed_power(transects, 0.03, 0.1, **design) == pytest.approx(wanted)
+
+
+def test_the_printed_formula_is_a_paired_test_of_effective_pairs():
+    transects, difference, base = 3000, 0.02, 0.05
+    single = 2 * 0.05 * 0.95 + 0.02 * (1 - 2 * base) - 2 * 0.1 * np.sqrt(0.05 * 0.95 * 0.07 * 0.93)
+    effect = difference / np.sqrt(single - difference**2)
+    reference = TTestPower().power(effect, transects, 0.05, alternative="two-sided")
+    found = printed_power(transects, difference, base, within=0.1, pairs=1)
+    assert found == pytest.approx(reference, abs=1e-3)
+
+
+def test_the_printed_bracket_undercounts_dependence_after_pruning():
+    design = {"within": 0.23, "retention": 2 / 3, "pair_correlation": 0.3}
+    transects = round(printed_transects(0.03, 0.1, **design))
+    simulated = simulated_power(transects, 0.03, 0.1, **design, n_simulations=10_000)
+    assert power(transects, 0.03, 0.1, **design) == pytest.approx(simulated, abs=0.02)
+    assert printed_power(transects, 0.03, 0.1, **design) - simulated > 0.03
+    alone = printed_transects(0.03, 0.1, retention=0.4)
+    assert printed_transects(0.03, 0.1, retention=0.4, pair_correlation=0.2) < alone
+
+
+def test_power_agrees_with_simulation_over_a_part_of_the_grid():
+    table = power_grid(
+        2000,
+        base_rate=(0.02, 0.2),
+        difference=(0.02, 0.05),
+        within=(0.05, 0.41),
+        target=(0.5, 0.8),
+    )
+    assert len(table) == 32
+    gap = (table["power"] - table["simulated"]).abs()
+    assert gap.max() < 0.05
+    assert gap.mean() < 0.015
+    # The closed formula is optimistic where few transects share much: a rare error, a large effect.
+    too_good = table[table["printed"] - table["simulated"] > 0.05]
+    assert len(too_good) > 0
+    assert (too_good["base_rate"] == 0.02).all()
+    assert too_good["transects"].max() < 200
+
+
+def test_the_grid_refuses_an_unknown_choice():
+    with pytest.raises(ValueError, match="the grid has no \\['base'\\]"):
+        power_grid(10, base=(0.1,))
+
+
+def test_power_grows_with_transects_and_is_the_level_without_a_difference():
+    powers = [power(s, 0.03, 0.05) for s in (50, 100.5, 200, 400, 800)]
+    assert (np.diff(powers) > 0).all()
+    assert power(400, 0.0, 0.05) == pytest.approx(0.05, abs=0.005)
+    assert power(400, -0.03, 0.08, within=0.2) == pytest.approx(power(400, 0.03, 0.05, within=0.2))
+
+
+@pytest.mark.parametrize("pairs", [1, 4])
+def test_transects_needed_are_the_fewest(pairs):
+    design = {"within": 0.23, "retention": 0.8, "pairs": pairs}
+    least = transects_needed(0.05, 0.1, **design, power=0.9)
+    assert power(least, 0.05, 0.1, **design) >= 0.9
+    assert power(least - 1, 0.05, 0.1, **design) < 0.9
+    # The exact test is conservative: it needs more than the closed formula says.
+    printed = printed_transects(0.05, 0.1, **design, power=0.9)
+    assert least == pytest.approx(printed, rel=0.1)
+    if pairs == 1:
+        assert least > printed
+
+
+def test_power_of_a_single_cell_enumerates_mcnemars_exact_test():
+    transects, difference, base, within, retention = 40, 0.1, 0.1, 0.2, 0.9
+    p1 = base + difference
+    both = within * np.sqrt(base * (1 - base) * p1 * (1 - p1)) + base * p1
+    worse, better = (p1 - both) * retention**2, (base - both) * retention**2
+    share = worse / (worse + better)
+    expected = sum(
+        binom.pmf(n, transects, worse + better) * binom.pmf(k, n, share)
+        for n in range(1, transects + 1)
+        for k in range(n + 1)
+        if binomtest(k, n).pvalue < 0.05
+    )
+    found = power(transects, difference, base, within, retention, pairs=1)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("pairs", "retention"), [(4, 1.0), (4, 0.6), (1, 0.8)])
+def test_simulated_audits_are_tested_as_matched_effects_tests(pairs, retention):
+    types, chance = transect_types(0.1, 0.1, 0.2, retention, pairs, None)
+    counts = np.random.default_rng(0).multinomial(40, chance, size=12)
+    found = _matched_test(counts, types)
+    reference = [matched_p(audit, types, pairs) for audit in counts]
+    np.testing.assert_allclose(found, reference, rtol=1e-9)
+
+
+def matched_p(audit, types, pairs):
+    """p-value of `matched_effects` for the transects that an audit counts."""
+    cells = list(product((0, 1), repeat=2))[:pairs]
+    rows = []
+    for transect, (n, worse, better) in enumerate(np.repeat(types, audit, axis=0)):
+        outcomes = [(0, 1)] * worse + [(1, 0)] * better + [(0, 0)] * (n - worse - better)
+        for cell, pair in zip(cells, outcomes, strict=False):
+            rows += [(transect, *cell, level, pair[level]) for level in (0, 1)]
+    columns = ["transect", "hair_level", "gender_level", "skin_level", "error"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return matched_effects(frame, "error", "skin_level", [], "transect").loc["all", "p"]
+
+
+def test_simulation_depends_on_the_seed_alone():
+    first, again, other = (simulated_power(100, 0.05, 0.1, seed=s) for s in (1, 1, 2))
+    assert first == again != other
+
+
+def test_cost_of_the_papers_audit():
+    # 1.2 cents an answer at 12.5 dollars an hour (transects, section 4.3).
+    seconds = 3600 * 0.012 / 12.5
+    spent = cost(1000, 5, price=0.012, seconds=seconds)
+    assert spent["images"] == 8000
+    assert spent["judgements"] == 320_000
+    assert spent["money"] == pytest.approx(3840)
+    assert spent["money"] / spent["hours"] == pytest.approx(12.5)
+
+
+def test_design_table_trades_transects_for_raters():
+    table = design_table([100, 400], [1, 5], 0.03, 0.05, 0.1, price=0.012, seconds=4)
+    assert table.index.tolist() == [(100, 1), (100, 5), (400, 1), (400, 5)]
+    few, many = (table["power"].xs(raters, level="raters") for raters in (1, 5))
+    assert (many > few).all()
+    assert table.loc[(400, 5), "label_noise"] == label_noise(0.1, 5)
+    assert table.loc[(400, 5), "judgements"] == 400 * 8 * 8 * 5
+    # Labels flipped one by one: image by image, this is the same power.
+    rng, noise = np.random.default_rng(0), 0.1
+    rejected = [noisy_audit(rng, 400, 0.05, 0.03, noise) for _ in range(2000)]
+    assert table.loc[(400, 1), "power"] == pytest.approx(np.mean(rejected), abs=0.04)
+
+
+def test_design_table_plans_with_the_measured_pair_correlation():
+    costs = {"price": 0.02, "seconds": 4}
+    design = (0.08, 0.05)
+    audit = {"within": 0.08, "retention": 0.83}
+    table = design_table([741, 1010], [1], *design, 0.0, **costs, **audit, pair_correlation=0.18)
+    for size in (741, 1010):
+        expected = power(size, *design, **audit, pair_correlation=0.18)
+        assert table.loc[(size, 1), "power"] == expected
+    # Without it, the power is an upper bound; with more raters, less of it is lost to noise.
+    arguments = ([100], [1, 3, 5], *design, 0.1)
+    bound = design_table(*arguments, **costs, **audit)["power"]
+    measured = design_table(*arguments, **costs, **audit, pair_correlation=0.3)["power"]
+    assert (measured < bound - 0.01).all() and (np.diff(measured) > 0).all()
+
+
+def noisy_audit(rng, n, base, difference, noise):
+    """Does a t-test of the transects' mean differences find it, with flipped labels?"""
+    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, 8))
+    latent = np.sqrt(0.16) * shared + np.sqrt(0.84) * own
+    error = latent < norm.ppf([base] * 4 + [base + difference] * 4)
+    seen = error ^ (rng.random((n, 8)) < noise)
+    mean = seen[:, 4:].mean(axis=1) - seen[:, :4].mean(axis=1)
+    return abs(mean.mean()) > 1.966 * mean.std(ddof=1) / np.sqrt(n)
+
+
+@pytest.mark.parametrize("function", [power, simulated_power, printed_power])
+def test_designs_have_the_same_arguments(function):
+    names = list(inspect.signature(function).parameters)
+    expected = ["transects", "difference", "base_rate", "within", "retention", "pairs"]
+    assert names[:6] == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: power(1, 0.02, 0.05), "transects is 1, a number of at least 2"),
+        (lambda: power(np.nan, 0.02, 0.05), "transects is nan"),
+        (lambda: power("a", 0.02, 0.05), "transects is 'a', a number was expected"),
+        (lambda: power(100, "a", 0.05), "difference is 'a', a number was expected"),
+        (lambda: power(100, 0.02, [0.05]), "base_rate is \\[0.05\\], a number was expected"),
+        (lambda: power(100, 0.02, 0.05, pair_correlation="a"), "pair_correlation is 'a', a number"),
+        (lambda: power(100, 0.02, 0.05, pairs="a"), "pairs is 'a', a number was expected"),
+        (lambda: transects_needed(0.02, 0.05, within="a"), "within is 'a', a number was expected"),
+        (lambda: power(100.5, 0.02, 0.05, pairs=1), "transects is 100.5, a whole number"),
+        (lambda: power(100, 0.02, 0.05, alpha=0.0), "alpha is 0.0, a number between 0 and 1"),
+        (lambda: power(100, 0.02, 1.05), "base_rate is 1.05"),
+        (lambda: simulated_power(2.5, 0.02, 0.05), "transects is 2.5, a whole number"),
+        (lambda: printed_power(0, 0.02, 0.05), "transects is 0, a positive number"),
+        (lambda: printed_transects(0.0, 0.05), "difference is 0: no number of transects"),
+        (lambda: printed_transects(0.02, 0.05, power=80), "power is 80, a number between"),
+        (lambda: transects_needed(0.0, 0.05), "difference is 0: no number of transects"),
+        (lambda: transects_needed(1e-6, 0.05), "needs more than 10000000 transects"),
+        (lambda: shared_pair_correlation(0.02, 1.0), "base_rate is 1.0"),
+        (lambda: cost(100, 0, price=0.01, seconds=4), "raters is 0, a whole number"),
+        (lambda: cost(100, 5, price=-1, seconds=4), "price is -1, a positive number"),
+    ],
+)
+def test_bad_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,255 @@
+"""The attribute reader: faces without correlations, training that learns and resumes, its error."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from helpers import faces, models
+from helpers.faces.parameters import HAIR_STYLES, INDEX, PARAMETERS
+from helpers.models import attribute_reader, training
+
+COLOURS = ["red", "blue"]
+
+
+def patches(n, seed=0):
+    """Images whose mean red and blue are the scores: learnable in seconds."""
+    generator = np.random.default_rng(seed)
+    targets = pd.DataFrame(generator.random((n, 2)), columns=COLOURS)
+    images = generator.integers(0, 56, (n, 3, 16, 16)).astype(float)
+    images[:, [0, 2]] += 200 * targets.to_numpy()[:, :, None, None]
+    return images.astype(np.uint8), targets
+
+
+def linear(images):
+    """A reader that sees the mean of two channels, with a bias."""
+    return pd.DataFrame(images[:, [0, 2]].mean((2, 3)) / 255, columns=COLOURS)
+
+
+# Faces
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return models.decorrelated_faces(4000, seed=5)
+
+
+def test_attributes_are_uniform_and_independent(drawn):
+    frame = faces.to_frame(drawn)
+    names = [name for name in models.READ if name not in ("earrings", "glasses")]
+    for name in names:
+        deciles = np.histogram(frame[name], 10, (0, 1))[0]
+        assert deciles.sum() == 4000 and abs(deciles - 400).max() < 90, name
+    for name in ("earrings", "glasses"):
+        assert set(frame[name]) == {0, 1} and frame[name].mean() == pytest.approx(0.5, abs=0.03)
+    others = [p.name for p in PARAMETERS if frame[p.name].std() > 0 and p.name not in models.READ]
+    correlation = frame[[*models.READ, *others]].corr().loc[list(models.READ)]
+    for name in models.READ:
+        correlation.loc[name, name] = 0
+    assert correlation.abs().max(axis=None) < 0.075  # 5 standard errors of 10 × 44 correlations
+
+
+def test_every_style_whose_length_is_seen_occurs_alike(drawn):
+    counts = np.bincount(faces.to_frame(drawn)["hair_style"].astype(int), minlength=8)
+    assert counts[HAIR_STYLES.index("covered")] == 0
+    assert abs(counts[:-1] - 4000 / 7).max() < 90
+
+
+def test_a_face_depends_on_seed_and_number_alone(drawn):
+    torch.testing.assert_close(models.decorrelated_faces(7, seed=5), drawn[:7], rtol=0, atol=0)
+    assert not torch.equal(models.decorrelated_faces(7, seed=6), drawn[:7])
+    faces.render(drawn[:1], 16)  # valid parameters
+    assert drawn.dtype == torch.float32
+
+
+def test_scores_are_what_is_seen(drawn):
+    scores = models.scores_to_read(drawn)
+    assert tuple(scores) == models.READ and "fakeness" not in scores
+    assert ((scores >= 0) & (scores <= 1)).all(axis=None)
+    np.testing.assert_allclose(scores["smiling"], drawn[:, INDEX["smiling"]])
+    tied = (drawn[:, INDEX["hair_style"]] == HAIR_STYLES.index("tied back")).numpy()
+    seen = drawn[:, INDEX["hair_length"]].numpy() * np.where(tied, 0.6, 1)
+    np.testing.assert_allclose(scores["hair_length"], seen, rtol=1e-6)
+
+
+# Training
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reader") / "toy.safetensors"
+    held_out = patches(60, seed=1)
+    return models.train_reader(*patches(600), path, seed=3, epochs=6, held_out=held_out), path
+
+
+def test_training_learns_to_read(trained):
+    found, _ = trained
+    assert found.curve["epoch"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert found.curve["held_out_loss"].iloc[-1] < found.curve["held_out_loss"].iloc[0]
+    images, targets = patches(60, seed=2)
+    assert (models.reading_error(found, images, targets)["r2"] > 0.6).all()
+    assert found.training.attributes == ("red", "blue") and found.training.images == 600
+
+
+def test_the_held_out_loss_is_that_of_the_reader(trained):
+    found, _ = trained
+    images, targets = patches(60, seed=1)
+    spread = patches(600)[1].std(ddof=0)
+    square = (((found(images) - targets) / spread) ** 2).to_numpy().mean()
+    assert found.curve["held_out_loss"].iloc[-1] == pytest.approx(square, rel=1e-5)
+
+
+def test_the_loss_is_the_unread_share_and_accuracy_what_is_almost_right():
+    network = torch.nn.Flatten()
+    images = torch.tensor([[0.0, 0.5], [0.4, 1.0]]).reshape(2, 2, 1, 1)
+    targets = torch.tensor([[0.05, 0.3], [0.9, 1.0]])
+    task = attribute_reader.ReadingTask(torch.tensor([0.5, 0.25]))
+    loss, accuracy = task.loss(network, images, targets, 0.5)
+    assert loss.item() == pytest.approx((0.1**2 + 0.8**2 + 1.0**2) / 4)
+    assert accuracy.item() == 0.5
+
+
+def test_colours_are_left_alone_where_they_are_read():
+    images = np.random.default_rng(0).integers(0, 256, (30, 3, 40, 40)).astype(np.uint8)
+    images[:] = images[:, :, :1, :1]  # one colour an image, so that moving changes nothing
+    kept = training.augment(images, np.random.default_rng(0), recolour=False)
+    np.testing.assert_array_equal(kept.numpy(), images.astype(np.float32) / 255)
+    assert not np.allclose(training.augment(images, np.random.default_rng(0)), kept)
+    assert not attribute_reader.RECIPE.recolour
+
+
+def test_reading_is_clipped_and_does_not_depend_on_the_batch(trained):
+    found, _ = trained
+    extreme = np.concatenate([patches(30, seed=4)[0], np.full((2, 3, 16, 16), 255, np.uint8)])
+    scores = models.read(found, extreme)
+    assert list(scores) == COLOURS and scores.shape == (32, 2)
+    assert ((scores >= 0) & (scores <= 1)).all(axis=None)
+    np.testing.assert_allclose(scores, models.read(found, extreme, batch=7), atol=1e-5)
+    assert found(extreme[:0]).shape == (0, 2)
+    with pytest.raises(ValueError, match="images must be uint8"):
+        found(extreme / 255)
+
+
+def test_a_reader_is_read_back_whole_or_not_at_all(trained, tmp_path):
+    found, path = trained
+    loaded = models.load_reader(path)
+    images, _ = patches(5, seed=6)
+    pd.testing.assert_frame_equal(loaded(images), found(images))
+    assert loaded.training == found.training and loaded.curve.equals(found.curve)
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(ValueError, match="no readable reader"):
+        models.load_reader(copy)
+    card = path.with_suffix(".json").read_text()
+    copy.with_suffix(".json").write_text(card)
+    with pytest.raises(ValueError, match="not those that copy.json describes"):
+        models.load_reader(copy)
+    copy.write_bytes(path.read_bytes())
+    copy.with_suffix(".json").write_text(card.replace('"red",', '"red", "green",'))
+    with pytest.raises(ValueError, match="no weights of a reader"):
+        models.load_reader(copy)
+
+
+def test_interrupted_training_ends_where_the_uninterrupted_does(tmp_path, monkeypatch):
+    images, targets = patches(200)
+    whole, cut = tmp_path / "whole.safetensors", tmp_path / "cut.safetensors"
+    models.train_reader(images, targets, whole, seed=3, epochs=2)
+    real, calls = training.train_epoch, itertools.count()
+
+    def power_cut(*arguments):
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(training, "train_epoch", power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        models.train_reader(images, targets, cut, seed=3, epochs=2)
+    monkeypatch.setattr(training, "train_epoch", real)
+    models.train_reader(images, targets, cut, seed=3, epochs=2)
+    assert cut.read_bytes() == whole.read_bytes()
+    assert not cut.with_suffix(".checkpoint").exists()
+    monkeypatch.setattr(training, "train_epoch", None)
+    models.train_reader(images, targets, cut, seed=3, epochs=2)
+
+
+def test_targets_that_differ_by_a_fraction_are_other_data(tmp_path):
+    images, targets = patches(20)
+    path = tmp_path / "toy.safetensors"
+    first = models.train_reader(images, targets, path, seed=3, epochs=1)
+    other = models.train_reader(images, targets * 0.5, path, seed=3, epochs=1)
+    assert first.training.data_key != other.training.data_key
+
+
+# Error
+
+
+def test_the_error_is_that_of_a_loop():
+    images, targets = patches(50, seed=7)
+    table = models.reading_error(linear, images, targets)
+    read = linear(images)
+    for name in COLOURS:
+        errors = [r - t for r, t in zip(read[name], targets[name], strict=True)]
+        square = sum(e**2 for e in errors) / 50
+        mean = sum(targets[name]) / 50
+        spread = sum((t - mean) ** 2 for t in targets[name]) / 50
+        row = table.loc[name]
+        assert row["n"] == 50
+        assert row["bias"] == pytest.approx(sum(errors) / 50)
+        assert row["rmse"] == pytest.approx(square**0.5)
+        assert row["r2"] == pytest.approx(1 - square / spread)
+        assert row["slope"] == pytest.approx(np.polyfit(targets[name], read[name], 1)[0])
+        half = 1.96 * np.std(errors, ddof=1) / 50**0.5
+        assert row["bias_high"] - row["bias"] == pytest.approx(half)
+        assert row["bias"] - row["bias_low"] == pytest.approx(half)
+
+
+def test_the_error_s_intervals_cover():
+    generator = np.random.default_rng(0)
+    images = np.zeros((200, 3, 2, 2), np.uint8)
+    targets = pd.DataFrame(generator.random((200, 400)))
+    noise = generator.normal(0.05, 0.1, targets.shape)
+    table = models.reading_error(lambda _: targets + noise, images, targets)
+    rmse = (0.05**2 + 0.1**2) ** 0.5
+    bias = (table["bias_low"] < 0.05) & (table["bias_high"] > 0.05)
+    root = (table["rmse_low"] < rmse) & (table["rmse_high"] > rmse)
+    assert 0.92 < bias.mean() < 0.98 and 0.92 < root.mean() < 0.98
+
+
+def test_scores_that_do_not_vary_have_no_r2():
+    images, targets = patches(10)
+    table = models.reading_error(linear, images, targets.assign(red=0.4))
+    assert table.loc["red", ["r2", "slope"]].isna().all()
+    assert table.loc["red", "rmse"] > 0 and table.loc["blue", "r2"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i, t: (i / 255, t), "images must be uint8"),
+        (lambda i, t: (i[:4], t), "a row for each of 4 images"),
+        (lambda i, t: (i, t[[]]), "a column for each attribute"),
+        (lambda i, t: (i, t + 1), r"target 'red', row 0: 1\.\d+ where a score in \[0, 1\]"),
+        (lambda i, t: (i, t.assign(blue=np.nan)), "target 'blue', row 0: nan where"),
+    ],
+)
+def test_bad_targets_are_named(tmp_path, change, message):
+    images, targets = change(*patches(6))
+    with pytest.raises(ValueError, match=message):
+        models.train_reader(images, targets, tmp_path / "x.safetensors", seed=0, epochs=1)
+    with pytest.raises(ValueError, match=message):
+        models.reading_error(linear, images, targets)
+
+
+def test_errors_that_cannot_be_had_are_named(tmp_path):
+    images, targets = patches(6)
+    settings = {"path": tmp_path / "x.safetensors", "seed": 0, "epochs": 1}
+    with pytest.raises(ValueError, match="no column \\['blue'\\]"):
+        models.train_reader(images, targets, held_out=(images, targets[["red"]]), **settings)
+    with pytest.raises(ValueError, match="needs 2 images or more, got 1"):
+        models.reading_error(linear, images[:1], targets[:1])
+    with pytest.raises(ValueError, match="a score for each of 6 images"):
+        models.reading_error(lambda images: linear(images[:1]), images, targets)
+    with pytest.raises(ValueError, match="does not read 'green', only \\['red', 'blue'\\]"):
+        models.reading_error(linear, images, targets.assign(green=0.5))

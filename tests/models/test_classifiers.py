@@ -1,0 +1,244 @@
+"""Audited models: deterministic, resumable training, safe storage, and the null control."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import models
+from helpers.models import classifiers, networks, training
+
+
+def toy(n, seed=0, men=0.5):
+    """Images in which men are a little redder: learnable in seconds."""
+    generator = np.random.default_rng(seed)
+    labels = (generator.random(n) < men).astype(int)
+    images = generator.integers(60, 180, (n, 3, 16, 16))
+    images[:, 0] += 40 * labels[:, None, None]
+    return images.astype(np.uint8), labels
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "toy.safetensors"
+    return models.train(*toy(1200), path, seed=3, epochs=3, held_out=toy(100, seed=1)), path
+
+
+def test_architectures_have_the_known_numbers_of_weights():
+    assert models.count_parameters(networks.SmallNet()) == 188_041
+    # The count that is published for ResNet-50 with 1,000 classes.
+    assert models.count_parameters(networks.ResNet50(classes=1000)) == 25_557_032
+
+
+def test_resnet_halves_five_times_and_has_one_logit():
+    network = models.build("resnet50").eval()
+    images = torch.rand(1, 3, 64, 64)
+    with torch.no_grad():
+        assert network.stem(images).shape == (1, 64, 16, 16)
+        assert network.blocks(network.stem(images)).shape == (1, 2048, 2, 2)
+        assert network(images).shape == (1, 1)
+
+
+def test_build_is_seeded_and_leaves_the_global_generator_alone():
+    state = torch.random.get_rng_state()
+    first, same, other = (models.build("small", seed).head.weight for seed in (1, 1, 2))
+    assert torch.equal(first, same) and not torch.equal(first, other)
+    assert torch.equal(state, torch.random.get_rng_state())
+    with pytest.raises(ValueError, match="'vgg' is not one of"):
+        models.build("vgg")
+
+
+def test_training_learns_and_reports_its_curve(trained):
+    model, _ = trained
+    assert model.curve["epoch"].tolist() == [1, 2, 3]
+    assert model.curve["held_out_accuracy"].iloc[-1] > 0.9
+    assert model.curve["held_out_loss"].notna().all()
+
+
+def test_prediction_is_a_probability_independent_of_the_batch(trained):
+    model, _ = trained
+    images, labels = toy(90, seed=2)
+    score = models.predict(model, images)
+    assert score.dtype == np.float64 and score.shape == (90,)
+    assert ((score > 0.5) == labels).mean() > 0.9
+    np.testing.assert_allclose(score, models.predict(model, images, batch=7), atol=1e-5)
+    assert models.predict(model, images[:0]).shape == (0,)
+
+
+def test_training_twice_gives_the_same_weights(trained, tmp_path):
+    _, path = trained
+    again = tmp_path / "again.safetensors"
+    models.train(*toy(1200), again, seed=3, epochs=3)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
+    _, reference = trained
+    path = tmp_path / "toy.safetensors"
+    real, calls = training.train_epoch, itertools.count()
+
+    def power_cut(*arguments):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(training, "train_epoch", power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        models.train(*toy(1200), path, seed=3, epochs=3)
+    assert not path.exists()
+    epochs = []
+    monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[-1]) or real(*a))
+    models.train(*toy(1200), path, seed=3, epochs=3)
+    assert epochs == [2]
+    assert path.read_bytes() == reference.read_bytes()
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
+
+
+def test_a_checkpoint_of_other_settings_is_not_resumed(trained, tmp_path, monkeypatch):
+    path = tmp_path / "toy.safetensors"
+    checkpoint = path.with_suffix(".checkpoint")
+    monkeypatch.setattr(classifiers, "save", lambda *_: None)
+    monkeypatch.setattr(type(checkpoint), "unlink", lambda *_, **__: None)
+    models.train(*toy(60), path, seed=3, epochs=1)
+    assert checkpoint.exists()
+    assert len(models.train(*toy(60, seed=9), path, seed=3, epochs=1).curve) == 1
+    checkpoint.write_bytes(b"half a file")
+    with pytest.raises(ValueError, match="damaged checkpoint .* delete it"):
+        models.train(*toy(60), path, seed=3, epochs=1)
+
+
+def test_a_finished_training_is_not_repeated(trained, monkeypatch):
+    model, path = trained
+    monkeypatch.setattr(training, "train_epoch", None)
+    again = models.train(*toy(1200), path, seed=3, epochs=3)
+    assert again.curve.equals(model.curve)
+
+
+def test_load_gives_back_the_same_model(trained):
+    model, path = trained
+    loaded = models.load(path)
+    images, _ = toy(20, seed=4)
+    np.testing.assert_array_equal(models.predict(loaded, images), models.predict(model, images))
+    assert loaded.training == model.training
+    assert loaded.curve.equals(model.curve)
+
+
+def damage_weights(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+def damage_settings(path):
+    path.with_suffix(".json").write_text("{")
+
+
+def swap_architecture(path):
+    card = json.loads(path.with_suffix(".json").read_text())
+    card["training"]["architecture"] = "resnet50"
+    path.with_suffix(".json").write_text(json.dumps(card))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (damage_weights, "not those that toy.json describes"),
+        (damage_settings, "no readable model"),
+        (swap_architecture, "no weights of a 'resnet50'"),
+        (lambda path: path.unlink(), "no readable model"),
+    ],
+)
+def test_load_refuses_what_is_not_whole(trained, tmp_path, harm, message):
+    model, _ = trained
+    path = tmp_path / "toy.safetensors"
+    models.save(model, path)
+    harm(path)
+    with pytest.raises(ValueError, match=message):
+        models.load(path)
+
+
+@pytest.mark.parametrize("few_steps", [0, 2**14])
+def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
+    monkeypatch.setattr(training, "FEW_STEPS", few_steps)
+    images, labels = toy(200)
+    job = {"images": images, "labels": labels, "seed": 3, "epochs": 1}
+    alone = models.train(**job, path=tmp_path / "alone.safetensors")
+    jobs = [job | {"path": tmp_path / f"{i}.safetensors"} for i in range(2)]
+    found = models.train_all(jobs)
+    # Threads differ between the processes, so equal to rounding, not bit for bit.
+    expected = models.predict(alone, images)
+    for model in found:
+        np.testing.assert_allclose(models.predict(model, images), expected, atol=1e-3)
+
+
+def test_epochs_show_as_many_women_as_men():
+    labels = np.array([0] * 90 + [1] * 10)
+    order = classifiers.balanced_order(labels, np.random.default_rng(0))
+    assert len(order) == 100
+    assert labels[order].mean() == 0.5
+    counts = np.bincount(order, minlength=100)
+    assert counts[90:].tolist() == [5] * 10 and counts[:90].max() == 1
+
+
+def test_augmentation_keeps_the_picture_recognisable():
+    images = np.zeros((50, 3, 40, 40), np.uint8)
+    images[:, :, 10:30, 4:8] = 200
+    moved = training.augment(images, np.random.default_rng(0))
+    assert moved.dtype == torch.float32 and moved.shape == (50, 3, 40, 40)
+    assert moved.min() >= 0 and moved.max() <= 1
+    left = (moved[:, 0, :, :20].sum((1, 2)) > moved[:, 0, :, 20:].sum((1, 2))).float().mean()
+    assert 0.2 < left < 0.8
+    widths = (moved[:, 0, 20] > 0.3).sum(1)
+    assert set(widths.tolist()) == {4}
+
+
+@pytest.mark.parametrize(
+    ("images", "labels", "message"),
+    [
+        (np.zeros((4, 3, 8, 8), np.float32), [0, 1, 0, 1], "must be uint8"),
+        (np.zeros((4, 8, 8, 3), np.uint8), [0, 1, 0, 1], "must be uint8"),
+        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1], "shape \\(4,\\)"),
+        (np.zeros((4, 3, 8, 8), np.uint8), [1, 1, 1, 1], "both present"),
+        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1, 2, 1], "must be 0 and 1"),
+    ],
+)
+def test_bad_training_data_is_refused(tmp_path, images, labels, message):
+    with pytest.raises(ValueError, match=message):
+        models.train(images, np.array(labels), tmp_path / "x.safetensors", seed=0, epochs=1)
+
+
+def null_frame(n=1500, cells=8):
+    item = np.arange(n * cells)
+    label = np.random.default_rng(0).integers(0, 2, n * cells)
+    return label, item, item // cells
+
+
+def test_null_control_errs_at_its_rate_with_the_stated_correlation():
+    label, item, transect = null_frame()
+    score = models.null_control(label, item, transect, rate=0.1, icc=0.2, seed=1)
+    error = ((score > 0.5) != label).reshape(-1, 8).astype(float)
+    assert error.mean() == pytest.approx(0.1, abs=0.012)
+    # One-way ANOVA estimator of the intraclass correlation.
+    between, within = 8 * error.mean(1).var(ddof=1), error.var(1, ddof=1).mean()
+    assert (between - within) / (between + 7 * within) == pytest.approx(0.2, abs=0.04)
+    assert score.min() >= 0 and score.max() <= 1
+
+
+def test_null_control_knows_item_and_transect_only():
+    label, item, transect = null_frame(50)
+    settings = {"rate": 0.3, "icc": 0.1, "seed": 1}
+    wrong = (models.null_control(label, item, transect, **settings) > 0.5) != label
+    flipped = (models.null_control(1 - label, item, transect, **settings) > 0.5) != 1 - label
+    np.testing.assert_array_equal(wrong, flipped)
+    part = slice(13, None, 5)
+    again = models.null_control(label[part], item[part], transect[part], **settings)
+    np.testing.assert_array_equal((again > 0.5) != label[part], wrong[part])
+
+
+def test_null_control_refuses_impossible_settings():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        models.null_control([0, 1], [0, 1], [0, 0], rate=0.0, icc=0.1, seed=0)
+    with pytest.raises(ValueError, match="different number"):
+        models.null_control([0, 1], [3, 3], [0, 0], rate=0.1, icc=0.1, seed=0)

@@ -1,0 +1,238 @@
+"""Recognisers: losses by hand, training that learns and resumes, sets of stated composition."""
+
+import itertools
+import math
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import faces, identities, models
+from helpers.faces.parameters import INDEX
+from helpers.identities import ANCESTRIES, GROUPS, nearest_ancestry, split
+from helpers.identities.training_sets import IDENTITY
+from helpers.models import recognisers, training
+
+
+def people(identities, each, seed=0):
+    """Noisy pictures of as many random colour patterns, 32 px."""
+    generator = np.random.default_rng(seed)
+    faces_ = generator.integers(40, 215, (identities, 3, 4, 4)).repeat(8, 2).repeat(8, 3)
+    images = faces_.repeat(each, 0) + generator.integers(-40, 40, (identities * each, 3, 32, 32))
+    return images.clip(0, 255).astype(np.uint8), np.repeat(np.arange(identities), each)
+
+
+# Losses
+
+
+def test_margins_are_the_published_ones():
+    angle = torch.linspace(0.1, 3.0, 30)
+    full = recognisers.arcface(torch.cos(angle), 1.0)
+    torch.testing.assert_close(
+        full, torch.cos((angle + 0.25).clamp(max=math.pi)), atol=2e-3, rtol=0
+    )
+    full = recognisers.sphereface(torch.cos(angle), 1.0)
+    expected = [math.cos(min(1.4, math.pi / a) * a) for a in angle.tolist()]
+    torch.testing.assert_close(full, torch.tensor(expected), atol=2e-3, rtol=0)
+
+
+@pytest.mark.parametrize("margin", recognisers.LOSSES.values())
+def test_margins_grow_from_none_and_make_it_harder(margin):
+    cosine = torch.linspace(-0.95, 0.95, 40)
+    torch.testing.assert_close(margin(cosine, 0.0), cosine, atol=1e-5, rtol=0)
+    half, full = margin(cosine, 0.5), margin(cosine, 1.0)
+    assert (half <= cosine + 1e-5).all() and (full <= half + 1e-5).all()
+    assert (full.diff() >= -1e-6).all()  # a smaller angle is never worse
+
+
+def test_the_loss_is_cross_entropy_with_the_margin_on_the_own_identity():
+    torch.manual_seed(0)
+    network = recognisers._Trained(5)
+    images, labels = torch.rand(4, 3, 32, 32), torch.tensor([0, 3, 3, 1])
+    task = recognisers.RecognitionTask(recognisers.arcface)
+    loss, accuracy = task.loss(network.eval(), images, labels, 1.0)
+    vectors = network(images)
+    directions = network.identities / network.identities.norm(dim=1, keepdim=True)
+    total, hits = 0.0, 0
+    for vector, label in zip(vectors, labels.tolist(), strict=True):
+        angles = torch.acos(directions @ vector)
+        hits += int(angles.argmin() == label)
+        angles[label] += 0.25
+        total -= torch.log_softmax(20 * torch.cos(angles), 0)[label]
+    assert loss.item() == pytest.approx(total.item() / 4, rel=1e-4)
+    assert accuracy.item() == hits / 4
+
+
+# Training
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recognition") / "toy.safetensors"
+    images, labels = people(20, 10)
+    recogniser = models.train_recogniser(
+        images, labels, path, loss="arcface", epochs=4, seed=3, held_out=people(10, 5, seed=1)
+    )
+    return recogniser, path
+
+
+def test_training_learns_to_recognise_people_it_has_not_seen(trained):
+    recogniser, _ = trained
+    assert recogniser.curve["epoch"].tolist() == [1, 2, 3, 4]
+    assert recogniser.curve["accuracy"].iloc[-1] > recogniser.curve["accuracy"].iloc[0]
+    assert recogniser.held_out_eer < 0.2
+    assert recogniser.training.identities == 20
+
+
+def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(trained):
+    recogniser, _ = trained
+    images, _ = people(6, 2, seed=2)
+    vectors = recogniser(images)
+    assert vectors.dtype == np.float32 and vectors.shape == (12, recognisers.EMBEDDING)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(vectors, models.embed(recogniser, images, batch=5), atol=1e-5)
+    assert recogniser(images[:0]).shape == (0, recognisers.EMBEDDING)
+
+
+def test_a_recogniser_is_read_back_whole_or_not_at_all(trained, tmp_path):
+    recogniser, path = trained
+    loaded = models.load_recogniser(path)
+    images, _ = people(3, 2, seed=5)
+    np.testing.assert_array_equal(loaded(images), recogniser(images))
+    assert loaded.training == recogniser.training
+    assert loaded.held_out_eer == recogniser.held_out_eer
+    assert loaded.curve.equals(recogniser.curve)
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(ValueError, match="no readable recogniser"):
+        models.load_recogniser(copy)
+    copy.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
+    with pytest.raises(ValueError, match="not those that copy.json describes"):
+        models.load_recogniser(copy)
+
+
+def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
+    _, reference = trained
+    path = tmp_path / "toy.safetensors"
+    real, calls = training.train_epoch, itertools.count()
+
+    def power_cut(*arguments):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(training, "train_epoch", power_cut)
+    images, labels = people(20, 10)
+    settings = {"loss": "arcface", "epochs": 4, "seed": 3}
+    with pytest.raises(KeyboardInterrupt):
+        models.train_recogniser(images, labels, path, **settings)
+    monkeypatch.setattr(training, "train_epoch", real)
+    # Names of identities do not matter, only who is the same.
+    models.train_recogniser(images, labels * 7 + 2, path, **settings)
+    assert path.read_bytes() == reference.read_bytes()
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
+    monkeypatch.setattr(training, "train_epoch", None)
+    models.train_recogniser(images, labels, path, **settings)
+
+
+def test_training_rejects_what_it_cannot_use(tmp_path):
+    images, labels = people(3, 2)
+    train = models.train_recogniser
+    settings = {"path": tmp_path / "x.safetensors", "epochs": 1, "seed": 0}
+    with pytest.raises(ValueError, match="loss 'cosface' is not one of"):
+        train(images, labels, loss="cosface", **settings)
+    with pytest.raises(ValueError, match=r"whole numbers of shape \(6,\)"):
+        train(images, labels[:5], loss="arcface", **settings)
+    with pytest.raises(ValueError, match="two identities or more"):
+        train(images, labels * 0, loss="arcface", **settings)
+    with pytest.raises(ValueError, match="images must be uint8"):
+        train(images / 255, labels, loss="arcface", **settings)
+
+
+def test_equal_error_rate_is_that_of_a_brute_force_search():
+    generator = np.random.default_rng(0)
+    labels = np.repeat(np.arange(8), 4)
+    vectors = generator.normal(size=(8, 5))[labels] + 1.2 * generator.normal(size=(32, 5))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    images = np.zeros((32, 3, 16, 16), np.uint8)
+    found = recognisers.held_out_error(lambda _: vectors, images, labels)
+    pairs = list(itertools.combinations(range(32), 2))
+    similar = np.array([vectors[i] @ vectors[j] for i, j in pairs])
+    same = np.array([labels[i] == labels[j] for i, j in pairs])
+    rates = [((similar[~same] >= t).mean(), (similar[same] < t).mean()) for t in similar]
+    best = min(rates, key=lambda rate: abs(rate[0] - rate[1]))
+    assert 0.05 < found < 0.5 and found == pytest.approx(sum(best) / 2, abs=1e-3)
+    with pytest.raises(ValueError, match="two people or more"):
+        recognisers.held_out_error(lambda _: vectors, images, np.arange(32))
+
+
+def test_without_onnxruntime_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ValueError, match="other.onnx: .*pip install onnxruntime"):
+        models.onnx_recogniser("other.onnx")
+
+
+# Identity sets
+
+
+def test_an_identity_set_is_as_composed_and_looks_it():
+    wanted = {group: 5 + 3 * k for k, group in enumerate(GROUPS)}
+    parameters, labels, frame = identities.identity_set(wanted, 4, seed=1)
+    assert frame.drop_duplicates("identity")["group"].value_counts().to_dict() == wanted
+    assert (np.bincount(labels) == 4).all() and len(parameters) == len(labels) == len(frame)
+    faces.render(parameters[:1], 16)  # valid parameters
+    ancestry, male = split(frame["group"])
+    place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
+    assert (np.array(ANCESTRIES)[nearest_ancestry(place)] == ancestry).all()
+    assert ((parameters[:, INDEX["gender"]] > 0.5).numpy() == male).all()
+
+
+def test_images_of_a_person_share_the_identity_and_differ_in_the_scene():
+    wanted = {"african male": 6, "european female": 6}
+    parameters, labels, _ = identities.identity_set(wanted, 5, seed=1)
+    values = faces.to_frame(parameters).groupby(labels)
+    spread = values.std()
+    own = [*IDENTITY, "skin_colour", "gender", "hair_style", "hair_colour"]
+    assert (spread[own] == 0).all(axis=None)
+    assert (spread[["yaw", "light_azimuth", "smiling", "age"]] > 0).all(axis=None)
+    assert (values.mean()[list(IDENTITY)].std() > 0.3).all()
+
+
+def test_a_larger_set_begins_with_the_same_people():
+    small, _, few = identities.identity_set({"east asian male": 3}, 2, seed=4)
+    large, _, many = identities.identity_set({"african male": 2, "east asian male": 6}, 3, seed=4)
+    asian = (many["group"] == "east asian male").to_numpy()
+    first = large[asian & (many["image"] < 2).to_numpy()][: len(small)]
+    torch.testing.assert_close(first, small)
+    assert len(few) == 6
+    with pytest.raises(ValueError, match="needs identities"):
+        identities.identity_set({"african male": 0}, 2, seed=4)
+
+
+@pytest.mark.parametrize("n", [24, 400, 401])
+def test_training_sets_have_their_compositions_and_the_skewed_ones_nobody_in_common(n):
+    _, _, frame = identities.identity_set(identities.pool_composition(n), 2, seed=2)
+    sets = identities.draw_sets(frame, n, seed=1)
+    assert list(sets) == list(identities.RECOGNISERS)
+    people = {name: set(frame["identity"].iloc[rows]) for name, rows in sets.items()}
+    for name, design in identities.RECOGNISERS.items():
+        wanted = identities.composition(design.shares, n)
+        assert sum(wanted.values()) == n == len(people[name])
+        assert all(abs(count - n * design.shares[g]) < 1 for g, count in wanted.items())
+        drawn = frame.iloc[sets[name]]["group"].value_counts().to_dict()
+        assert drawn == {group: 2 * count for group, count in wanted.items() if count}
+    skewed = [members for name, members in people.items() if name != identities.CONTROL]
+    assert len(set.union(*skewed)) == 3 * n
+    others = identities.draw_sets(frame, n, seed=3)
+    assert all(set(rows) != set(others[name]) for name, rows in sets.items())
+
+
+def test_compositions_that_cannot_be_had_are_named():
+    needed = identities.pool_composition(60)
+    _, _, frame = identities.identity_set(needed | {"african male": 3}, 1, seed=2)
+    message = f"has 3 identities of 'african male', not {needed['african male']}"
+    with pytest.raises(ValueError, match=message):
+        identities.draw_sets(frame, 60, seed=1)
+    with pytest.raises(ValueError, match="add up to 1"):
+        identities.composition({"african male": 1.0}, 10)

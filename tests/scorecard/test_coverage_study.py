@@ -1,0 +1,168 @@
+"""The coverage study: its estimators against references, its tables, and that it can go on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+
+from helpers import artifacts
+from helpers.artifacts import profiles
+from helpers.effects import bootstrap_paper_logit
+from helpers.resampling import cluster_weights
+from helpers.scorecard import coverage_study
+from helpers.scorecard.coverage_estimators import all_estimates, bootstrap_effects, null_tests
+from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS, Size, coverage, study
+from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Population
+from helpers.utils.checks import cluster_codes
+
+SMALL = Size(transects=30, repetitions=3, n_boot=20, seed=1)
+
+
+@pytest.fixture
+def one_correlation(monkeypatch):
+    monkeypatch.setattr(coverage_study, "CORRELATIONS", (0.23,))
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return Population(INTERCEPT, LOG_ODDS, 0.23).audit(150, seed=3, repetition=0)
+
+
+def reference(frame, weight):
+    """Risk differences, then log odds, of the weighted logit."""
+    design = sm.add_constant(frame[list(ATTRIBUTES)])
+    family = sm.families.Binomial()
+    fit = sm.GLM(frame["error"], design, family=family, freq_weights=weight).fit(tol=1e-12)
+    change = [
+        fit.predict(design.assign(**{name: 1})) - fit.predict(design.assign(**{name: 0}))
+        for name in ATTRIBUTES
+    ]
+    return np.append(np.average(change, axis=1, weights=weight), fit.params.iloc[1:])
+
+
+def test_transect_bootstrap_equals_a_loop_over_statsmodels(audit):
+    table = bootstrap_effects(audit, "transect", 2, seed=5)
+    np.testing.assert_allclose(table["estimate"], reference(audit, np.ones(len(audit))), atol=1e-6)
+    codes, _ = cluster_codes(audit["transect"])
+    weights = cluster_weights(audit["transect"], 2, seed=5)
+    draws = [reference(audit, weight[codes]) for weight in weights]
+    np.testing.assert_allclose(table["low"], np.quantile(draws, 0.025, axis=0), atol=1e-6)
+    np.testing.assert_allclose(table["high"], np.quantile(draws, 0.975, axis=0), atol=1e-6)
+
+
+def test_image_bootstrap_has_the_spread_of_drawing_every_image(audit):
+    table = bootstrap_effects(audit, "image", 2000, seed=5).query("scale == 'log odds'")
+    drawn = bootstrap_paper_logit(audit[list(ATTRIBUTES)], audit["error"], 2000, 6, C=1e6)[:, 1:]
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    np.testing.assert_allclose(table["high"] - table["low"], high - low, rtol=0.08)
+
+
+def test_every_estimator_estimates_what_it_says(audit):
+    table = all_estimates(audit, 20, seed=1).set_index(["estimator", "scale", "attribute"])
+    table = table.sort_index()
+    expected = table.loc["transect bootstrap", "estimate"]
+    for estimator in ("image bootstrap", "cluster sandwich"):
+        found = table.loc[estimator, "estimate"].reindex(expected.index)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    for name in ATTRIBUTES:
+        rates = audit.groupby(name)["error"].mean()
+        row = table.loc["difference of rates", "risk difference", name]
+        assert row["estimate"] == pytest.approx(rates[1] - rates[0])
+    assert set(table.loc["matched pairs"].index.get_level_values("attribute")) == set(MANIPULATED)
+    assert ((table["low"] < table["estimate"]) & (table["estimate"] < table["high"])).all()
+
+
+def test_families_of_tests(audit):
+    sizes = {family: len(p) for family, p in null_tests(audit).items()}
+    assert sizes == {
+        "images as independent": 10,
+        "difference of rates": 10,
+        "cluster sandwich": 5,
+        "matched pairs": 12,
+    }
+
+
+def test_image_bootstrap_is_too_narrow_for_seeds_and_too_wide_for_what_is_manipulated():
+    population = Population(INTERCEPT, LOG_ODDS, 0.41)
+    truth = population.true_effects().melt(var_name="scale", value_name="truth", ignore_index=False)
+    tables = []
+    for repetition in range(80):
+        frame = population.audit(100, 1, repetition)
+        for unit in ("image", "transect"):
+            tables.append(bootstrap_effects(frame, unit, 100, repetition).assign(estimator=unit))
+    drawn = pd.concat(tables).merge(truth.reset_index(), on=["attribute", "scale"])
+    table = coverage(drawn.assign(correlation=0.41)).query("scale == 'risk difference'")
+    ratio = table.groupby(["estimator", "kind"])["width_ratio"].mean()
+    assert ratio["image", "seed-level"] < 0.75
+    assert ratio["image", "manipulated"] > 1.1
+    assert 0.85 < ratio["transect"].min() < ratio["transect"].max() < 1.15
+    covered = table.groupby(["estimator", "kind"])["coverage"].mean()
+    assert covered["image", "seed-level"] + 0.1 < covered["transect", "seed-level"]
+
+
+def test_coverage_counts():
+    drawn = pd.DataFrame(
+        {
+            "estimator": "a",
+            "correlation": 0.1,
+            "attribute": "skin_level",
+            "scale": "log odds",
+            "truth": 1.0,
+            "estimate": [0.0, 2.0, 1.0, 9.0],
+            "low": [-1.0, 1.0, 1.5, np.nan],
+            "high": [0.9, 3.0, 2.5, np.nan],
+        }
+    )
+    row = coverage(drawn).iloc[0]
+    assert (row["attribute"], row["kind"]) == ("skin", "manipulated")
+    assert (row["repetitions"], row["coverage"], row["bias"]) == (3, pytest.approx(1 / 3), 0)
+    assert row["width_ratio"] == pytest.approx(4.9 / 3 / (2 * 1.959964), rel=1e-6)
+    assert row["low"] == pytest.approx(0.0615, abs=1e-4)  # Wilson's, one of three
+
+
+def test_false_alarms_count_audits():
+    drawn = pd.DataFrame(
+        {"estimator": "a", "correlation": 0.1, "tests": 12, "alarms": [0, 3, 0, 1]}
+    )
+    row = coverage_study.false_alarms(drawn).iloc[0]
+    assert (row["repetitions"], row["false_alarms"], row["tests"]) == (4, 0.5, 12)
+
+
+def test_results_depend_neither_on_parts_nor_on_processes(tmp_path, one_correlation, monkeypatch):
+    whole = study(SMALL, tmp_path / "whole", processes=2)
+    monkeypatch.setattr(coverage_study, "PART", 2)
+    parts = study(SMALL, tmp_path / "parts", processes=1)
+    for one, other in zip(whole, parts, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
+    expected = study(SMALL, tmp_path / "at once", processes=1)
+
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(coverage_study, "null_tests", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            study(SMALL, tmp_path / "parts", processes=1)
+    monkeypatch.setattr(coverage_study, "all_estimates", interrupt)  # all of these are there
+    resumed = study(SMALL, tmp_path / "parts", processes=1)
+    for one, other in zip(expected, resumed, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+def test_the_command_leaves_a_stage(artifacts_folder, monkeypatch):
+    tiny = replace(profiles.load("smoke"), n_transects=20, n_coverage=2, n_boot=10)
+    monkeypatch.setattr(profiles, "load", lambda _name: tiny)
+    coverage_study.main(["--profile", "smoke"])
+    table = artifacts.load("coverage_study", "coverage.parquet", "smoke")
+    assert {"coverage", "low", "high", "width_ratio", "kind"} <= set(table.columns)
+    results = artifacts.load("coverage_study", "results.json", "smoke")
+    assert results["repetitions"] == 2
+    assert set(table["correlation"]) == set(coverage_study.CORRELATIONS)
+    assert set(results["coverage"]["matched pairs"]) == {"manipulated"}
+    files = {path.name for path in (artifacts_folder / "smoke" / "coverage_study").iterdir()}
+    assert files == {"coverage.parquet", "null.parquet", "results.json", "manifest.json"}

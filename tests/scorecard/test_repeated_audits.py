@@ -1,0 +1,46 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import effects
+from helpers.scorecard.repeated_audits import ideal_audits
+from helpers.utils import seeding
+
+AXES = ["skin_colour", "hair_length", "gender"]
+
+
+@pytest.fixture
+def pool() -> np.ndarray:
+    """Errors of 300 faces whose own difficulty ties them, with effects in every cell."""
+    rng = np.random.default_rng(3)
+    rates = np.array([[[0.1, 0.05], [0.02, 0.2]], [[0.2, 0.05], [0.02, 0.4]]])
+    own = rng.normal(0, 0.05, (300, 1, 1, 1))
+    return (rng.random((300, 2, 2, 2)) < rates + own).astype(float)
+
+
+def test_an_audit_equals_matched_effects_on_the_drawn_faces(pool):
+    table = ideal_audits(pool, AXES, n_transects=50, repetitions=3, seed=7)
+    drawn = pool[seeding.rng(7, "repeated audits", 2).integers(300, size=50)]
+    index = np.indices(drawn.shape).reshape(4, -1)
+    frame = pd.DataFrame(dict(zip(["transect", *(f"{a}_level" for a in AXES)], index, strict=True)))
+    frame["error"] = drawn.ravel().astype(int)
+    expected = effects.all_matched_effects(frame, "error", AXES, "transect")
+    keys, values = ["attribute", *AXES], ["estimate", "low", "high"]
+    both = table[table["audit"] == 2].merge(expected, on=keys, suffixes=("", "_expected"))
+    assert len(both) == 12
+    for name in values:
+        np.testing.assert_allclose(both[name], both[f"{name}_expected"], atol=1e-12)
+
+
+def test_the_truth_is_the_pools_own_effect_and_intervals_hold_it(pool):
+    table = ideal_audits(pool, AXES, n_transects=100, repetitions=200, seed=1)
+    cell = table[(table["attribute"] == "gender") & table["skin_colour"].eq(1).fillna(False)]
+    expected = (pool[:, 1, :, 1] - pool[:, 1, :, 0]).mean(axis=0)
+    np.testing.assert_allclose(cell.groupby("hair_length")["truth"].first(), expected)
+    contained = table["truth"].between(table["low"], table["high"]).mean()
+    assert 0.92 < contained < 0.98
+
+
+def test_an_audit_depends_on_its_own_number_only(pool):
+    few, many = (ideal_audits(pool, AXES, 40, repetitions=k, seed=5) for k in (2, 4))
+    pd.testing.assert_frame_equal(few, many[many["audit"] < 2].reset_index(drop=True))

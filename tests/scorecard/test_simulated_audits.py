@@ -1,0 +1,90 @@
+"""Simulated audits against counts and brute-force simulation of what they promise."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+from scipy.stats import multivariate_normal, norm
+
+from helpers.scorecard.simulated_audits import (
+    ATTRIBUTES,
+    IMAGES,
+    KEPT,
+    MANIPULATED,
+    PATTERNS,
+    SEED_LEVEL,
+    Population,
+)
+
+LOG_ODDS = dict(zip(ATTRIBUTES, (0.0, 0.9, -0.5, 0.4, 0.7), strict=True))
+COLUMNS = list(ATTRIBUTES)
+
+
+@pytest.fixture(scope="module")
+def population():
+    return Population(-2.0, LOG_ODDS, 0.23)
+
+
+@pytest.fixture(scope="module")
+def large(population):
+    return population.audit(60_000, seed=1, repetition=0)
+
+
+def test_marginal_risks_are_the_logit(population):
+    risks = norm.cdf(population.thresholds)
+    np.testing.assert_allclose(risks, expit(-2.0 + PATTERNS @ list(LOG_ODDS.values())))
+
+
+def test_risks_of_every_pattern_against_counts(population, large):
+    risks = norm.cdf(population.thresholds)
+    for pattern, risk in zip(PATTERNS, risks, strict=True):
+        errors = large.loc[(large[COLUMNS] == pattern).all(axis=1), "error"]
+        assert abs(errors.mean() - risk) < 4 * np.sqrt(risk * (1 - risk) / len(errors))
+
+
+def test_shares_of_seeds_and_of_kept_images(large):
+    assert len(large) == pytest.approx(60_000 * IMAGES * KEPT, rel=0.01)
+    faces = large.groupby("transect")[list(SEED_LEVEL)]
+    assert (faces.nunique() == 1).all(axis=None)
+    for name, share in SEED_LEVEL.items():
+        assert faces.first()[name].mean() == pytest.approx(share, abs=0.01)
+    for name in MANIPULATED:
+        assert large[name].mean() == pytest.approx(0.5, abs=0.01)
+    assert not large.duplicated(["transect", *COLUMNS]).any()
+
+
+@pytest.mark.parametrize("correlation", [0.05, 0.23, 0.41])
+def test_correlation_of_errors_against_counts(correlation):
+    population = Population(-2.0, LOG_ODDS, correlation)
+    frame = population.audit(60_000, seed=2, repetition=0)
+    risk = expit(-2.0 + frame[COLUMNS].to_numpy() @ list(LOG_ODDS.values()))
+    residual = frame["error"] - risk
+    sums = residual.groupby(frame["transect"]).agg(["sum", "count"])
+    squares = (residual**2).groupby(frame["transect"]).sum()
+    pairs = (sums["count"] * (sums["count"] - 1)).sum()
+    covariance = (sums["sum"] ** 2 - squares).sum() / pairs
+    assert covariance / (residual**2).mean() == pytest.approx(correlation, abs=0.008)
+
+
+def test_error_correlation_is_that_of_the_bivariate_normal():
+    flat = Population(-2.0, dict.fromkeys(ATTRIBUTES, 0.0), 0.3)
+    threshold, risk = flat.thresholds[0], expit(-2.0)
+    both = multivariate_normal.cdf([threshold] * 2, cov=[[1, flat.latent], [flat.latent, 1]])
+    assert (both - risk**2) / (risk * (1 - risk)) == pytest.approx(0.3, abs=1e-5)
+
+
+def test_truth_against_brute_force(population, large):
+    truth = population.true_effects()
+    np.testing.assert_allclose(truth["log odds"], list(LOG_ODDS.values()), atol=1e-9)
+    for name in ATTRIBUTES:
+        rates = large.groupby(name)["error"].mean()
+        assert truth.loc[name, "risk difference"] == pytest.approx(rates[1] - rates[0], abs=0.008)
+    fit = sm.Logit(large["error"], sm.add_constant(large[COLUMNS])).fit(disp=False)
+    np.testing.assert_allclose(fit.params[COLUMNS], list(LOG_ODDS.values()), atol=0.06)
+
+
+def test_audits_depend_on_their_number_only(population):
+    again = Population(-2.0, LOG_ODDS, 0.23).audit(30, seed=1, repetition=7)
+    assert population.audit(30, 1, 7).equals(again)
+    assert not population.audit(30, 1, 8).equals(again)
+    assert not population.audit(30, 2, 7).equals(again)
