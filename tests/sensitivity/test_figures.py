@@ -15,8 +15,8 @@ from PIL import Image
 
 from helpers import figures
 from helpers.sensitivity import curve, explained
+from helpers.sensitivity import flips as flips_of
 from helpers.sensitivity import figures as drawn
-from helpers.sensitivity import tables as flip_tables
 
 pytestmark = pytest.mark.usefixtures("book_style")
 
@@ -38,19 +38,29 @@ def scores() -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def tables(scores) -> dict[str, pd.DataFrame]:
-    return {name: curve(one, LAMBDAS) for name, one in scores.items()}
+    return {name: curve(one, LAMBDAS, (0.3, 0.7), 0.5) for name, one in scores.items()}
+
+
+def stacked(scores) -> pd.DataFrame:
+    """Flips under the first and the last step of every vector; the middle one is none."""
+    ways = {
+        (name, way): flips_of(one[:, one.shape[1] // 2], one[:, column], 0.5)
+        for name, one in scores.items()
+        for way, column in {"−": 0, "+": -1}.items()
+    }
+    return pd.concat(ways, names=["vector", "direction", "measure"])
 
 
 @pytest.fixture(scope="module")
 def flips(scores) -> pd.DataFrame:
-    return flip_tables.all_flips(scores, VECTORS)
+    return stacked(scores)
 
 
 @pytest.fixture(scope="module")
 def shares() -> dict[str, pd.DataFrame]:
     changes = np.random.default_rng(1).normal(0.2, 0.1, (3, 4, 40))
     return {
-        name: explained(*change, None, n_boot=40, seed=1)
+        name: explained(*change, n_boot=40, seed=1)
         for name, change in zip(VECTORS, changes, strict=True)
     }
 
@@ -117,18 +127,12 @@ def test_curves_have_a_panel_per_measure_and_a_band_per_vector(tables):
                 np.testing.assert_allclose([heights.min(), heights.max()], [low, high])
 
 
-def test_curves_leave_no_empty_panel(tables):
-    figure = drawn.curves(tables, {"net": "net flips", "joint_01": "up", "joint_10": "down"})
-    assert [axis.get_title() for axis in figure.axes] == ["net flips", "up", "down"]
-
-
-@pytest.mark.parametrize("kind", ["joint", "conditional"])
-def test_bars_go_right_for_flips_to_smiling_and_left_for_others(flips, kind):
-    axis = drawn.flip_bars(flips, kind)
+def test_bars_go_right_for_flips_to_smiling_and_left_for_others(flips):
+    axis = drawn.flip_bars(flips)
     rows = [(name, way) for name in VECTORS for way in "−+"]
     right, left = bars(axis)
     up, down = (
-        np.array([flips.loc[(*row, f"{kind}_{way}"), INTERVAL] for row in rows], float)
+        np.array([flips.loc[(*row, f"joint_{way}"), INTERVAL] for row in rows], float)
         for way in ("01", "10")
     )
     np.testing.assert_allclose(right, up, atol=1e-15)
@@ -139,7 +143,7 @@ def test_bars_go_right_for_flips_to_smiling_and_left_for_others(flips, kind):
     labels = [tick.get_text() for tick in axis.get_yticklabels()]
     assert labels[:3] == ["Heavy Makeup −", "Heavy Makeup +", "Young −"]
     assert legend(axis.get_legend()) == ["to smiling", "away from smiling"]
-    assert axis.get_xlabel() == f"share of codes that flip ({kind})"
+    assert axis.get_xlabel() == "share of codes that flip (joint)"
 
 
 def test_bars_say_per_cent_on_both_sides_and_differ_without_colour(flips):
@@ -148,16 +152,6 @@ def test_bars_say_per_cent_on_both_sides_and_differ_without_colour(flips):
     assert told == ["25 %", "0 %", "12.5 %"]
     assert [bar.get_hatch() for bar in axis.patches] == [""] * 6 + ["//"] * 6
     assert any(set(line.get_xdata()) == {0} for line in axis.lines)
-
-
-def test_bars_leave_out_what_is_missing():
-    """All codes smile, so that none can flip up among those that do not."""
-    table = flip_tables.all_flips({"Young": np.array([[0.9, 0.8, 0.2]] * 4)}, ["Young"])
-    axis = drawn.flip_bars(table, "conditional")
-    axis.figure.draw_without_rendering()
-    right, left = bars(axis)
-    assert np.isnan(right).all()
-    np.testing.assert_allclose(left[:, 0], [0, -1])
 
 
 def test_frames_are_solid_for_smiling_and_dashed_otherwise():

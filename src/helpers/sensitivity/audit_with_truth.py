@@ -1,4 +1,7 @@
-"""The audit of sensitivity flips where the truth is known: codes and steps against do()."""
+"""The audit of sensitivity flips where the truth is known: codes and steps against do().
+
+Chapter 15 runs it along exact and along fitted directions.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
+from scipy.stats import norm
 from scipy.stats import t as student
 from torch import Tensor
 
 from helpers.faces.parameters import visible_scores
 from helpers.generators import KnownTruthGenerator
 from helpers.sensitivity import known_truth
-from helpers.sensitivity.intervals import mean_interval
+from helpers.sensitivity.intervals import CONFIDENCE, mean_interval
 from helpers.utils import seeding
 
 ScoreFaces = Callable[[Tensor, str], np.ndarray]
@@ -40,12 +44,26 @@ PARAMETERS = {
 class KnownTruth:
     """An audit of the known-truth generator, and the truth to hold against it.
 
+    Introduced in chapter 15. Changes of the score are those of sensitivity, eq 3, before the mean.
+
     Attributes:
         generator: the world.
         parameters: vector → the parameter that it is about, and the sign of its change.
         audit: codes (n, 512) of the audit.
         many: other codes, on which the truth is computed.
         score: renders faces and asks the classifier.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import generators
+        >>> from helpers.sensitivity import audit_with_truth
+        >>> world = generators.load_generator("known-truth", "cpu", 16)
+        >>> codes = world.sample(4, 1)
+        >>> def blind(faces, name):
+        ...     return np.zeros(len(faces))
+        >>> audit = audit_with_truth.KnownTruth(world, {"Young": ("age", -1)}, codes, codes, blind)
+        >>> audit.changes(audit.exact_steps(), "exact")["Young"].tolist()
+        [0.0, 0.0, 0.0, 0.0]
     """
 
     generator: KnownTruthGenerator
@@ -90,6 +108,10 @@ class KnownTruth:
 
         Every other attribute's change along a step, in SD, times the score's true change per SD.
 
+        Args:
+            steps: vector → (512,).
+            truth: `mean_changes` of `changes_by_hand`.
+
         Returns:
             A row per vector, a column per attribute; a vector's own attribute is 0.
         """
@@ -118,7 +140,23 @@ class KnownTruth:
 
 
 def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """Score sensitivity (eq 3) of every column of changes (n, vectors): estimate, low, high."""
+    """Score sensitivity (sensitivity, eq 3) of every column of changes, with its 95 % t interval.
+
+    Introduced in chapter 15.
+
+    Args:
+        changes: of a score, (n, vectors).
+
+    Returns:
+        A row per vector; columns estimate, low, high.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.sensitivity import audit_with_truth
+        >>> table = audit_with_truth.mean_changes(pd.DataFrame({"Young": [0.1, 0.2, 0.3]}))
+        >>> table.loc["Young"].round(3).tolist()
+        [0.2, -0.048, 0.448]
+    """
     codes = np.arange(len(changes))
     rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
@@ -127,9 +165,22 @@ def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
 def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     """Score sensitivities with the truth, the error, and whether the interval holds the truth.
 
+    Introduced in chapter 15.
+
     Args:
         changes: (n, vectors), of `KnownTruth.changes`.
         truth: `mean_changes` of `KnownTruth.changes_by_hand`.
+
+    Returns:
+        A row per vector; columns estimate, low, high, truth, error, holds.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.sensitivity import audit_with_truth
+        >>> changes = pd.DataFrame({"Young": [0.1, 0.2, 0.3]})
+        >>> truth = audit_with_truth.mean_changes(changes + 0.4)
+        >>> audit_with_truth.against(changes, truth)[["error", "holds"]].round(3).values.tolist()
+        [[-0.4, False]]
     """
     table = mean_changes(changes)
     table["truth"] = truth["estimate"]
@@ -137,15 +188,52 @@ def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     return table.assign(holds=table["truth"].between(table["low"], table["high"]))
 
 
+def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
+    """Share of 95 % intervals of the audit that can be expected to hold an uncertain truth.
+
+    Introduced in chapter 15. The truth misses as well: the difference of both has the larger
+    spread, √(1 + r²) times the audit's where the truth's interval is r times as wide.
+
+    Args:
+        audited: columns low and high.
+        truth: the same vectors, columns low and high.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.sensitivity import audit_with_truth
+        >>> wide = pd.DataFrame({"low": [-1.0], "high": [1.0]})
+        >>> [round(audit_with_truth.expected_to_hold(wide, r * wide), 3) for r in (0, 1)]
+        [0.95, 0.834]
+    """
+    ratio = (truth["high"] - truth["low"]) / (audited["high"] - audited["low"])
+    reach = norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(1 + ratio**2)
+    return float((2 * norm.cdf(reach) - 1).mean())
+
+
 def repeated_audits(changes: pd.DataFrame, n: int, repeats: int, seed: int) -> pd.Series:
     """How often an audit of `n` faces, drawn from these, has an interval that holds their mean.
 
+    Introduced in chapter 15.
+
     Args:
         changes: (faces, vectors), of `KnownTruth.changes_by_hand`.
+        n: faces of each audit.
+        repeats: audits.
+        seed: of the faces drawn.
+
+    Returns:
+        Share of the audits by vector.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.sensitivity import audit_with_truth
+        >>> faces = pd.DataFrame({"none": [0.0] * 20, "one in twenty": [1.0] + [0.0] * 19})
+        >>> (audit_with_truth.repeated_audits(faces, 5, 200, seed=1) > 0.9).tolist()
+        [True, False]
     """
     drawn = seeding.rng(seed, "flip audit/repeated").integers(len(changes), size=(repeats, n))
     samples = changes.to_numpy()[drawn]
     error = samples.std(axis=1, ddof=1) / np.sqrt(n)
     misses = np.abs(samples.mean(axis=1) - changes.mean().to_numpy())
-    holds = misses <= student.ppf(0.975, n - 1) * error
+    holds = misses <= student.ppf((1 + CONFIDENCE) / 2, n - 1) * error
     return pd.Series(holds.mean(axis=0), index=changes.columns)

@@ -1,4 +1,4 @@
-"""Sensitivity along λ, and the dose-response of single codes."""
+"""Sensitivity along λ, and the dose-response of single codes: the curves of chapter 15."""
 
 from __future__ import annotations
 
@@ -7,32 +7,27 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
-from helpers.sensitivity.measures import (
-    NEAR,
-    THRESHOLD,
-    decisions,
-    flips,
-    near_boundary,
-    score_sensitivity,
-)
+from helpers.sensitivity.measures import decisions, flips, near_boundary, score_sensitivity
 from helpers.utils.checks import as_codes, as_probabilities, as_steps
 
 
 def curve(
     scores: ArrayLike,
     lambdas: ArrayLike,
+    near: tuple[float, float],
+    threshold: float,
     cluster: ArrayLike | None = None,
-    near: tuple[float, float] = NEAR,
-    threshold: float = THRESHOLD,
 ) -> pd.DataFrame:
     """All measures of every step λ d against λ = 0 (sensitivity, section 5, Figs 5 and 6).
+
+    Introduced in chapter 15.
 
     Args:
         scores: P(smiling) of G(z + λ d), (n, L).
         lambdas: steps λ, (L,), distinct, one of them 0.
-        cluster: code of every row, (n,), where several rows share one; else rows are codes.
-        near: what counts as near the boundary, by the score at λ = 0.
+        near: what counts as near the boundary, by the score at λ = 0, both ends excluded.
         threshold: of the decision.
+        cluster: code of every row, (n,), where several rows share one; else rows are codes.
 
     Returns:
         Long: a row per λ (ascending) and measure, with the columns λ, measure, n, estimate, low,
@@ -42,6 +37,15 @@ def curve(
 
     Raises:
         ValueError: as `score_sensitivity` and `flips`, or steps that do not fit.
+
+    Example:
+        >>> from helpers import sensitivity
+        >>> scores = [[0.2, 0.3, 0.4], [0.4, 0.6, 0.8]]
+        >>> table = sensitivity.curve(scores, [-1, 0, 1], near=(0.3, 0.7), threshold=0.5)
+        >>> table.loc[table["measure"] == "score sensitivity", ["λ", "estimate"]].round(3).values
+        array([[-1.  , -0.15],
+               [ 0.  ,  0.  ],
+               [ 1.  ,  0.15]])
     """
     scores = as_probabilities(scores, "scores", ndim=2)
     lambdas = as_steps(lambdas, scores.shape[1])
@@ -62,9 +66,8 @@ def curve(
         table.insert(0, "λ", lambdas[column])
         parts.append(table.reset_index())
     curves = pd.concat(parts, ignore_index=True).astype({"n": np.int64})
-    still = curves["λ"] == 0
-    for end in ("low", "high"):
-        curves[end] = curves[end].mask(still, curves["estimate"])
+    ends, still = ["low", "high"], curves["λ"] == 0
+    curves[ends] = curves[ends].mask(still, curves["estimate"], axis=0)
     return curves[["λ", "measure", "n", "estimate", "low", "high"]]
 
 
@@ -72,6 +75,8 @@ def dose_response(
     scores: ArrayLike, lambdas: ArrayLike, cluster: ArrayLike | None = None
 ) -> pd.DataFrame:
     """Whether single codes respond to λ as their mean does (sensitivity, section 5: "linear").
+
+    Introduced in chapter 15.
 
     Index measure: "slope", the mean over rows of each one's least-squares slope of the score on λ,
     with its t interval over codes; "monotone", the share of rows whose scores only rise, or only
@@ -87,6 +92,12 @@ def dose_response(
 
     Raises:
         ValueError: as `curve`; no λ need be 0.
+
+    Example:
+        >>> from helpers import sensitivity
+        >>> table = sensitivity.dose_response([[0.2, 0.3, 0.4], [0.4, 0.8, 0.6]], [-1, 0, 1])
+        >>> table["estimate"].round(2).to_dict()
+        {'slope': 0.1, 'monotone': 0.5}
     """
     scores = as_probabilities(scores, "scores", ndim=2)
     lambdas = as_steps(lambdas, scores.shape[1])

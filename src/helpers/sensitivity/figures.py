@@ -1,4 +1,4 @@
-"""Figures of the chapter on sensitivity flips."""
+"""Figures of chapter 15: curves along a step, flips as bars, framed faces, parts, walks."""
 
 from __future__ import annotations
 
@@ -28,72 +28,70 @@ SHADE = 0.15
 FRAME = 3  # pixels around a face
 
 
-def curves(tables: Mapping[str, pd.DataFrame], measures: Mapping[str, str] = PANELS) -> Figure:
+def curves(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """One panel per measure: a line with its 95 % band for every attribute vector, against λ.
 
-    Sensitivity, Fig 5, with λ across and intervals added.
+    Introduced in chapter 15 (sensitivity, Fig 5, with λ across and intervals added).
 
     Args:
         tables: vector → `sensitivity.curve`.
-        measures: measure → title of its panel.
+
+    Example:
+        >>> from helpers import sensitivity
+        >>> from helpers.sensitivity import figures as drawn
+        >>> table = sensitivity.curve([[0.2, 0.4], [0.4, 0.6]], [0, 1], (0.3, 0.7), 0.5)
+        >>> [axis.get_title() for axis in drawn.curves({"Young": table}).axes][:2]
+        ['score, all codes', 'score, near the boundary']
     """
-    figure, axes = plt.subplots(
-        -(-len(measures) // 2), 2, figsize=(WIDTH, 3.4 * -(-len(measures) // 2)), sharex=True
-    )
-    for axis, (measure, title) in zip(np.ravel(axes), measures.items(), strict=False):
+    figure, axes = plt.subplots(2, 2, figsize=(WIDTH, 6.8), sharex=True)
+    for axis, (measure, title) in zip(axes.flat, PANELS.items(), strict=True):
         for position, (name, table) in enumerate(tables.items()):
             line, look = table[table["measure"] == measure], SPARE[position % len(SPARE)]
-            axis.fill_between(
-                line["λ"], line["low"], line["high"], color=look.colour, alpha=SHADE, linewidth=0
-            )
-            axis.plot(
-                line["λ"],
-                line["estimate"],
-                color=look.colour,
-                marker=look.marker,
-                label=name.replace("_", " "),
-            )
+            steps, paint = line["λ"], {"color": look.colour}
+            axis.fill_between(steps, line["low"], line["high"], alpha=SHADE, linewidth=0, **paint)
+            label = name.replace("_", " ")
+            axis.plot(steps, line["estimate"], marker=look.marker, label=label, **paint)
         axis.axhline(0, color=BLACK, linewidth=1)
         axis.set(title=title, xlabel="step λ", ylabel="change")
-    for axis in np.ravel(axes)[len(measures) :]:
-        axis.remove()
-    handles = np.ravel(axes)[0].get_legend_handles_labels()
+    handles = axes.flat[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncol=3)
     return figure
 
 
-def flip_bars(table: pd.DataFrame, kind: str = "joint") -> Axes:
-    """Flips to smiling (right) and away from it (left), in both directions of every vector.
+def flip_bars(table: pd.DataFrame) -> Axes:
+    """Joint flips to smiling (right) and away from it (left), in both directions of every vector.
 
-    Sensitivity, Fig 6; workshop, Table 1.
+    Introduced in chapter 15 (sensitivity, Fig 6; workshop, Table 1).
 
     Args:
         table: `sensitivity.flips` stacked: index (vector, direction, measure), columns estimate,
             low, high.
-        kind: "joint" or "conditional".
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import sensitivity
+        >>> from helpers.sensitivity import figures as drawn
+        >>> flips = {("Young", "+"): sensitivity.flips([0.1, 0.9], [0.6, 0.9], 0.5)}
+        >>> drawn.flip_bars(pd.concat(flips)).get_xlabel()
+        'share of codes that flip (joint)'
     """
     rows = table.index.droplevel(2).unique()
-    axis = plt.figure(figsize=(WIDTH, 1.2 + 0.36 * len(rows))).gca()
-    y = np.arange(len(rows))[::-1]
+    axis, y = _rows([f"{name.replace('_', ' ')} {way}" for name, way in rows], 1.2, 0.36)
     sides = {"01": (1, BLUE, "", "to smiling"), "10": (-1, ORANGE, "//", "away from smiling")}
     for suffix, (sign, colour, hatch, label) in sides.items():
-        side = table.xs(f"{kind}_{suffix}", level=2).reindex(rows)
-        ends = np.stack([side["estimate"] - side["low"], side["high"] - side["estimate"]]).clip(0)
+        side = table.xs(f"joint_{suffix}", level=2).reindex(rows)
         axis.barh(
             y,
             sign * side["estimate"],
-            xerr=ends if sign > 0 else ends[::-1],
+            xerr=_ends(side)[::sign],
             color=colour,
             hatch=hatch,
             edgecolor="white",
             error_kw={"ecolor": BLACK, "capsize": 3},
             label=label,
         )
-    axis.axvline(0, color=BLACK, linewidth=1)
-    axis.set_yticks(y, [f"{name.replace('_', ' ')} {way}" for name, way in rows])
     axis.xaxis.set_major_formatter(lambda value, _: f"{100 * abs(value):.3g} %")
-    axis.set(xlabel=f"share of codes that flip ({kind})", ylim=(-0.7, len(rows) - 0.3))
-    axis.grid(axis="y", visible=False)
+    axis.set_xlabel("share of codes that flip (joint)")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
     return axis
 
@@ -101,69 +99,82 @@ def flip_bars(table: pd.DataFrame, kind: str = "joint") -> Axes:
 def framed(images: ArrayLike, smiling: ArrayLike) -> np.ndarray:
     """Images with a frame that tells the decision: solid for smiling, dashed for not.
 
+    Introduced in chapter 15.
+
     Args:
         images: (n, 3, h, w) as `figures.as_pixels` takes them.
         smiling: the decision, (n,) bool.
 
     Returns:
         uint8 (n, 3, h + 6, w + 6).
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.sensitivity import figures as drawn
+        >>> drawn.framed(np.zeros((2, 3, 8, 8), np.uint8), [True, False]).shape
+        (2, 3, 14, 14)
     """
-    pixels = as_pixels(images)
-    smiling = np.asarray(smiling, bool)
-    n, height, width, _ = pixels.shape
-    solid, dashed = (np.array(_rgb(colour), np.uint8) for colour in (BLUE, ORANGE))
-    wide = np.full((n, height + 2 * FRAME, width + 2 * FRAME, 3), 255, np.uint8)
-    wide[smiling] = solid
-    rows, columns = np.indices(wide.shape[1:3])
+    faces = as_pixels(images)
+    wide = np.pad(faces, [(0, 0), (FRAME, FRAME), (FRAME, FRAME), (0, 0)])
+    inside = np.pad(np.ones(faces.shape[1:3], bool), FRAME)
+    rows, columns = np.indices(inside.shape)
     dash = (rows + columns) // (2 * FRAME) % 2 == 0
-    wide[np.ix_(np.flatnonzero(~smiling))] = np.where(dash[..., None], dashed, 255)
-    wide[:, FRAME:-FRAME, FRAME:-FRAME] = pixels
+    solid, dashed = (np.rint(255 * np.array(to_rgb(colour))) for colour in (BLUE, ORANGE))
+    for face, smiles in zip(wide, smiling, strict=True):
+        frame = solid if smiles else np.where(dash[..., None], dashed, 255)
+        face[~inside] = np.broadcast_to(frame, face.shape)[~inside]
     return wide.transpose(0, 3, 1, 2)
 
 
 def parts(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Axes:
     """Total change of the score, what the perceived smile accounts for, and the rest, by vector.
 
+    Introduced in chapter 15.
+
     Args:
         tables: vector → `sensitivity.explained`.
         names: the vectors, from top to bottom.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.sensitivity import figures as drawn
+        >>> index, columns = ["total", "explained", "rest"], ["estimate", "low", "high"]
+        >>> table = pd.DataFrame([[0.3, 0.2, 0.4]] * 3, index, columns)
+        >>> drawn.parts({"Young": table}, ["Young"]).get_xlabel()
+        'change of the score'
     """
-    axis = plt.figure(figsize=(WIDTH, 1.4 + 0.6 * len(names))).gca()
-    looks = {"total": (BLACK, "o"), "explained": (GREY, "s"), "rest": (BLUE, "D")}
-    labels = {"explained": "accounted for by the perceived smile", "rest": "the rest"}
-    for shift, (part, (colour, marker)) in zip((0.24, 0, -0.24), looks.items(), strict=True):
+    axis, places = _rows([name.replace("_", " ") for name in names], 1.4, 0.6)
+    looks = {
+        "total": ("total", 0.24, BLACK, "o"),
+        "explained": ("accounted for by the perceived smile", 0, GREY, "s"),
+        "rest": ("the rest", -0.24, BLUE, "D"),
+    }
+    for part, (label, shift, colour, marker) in looks.items():
         rows = pd.DataFrame({name: tables[name].loc[part] for name in names}).T
-        y = np.arange(len(names))[::-1] + shift
-        ends = np.stack([rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]).clip(0)
-        axis.errorbar(
-            rows["estimate"],
-            y,
-            xerr=ends,
-            fmt=marker,
-            color=colour,
-            capsize=3,
-            label=labels.get(part, part),
-        )
-    axis.axvline(0, color=BLACK, linewidth=1)
-    axis.set_yticks(np.arange(len(names))[::-1], [name.replace("_", " ") for name in names])
-    axis.set(xlabel="change of the score", ylim=(-0.7, len(names) - 0.3))
-    axis.grid(axis="y", visible=False)
+        y, look = places + shift, {"fmt": marker, "color": colour, "label": label}
+        axis.errorbar(rows["estimate"], y, xerr=_ends(rows), capsize=3, **look)
+    axis.set_xlabel("change of the score")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=3)
     return axis
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    return tuple(round(255 * part) for part in to_rgb(colour))
 
 
 def walks(images: Mapping[str, np.ndarray]) -> Figure:
     """Codes (columns) at the steps of several vectors (blocks of rows).
 
-    Sensitivity, Fig 4.
+    Introduced in chapter 15 (sensitivity, Fig 4).
 
     Args:
         images: vector → uint8 (n, L, 3, h, w), L odd and ascending, the codes themselves in the
             middle.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import figures
+        >>> from helpers.sensitivity import figures as drawn
+        >>> figures.style()
+        >>> figure = drawn.walks({"Young": np.zeros((2, 3, 3, 8, 8), np.uint8)})
+        >>> [axis.get_ylabel() for axis in figure.axes]
+        ['less', 'Young\\nas is', 'more']
     """
     rows, labels = [], []
     for name, walk in images.items():
@@ -179,10 +190,20 @@ def walk_slider(
 ) -> VBox:
     """A menu of vectors, and for each a slider of the step, with every face's score below it.
 
+    Introduced in chapter 15.
+
     Args:
         walks: vector → uint8 (n, L, 3, h, w) along `lambdas`; the n faces stand side by side.
         scores: vector → (n or more, L).
         lambdas: (L,) steps; the slider starts at the one nearest to zero.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.sensitivity import figures as drawn
+        >>> walks, scores = np.zeros((2, 3, 3, 8, 8), np.uint8), np.full((2, 3), 0.5)
+        >>> menu = drawn.walk_slider({"Young": walks}, {"Young": scores}, [-1, 0, 1]).children[0]
+        >>> menu.options
+        ('Young',)
     """
     frames, below = {}, {}
     for name, walk in walks.items():
@@ -190,7 +211,21 @@ def walk_slider(
         frames[shown] = np.concatenate([*walk], axis=3)
         below[shown] = [[f"{one:.0%}" for one in row] for row in scores[name][: len(walk)].T]
     steps = [f"λ {step:+.1f}" for step in lambdas]
-    start = int(np.abs(lambdas).argmin())
-    return widgets.attribute_explorer(
-        frames, dict.fromkeys(frames, steps), "samples", 384, below, start
-    )
+    start, labels = int(np.abs(lambdas).argmin()), dict.fromkeys(frames, steps)
+    return widgets.attribute_explorer(frames, labels, "samples", 384, below, start)
+
+
+def _rows(labels: Sequence[str], margin: float, height: float) -> tuple[Axes, np.ndarray]:
+    """Axes with a line at zero and a labelled row for each name, and the rows' places."""
+    axis = plt.figure(figsize=(WIDTH, margin + height * len(labels))).gca()
+    y = np.arange(len(labels))[::-1]
+    axis.axvline(0, color=BLACK, linewidth=1)
+    axis.set_yticks(y, labels)
+    axis.set_ylim(-0.7, len(labels) - 0.3)
+    axis.grid(axis="y", visible=False)
+    return axis, y
+
+
+def _ends(table: pd.DataFrame) -> np.ndarray:
+    """Lengths (2, n) of the whiskers below and above."""
+    return np.stack([table["estimate"] - table["low"], table["high"] - table["estimate"]]).clip(0)

@@ -1,7 +1,8 @@
 """Can a printed table of error rates be? Whole numbers of faces that would round to it.
 
 Rates of a whole and of two groups that make it up leave little freedom: false positives, false
-negatives and faces of the groups must be whole numbers and add up.
+negatives and faces of the groups must be whole numbers and add up. Chapter 15 asks it of the
+paper's table of errors.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ HALF_DIGIT = 0.0005
 
 
 class PrintedRates(NamedTuple):
-    """A row of the table, in per cent with three decimals (sensitivity, Table 1)."""
+    """A row of the table, in per cent with three decimals (sensitivity, Table 1).
+
+    Introduced in chapter 15; `whole_counts` has an example.
+    """
 
     accuracy: float
     false_positive: float
@@ -32,7 +36,19 @@ class Counts(NamedTuple):
 
 
 def whole_counts(n: int, printed: PrintedRates) -> list[Counts]:
-    """All counts among `n` faces that would be printed as these rates."""
+    """All counts among `n` faces that would be printed as these rates.
+
+    Introduced in chapter 15 (after the GRIM test of Brown and Heathers, 2017).
+
+    Args:
+        n: faces in all.
+        printed: rates in per cent, to three decimals.
+
+    Example:
+        >>> from helpers.sensitivity.grim import PrintedRates, whole_counts
+        >>> whole_counts(9, PrintedRates(77.778, 25.0, 20.0))
+        [Counts(positives=5, negatives=4, false_negatives=1, false_positives=1)]
+    """
     positives = np.arange(1, n)
     negatives = n - positives
     found = []
@@ -46,7 +62,20 @@ def whole_counts(n: int, printed: PrintedRates) -> list[Counts]:
 
 
 def ways_to_split(whole: Counts, first: PrintedRates, second: PrintedRates) -> int:
-    """In how many ways two groups with these printed rates make up the whole; 0: in none."""
+    """In how many ways two groups with these printed rates make up the whole; 0: in none.
+
+    Introduced in chapter 15.
+
+    Args:
+        whole: counts of both groups together, of `whole_counts`.
+        first, second: the groups' rates in per cent, to three decimals.
+
+    Example:
+        >>> from helpers.sensitivity.grim import Counts, PrintedRates, ways_to_split
+        >>> first, second = PrintedRates(80.0, 0.0, 50.0), PrintedRates(75.0, 100.0, 0.0)
+        >>> ways_to_split(Counts(5, 4, 1, 1), first, second)
+        1
+    """
     positives, missed = _split(
         whole.positives, whole.false_negatives, first.false_negative, second.false_negative
     )

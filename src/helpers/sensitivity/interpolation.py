@@ -1,4 +1,7 @@
-"""Is the space between codes of one class of that class too? (sensitivity, section 5: 98 %)."""
+"""Is the space between codes of one class of that class too? (sensitivity, section 5: 98 %).
+
+Chapter 15 asks before it counts flips.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.sensitivity.intervals import as_table, share_interval
-from helpers.sensitivity.measures import THRESHOLD, decisions
+from helpers.sensitivity.measures import decisions
 from helpers.utils import seeding
 from helpers.utils.checks import as_finite, as_probabilities, require_alike
 
@@ -15,7 +18,8 @@ from helpers.utils.checks import as_finite, as_probabilities, require_alike
 def lines(z: ArrayLike, positive: ArrayLike, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Codes uniform on lines between pairs of codes of the same class, as many as there are pairs.
 
-    No code is an end of two lines, so that the lines are independent of each other.
+    Introduced in chapter 15. No code is an end of two lines, so that the lines are independent of
+    each other (sensitivity, section 5).
 
     Args:
         z: codes (n_codes, D).
@@ -28,6 +32,14 @@ def lines(z: ArrayLike, positive: ArrayLike, seed: int) -> tuple[np.ndarray, np.
 
     Raises:
         ValueError: codes and classes that do not match, or no class with two codes.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import sensitivity
+        >>> z = np.random.default_rng(0).standard_normal((6, 3))
+        >>> codes, ends = sensitivity.lines(z, np.array([True] * 4 + [False] * 2), seed=1)
+        >>> codes.shape, sorted(ends.ravel().tolist())
+        ((3, 3), [0, 1, 2, 3, 4, 5])
     """
     z = as_finite(z, "z", ndim=2)
     positive = np.asarray(positive)
@@ -42,10 +54,10 @@ def lines(z: ArrayLike, positive: ArrayLike, seed: int) -> tuple[np.ndarray, np.
     return (1 - place) * z[ends[:, 0]] + place * z[ends[:, 1]], ends
 
 
-def consistency(
-    positive_ends: ArrayLike, scores: ArrayLike, threshold: float = THRESHOLD
-) -> pd.DataFrame:
-    """How often a code on a line keeps the class of the line's ends.
+def consistency(positive_ends: ArrayLike, scores: ArrayLike, threshold: float) -> pd.DataFrame:
+    """How often a code on a line keeps the class of the line's ends (sensitivity, section 5).
+
+    Introduced in chapter 15.
 
     Args:
         positive_ends: class of the ends, bool (n,): `positive[ends[:, 0]]` of `lines`.
@@ -58,6 +70,13 @@ def consistency(
 
     Raises:
         ValueError: scores that are no probabilities, or shapes that differ.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import sensitivity
+        >>> ends = np.array([True, True, False])
+        >>> sensitivity.consistency(ends, [0.9, 0.4, 0.1], threshold=0.5)["estimate"].tolist()
+        [0.6666666666666666, 0.5, 1.0]
     """
     scores = as_probabilities(scores, "scores")
     positive_ends = np.asarray(positive_ends)

@@ -1,9 +1,9 @@
 """95 % intervals of means, shares and net flips over codes, some of which have several rows.
 
-Rows of one code are not independent. Means get cluster-robust standard errors. Counts are divided
-by the design effect, which leaves the Wilson and Tango intervals their good cover at rates near
-zero, and Student's quantile replaces the normal one. Where no code repeats, these are the plain
-intervals.
+The measures of this room, drawn in chapter 15, take their intervals from here. Rows of one code are
+not independent. Means get cluster-robust standard errors. Counts are divided by the design effect,
+which leaves the Wilson and Tango intervals their good cover at rates near zero, and Student's
+quantile replaces the normal one. Where no code repeats, these are the plain intervals.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import pandas as pd
 from scipy.special import ndtr, stdtrit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.effects.matched import paired_interval
+from helpers.effects import paired_interval
 
 CONFIDENCE = 0.95
 
@@ -52,6 +53,8 @@ def mean_interval(values: np.ndarray, codes: np.ndarray) -> Interval:
     count = len(sums)
     if count < 2:
         return Interval(mean, np.nan, np.nan)
+    if count == len(values):
+        return Interval(mean, *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE))
     error = np.sqrt(count / (count - 1) * (sums @ sums)) / len(values)
     reach = stdtrit(count - 1, (1 + CONFIDENCE) / 2) * error
     return Interval(mean, mean - reach, mean + reach)
@@ -62,9 +65,9 @@ def share_interval(events: np.ndarray, codes: np.ndarray) -> Interval:
     if len(events) == 0:
         return NOTHING
     n, quantile = _effective(events, codes)
-    if np.isnan(quantile):
-        return Interval(events.mean(), np.nan, np.nan)
     share = events.mean()
+    if np.isnan(quantile):
+        return Interval(share, np.nan, np.nan)
     low, high = proportion_confint(share * n, n, 2 * ndtr(-quantile), method="wilson")
     return Interval(share, low, high)
 

@@ -1,7 +1,8 @@
 """The true sensitivity, where the generator's attributes are known and can be set one by one.
 
 A vector moves the latent code, and with it every attribute that is entangled with its own. The
-truth is what its own attribute does alone: the same change of that one parameter, by do().
+truth is what its own attribute does alone: the same change of that one parameter, by do(). Chapter
+15 uses it through `audit_with_truth`.
 """
 
 from __future__ import annotations
@@ -24,8 +25,24 @@ def step_of_one(
 ) -> np.ndarray:
     """The direction (512,), as long as it takes to move one attribute's coordinate by ±1 SD.
 
+    Introduced in chapter 15.
+
+    Args:
+        generator: the world.
+        direction: (512,), of any length.
+        name: the renderer's parameter that the direction is about.
+        sign: 1 to raise it, -1 to lower it.
+
     Raises:
         ValueError: a direction that does not move the attribute the way it should.
+
+    Example:
+        >>> from helpers import generators
+        >>> from helpers.sensitivity.known_truth import leakage, step_of_one
+        >>> world = generators.load_generator("known-truth", "cpu", 16)
+        >>> step = step_of_one(world, 5 * world.exact_directions(["smiling"])[0], "smiling")
+        >>> round(float(leakage(world, step[None]).loc[0, "smiling"]), 6)
+        1.0
     """
     own = float(leakage(generator, direction[None], [name]).loc[0, name])
     if own * sign <= 1e-6:

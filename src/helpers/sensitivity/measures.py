@@ -1,4 +1,4 @@
-"""Score sensitivity and classification sensitivity of one step, G(z) → G(z + d)."""
+"""Score sensitivity and classification sensitivity of one step, G(z) → G(z + d): chapter 15."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from numpy.typing import ArrayLike
 from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
 from helpers.utils.checks import as_codes, as_probabilities, require_alike
 
-NEAR = (0.3, 0.7)
-THRESHOLD = 0.5
-
 
 def score_sensitivity(
     scores_before: ArrayLike,
     scores_after: ArrayLike,
-    near: tuple[float, float] = NEAR,
+    near: tuple[float, float],
     cluster: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """How much the score moves along a vector (sensitivity, section 4.3).
+
+    Introduced in chapter 15.
 
     Index measure:
 
@@ -39,6 +38,12 @@ def score_sensitivity(
     Raises:
         ValueError: scores that are no probabilities, shapes that differ, a row without a code, or a
             `near` that is no range within [0, 1].
+
+    Example:
+        >>> from helpers import sensitivity
+        >>> table = sensitivity.score_sensitivity([0.2, 0.6, 0.9], [0.4, 0.9, 0.8], (0.3, 0.7))
+        >>> table["estimate"].round(2).to_dict()
+        {'score sensitivity': 0.13, 'near the boundary': 0.3, 'stability': 0.2}
     """
     before, after, codes = _pair(scores_before, scores_after, cluster)
     change, close = after - before, near_boundary(before, near)
@@ -57,10 +62,12 @@ def score_sensitivity(
 def flips(
     scores_before: ArrayLike,
     scores_after: ArrayLike,
-    threshold: float = THRESHOLD,
+    threshold: float,
     cluster: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """How often the decision y = 1(score ≥ threshold) flips along a vector (sensitivity, eq 5).
+
+    Introduced in chapter 15.
 
     The two versions of the paper define flip rates differently. Index flip:
 
@@ -85,6 +92,12 @@ def flips(
 
     Raises:
         ValueError: as `score_sensitivity`, or a threshold outside of [0, 1].
+
+    Example:
+        >>> from helpers import sensitivity
+        >>> table = sensitivity.flips([0.1, 0.2, 0.8, 0.9], [0.6, 0.3, 0.7, 0.9], threshold=0.5)
+        >>> table.loc[["joint_01", "conditional_01", "net"], "estimate"].tolist()
+        [0.25, 0.5, 0.25]
     """
     before, after, codes = _pair(scores_before, scores_after, cluster)
     before, after = decisions(before, threshold), decisions(after, threshold)

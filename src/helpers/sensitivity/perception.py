@@ -1,4 +1,7 @@
-"""What people see change along a vector, and how much of the score's change that accounts for."""
+"""What people see change along a vector, and how much of the score's change that accounts for.
+
+Chapter 15 asks a simulated crowd; a real one's scores come in the same frames.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ def perception_sensitivity(
 ) -> pd.DataFrame:
     """Mean change of every perceived attribute a' along a vector (sensitivity, eq 4).
 
+    Introduced in chapter 15, as a row of `perception_matrix`.
+
     Args:
         before: perceived attributes of G(z), (n, A).
         after: those of G(z + d); rows and columns as in `before`.
@@ -28,6 +33,14 @@ def perception_sensitivity(
 
     Raises:
         ValueError: other columns or another number of rows, or a value that is no finite number.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import sensitivity
+        >>> before = pd.DataFrame({"age": [0.2, 0.4], "smiling": [0.5, 0.5]})
+        >>> table = sensitivity.perception_sensitivity(before, before + [0.1, 0])
+        >>> table["estimate"].round(2).to_dict()
+        {'age': 0.1, 'smiling': 0.0}
     """
     if list(before.columns) != list(after.columns):
         raise ValueError(f"after: columns {list(after.columns)}, expected {list(before.columns)}")
@@ -47,6 +60,8 @@ def perception_matrix(
 ) -> pd.DataFrame:
     """Perception sensitivities of several vectors: the leakage from vectors to attributes.
 
+    Introduced in chapter 15 (sensitivity, eq 4, for every pair of vector and attribute).
+
     Args:
         pairs: attribute vector → perceived attributes (before, after), as `perception_sensitivity`
             takes them, the same columns for all.
@@ -57,22 +72,24 @@ def perception_matrix(
         `matrix["estimate"]` is the matrix (vectors, attributes), `matrix["low"]` its lower limits.
 
     Raises:
-        ValueError: no vectors, or as `perception_sensitivity`, naming the vector.
+        ValueError: no vectors, or as `perception_sensitivity`.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import sensitivity
+        >>> before = pd.DataFrame({"age": [0.2, 0.4], "smiling": [0.5, 0.5]})
+        >>> matrix = sensitivity.perception_matrix({"Young": (before, before - [0.1, 0])})
+        >>> matrix["estimate"].round(2).to_dict("index")
+        {'Young': {'age': -0.1, 'smiling': 0.0}}
     """
     if not pairs:
         raise ValueError("pairs: expected at least one attribute vector")
-    tables = {}
-    for vector, (before, after) in pairs.items():
-        try:
-            tables[vector] = perception_sensitivity(before, after, cluster)
-        except ValueError as error:
-            raise ValueError(f"vector {vector!r}: {error}") from error
+    tables = {vector: perception_sensitivity(*pair, cluster) for vector, pair in pairs.items()}
     matrices = {
-        statistic: pd.DataFrame({vector: tables[vector][statistic] for vector in tables}).T
+        statistic: pd.DataFrame({vector: table[statistic] for vector, table in tables.items()}).T
         for statistic in Interval._fields
     }
-    matrix = pd.concat(matrices, axis=1, names=["statistic", "attribute"])
-    return matrix.rename_axis("vector")
+    return pd.concat(matrices, axis=1, names=["statistic", "attribute"]).rename_axis("vector")
 
 
 def explained(
@@ -80,11 +97,14 @@ def explained(
     perceived_change: ArrayLike,
     calibration_score_change: ArrayLike,
     calibration_perceived_change: ArrayLike,
-    cluster: ArrayLike | None,
+    *,
     n_boot: int,
     seed: int,
+    cluster: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """Does a vector move the score more than the smile that people see change accounts for?
+
+    Introduced in chapter 15. The split is the book's own.
 
     A vector d_a that widens the smile should raise the score of smiling. How much it should is
     calibrated along the smiling vector itself, on the same codes:
@@ -103,9 +123,9 @@ def explained(
         perceived_change: of perceived smiling along d_a, (n,).
         calibration_score_change: of f along the smiling vector, (n,), rows as above.
         calibration_perceived_change: of perceived smiling along the smiling vector, (n,).
-        cluster: code of every row, (n,), or None where rows are codes.
         n_boot: resamples of codes; each gives all three rows.
         seed: of the resamples.
+        cluster: code of every row, (n,), where several rows share one; else rows are codes.
 
     Returns:
         Index part: total, explained, rest; columns estimate, low, high: 95 % percentile interval.
@@ -114,8 +134,15 @@ def explained(
 
     Raises:
         ValueError: values that are no changes, shapes that differ, or fewer than two codes.
+
+    Example:
+        >>> from helpers import sensitivity
+        >>> along, smiling = [0.2, 0.3, 0.4], [0.4, 0.5, 0.6]
+        >>> table = sensitivity.explained(along, [0.1] * 3, smiling, smiling, n_boot=50, seed=1)
+        >>> table["estimate"].round(3).to_dict()
+        {'total': 0.3, 'explained': 0.1, 'rest': 0.2}
     """
-    changes = _as_rows(
+    changes = _as_columns(
         score_change=score_change,
         perceived_change=perceived_change,
         calibration_score_change=calibration_score_change,
@@ -146,7 +173,7 @@ def _parts(means: np.ndarray) -> np.ndarray:
     return np.stack([total, share, total - share], axis=-1)
 
 
-def _as_rows(**changes: ArrayLike) -> np.ndarray:
+def _as_columns(**changes: ArrayLike) -> np.ndarray:
     """The four changes side by side, (n, 4), checked against the first."""
     columns = {name: as_changes(values, name) for name, values in changes.items()}
     first, start = next(iter(columns.items()))

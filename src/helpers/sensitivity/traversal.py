@@ -1,4 +1,4 @@
-"""Images along attribute vectors, G(z + λ d) (sensitivity, section 4.2)."""
+"""Images along attribute vectors, G(z + λ d) (sensitivity, section 4.2), walked in chapter 15."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from helpers.generators import Generator
 def traverse(
     generator: Generator, z: Tensor, direction: ArrayLike, lambdas: Sequence[float]
 ) -> np.ndarray:
-    """Images of every code at every step along a direction.
+    """Images of every code at every step along a direction (sensitivity, section 4.2).
+
+    Introduced in chapter 15.
 
     Args:
+        generator: draws the images.
         z: codes (n, D).
         direction: attribute vector (D,).
         lambdas: steps λ, (L,).
@@ -28,6 +31,14 @@ def traverse(
 
     Raises:
         ValueError: a direction of another length than the codes, or not finite.
+
+    Example:
+        >>> from helpers import generators
+        >>> from helpers.sensitivity.traversal import traverse
+        >>> world = generators.load_generator("known-truth", "cpu", 16)
+        >>> direction = world.exact_directions(["smiling"])[0]
+        >>> traverse(world, world.sample(2, 1), direction, [-1, 0, 1]).shape
+        (2, 3, 3, 16, 16)
     """
     direction = torch.as_tensor(np.asarray(direction), dtype=z.dtype, device=z.device)
     if direction.shape != z.shape[1:] or not direction.isfinite().all():
@@ -41,5 +52,14 @@ def traverse(
 
 
 def as_uint8(images: Tensor) -> np.ndarray:
-    """Images (n, 3, height, width) in [0, 1] as uint8."""
+    """Images (n, 3, height, width) in [0, 1] as uint8; what lies outside is clipped.
+
+    Introduced in chapter 15.
+
+    Example:
+        >>> import torch
+        >>> from helpers.sensitivity.traversal import as_uint8
+        >>> as_uint8(torch.tensor([0.0, 0.5, 1.2])).tolist()
+        [0, 128, 255]
+    """
     return images.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()
