@@ -39,14 +39,16 @@ def test_precision_and_recall_agree_with_loops(clouds):
                     break
         return count / len(asked)
 
-    found = sample_quality.precision_recall(real, made)
+    found = sample_quality.precision_recall(real, made, neighbours=3)
     assert found == pytest.approx((share(made, real), share(real, made)))
 
 
 def test_samples_of_one_kind_only_have_precision_without_recall():
     random = np.random.default_rng(4)
     real = np.concatenate([random.normal(-20, 1, (200, 2)), random.normal(20, 1, (200, 2))])
-    precision, recall = sample_quality.precision_recall(real, random.normal(20, 1, (200, 2)))
+    precision, recall = sample_quality.precision_recall(
+        real, random.normal(20, 1, (200, 2)), neighbours=3
+    )
     assert precision > 0.9
     assert recall < 0.55
 
@@ -70,8 +72,11 @@ def test_features_are_what_the_last_layer_sees(tmp_path):
     ("real", "made", "message"),
     [
         (np.zeros((9, 2)), np.zeros((9, 3)), "not \\(9, 2\\) and \\(9, 3\\)"),
-        (np.zeros((9, 2)), np.full((9, 2), np.nan), "must be finite"),
-        (np.zeros((9, 9)), np.zeros((9, 9)), "more images than that"),
+        (
+            np.zeros((9, 2)),
+            np.full((9, 2), np.nan),
+            "made: row 0, column 0 is nan, expected a number",
+        ),
     ],
 )
 def test_sets_that_do_not_fit_are_refused(real, made, message):
@@ -79,6 +84,12 @@ def test_sets_that_do_not_fit_are_refused(real, made, message):
         sample_quality.frechet_distance(real, made)
 
 
+@pytest.mark.parametrize(("n", "m", "missing"), [(9, 20, True), (20, 9, True), (20, 20, False)])
+def test_a_covariance_needs_more_images_than_features(n, m, missing):
+    cloud = np.random.default_rng(6).normal(size=(20, 9))
+    assert np.isnan(sample_quality.frechet_distance(cloud[:n], cloud[:m])) == missing
+
+
 def test_too_few_neighbours_are_refused():
     with pytest.raises(ValueError, match="more than 3 images"):
-        sample_quality.precision_recall(np.zeros((3, 2)), np.zeros((9, 2)))
+        sample_quality.precision_recall(np.zeros((3, 2)), np.zeros((9, 2)), 3)

@@ -6,7 +6,8 @@ so that an audit does not pretend to see more clearly than its reader.
 
 Raters of an image all look at the same reading: its own error stays in their mean, however many
 they are, while the widened noise averages out. The widening therefore makes raters as unsure as
-separate readings would; it does not remove what the reader gets wrong.
+separate readings would; it does not remove what the reader gets wrong. Chapter 15 asks such a
+crowd.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ def widened(
 ) -> dict[str, crowd.Disagreement]:
     """Disagreement with a reader's error on top, for `crowd.rater_pool`.
 
+    Introduced in chapter 15.
+
     Noise and error add in quadrature. The error is in scores, the noise in levels as the raters see
     them, so a score is worth levels − 1 + 2 margin of them (see `helpers.annotations.crowd`).
 
@@ -40,6 +43,14 @@ def widened(
 
     Raises:
         ValueError: no rmse, one that is no number of at least 0, or no attribute in common.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.annotations import crowd, crowd_by_reader
+        >>> error = pd.DataFrame({"rmse": {"smiling": 0.1}})
+        >>> wide = crowd_by_reader.widened(crowd.DISAGREEMENT, error)
+        >>> wide["smiling"].noise > crowd.DISAGREEMENT["smiling"].noise
+        True
     """
     require_columns(error, ["rmse"])
     common = [name for name in disagreement if name in error.index]
@@ -47,16 +58,15 @@ def widened(
         raise ValueError(
             f"the reader reads {list(error.index)}, none of {list(disagreement)} that raters judge"
         )
-    return {name: _wider(name, disagreement[name], error["rmse"]) for name in common}
-
-
-def _wider(name: str, spec: crowd.Disagreement, rmses: pd.Series) -> crowd.Disagreement:
-    rmse = float(rmses[name])
-    if not 0 <= rmse < math.inf:
-        raise ValueError(f"rmse of {name!r} is {rmse}, expected a number of at least 0")
-    levels = rmse * (n_levels(name) - 1 + 2 * spec.margin)
-    origin = f"{spec.origin}; widened by a reader's error of {rmse:.3f}"
-    return replace(spec, noise=math.hypot(spec.noise, levels), origin=origin)
+    wide = {}
+    for name in common:
+        spec, rmse = disagreement[name], float(error.loc[name, "rmse"])
+        if not 0 <= rmse < math.inf:
+            raise ValueError(f"rmse of {name!r} is {rmse}, expected a number of at least 0")
+        noise = math.hypot(spec.noise, rmse * (n_levels(name) - 1 + 2 * spec.margin))
+        origin = f"{spec.origin}; widened by a reader's error of {rmse:.3f}"
+        wide[name] = replace(spec, noise=noise, origin=origin)
+    return wide
 
 
 def perceived_through(
@@ -71,7 +81,8 @@ def perceived_through(
 ) -> pd.DataFrame:
     """What a crowd says of images that it sees through a reader.
 
-    What is said of an image depends on (seed, stage, its id) and its reading, not on the others.
+    Introduced in chapter 15. What is said of an image depends on (seed, stage, its id) and its
+    reading, not on the others.
 
     Args:
         reader: a `models.Reader`, or any function from images to scores in [0, 1].
@@ -89,12 +100,22 @@ def perceived_through(
     Raises:
         ValueError: ids that do not match the images, occur twice, or an attribute that is not read;
             and as `crowd.annotate`.
+
+    Example:
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from helpers.annotations import crowd, crowd_by_reader
+        >>> asked = {"smiling": crowd.DISAGREEMENT["smiling"]}
+        >>> def levels(images):
+        ...     return pd.DataFrame({"smiling": images.mean((1, 2, 3)) / 255})
+        >>> white = np.full((2, 3, 4, 4), 255, np.uint8)
+        >>> settings = {"seed": 1, "stage": "example", "disagreement": asked}
+        >>> seen = crowd_by_reader.perceived_through(levels, white, ["a", "b"], 5, **settings)
+        >>> (seen["smiling"] > 0.5).tolist()
+        [True, True]
     """
-    if len(ids) != len(images):
-        raise ValueError(f"{len(ids)} ids for {len(images)} images")
     seen = reader(images)
-    if unread := [name for name in disagreement if name not in seen]:
-        raise ValueError(f"the reader does not read {unread[0]!r}, only {list(seen)}")
+    require_columns(seen, list(disagreement))
     image_ids = pd.Index([str(image_id) for image_id in ids], dtype="str", name="image_id")
     scales = {name: ATTRIBUTES[name] for name in disagreement}
     answers = crowd.annotate(

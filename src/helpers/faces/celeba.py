@@ -1,4 +1,4 @@
-"""CelebA's binary attributes, as far as the face world can show them.
+"""CelebA's binary attributes, as far as the face world can show them: chapter 15's labels.
 
 CelebA's annotators answered yes or no to 40 questions about a face (Liu et al., ICCV 2015); the
 sensitivity papers separate latent codes by those answers (sensitivity, section 4.2). Here a rule
@@ -11,9 +11,6 @@ grows on cheeks, lip and chin together.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import pandas as pd
 from torch import Tensor
@@ -33,89 +30,36 @@ STUBBLE, BEARD = 0.3, 0.55
 GREY = 0.7
 """Age from which greying outweighs any colour of the hair."""
 
-CELEBA, OWN = "CelebA", "this world"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """When a face has an attribute.
-
-    Attributes:
-        words: what it takes, for the book.
-        holds: faces (n rows, see `_seen`) → bool (n,).
-        origin: CELEBA, or OWN for an attribute that CelebA lacks.
-    """
-
-    words: str
-    holds: Callable[[pd.DataFrame], pd.Series]
-    origin: str = CELEBA
-
-
-RULES: dict[str, Rule] = {
-    "Young": Rule(
-        "apparent age below 0.5: nearer to a young adult than to an adult",
-        lambda face: face["age"] < 0.5,
+RULES = {
+    "Young": "apparent age below 0.5: nearer to a young adult than to an adult",
+    "No_Beard": f"facial hair below {STUBBLE}, where none is seen",
+    "5_o_Clock_Shadow": (
+        f"facial hair from {STUBBLE} to {BEARD}: stubble through which the skin is seen"
     ),
-    "No_Beard": Rule(
-        f"facial hair below {STUBBLE}, where none is seen",
-        lambda face: face["facial_hair"] < STUBBLE,
+    "Heavy_Makeup": "makeup from 0.55: red lips, blusher and shadow around the eyes",
+    "Wearing_Lipstick": "makeup from 0.3, where the lips begin to differ from bare ones",
+    "Blond_Hair": f"hair colour from 0.7, nearest to blond; hair is seen, age below {GREY}",
+    "Black_Hair": f"hair colour below 0.1, nearest to black; hair is seen, age below {GREY}",
+    "Gray_Hair": f"age from {GREY}, where hair is more grey than coloured; hair is seen",
+    "Pale_Skin": "skin colour below 0.1, nearest to Fitzpatrick type I",
+    "Eyeglasses": "glasses are present",
+    "Wearing_Earrings": "earrings are present and no covering hides them",
+    "High_Cheekbones": (
+        "cheekbones, ancestry included, at least 0.75 SD more prominent than average"
     ),
-    "5_o_Clock_Shadow": Rule(
-        f"facial hair from {STUBBLE} to {BEARD}: stubble through which the skin is seen",
-        lambda face: face["facial_hair"].between(STUBBLE, BEARD, inclusive="left"),
-    ),
-    "Heavy_Makeup": Rule(
-        "makeup from 0.55: red lips, blusher and shadow around the eyes",
-        lambda face: face["makeup"] >= 0.55,
-    ),
-    "Wearing_Lipstick": Rule(
-        "makeup from 0.3, where the lips begin to differ from bare ones",
-        lambda face: face["makeup"] >= 0.3,
-    ),
-    "Blond_Hair": Rule(
-        f"hair colour from 0.7, nearest to blond; hair is seen, age below {GREY}",
-        lambda face: face["coloured"] & (face["hair_colour"] >= 0.7),
-    ),
-    "Black_Hair": Rule(
-        f"hair colour below 0.1, nearest to black; hair is seen, age below {GREY}",
-        lambda face: face["coloured"] & (face["hair_colour"] < 0.1),
-    ),
-    "Gray_Hair": Rule(
-        f"age from {GREY}, where hair is more grey than coloured; hair is seen",
-        lambda face: face["hair"] & (face["age"] >= GREY),
-    ),
-    "Pale_Skin": Rule(
-        "skin colour below 0.1, nearest to Fitzpatrick type I",
-        lambda face: face["skin_colour"] < 0.1,
-    ),
-    "Eyeglasses": Rule("glasses are present", lambda face: face["glasses"] > 0.5),
-    "Wearing_Earrings": Rule(
-        "earrings are present and no covering hides them",
-        lambda face: (face["earrings"] > 0.5) & ~face["covered"],
-    ),
-    "High_Cheekbones": Rule(
-        "cheekbones, ancestry included, at least 0.75 SD more prominent than average",
-        lambda face: face["cheekbones"] >= 0.75,
-    ),
-    "Long_Hair": Rule(
-        "visible hair length from 0.55, down to the shoulders",
-        lambda face: face["hair_length"] >= 0.55,
-        OWN,
-    ),
-    "Smiling": Rule(
-        "expression from 0.625: nearer to a slight smile than to neutral",
-        lambda face: face["smiling"] >= 0.625,
-    ),
-    "Male": Rule(
-        "perceived gender from 0.5; serves to balance and to compare, never as a direction",
-        lambda face: face["gender"] >= 0.5,
-    ),
+    "Long_Hair": "visible hair length from 0.55, down to the shoulders",
+    "Smiling": "expression from 0.625: nearer to a slight smile than to neutral",
+    "Male": "perceived gender from 0.5; serves to balance and to compare, never as a direction",
 }
-"""Attribute → rule."""
+"""Attribute → what it takes, in the order of `celeba_attributes`."""
+OWN = ("Long_Hair",)
+"""Attributes that CelebA lacks."""
 
 
 def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
     """Which faces have which attribute: bool (n, K), one column per rule of `RULES`.
+
+    Introduced in chapter 15.
 
     What is *perceived* is coded: hair under a covering has no length and no colour, and Male is
     perceived gender. It is there to balance samples by (sensitivity, section 4.2); the authors
@@ -126,27 +70,52 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
 
     Raises:
         ValueError: a wrong shape or type, or a value out of range; it names parameter and row.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import faces
+        >>> from helpers.faces import celeba
+        >>> parameters = faces.from_frame(pd.DataFrame({"smiling": [0.4, 0.9]}))
+        >>> celeba.celeba_attributes(parameters)["Smiling"].tolist()
+        [False, True]
     """
     validate(parameters)
-    faces = _seen(parameters)
-    return pd.DataFrame({name: rule.holds(faces) for name, rule in RULES.items()})
+    face = to_frame(parameters)
+    covered = hair_styles(parameters).cpu().numpy() == HAIR_STYLES.index("covered")
+    # Below a tenth of the scale the scalp shows through: stubble has no colour to speak of.
+    hair = ~covered & (face["hair_length"] >= 0.1)
+    coloured = hair & (face["age"] < GREY)
+    x, y = parameters[:, INDEX["ancestry_x"]], parameters[:, INDEX["ancestry_y"]]
+    cheekbones = face["cheekbones"] + ancestry_shift(x, y, "cheekbones").cpu().numpy()
+    answers = {
+        "Young": face["age"] < 0.5,
+        "No_Beard": face["facial_hair"] < STUBBLE,
+        "5_o_Clock_Shadow": face["facial_hair"].between(STUBBLE, BEARD, inclusive="left"),
+        "Heavy_Makeup": face["makeup"] >= 0.55,
+        "Wearing_Lipstick": face["makeup"] >= 0.3,
+        "Blond_Hair": coloured & (face["hair_colour"] >= 0.7),
+        "Black_Hair": coloured & (face["hair_colour"] < 0.1),
+        "Gray_Hair": hair & (face["age"] >= GREY),
+        "Pale_Skin": face["skin_colour"] < 0.1,
+        "Eyeglasses": face["glasses"] > 0.5,
+        "Wearing_Earrings": (face["earrings"] > 0.5) & ~covered,
+        "High_Cheekbones": cheekbones >= 0.75,
+        "Long_Hair": visible_scores(parameters)["hair_length"] >= 0.55,
+        "Smiling": face["smiling"] >= 0.625,
+        "Male": face["gender"] >= 0.5,
+    }
+    return pd.DataFrame(answers)[list(RULES)]
 
 
 def rules_table() -> pd.DataFrame:
-    """The rules in words, for the book: index attribute, columns rule and origin."""
-    rows = {name: {"rule": rule.words, "origin": rule.origin} for name, rule in RULES.items()}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
+    """The rules in words, for the book: index attribute, columns rule and origin.
 
+    Introduced in chapter 15.
 
-def _seen(parameters: Tensor) -> pd.DataFrame:
-    """The renderer's columns as they look, with covered, hair (is seen), coloured (is not grey)."""
-    x, y = parameters[:, INDEX["ancestry_x"]], parameters[:, INDEX["ancestry_y"]]
-    covered = hair_styles(parameters).cpu().numpy() == HAIR_STYLES.index("covered")
-    faces = to_frame(parameters)
-    faces["covered"] = covered
-    # Below a tenth of the scale the scalp shows through: stubble has no colour to speak of.
-    faces["hair"] = ~covered & (faces["hair_length"] >= 0.1)
-    faces["coloured"] = faces["hair"] & (faces["age"] < GREY)
-    faces["hair_length"] = visible_scores(parameters)["hair_length"]
-    faces["cheekbones"] += ancestry_shift(x, y, "cheekbones").cpu().numpy()
-    return faces
+    Example:
+        >>> from helpers.faces import celeba
+        >>> celeba.rules_table().loc["Eyeglasses"].tolist()
+        ['glasses are present', 'CelebA']
+    """
+    table = pd.Series(RULES, name="rule").rename_axis("attribute").to_frame()
+    return table.assign(origin=["this world" if name in OWN else "CelebA" for name in table.index])

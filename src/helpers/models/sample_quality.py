@@ -1,7 +1,8 @@
 """How good are a generator's samples? Distances between sets of images in a feature space.
 
 Everything is relative to the features, which are those of a network trained for something else; the
-same measures between two halves of the real images say what perfect samples would get.
+same measures between two halves of the real images say what perfect samples would get. Chapter 15
+holds the learned generator's samples against renders.
 """
 
 from __future__ import annotations
@@ -9,23 +10,35 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from sklearn.neighbors import NearestNeighbors
+from scipy.spatial.distance import cdist
 
 from helpers.models import AuditedModel
 from helpers.models.training import check_images, to_float
-
-NEIGHBOURS = 3
+from helpers.utils.checks import as_finite
 
 
 @torch.no_grad()
 def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
     """What a network's last layer is given, float64 (n, features).
 
+    Introduced in chapter 15.
+
     Args:
+        model: a trained classifier.
         images: uint8 (n, 3, height, width).
+        batch: images that go through the network at once.
 
     Raises:
         ValueError: images of another kind.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import models
+        >>> from helpers.models import sample_quality
+        >>> settings = models.Training("small", 1, 1, 32, 4, "none")
+        >>> model = models.AuditedModel(models.build("small", seed=1).eval(), settings, None)
+        >>> sample_quality.features(model, np.zeros((2, 3, 32, 32), np.uint8)).shape
+        (2, 96)
     """
     check_images(images)
     seen: list[torch.Tensor] = []
@@ -41,21 +54,28 @@ def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.nda
 def frechet_distance(real: ArrayLike, made: ArrayLike) -> float:
     """Fréchet distance between normal distributions fitted to two sets of features.
 
-    |m₁ - m₂|² + tr(C₁ + C₂ - 2 (C₁ C₂)^½) (Heusel et al. 2017), here in the space of the caller's
-    features, so that values of other books do not compare.
+    Introduced in chapter 15. |m₁ - m₂|² + tr(C₁ + C₂ - 2 (C₁ C₂)^½) (Heusel et al. 2017), here in
+    the space of the caller's features, so that values of other books do not compare.
 
     Args:
-        real, made: (n, D) and (m, D), more rows than columns.
+        real, made: (n, D) and (m, D).
+
+    Returns:
+        The distance; NaN unless both sets have more rows than columns, as a covariance needs.
 
     Raises:
-        ValueError: sets of different width, with too few rows for a covariance, or not finite.
+        ValueError: sets of different width, or not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.models import sample_quality
+        >>> cloud = np.random.default_rng(0).standard_normal((50, 2))
+        >>> round(sample_quality.frechet_distance(cloud, cloud + [3, 4]), 6)
+        25.0
     """
     real, made = _pair(real, made)
     if min(len(real), len(made)) <= real.shape[1]:
-        raise ValueError(
-            f"a covariance of {real.shape[1]} features needs more images than that, got "
-            f"{len(real)} and {len(made)}"
-        )
+        return float("nan")
     first, second = np.cov(real.T), np.cov(made.T)
     # The product is similar to a positive semidefinite matrix: its eigenvalues are not negative.
     crossed = np.sqrt(np.linalg.eigvals(first @ second).real.clip(min=0)).sum()
@@ -63,19 +83,25 @@ def frechet_distance(real: ArrayLike, made: ArrayLike) -> float:
     return float(max(apart + np.trace(first) + np.trace(second) - 2 * crossed, 0.0))
 
 
-def precision_recall(
-    real: ArrayLike, made: ArrayLike, neighbours: int = NEIGHBOURS
-) -> tuple[float, float]:
+def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple[float, float]:
     """Share of the made images that look real, and of the real ones that could have been made.
 
-    An image counts if it lies in the ball around one of the other set's images that reaches its
-    k-th nearest neighbour (Kynkäänniemi et al. 2019).
+    Introduced in chapter 15. An image counts if it lies in the ball around one of the other set's
+    images that reaches its k-th nearest neighbour (Kynkäänniemi et al. 2019).
 
     Args:
         real, made: features (n, D) and (m, D), more than `neighbours` rows each.
+        neighbours: k (Kynkäänniemi et al.: 3).
 
     Raises:
         ValueError: sets of different width, with too few rows, or not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.models import sample_quality
+        >>> line = np.arange(10.0)[:, None]
+        >>> sample_quality.precision_recall(line, line[:5] + 0.5, neighbours=1)
+        (1.0, 0.6)
     """
     real, made = _pair(real, made)
     if min(len(real), len(made)) <= neighbours:
@@ -85,15 +111,12 @@ def precision_recall(
 
 def _share_within(asked: np.ndarray, balls: np.ndarray, neighbours: int) -> float:
     # A point is its own nearest neighbour.
-    radii = NearestNeighbors(n_neighbors=neighbours + 1).fit(balls).kneighbors(balls)[0][:, -1]
-    inside = [(np.linalg.norm(balls - point, axis=1) <= radii).any() for point in np.asarray(asked)]
-    return float(np.mean(inside))
+    radii = np.sort(cdist(balls, balls))[:, neighbours]
+    return float((cdist(asked, balls) <= radii).any(axis=1).mean())
 
 
 def _pair(real: ArrayLike, made: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    real, made = np.asarray(real, np.float64), np.asarray(made, np.float64)
-    if real.ndim != 2 or made.ndim != 2 or real.shape[1] != made.shape[1]:
+    real, made = as_finite(real, "real", ndim=2), as_finite(made, "made", ndim=2)
+    if real.shape[1] != made.shape[1]:
         raise ValueError(f"features must be (n, D) and (m, D), not {real.shape} and {made.shape}")
-    if not (np.isfinite(real).all() and np.isfinite(made).all()):
-        raise ValueError("features must be finite")
     return real, made
