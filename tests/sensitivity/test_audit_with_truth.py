@@ -42,6 +42,23 @@ def test_repeated_audits_of_rare_changes_hold_their_mean_less_often():
     assert found["rare"] == pytest.approx(1 - 0.99**30, abs=0.08)
 
 
+@pytest.mark.parametrize(("ratio", "expected"), [(0, 0.95), (0.5, 0.9204), (1, 0.8342)])
+def test_fewer_intervals_hold_an_uncertain_truth(ratio, expected):
+    audited = pd.DataFrame({"low": [0.0, 1.0], "high": [0.2, 1.4]})
+    truth = pd.DataFrame({"low": [0.0, 0.0], "high": [0.2 * ratio, 0.4 * ratio]})
+    found = audit_with_truth.expected_to_hold(audited, truth)
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_simulated_audits_hold_as_often_as_expected():
+    """Audit and truth both miss the effect; the interval is the audit's alone."""
+    rng, ratio = np.random.default_rng(7), 0.75
+    found, truth = rng.normal(0, 1, 20_000), rng.normal(0, ratio, 20_000)
+    audited = pd.DataFrame({"low": [0.0], "high": [2 * 1.96]})
+    expected = audit_with_truth.expected_to_hold(audited, ratio * audited)
+    assert (np.abs(found - truth) < 1.96).mean() == pytest.approx(expected, abs=0.015)
+
+
 PARAMETERS = {
     "Young": ("age", -1),
     "Long_Hair": ("hair_length", 1),

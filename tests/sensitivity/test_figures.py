@@ -15,8 +15,8 @@ from PIL import Image
 
 from helpers import figures
 from helpers.sensitivity import curve, explained
-from helpers.sensitivity import flips as flips_of
 from helpers.sensitivity import figures as drawn
+from helpers.sensitivity import flips as flips_of
 
 pytestmark = pytest.mark.usefixtures("book_style")
 

@@ -171,8 +171,9 @@ def attribute_vector(
     """
     codes = as_finite(codes, "codes", ndim=2)
     check_inside("training_share", training_share)
-    rows = {"positive": np.asarray(positive), "negative": np.asarray(negative)}
-    as_places(np.concatenate([*rows.values()]), len(codes), "positive and negative rows")
+    rows = {"positive": positive, "negative": negative}
+    rows = {side: as_places(members, len(codes), side) for side, members in rows.items()}
+    as_places(np.concatenate([*rows.values()]), len(codes), "positive and negative")
     parts = []
     for side, members in rows.items():
         if len(members) < 2:
