@@ -195,8 +195,8 @@ def test_vector_table_has_a_row_per_vector():
     ]
     table = vector_table(vectors)
     assert table.index.tolist() == ["Young", "Bald"]
-    assert list(table.columns) == ["n_test", "accuracy", "low", "high"]
-    assert table.loc["Bald", "accuracy"] == vectors[1].accuracy
+    assert list(table.columns) == ["n", "estimate", "low", "high"]
+    assert table.loc["Bald", "estimate"] == vectors[1].accuracy
 
 
 def refused(words, codes=CODES, positive=POSITIVE, negative=NEGATIVE, share=SHARE, name=""):

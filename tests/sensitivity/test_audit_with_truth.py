@@ -89,11 +89,6 @@ def audit_of(generator, score, n: int = 150, n_many: int = 600) -> audit_with_tr
     return audit_with_truth.KnownTruth(generator, PARAMETERS, few, many, score)
 
 
-def test_the_books_attributes_are_parameters():
-    assert {name for name, _ in audit_with_truth.PARAMETERS.values()} < set(NAMES)
-    assert {sign for _, sign in audit_with_truth.PARAMETERS.values()} == {-1, 1}
-
-
 def test_exact_steps_move_one_coordinate_by_one_in_the_right_direction(generator):
     steps = audit_of(generator, by_column, 2, 2).exact_steps()
     for name, (own, sign) in PARAMETERS.items():

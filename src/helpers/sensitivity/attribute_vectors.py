@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.directions import C
+from helpers.sensitivity.intervals import as_table
 from helpers.utils import seeding
 from helpers.utils.checks import as_binary, as_finite, as_places, check_inside, require_columns
 
@@ -193,7 +194,7 @@ def attribute_vector(
 
 
 def vector_table(vectors: Sequence[AttributeVector]) -> pd.DataFrame:
-    """Held-out accuracy of every vector: index attribute; columns n_test, accuracy, low, high.
+    """Held-out accuracy of every vector: index attribute; columns n, estimate, low, high.
 
     Introduced in chapter 15 (sensitivity, Fig 8, Appendix).
 
@@ -204,10 +205,8 @@ def vector_table(vectors: Sequence[AttributeVector]) -> pd.DataFrame:
         >>> attribute_vectors.vector_table([vector]).loc["Young"].tolist()
         [60.0, 0.8, 0.7, 0.9]
     """
-    columns = ["n_test", "accuracy", "low", "high"]
-    rows = [[getattr(vector, column) for column in columns] for vector in vectors]
-    names = pd.Index([vector.name for vector in vectors], name="attribute")
-    return pd.DataFrame(rows, names, columns)
+    rows = {one.name: (one.n_test, one.accuracy, one.low, one.high) for one in vectors}
+    return as_table(rows, "attribute")
 
 
 def _share_equally(wanted: int, available: np.ndarray) -> np.ndarray:

@@ -24,21 +24,6 @@ from helpers.utils import seeding
 ScoreFaces = Callable[[Tensor, str], np.ndarray]
 """Faces (n, P) and a name for their images → scores (n,)."""
 
-PARAMETERS = {
-    "Young": ("age", -1),
-    "Heavy_Makeup": ("makeup", 1),
-    "No_Beard": ("facial_hair", -1),
-    "Blond_Hair": ("hair_colour", 1),
-    "Pale_Skin": ("skin_colour", -1),
-    "Long_Hair": ("hair_length", 1),
-    "Wearing_Earrings": ("earrings", 1),
-    "Eyeglasses": ("glasses", 1),
-    "High_Cheekbones": ("cheekbones", 1),
-    "Ruddy_Skin": ("haemoglobin", 1),
-    "Smiling": ("smiling", 1),
-}
-"""Attribute → the parameter of the face world that it is about, and the sign of its change."""
-
 
 @dataclass(frozen=True)
 class KnownTruth:
