@@ -289,8 +289,8 @@ sets = {"other renders": other, "renders, blurred": blurred, "samples": samples}
 
 # %% [markdown]
 # An image lies *among* others if it is nearer to one of them than that one's third neighbour is.
-# Three is the choice of those who proposed the measure; more neighbours make wider balls and
-# kinder shares.
+# Three is the choice of those who proposed the measure; with more neighbours more images would
+# count, on both sides.
 
 # %%
 reference, rows = sample_quality.features(classifier, real), {}
@@ -385,8 +385,8 @@ axis.lines[0].set_xdata([0.5, 0.5])
 _ = axis.set_xlim(0.4, 1)
 
 # %% [markdown]
-# A vector has to beat a coin before its name means anything. We ask for the whole interval of its
-# accuracy to lie above one half; a point above it may be luck on so few held-out codes.
+# Which vectors tell codes apart at all? We ask that the whole interval of a vector's accuracy lies
+# above one half, which is chance; an accuracy above it may be luck on so few held-out codes.
 
 # %%
 blind = accuracy.index[accuracy["low"] <= 0.5]
@@ -729,9 +729,9 @@ shown_errors[columns].style.format(precision=3)
 
 # %% [markdown]
 # Errors are in units of the whole scale of an attribute; r² says how much of the variance is read,
-# and the slope how much of a change. A reader that flattens changes makes leakage look small. We
-# warn where less than three quarters of a change get through. Below that a leak would look clearly
-# smaller than it is.
+# and the slope how much of a change. A reader that sees too little of a change makes leakage look
+# small. We warn where less than three quarters of a change get through: there a leak would look
+# clearly smaller than it is.
 
 # %%
 read_share = reading.loc[READ, "slope"]
@@ -792,21 +792,22 @@ figures.heatmap(estimates, limit=float(estimates.abs().max().max())).grid(False)
 # %%
 def split_by_smile(moves, smiles):
     """Total, explained part and rest of every vector but that of smiling, which calibrates."""
-    calibration, names = (moves["Smiling"], smiles["Smiling"]), [*moves]
-    names.remove("Smiling")
-    resamples = {"n_boot": n_boot, "seed": seed}
-    pairs = {name: (moves[name], smiles[name]) for name in names}
-    return {n: sensitivity.explained(*p, *calibration, **resamples) for n, p in pairs.items()}
+    calibration, split = (moves["Smiling"], smiles["Smiling"]), {}
+    for name in [name for name in moves if name != "Smiling"]:
+        along = moves[name], smiles[name]
+        split[name] = sensitivity.explained(*along, *calibration, n_boot=n_boot, seed=seed)
+    return split
 
 
+# %%
 score_change = {name: scores[name][:, -1] - at_rest for name in directions}
 smile_change = {name: (after - rest)["smiling"] for name, after in seen_after.items()}
 explained = split_by_smile(score_change, smile_change)
 
 # %% [markdown]
-# A yardstick has to be checked before it measures. The vector of smiling is *fit* to calibrate if
-# it tells held-out codes apart better than chance, and if raters see the smile change along no
-# other vector more than along it. If either fails, the parts show how to ask, not what is so.
+# Can the vector of smiling calibrate others? It is *fit* for that if it tells held-out codes apart
+# better than chance, and if raters see the smile change along no other vector more than along it.
+# If either fails, the parts show how to ask, and not what the answer is.
 
 # %%
 mean_smile = pd.Series({name: abs(change.mean()) for name, change in smile_change.items()})
@@ -942,9 +943,9 @@ sides = {"total": totals, "rest": left.loc[known], "by hand": truth.loc[known]}
 pd.DataFrame({k: with_interval(one, "+z.3f", "not estimable") for k, one in sides.items()})
 
 # %% [markdown]
-# The plainest contradiction is a sign. The score moves the *other way* along a vector than by hand
-# where both changes are clear and their signs differ; a sign that may be noise contradicts
-# nothing.
+# Signs can be compared even where steps differ in length. We say that the score moves the *other
+# way* along a vector than by hand where both changes are clear and their signs differ. Where one of
+# them may be noise, its sign says nothing.
 
 # %%
 truly = truth.loc[known]

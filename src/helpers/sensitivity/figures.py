@@ -25,7 +25,9 @@ PANELS = {
 }
 """Measures of `sensitivity.curve` that the paper draws, with titles."""
 SHADE = 0.15
-FRAME = 3  # pixels around a face
+"""Opacity of the bands."""
+FRAME = 3
+"""Pixels around a face."""
 
 
 def curves(tables: Mapping[str, pd.DataFrame]) -> Figure:

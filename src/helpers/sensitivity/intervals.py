@@ -21,6 +21,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 from helpers.effects import paired_interval
 
 CONFIDENCE = 0.95
+"""Level of every interval of the room."""
 
 
 class Interval(NamedTuple):

@@ -33,12 +33,14 @@ def traverse(
         ValueError: a direction of another length than the codes, or not finite.
 
     Example:
-        >>> from helpers import generators
+        >>> import torch
         >>> from helpers.sensitivity.traversal import traverse
-        >>> world = generators.load_generator("known-truth", "cpu", 16)
-        >>> direction = world.exact_directions(["smiling"])[0]
-        >>> traverse(world, world.sample(2, 1), direction, [-1, 0, 1]).shape
-        (2, 3, 3, 16, 16)
+        >>> class Grey:
+        ...     def synthesize(self, w):
+        ...         return w[:, :1, None, None].expand(-1, 3, 2, 2)
+        >>> images = traverse(Grey(), torch.zeros(2, 4), [1, 0, 0, 0], [0, 0.4, 1])
+        >>> images.shape, images[0, :, 0, 0, 0].tolist()
+        ((2, 3, 3, 2, 2), [0, 102, 255])
     """
     direction = torch.as_tensor(np.asarray(direction), dtype=z.dtype, device=z.device)
     if direction.shape != z.shape[1:] or not direction.isfinite().all():
