@@ -40,15 +40,19 @@ class KnownTruth:
 
     Example:
         >>> import numpy as np
-        >>> from helpers import generators
+        >>> import torch
         >>> from helpers.sensitivity import audit_with_truth
-        >>> world = generators.load_generator("known-truth", "cpu", 16)
-        >>> codes = world.sample(4, 1)
-        >>> def blind(faces, name):
-        ...     return np.zeros(len(faces))
-        >>> audit = audit_with_truth.KnownTruth(world, {"Young": ("age", -1)}, codes, codes, blind)
+        >>> class World:
+        ...     def parameters(self, w):
+        ...         return w
+        ...     def exact_directions(self, names):
+        ...         return np.eye(1)
+        >>> def score(faces, name):
+        ...     return 0.5 * faces[:, 0].numpy()
+        >>> few, many = torch.zeros(2, 1), torch.zeros(9, 1)
+        >>> audit = audit_with_truth.KnownTruth(World(), {"Young": ("age", -1)}, few, many, score)
         >>> audit.changes(audit.exact_steps(), "exact")["Young"].tolist()
-        [0.0, 0.0, 0.0, 0.0]
+        [-0.5, -0.5]
     """
 
     generator: KnownTruthGenerator

@@ -37,12 +37,14 @@ def step_of_one(
         ValueError: a direction that does not move the attribute the way it should.
 
     Example:
-        >>> from helpers import generators
-        >>> from helpers.sensitivity.known_truth import leakage, step_of_one
-        >>> world = generators.load_generator("known-truth", "cpu", 16)
-        >>> step = step_of_one(world, 5 * world.exact_directions(["smiling"])[0], "smiling")
-        >>> round(float(leakage(world, step[None]).loc[0, "smiling"]), 6)
-        1.0
+        >>> import numpy as np
+        >>> from helpers.sensitivity.known_truth import step_of_one
+        >>> class World:
+        ...     latent_dim = 2
+        ...     def coordinates(self, w, names):
+        ...         return 4 * w[:, :1].numpy()
+        >>> step_of_one(World(), np.array([1.0, 0.0]), "smiling").tolist()
+        [0.25, 0.0]
     """
     own = float(leakage(generator, direction[None], [name]).loc[0, name])
     if own * sign <= 1e-6:
