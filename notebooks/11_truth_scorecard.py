@@ -451,9 +451,11 @@ _ = show(found_scores)
 # %%
 LARGE = 0.05
 judged = pd.concat([experiments, observed], ignore_index=True)
+judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] == "null")
+
+# %%
 noticed = judged["flagged"] & (judged["estimate"] * judged["truth"] > 0)
 of_skin = (judged["attribute"] == "skin_colour") & (judged["truth"].abs() > LARGE)
-judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] == "null")
 judged["missed"] = (~noticed).astype(float).where(of_skin)
 
 # %% [markdown]
@@ -515,6 +517,8 @@ OFTEN = 0.8
 own = experiments.query("model == 'plantskin' and estimator == 'matched pairs'")
 true = own.groupby("cell")["truth"].mean()
 large = true.index[true.abs() > LARGE]
+
+# %%
 noticed = own["flagged"] & (own["estimate"] * own["truth"] > 0)
 share = noticed.groupby(own["cell"]).mean()[large].sort_values()
 seldom = share[share < OFTEN]
@@ -764,6 +768,8 @@ Markdown("\n".join(lines))
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 trained_pool = {name: pool[name] for name in TRAINED}
 chosen = scorecard.nearest_cells(trained_pool, AXES, of=AXES[:2], sizes=(0.02, 0.05, 0.1))
+
+# %%
 power = pd.concat(
     scorecard.power_of_cell(cell, SIZES, n_audits, seed).assign(cell=name)
     for name, cell in chosen.items()
@@ -805,6 +811,8 @@ rmse.style.format("{:.1f}")
 
 # %%
 hidden = under_do({**doses, "earrings": (0.0, 1.0)}, "earrings.npy")
+
+# %%
 LEAKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 leaked = pd.concat(
     scorecard.leaking(hidden[name], AXES, axis, LEAKS).assign(model=name)
@@ -862,7 +870,8 @@ Markdown(
 # simulated audits at three strengths of the tie within transects, for attributes that are
 # manipulated and for attributes of the face, with a third of the images pruned at random. The study
 # is a command of its own, because it takes minutes; this section reads what it left.
-#
+
+# %% [markdown]
 # Which coverage is acceptable? Few methods hit the nominal rate exactly, so we grant a band of a few
 # points around it. Below the band an auditor is misled visibly more often than announced; above it,
 # bars are wider than they need to be. Coverage is itself a count of audits, and leaves the band

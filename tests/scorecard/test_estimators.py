@@ -98,10 +98,3 @@ def test_g_computation_of_an_audit_equals_the_effects_of_its_images(pool):
         expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
         found = table[table["audit"] == number]
         np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])
-
-
-def test_many_audits_in_processes_are_those_of_one(pool):
-    audits = draw(pool, 5, 101, seed=1)
-    table = scorecard.g_computation_audits(audits, AXES)
-    few = scorecard.g_computation_audits(audits[:2], AXES)
-    pd.testing.assert_frame_equal(table.iloc[: len(few)], few)

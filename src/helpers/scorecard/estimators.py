@@ -240,7 +240,10 @@ def _each(function: Callable, calls: Sequence[tuple]) -> list:
 
 
 Estimator = Callable[[pd.DataFrame], Mapping[str, float]]
-"""What `observational_audits` calls: a sample of portraits → estimate, low, high and p."""
+"""What `observational_audits` calls: a sample of portraits → estimate, low, high and p.
+
+Introduced in chapter 11.
+"""
 
 
 def observational_audits(
