@@ -113,7 +113,7 @@ def draw_scores(
         for model, shift in zip(drawn, _shifts(len(drawn)), strict=True):
             rows = scores.loc[model].reindex(estimators).astype(float)
             ends = (rows[name], rows[f"{name}_low"], rows[f"{name}_high"])
-            _dots(ax, np.arange(len(estimators)) + shift, *ends, figures.look(model), model)
+            _dots(ax, np.arange(len(estimators)) + shift, ends, figures.look(model), model)
         if name in lines:
             ax.axvline(100 * lines[name], **_LINE, zorder=1)
         if name in logarithmic:
@@ -163,7 +163,7 @@ def draw_ranges(
             mine = part if kind is None else part[part[marks] == kind]
             look = figures.LOOKS["estimate"] if kind is None else one
             label = "estimates: mean, middle 95 %" if kind is None else kind
-            _dots(ax, places + shift, *_spread(mine, rows).reindex(names).T.to_numpy(), look, label)
+            _dots(ax, places + shift, _spread(mine, rows).reindex(names).T.to_numpy(), look, label)
         true = 100 * part.groupby(rows, sort=False)["truth"].first().reindex(names)
         style = {"markerfacecolor": "none", "markeredgewidth": 1.8, "markersize": 9}
         ax.plot(true, places, truth.marker, color=truth.colour, label="truth", **style)
@@ -214,7 +214,7 @@ def draw_sweep(
         ):
             look, ends = figures.look(model), (part[value], part["low"], part["high"])
             # Intervals of models that start together would cover each other.
-            _path(ax, scale * part[x] + 1.5 * nudge * starts, *ends, look, model)
+            _path(ax, scale * part[x] + 1.5 * nudge * starts, ends, look, model)
             if starts:
                 first = 100 * part[value].iloc[0]
                 ax.axhline(first, color=look.colour, linewidth=0.8, linestyle="--")
@@ -246,7 +246,7 @@ def draw_paths(table: pd.DataFrame, xlabel: str) -> Figure:
     for ax, model, rows in panels:
         spread = _spread(rows, "estimator")
         shares = 100 * spread.index.to_numpy(float)
-        _path(ax, shares, *spread.T.to_numpy(), figures.look(model), model)
+        _path(ax, shares, spread.T.to_numpy(), figures.look(model), model)
         ax.axhline(100 * rows["truth"].iloc[0], **_LINE)
         ax.set_title(model)
     return figure
@@ -271,7 +271,7 @@ def draw_power(table: pd.DataFrame) -> Figure:
     for (cell, part), look in zip(table.groupby("cell", sort=False), figures.SPARE, strict=False):
         ax.plot(part["transects"], 100 * part["formula"], color=look.colour, linewidth=1)
         ends = (part["found"], part["low"], part["high"])
-        _path(ax, part["transects"], *ends, look, cell, linestyle="none", linewidth=None)
+        _path(ax, part["transects"], ends, look, cell, linestyle="none", linewidth=None)
     ax.axhline(80, **_LINE)
     ax.set_xscale("log", base=2)
     sizes = table["transects"].unique()
@@ -310,7 +310,7 @@ def draw_coverage(study: pd.DataFrame, band: tuple[float, float]) -> Figure:
             y = place + side * (0.12 + 0.1 * mine.groupby("estimator").cumcount())
             filled = look.colour if side < 0 else "none"
             ends = (mine["coverage"], mine["low"], mine["high"])
-            _dots(ax, y, *ends, look, kind, markerfacecolor=filled)
+            _dots(ax, y, ends, look, kind, markerfacecolor=filled)
         ax.set_title(f"correlation {correlation:g}")
         _rows(ax, estimators)
     _legend(figure)
@@ -347,41 +347,26 @@ def _spread(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({"mean": estimates.mean(), **ends})
 
 
-def _whiskers(value: ArrayLike, low: ArrayLike, high: ArrayLike) -> np.ndarray:
-    """Lengths (2, n) below and above, in points."""
+def _whiskers(ends: Sequence[ArrayLike]) -> np.ndarray:
+    """Lengths (2, n) below and above, in points, from values and their low and high ends."""
+    value, low, high = ends
     return 100 * np.stack([value - low, high - value]).astype(float).clip(0)
 
 
 def _dots(
-    ax: Axes,
-    y: ArrayLike,
-    value: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    look: figures.Look,
-    label: str,
-    **more: object,
+    ax: Axes, y: ArrayLike, ends: Sequence, look: figures.Look, label: str, **more: object
 ) -> None:
     """Horizontal intervals, of fractions in points."""
     style = {"fmt": look.marker, "color": look.colour, "markersize": 5.5, "elinewidth": 1.2}
-    spans = _whiskers(value, low, high)
-    ax.errorbar(100 * value, y, xerr=spans, label=label, **style | more)
+    ax.errorbar(100 * ends[0], y, xerr=_whiskers(ends), label=label, **style | more)
 
 
 def _path(
-    ax: Axes,
-    x: ArrayLike,
-    value: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    look: figures.Look,
-    label: str,
-    **more: object,
+    ax: Axes, x: ArrayLike, ends: Sequence, look: figures.Look, label: str, **more: object
 ) -> None:
     """Vertical intervals joined by a line, of fractions in points."""
     style = {"marker": look.marker, "color": look.colour, "capsize": 3, "linewidth": 1.2}
-    spans = _whiskers(value, low, high)
-    ax.errorbar(x, 100 * value, yerr=spans, label=label, **style | more)
+    ax.errorbar(x, 100 * ends[0], yerr=_whiskers(ends), label=label, **style | more)
 
 
 def _rows(ax: Axes, names: Sequence[str]) -> None:
