@@ -53,10 +53,12 @@
 # %%
 from functools import partial
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from helpers import (
     annotations,
@@ -76,8 +78,8 @@ from helpers.faces import interventions
 from helpers.faces.batches import render_to_store
 from helpers.generators import load_generator
 from helpers.scorecard import error_sources, hidden_attribute, truth
-from helpers.scorecard.figures import draw_ladder, draw_parts, draw_warnings
-from helpers.scorecard.hidden_attribute import AXES, plus_minus
+from helpers.scorecard.figures import draw_ladder
+from helpers.scorecard.hidden_attribute import plus_minus
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -95,6 +97,7 @@ generator = load_generator("known-truth", device=device)
 
 # %%
 MODELS = ("celeba-like", "fairface-like", "plantskin")
+AXES = list(labels.CONTRASTS)  # skin colour, hair length, gender
 audit = stage.load("08_stratified_errors", "audit.parquet")
 table = stage.load("05_transect_generation", "fitted_parameters.npy")
 audited_faces = torch.from_numpy(table.copy())
@@ -140,11 +143,13 @@ gallery = figures.gallery(pictures, 4, COLUMNS)
 leak = hidden_attribute.changes(shown)
 leak["δ"] = plus_minus(leak)
 leak_at = leak.pivot_table("δ", "attribute", "cell", "first")
-leak_at.loc[list(AXES), ["average", "female", "male"]].fillna("")
+leak_at.loc[AXES, ["average", "female", "male"]].fillna("")
 
 # %%
 average_leak = leak[leak["scope"] == "average"].set_index("attribute")
 clear = average_leak["effect"].abs() > labels.Z * average_leak["se"]
+
+# %% tags=["hide-input"]
 lines = [
     f"- **{labels.CONTRASTS[axis]}**: {row['effect']:+.2f}, "
     f"{'clearly a leak' if clear[axis] else 'not distinguishable from none'}."
@@ -203,8 +208,17 @@ def put_on(model: str) -> np.ndarray:
 
 asked = {name: put_on(name) for name in MODELS}
 
+
 # %%
-worn = hidden_attribute.put_on(asked, with_earrings, "earrings")
+def effect_of_earrings(errors: np.ndarray) -> pd.DataFrame:
+    """Each face with against without earrings, by gender and hair, averaged over skin."""
+    rows = transects.index(len(errors), with_earrings).assign(error=errors.ravel().astype(int))
+    by = ["gender_level", "hair_length_level"]
+    return effects.matched_effects(rows, "error", "earrings_level", by, "transect").reset_index()
+
+
+worn = {name: effect_of_earrings(errors) for name, errors in asked.items()}
+worn = hidden_attribute.stacked(worn, ["model"])
 worn["points"] = labels.points(worn)
 worn.pivot_table("points", "cell", "model", "first", sort=False)
 
@@ -215,7 +229,7 @@ worn.pivot_table("points", "cell", "model", "first", sort=False)
 # its training images, where it is informative. It counts where the model is in doubt; where hair
 # already settles the matter, little is left for earrings to do.
 
-# %%
+# %% tags=["hide-input"]
 strongest = worn.loc[worn.groupby("model", sort=False)["estimate"].idxmin()]
 Markdown(
     "\n".join(
@@ -242,9 +256,8 @@ if (worn["high"] - worn["low"]).max() < 0.15:
 before = hidden_attribute.earrings_shown(base_faces).to_numpy()
 gained = hidden_attribute.as_grid(shown) - before[:, None, None, None]
 gamma = {name: (wrong[..., 1] - wrong[..., 0]).mean(axis=0) for name, wrong in asked.items()}
-expected = hidden_attribute.by_model(
-    {name: hidden_attribute.changes((gained * g).ravel()) for name, g in gamma.items()}
-)
+expected = {name: hidden_attribute.changes(gained * g) for name, g in gamma.items()}
+expected = hidden_attribute.stacked(expected, ["model"])
 
 # %% [markdown]
 # That is an expectation from two averages. It can be checked without averages. We give each image
@@ -287,11 +300,19 @@ measured = {name: hidden_attribute.changes(audited[name] - held[name]) for name 
 # drawn against the product. One mark is one effect in one cell. On the dashed line both agree.
 
 # %%
-bias = hidden_attribute.by_model(measured).assign(expected=expected["effect"])
+bias = hidden_attribute.stacked(measured, ["model"]).assign(expected=expected["effect"])
 bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 
-# %% mystnb={"image": {"alt": "A scatter of the measured against the expected part of earrings in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal. Most marks lie near the origin, and the marks far from it belong to single cells."}, "figure": {"name": "fig-earrings-bias", "caption": "Part of each effect that is due to earrings: expected from leakage times effect (horizontal) and measured by giving every image the earrings of its base face (vertical, 95 % intervals). Twelve cells per model; where no answer changed, there is no interval."}}
-_ = draw_parts(bias, n_transects)
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of earrings in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal. Most marks lie near the origin, and the marks far from it belong to single cells."}, "figure": {"name": "fig-earrings-bias", "caption": "Part of each effect that is due to earrings: expected from leakage times effect (horizontal) and measured by giving every image the earrings of its base face (vertical, 95 % intervals). Twelve cells per model; where no answer changed, there is no interval."}}
+axis = plt.figure(figsize=(figures.WIDTH, 4.8)).gca()
+for name, rows in bias.groupby("model", sort=False):
+    look = figures.look(name)
+    x, y, margin = 100 * rows["expected"], 100 * rows["effect"], 100 * labels.Z * rows["se"]
+    axis.errorbar(x, y, margin, fmt=look.marker, color=look.colour, label=name)
+axis.axline((0, 0), slope=1, color=figures.GREY, linestyle="--")
+axis.set_xlabel("leakage × effect (points)")
+axis.set_ylabel(f"measured (points, n = {n_transects:,} transects)")
+_ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
 
 # %% tags=["remove-cell"]
 planted = bias.query("model == 'plantskin' and attribute == 'skin_colour'")
@@ -304,6 +325,8 @@ assert not known or bias["effect"].abs().median() < 0.01
 # %%
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
 largest["part"] = plus_minus(largest, 100, 1)
+
+# %% tags=["hide-input"]
 Markdown(
     "\n".join(
         f"- **{name}**: the largest part is {row['part']} points, in "
@@ -330,14 +353,25 @@ Markdown(
 # %%
 AUDITED, ADJUSTED = "as audited", "adjusted"
 ORTHOGONAL, HELD = "orthogonalised", "earrings held"
-arms = {
-    AUDITED: hidden_attribute.matched(audit, audited, AUDITED),
-    HELD: hidden_attribute.matched(audit, held, HELD),
-}
-true_effects = stage.load("10_effects_and_truth", "truth.parquet")
+places = audit[["transect", *(f"{axis}_level" for axis in AXES)]]
+
+
+def matched(errors: dict[str, np.ndarray], arm: str) -> pd.DataFrame:
+    """Errors subtracted within transects: effects in every cell and averaged, for each model."""
+    tables = {
+        (arm, name): effects.all_matched_effects(places.assign(error=e), "error", AXES, "transect")
+        for name, e in errors.items()
+    }
+    return hidden_attribute.stacked(tables, ["arm", "model"])
+
+
+arms = {AUDITED: matched(audited, AUDITED), HELD: matched(held, HELD)}
 
 
 # %%
+true_effects = stage.load("10_effects_and_truth", "truth.parquet")
+
+
 def beside_truth(names: list[str]) -> pd.DataFrame:
     """Estimates of some arms, their intervals in points, and the truth."""
     estimates = pd.concat([arms[name] for name in names], ignore_index=True)
@@ -356,6 +390,8 @@ worst.loc[where]
 # %%
 verdicts = pair[pair["scope"] == "cell"].pivot_table("p_holm", KEYS, "arm", "first") < 0.05
 turned = verdicts.index[verdicts[AUDITED] != verdicts[HELD]].tolist()
+
+# %% tags=["hide-input"]
 Markdown(
     f"Of {len(verdicts)} cells, {verdicts[AUDITED].sum()} are flagged after Holm's adjustment as "
     f"audited and {verdicts[HELD].sum()} with earrings held. Changing sides: "
@@ -433,7 +469,7 @@ cosines.sort_values(key=np.abs, ascending=False).to_frame().T.round(2)
 # %%
 normals = {"seven annotated": unit.normals, "with earrings": np.vstack([unit.normals, normal])}
 inflation = {kind: orthogonalization.variance_inflation(n)[:7] for kind, n in normals.items()}
-pd.DataFrame(inflation, unit.names).loc[list(AXES)].round(2)
+pd.DataFrame(inflation, unit.names).loc[AXES].round(2)
 
 # %%
 axes = unit.select(AXES)
@@ -474,7 +510,7 @@ pd.DataFrame({"before": leak_at["average"], "after": leak_after["average"]})
 def average_changes(parameters: torch.Tensor) -> pd.DataFrame:
     """Mean change of everything that raters can see (columns) along each axis (rows)."""
     visible = faces.visible_scores(parameters).drop(columns="fakeness")
-    moved = {name: hidden_attribute.changes(values.to_numpy()) for name, values in visible.items()}
+    moved = {name: hidden_attribute.changes(values) for name, values in visible.items()}
     averages = pd.concat(moved, names=["seen"]).query("scope == 'average'").reset_index("seen")
     return averages.pivot_table("effect", "attribute", "seen")
 
@@ -516,7 +552,7 @@ label = errors.majority(ask(visible, "relabelled", "06_annotation_ingestion")["g
 # %%
 answers = {name: models.predict(network, cleaned_pictures) for name, network in networks.items()}
 orthogonal = {name: wrong(score, label) for name, score in answers.items()}
-arms[ORTHOGONAL] = hidden_attribute.matched(audit, orthogonal, ORTHOGONAL)
+arms[ORTHOGONAL] = matched(orthogonal, ORTHOGONAL)
 print(f"{(label != audit['label']).mean():.1%} of {len(label):,} labels differ from the audit's")
 
 # %% [markdown]
@@ -525,7 +561,9 @@ print(f"{(label != audit['label']).mean():.1%} of {len(label):,} labels differ f
 # Making new images is expensive when a generator is slow and raters are paid. The cheaper remedy
 # keeps the images, asks the ninth question about them, and adjusts: within each cell, a regression
 # of the error on the audited attribute *and* on perceived earrings, then {term}`risk differences
-# <risk difference>` as if earrings were distributed alike at both levels.
+# <risk difference>` as if earrings were distributed alike at both levels. Each cell has a
+# regression of its own, because earrings may matter more where hair is short. Transects are the
+# clusters, as everywhere.
 
 # %%
 perceived = ask(pd.DataFrame({LIKE: shown}, audit.index), "audited")[LIKE]
@@ -533,8 +571,22 @@ asked_again = audit.assign(earrings=perceived > 0.5)
 share = (asked_again["earrings"].to_numpy() == (shown > 0.5)).mean()
 print(f"raters agree with the true presence on {share:.0%} of {len(audit):,} images")
 
+
 # %%
-arms[ADJUSTED] = hidden_attribute.adjusted(asked_again, audited, "earrings", ADJUSTED)
+def adjusted_in_cells(model: str, attribute: str) -> pd.DataFrame:
+    """Effects of an attribute by g-computation, one regression for every cell of the others."""
+    others = [f"{axis}_level" for axis in AXES if axis != attribute]
+    options = {"cluster": "transect", "adjust": ["earrings"]}
+    tables = {
+        held: effects.risk_differences(cell, "error", f"{attribute}_level", **options)
+        for held, cell in asked_again.assign(error=audited[model]).groupby(others)
+    }
+    return pd.concat(tables, names=others).reset_index(others)
+
+
+keys = [(ADJUSTED, name, axis) for name in MODELS for axis in AXES]
+tables = {key: adjusted_in_cells(*key[1:]) for key in keys}
+arms[ADJUSTED] = hidden_attribute.stacked(tables, ["arm", "model", "attribute"])
 
 # %% [markdown]
 # ## Which remedy was right?
@@ -573,7 +625,7 @@ left = wide.sub(wide[HELD], axis=0).abs().groupby("model", sort=False).mean()
 far = np.sqrt(wide.sub(true_points, axis=0).pow(2).groupby("model", sort=False).mean())
 pd.concat({"from earrings held": left, "from the truth": far}, names=["distance"]).round(2)
 
-# %%
+# %% tags=["hide-input"]
 remedies = left[[ADJUSTED, ORTHOGONAL]]
 Markdown(
     "\n".join(
@@ -586,6 +638,8 @@ Markdown(
 
 # %%
 helped = far.index[far[ADJUSTED] < far[AUDITED]]
+
+# %% tags=["hide-input"]
 named = [f"{m} ({far.loc[m, ADJUSTED]:.2f} against {far.loc[m, AUDITED]:.2f})" for m in helped]
 Markdown(
     f"Adjusting brought the estimates of {len(helped)} of {len(far)} models nearer to the truth "
@@ -613,11 +667,15 @@ Markdown(
 # Earrings were found because somebody looked. The next one may not be found. A *sensitivity
 # analysis* turns the question round: how strong would something hidden have to be to explain a finding
 # away? Three such measures are in use. All three are computed for every effect of the audit as it was
-# before the discovery, by somebody who has never thought of earrings.
+# before the discovery, by somebody who has never thought of earrings. One of them needs a base rate:
+# the error rate of the same cell at the low level of the attribute.
 
 # %%
 claims = arms[AUDITED].query("scope == 'cell'").reset_index(drop=True)
-claims["base rate"] = hidden_attribute.base_rates(claims, audited)
+low = claims[AXES].fillna(0).astype(int).to_numpy()  # the attribute itself at its low level
+rates = {name: hidden_attribute.as_grid(e).mean(axis=0) for name, e in audited.items()}
+pairs = zip(claims["model"], low, strict=True)
+claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
 
 # %% [markdown]
 # ### Leakage tipping point
@@ -638,11 +696,13 @@ def forget(name: str) -> pd.Series:
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
 forgotten.loc["earrings, in fact"] = average_leak["effect"]
-forgotten[list(AXES)].round(2)
+forgotten[AXES].round(2)
 
 # %%
-benchmark = forgotten.loc[OFF_GRID, list(AXES)].abs().max()
-fair = benchmark >= average_leak.loc[list(AXES), "effect"].abs()
+benchmark = forgotten.loc[OFF_GRID, AXES].abs().max()
+fair = benchmark >= average_leak.loc[AXES, "effect"].abs()
+
+# %% tags=["hide-input"]
 lines = [
     f"- {labels.CONTRASTS[axis]}: the benchmark leaks {benchmark[axis]:.2f}, earrings "
     f"{abs(average_leak.loc[axis, 'effect']):.2f}; it "
@@ -724,12 +784,32 @@ parts = bias.set_index(KEYS)["effect"]
 claims["part"] = claims.set_index(KEYS).index.map(parts.to_dict())
 claims["part"] = 100 * claims["part"].abs()
 claims["share"] = claims["part"] / (100 * claims["estimate"].abs())
+ASKED_OF = ["tipping γ", "E-value", "Γ"]
 
-# %% mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the earrings' part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the part of that effect that earrings really had (vertical). Effects without a value of the measure, or with none but zero, are left out."}}
-_ = draw_warnings(claims, ["tipping γ", "E-value", "Γ"], "part")
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the earrings' part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the part of that effect that earrings really had (vertical). Effects without a value of the measure, or with none but zero, are left out."}}
+def few_plain_ticks(axis: plt.Axes, values: pd.Series) -> None:
+    """Plain numbers along a log axis, few enough not to touch."""
+    decades = np.log10(values.max() / values.min()) if len(values) else 0
+    steps = (1, 2, 5) if decades < 1 else (1, 3) if decades < 2 else (1,)
+    axis.xaxis.set_major_locator(LogLocator(subs=steps))
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+figure, panels = plt.subplots(1, 3, figsize=(figures.WIDTH, 3.6), sharey=True)
+for axis, measure in zip(panels, ASKED_OF, strict=True):
+    usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
+    for name in MODELS:
+        look, rows = figures.look(name), usable[usable["model"] == name]
+        axis.plot(rows[measure], rows["part"], look.marker, color=look.colour, label=name)
+    axis.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
+    few_plain_ticks(axis, usable[measure])
+panels[0].set_ylabel("hidden part (points)")
+handles = panels[0].get_legend_handles_labels()
+_ = figure.legend(*handles, loc="outside upper center", ncol=4)
 
 # %%
-ASKED_OF = ["tipping γ", "E-value", "Γ"]
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]
 rank["effects"] = claims[ASKED_OF].notna().sum()
 rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)
@@ -737,6 +817,8 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 # %%
 flagged = claims[claims["p_holm"] < 0.05]
 largest_share = flagged["share"].max()
+
+# %% tags=["hide-input"]
 Markdown(
     f"Among the {len(flagged)} effects that the audit flagged, "
     + (

@@ -1,4 +1,4 @@
-"""Estimators and tests whose intervals and false alarms the coverage study counts.
+"""Estimators and tests whose intervals and false alarms the coverage study of chapter 11 counts.
 
 They take audits as `helpers.scorecard.simulated_audits` makes them. An estimator leaves one row per
 attribute and scale with the columns `INTERVAL`.
@@ -14,6 +14,7 @@ from helpers.effects import logit, matched_effects, risk_differences
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.effects.coding import collapse
 from helpers.resampling import draw_weights
+from helpers.scorecard.estimators import resample_images
 from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED
 from helpers.utils import seeding
 from helpers.utils.checks import cluster_codes
@@ -59,10 +60,15 @@ def bootstrap_effects(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> p
     codes, transects = cluster_codes(frame["transect"])
     counts = pattern_counts(pattern, frame["error"].to_numpy(), codes)
     if by == "transect":
-        drawn = draw_weights(len(transects), range(n_boot), seed) @ counts
+        weights = np.vstack(
+            [np.ones(len(transects)), draw_weights(len(transects), range(n_boot), seed)]
+        )
+        trials, errors = np.split(weights @ counts, 2, axis=1)
     else:
-        drawn = _images_drawn(counts.sum(axis=0), n_boot, seed)
-    trials, errors = np.split(np.vstack([counts.sum(axis=0), drawn]), 2, axis=1)
+        own_trials, own_errors = np.split(counts.sum(axis=0), 2)
+        images = np.append(own_trials - own_errors, own_errors)
+        random = seeding.rng(seed, "coverage study/images")
+        trials, errors = resample_images(images, n_boot, random)
     coefficients = fit_logits(patterns, trials, errors, NO_PENALTY)
     differences = standardised_differences(coefficients, patterns, trials)
     constant = (trials @ patterns == 0) | (trials @ (1 - patterns) == 0)
@@ -70,21 +76,6 @@ def bootstrap_effects(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> p
     return pd.concat(
         [_percentiles(np.where(constant, np.nan, table), scale) for scale, table in tables.items()]
     )
-
-
-def _images_drawn(counts: np.ndarray, n_boot: int, seed: int) -> np.ndarray:
-    """Counts (n_boot, 2 P) of resampled images from those of all, trials before errors.
-
-    Images with equal levels and outcome are interchangeable, so one multinomial draw of how many
-    there are of each replaces a draw of every image, with the same distribution.
-    """
-    trials, errors = np.split(counts, 2)
-    images = np.append(trials - errors, errors)
-    random = seeding.rng(seed, "coverage study/images")
-    right, wrong = np.split(
-        random.multinomial(int(images.sum()), images / images.sum(), n_boot), 2, axis=1
-    )
-    return np.hstack([right + wrong, wrong]).astype(np.float64)
 
 
 def standardised_differences(
@@ -143,12 +134,9 @@ def matched_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _differences(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:
-    """Tables of one row, for one attribute each."""
-    limits = {
-        column: np.concatenate([table[column] for table in tables])
-        for column in ("estimate", "low", "high")
-    }
-    return pd.DataFrame({"attribute": attributes, "scale": "risk difference", **limits})
+    """Tables of one row, for one attribute each, as rows with the columns `INTERVAL`."""
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(attribute=attributes, scale="risk difference")[INTERVAL]
 
 
 def _others(name: str, names: Sequence[str]) -> list[str]:

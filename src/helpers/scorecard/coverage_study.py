@@ -131,12 +131,12 @@ def headline(covered: pd.DataFrame, null: pd.DataFrame) -> dict[str, object]:
     # Every row has (nearly) the same number of repetitions, so the mean of shares pools them.
     pooled = covered.groupby(keys, sort=False)["coverage"].mean().reset_index()
     ranges = pooled.groupby(["estimator", "kind"], sort=False)["coverage"].agg(["min", "max"])
-    extremes: dict[str, dict[str, list[float]]] = {}
-    for (estimator, kind), row in ranges.iterrows():
-        extremes.setdefault(estimator, {})[kind] = row.tolist()
     return {
         "repetitions": int(covered["repetitions"].max()),
-        "coverage": extremes,
+        "coverage": {
+            name: part.droplevel("estimator").T.to_dict("list")
+            for name, part in ranges.groupby("estimator", sort=False)
+        },
         "false_alarms": null.groupby("estimator", sort=False)["false_alarms"].max().to_dict(),
     }
 

@@ -1,4 +1,4 @@
-"""How estimates leave the truth as the conditions of an experiment get worse."""
+"""How estimates leave the truth as the conditions of an experiment get worse (chapter 11)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import DescrStatsW
 
 from helpers import effects, transects
 from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 from helpers.directions import Hyperplanes
-from helpers.effects.labels import CONTRASTS, Z
+from helpers.effects.labels import CONTRASTS
 from helpers.errors import majority
 from helpers.orthogonalization import dual_basis
 from helpers.scorecard.repeated_audits import cells_of, draw, matched_audits
@@ -25,17 +26,24 @@ def between_directions(
     """Transects along a mixture of the dual basis (share 0) and the raw normals (share 1).
 
     Both kinds of step are scaled to change their own decision value by one, so a mixture does too;
-    only what moves besides is different.
+    only what moves besides is different. Introduced in chapter 11.
 
     Args:
         base: latents (n, D).
         planes: hyperplanes of all annotated attributes, among them the axes.
         axes: attributes of the grid.
         targets: decision values of the levels of each axis.
-        share: of the raw normals.
+        share: of the raw normals, between 0 and 1.
 
     Returns:
         Latents (n · cells, D), in the order of `transects.grid`.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> planes = Hyperplanes(("gender", "age"), np.array([[1.0, 1.0], [0.0, 1.0]]), np.zeros(2))
+        >>> w = scorecard.between_directions(np.zeros((1, 2)), planes, ["gender"], [[-1, 1]], 0)
+        >>> planes.decision_values(w).round(6).tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
     """
     own = planes.select(axes)
     dual = dual_basis(planes.normals)[[planes.names.index(name) for name in axes]]
@@ -48,13 +56,25 @@ def between_directions(
 def labels_by(
     perceived: pd.DataFrame, raters: int, noise: float, seed: int, stage: str
 ) -> np.ndarray:
-    """Majority label of perceived gender by so many raters, their noise multiplied, (n,) 0 or 1.
+    """Majority label of perceived gender by so many raters, their noise multiplied.
+
+    Introduced in chapter 11.
 
     Args:
-        perceived: visible scores, with the column gender.
+        perceived: visible scores (zero to one), a row per image, with the column gender.
         raters: accepted answers per image.
         noise: factor of the calibrated noise and of the raters' biases.
-        seed, stage: of `helpers.annotations.crowd.annotate`.
+        seed: of `helpers.annotations.crowd.annotate`.
+        stage: of the same.
+
+    Returns:
+        (n,) 0 (female) or 1 (male).
+
+    Example:
+        >>> from helpers import scorecard
+        >>> perceived = pd.DataFrame({"gender": [0.0, 1.0]}, index=["a woman", "a man"])
+        >>> scorecard.labels_by(perceived, 5, 1.0, seed=1, stage="example").tolist()
+        [0, 1]
     """
     people = crowd.rater_pool(seed)
     people = replace(people, noise=noise * people.noise, bias=noise * people.bias)
@@ -69,7 +89,7 @@ def departures(
 ) -> pd.DataFrame:
     """Typical difference between the effects in versions of an experiment and in a reference.
 
-    Both have the same faces, so what the faces contribute cancels.
+    Both have the same faces, so what the faces contribute cancels. Introduced in chapter 11.
 
     Args:
         versions: (V, n, 2, …, 2) errors, 0 or 1.
@@ -78,16 +98,23 @@ def departures(
 
     Returns:
         Columns version, attribute, and the root mean square over the attribute's cells: value, low,
-        high (see `root_mean_square_bias`).
+        high (see `root_mean_square_bias`), in fractions.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> reference = np.zeros((3, 2))
+        >>> worse = reference + [0, 1]
+        >>> table = scorecard.departures(np.stack([reference, worse]), reference, ["gender"])
+        >>> table["value"].tolist()
+        [0.0, 1.0]
     """
     excess = versions - reference
     rows = []
     for axis, attribute in enumerate(attributes):
         change = excess.take(1, axis + 2) - excess.take(0, axis + 2)
         for version, errors in enumerate(change.reshape(*change.shape[:2], -1)):
-            ends = dict(zip(("value", "low", "high"), root_mean_square_bias(errors), strict=True))
-            rows.append({"version": version, "attribute": attribute} | ends)
-    return pd.DataFrame(rows)
+            rows.append((version, attribute, *root_mean_square_bias(errors)))
+    return pd.DataFrame(rows, columns=["version", "attribute", "value", "low", "high"])
 
 
 def nearest_cells(
@@ -98,6 +125,8 @@ def nearest_cells(
 ) -> dict[str, np.ndarray]:
     """For each size the cell, of all models, whose true effect is nearest to it.
 
+    Introduced in chapter 11.
+
     Args:
         pool: model → errors (n, 2, …, 2) under every intervention.
         attributes: names of the axes.
@@ -106,15 +135,23 @@ def nearest_cells(
 
     Returns:
         Name of the cell with its effect in points → errors (n, 2) at its low and high level.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> errors = np.zeros((4, 2, 2, 2))
+        >>> errors[:2, 1, 0, 0] = 1
+        >>> axes = ["skin_colour", "hair_length", "gender"]
+        >>> list(scorecard.nearest_cells({"model": errors}, axes, axes[:1], [0.5]))
+        ['model, female, short hair: dark − light skin, +50.0 points']
     """
-    tables = []
-    for model, answers in pool.items():
-        cells = cells_of(
+    tables = {
+        model: cells_of(
             answers[None], attributes, lambda cell: pd.DataFrame({"truth": cell.mean(axis=1)})
         )
-        tables.append(name_cells(cells).assign(model=model))
-    cells = pd.concat(tables, ignore_index=True)
-    cells = cells[cells["attribute"].isin(of)]
+        for model, answers in pool.items()
+    }
+    cells = name_cells(pd.concat(tables, names=["model", None]).reset_index("model"))
+    cells = cells[cells["attribute"].isin(of)].reset_index(drop=True)
     chosen = {}
     for size in sizes:
         row = cells.loc[(cells["truth"].abs() - size).abs().idxmin()]
@@ -130,34 +167,38 @@ def power_of_cell(
 ) -> pd.DataFrame:
     """How often audits of several sizes find the effect in one cell, and the power formula.
 
+    Introduced in chapter 11.
+
     Args:
         errors: (n, 2) at the low and the high level, for every face of the pool.
         sizes: transects of an audit.
         repetitions: audits of each size.
+        seed: of the audits.
         alpha: level of McNemar's exact test.
 
     Returns:
-        Columns transects, found, low, high (Wilson), formula, truth, rmse.
+        Columns transects, found, low, high (Wilson), formula (NaN where it has no answer), truth,
+        rmse; fractions.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> errors = np.repeat([[0, 0], [0, 1], [1, 1]], [60, 30, 10], axis=0)
+        >>> table = scorecard.power_of_cell(errors, [10, 100], 50, seed=1)
+        >>> table["found"].is_monotonic_increasing, round(float(table["truth"][0]), 1)
+        (True, 0.3)
     """
     # The formula takes effects that raise errors; naming the levels anew changes nothing else.
     ordered = errors[:, np.argsort(errors.mean(axis=0))]
+    truth = float(np.diff(errors.mean(axis=0))[0])
     rows = []
     for size in sizes:
         table = matched_audits(draw(errors, size, repetitions, seed), ["level"])
         found = int((table["p"] < alpha).sum())
-        low_end, high_end = proportion_confint(found, repetitions, method="wilson")
-        rows.append(
-            {
-                "transects": size,
-                "found": found / repetitions,
-                "low": low_end,
-                "high": high_end,
-                "formula": _formula(size, ordered),
-                "truth": float(np.diff(errors.mean(axis=0))[0]),
-                "rmse": np.sqrt(((table["estimate"] - np.diff(errors.mean(axis=0))) ** 2).mean()),
-            }
-        )
-    return pd.DataFrame(rows)
+        ends = proportion_confint(found, repetitions, method="wilson")
+        rmse = np.sqrt(((table["estimate"] - truth) ** 2).mean())
+        rows.append((size, found / repetitions, *ends, _formula(size, ordered), truth, rmse))
+    columns = ["transects", "found", "low", "high", "formula", "truth", "rmse"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _formula(size: int, errors: np.ndarray) -> float:
@@ -177,58 +218,37 @@ def leaking(
 ) -> pd.DataFrame:
     """Effect of one attribute on women's errors when a hidden one comes along in some transects.
 
+    Introduced in chapter 11.
+
     Args:
         errors: (n, 2, …, 2, 2) under intervention; the last axis is the hidden attribute, the
             others are `attributes`, among them gender with women at 0.
+        attributes: names of the axes but the last.
         axis: the attribute whose high level brings the hidden one.
         shares: of the transects in which it does.
 
     Returns:
         Columns attribute, share, estimate, low, high (95 %, over transects), and `hidden`: what
-        the hidden attribute itself does to the error rate at the high level.
+        the hidden attribute itself does to the error rate at the high level; fractions.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> errors = np.zeros((10, 2, 2, 2))
+        >>> errors[:, 1, 0, 1] = 1  # dark-skinned women err once the hidden attribute is there
+        >>> table = scorecard.leaking(errors, ["skin_colour", "gender"], "skin_colour", [0, 0.5, 1])
+        >>> table["estimate"].tolist(), table["hidden"].tolist()
+        ([0.0, 0.5, 1.0], [1.0, 1.0, 1.0])
     """
     women = errors.take(0, list(attributes).index("gender") + 1)
     rest = [name for name in attributes if name != "gender"]
     # (n, levels of the axis, hidden), averaged over the levels of the other attributes
     ordered = np.moveaxis(women, rest.index(axis) + 1, -2)
     risk = ordered.reshape(len(errors), -1, 2, 2).mean(axis=1)
+    hidden = (risk[:, 1, 1] - risk[:, 1, 0]).mean()
     order = seeding.rng(0, "scorecard: leaking").permutation(len(errors))
     rows = []
     for share in shares:
         along = (order < share * len(errors)).astype(int)
-        change = risk[np.arange(len(errors)), 1, along] - risk[:, 0, 0]
-        margin = Z * change.std(ddof=1) / np.sqrt(len(errors))
-        rows.append(
-            {
-                "attribute": axis,
-                "share": share,
-                "estimate": change.mean(),
-                "low": change.mean() - margin,
-                "high": change.mean() + margin,
-                "hidden": (risk[:, 1, 1] - risk[:, 1, 0]).mean(),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def tipping(leaked: pd.DataFrame, share: float) -> pd.DataFrame:
-    """What a leak of one share would have to do, and does, to account for the estimate: points.
-
-    Args:
-        leaked: rows of `leaking` with a column model.
-        share: which of the planted shares.
-
-    Returns:
-        Index (model, attribute); estimate, low, high, tipping point
-        (`effects.leakage_tipping_point`), what the hidden attribute really does, and whether that
-        explains the estimate away: "yes", "no", or "no clear effect" where there is none.
-    """
-    rows = leaked[leaked["share"] == share].set_index(["model", "attribute"])
-    point = effects.leakage_tipping_point(rows["estimate"], share)
-    away = (rows["estimate"] * rows["hidden"] > 0) & (rows["hidden"].abs() >= point)
-    clear = (rows["low"] > 0) | (rows["high"] < 0)
-    table = 100 * rows[["estimate", "low", "high"]].assign(
-        **{"tipping point": point, "hidden does": rows["hidden"]}
-    )
-    verdict = np.where(clear, np.where(away, "yes", "no"), "no clear effect")
-    return table.assign(**{"explained away": verdict})
+        change = DescrStatsW(risk[np.arange(len(errors)), 1, along] - risk[:, 0, 0])
+        rows.append((axis, share, change.mean, *change.zconfint_mean(), hidden))
+    return pd.DataFrame(rows, columns=["attribute", "share", "estimate", "low", "high", "hidden"])

@@ -1,9 +1,10 @@
 """Many audits of one population, and what each estimator says of every one of them.
 
-Audits by transects are arrays of errors (repetitions, n_transects, 2, …, 2), drawn from a pool of
-faces that were asked under every intervention (`helpers.scorecard.repeated_audits.draw`). Audits of
-found portraits are samples of rows. All estimators answer in one unit, a difference of error rates,
-so that a regression and a matched comparison can be scored alike.
+Chapter 11 scores these estimators. Audits by transects are arrays of errors
+(repetitions, n_transects, 2, …, 2), drawn from a pool of faces that were asked under every
+intervention (`helpers.scorecard.repeated_audits.draw`). Audits of found portraits are samples of
+rows. All estimators answer in one unit, a difference of error rates, so that a regression and a
+matched comparison can be scored alike.
 """
 
 import itertools
@@ -29,10 +30,28 @@ _FEW = 100  # audits, which are done before other processes have started
 def null_audits(
     n_transects: int, shape: Sequence[int], repetitions: int, *, rate: float, icc: float, seed: int
 ) -> np.ndarray:
-    """Audits of a model that errs at one rate in every cell: (repetitions, n_transects, *shape).
+    """Audits of a model that errs at one rate in every cell.
 
     The beta-binomial model of `helpers.models.null_control`, with errors drawn anew in every audit:
     a fixed pool of random errors would have small effects of its own, and the truth is none.
+    Introduced in chapter 11.
+
+    Args:
+        n_transects: transects of an audit.
+        shape: levels of the axes, for example (2, 2, 2).
+        repetitions: number of audits; audit k depends on the seed and k alone.
+        rate: error rate, between 0 and 1.
+        icc: intraclass correlation of the errors of one transect, between 0 and 1.
+        seed: of the draws.
+
+    Returns:
+        float64 (repetitions, n_transects, *shape), 1 for an error.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> audits = scorecard.null_audits(400, (2, 2, 2), 5, rate=0.1, icc=0.2, seed=1)
+        >>> audits.shape, round(float(audits.mean()), 1)
+        ((5, 400, 2, 2, 2), 0.1)
     """
     audits = np.empty((repetitions, n_transects, *shape))
     concentration = (1 - icc) / icc
@@ -56,7 +75,8 @@ def logit_audits(
 
     A fit gives the risk in each cell of the design, and with it what the model believes each
     attribute to change there. Intervals are the estimate plus and minus 1.96 standard deviations
-    over a bootstrap, p is that of the corresponding z-test.
+    over a bootstrap, p is that of the corresponding z-test (transects, section 5.5). Introduced in
+    chapter 11.
 
     Args:
         audits: (repetitions, n_transects, 2, …, 2), 1 for an error.
@@ -67,7 +87,14 @@ def logit_audits(
         seed: of the resamples.
 
     Returns:
-        Rows as those of `repeated_audits.matched_audits`.
+        Rows as those of `repeated_audits.matched_audits`, in fractions.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> audits = scorecard.null_audits(50, (2, 2), 3, rate=0.2, icc=0.1, seed=1)
+        >>> table = scorecard.logit_audits(audits, ["hair_length", "gender"], n_boot=20)
+        >>> len(table), (table["low"] < table["estimate"]).all().item()
+        (12, True)
     """
     X = _one_hot(attributes)
     if with_:
@@ -78,7 +105,11 @@ def logit_audits(
     for start in range(0, len(flat), _AUDITS_AT_ONCE):
         numbers = range(start, min(start + _AUDITS_AT_ONCE, len(flat)))
         trials, errors = draw(flat[numbers.start : numbers.stop], numbers, n_boot, seed)
-        parts.append(_risks(X.to_numpy(), trials, errors))
+        cells = trials.shape[-1]
+        coefficients = fit_logits(
+            X.to_numpy(), trials.reshape(-1, cells), errors.reshape(-1, cells)
+        )
+        parts.append(expit(coefficients[:, :1] + coefficients[:, 1:] @ X.to_numpy().T))
     risks = np.concatenate(parts).reshape(len(flat), 1 + n_boot, *audits.shape[2:])
     return cells_of(risks, attributes, _from_resamples)
 
@@ -107,34 +138,47 @@ def _resampled_transects(
 def _resampled_images(
     flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same with single images resampled: multinomial counts of cell and outcome."""
-    n, cells = flat.shape[1:]
-    own = np.concatenate([n - flat.sum(axis=1), flat.sum(axis=1)], axis=1)
-    counts = np.empty((len(flat), 1 + n_boot, 2 * cells))
-    counts[:, 0] = own
-    for number, observed, resampled in zip(numbers, own, counts, strict=True):
-        random = seeding.rng(seed, "scorecard: images", number)
-        resampled[1:] = random.multinomial(n * cells, observed / observed.sum(), n_boot)
-    right, errors = np.split(counts, 2, axis=2)
+    """The same with single images resampled."""
+    errors = flat.sum(axis=1)
+    pairs = [
+        resample_images(
+            np.concatenate([flat.shape[1] - own, own]),
+            n_boot,
+            seeding.rng(seed, "scorecard: images", number),
+        )
+        for number, own in zip(numbers, errors, strict=True)
+    ]
+    trials, errors = np.swapaxes(pairs, 0, 1)
+    return trials, errors
+
+
+def resample_images(
+    counts: np.ndarray, n_boot: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Trials and errors (1 + n_boot, P) of images as they are, then of resampled ones.
+
+    Images with equal levels and outcome are interchangeable, so one multinomial draw of how many
+    there are of each replaces a draw of every image, with the same distribution.
+
+    Args:
+        counts: (2 P,) images of every pattern of levels that are judged right, then those that err.
+        n_boot: resamples.
+        random: source of the draws.
+    """
+    drawn = random.multinomial(int(counts.sum()), counts / counts.sum(), n_boot)
+    right, errors = np.split(np.vstack([counts, drawn]).astype(float), 2, axis=1)
     return right + errors, errors
-
-
-def _risks(X: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Fitted risk in every cell, shape of `trials`."""
-    cells = len(X)
-    coefficients = fit_logits(X, trials.reshape(-1, cells), errors.reshape(-1, cells))
-    return expit(coefficients[:, :1] + coefficients[:, 1:] @ X.T).reshape(trials.shape)
 
 
 def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
     """Estimate (first column), interval and p from the spread over resamples (the others)."""
     estimate, spread = differences[:, 0], np.nanstd(differences[:, 1:], axis=1, ddof=1)
-    table = pd.DataFrame(normal_interval(estimate, spread))
+    table = pd.DataFrame(_normal_interval(estimate, spread))
     table.insert(0, "audit", np.arange(len(table)))
     return table
 
 
-def normal_interval(estimate: np.ndarray, spread: np.ndarray) -> dict[str, np.ndarray]:
+def _normal_interval(estimate: np.ndarray, spread: np.ndarray) -> dict[str, np.ndarray]:
     """Estimate, 95 % interval and two-sided p of normal estimates with standard errors."""
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * norm.sf(np.abs(estimate) / spread)
@@ -145,8 +189,22 @@ def normal_interval(estimate: np.ndarray, spread: np.ndarray) -> dict[str, np.nd
 def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.risk_differences` of every audit, with transects as clusters.
 
+    Introduced in chapter 11.
+
+    Args:
+        audits: (repetitions, n_transects, 2, …, 2), 1 for an error.
+        attributes: names of the axes.
+
     Returns:
-        Rows as those of `repeated_audits.matched_audits`.
+        Rows as those of `repeated_audits.matched_audits`, in fractions.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> audits = scorecard.null_audits(50, (2, 2), 1, rate=0.2, icc=0.1, seed=1)
+        >>> table = scorecard.g_computation_audits(audits, ["hair_length", "gender"])
+        >>> long, short = audits[0, :, 1, 0].mean(), audits[0, :, 0, 0].mean()
+        >>> bool(np.isclose(table.loc[0, "estimate"], long - short))
+        True
     """
     tables = _each(_g_computation, [(audit, list(attributes)) for audit in audits])
     frame = pd.concat(tables, keys=range(len(audits)), names=["audit"]).reset_index("audit")
@@ -176,13 +234,16 @@ def _g_computation(audit: np.ndarray, attributes: list[str]) -> pd.DataFrame:
 
 def _each(function: Callable, calls: Sequence[tuple]) -> list:
     """Results of all calls, in processes of one thread where there are enough to pay for them."""
-    if len(calls) <= _FEW:
-        return [function(*call) for call in calls]
+    processes = cpu_count() if len(calls) > _FEW else 1
     with parallel_config(backend="loky", inner_max_num_threads=1):
-        return Parallel(n_jobs=cpu_count())(delayed(function)(*call) for call in calls)
+        return Parallel(n_jobs=processes)(delayed(function)(*call) for call in calls)
 
 
 Estimator = Callable[[pd.DataFrame], Mapping[str, float]]
+"""What `observational_audits` calls: a sample of portraits → estimate, low, high and p.
+
+Introduced in chapter 11.
+"""
 
 
 def observational_audits(
@@ -197,17 +258,30 @@ def observational_audits(
 ) -> pd.DataFrame:
     """Every estimator and model on samples of `n` rows of the pool, drawn with replacement.
 
+    Introduced in chapter 11.
+
     Args:
         pool: one row per portrait; 0 or 1 in `error_<model>`, except for the null control, whose
             errors are drawn anew in every audit.
         models: names; "null" is the control.
         estimators: name → function of a sample, whose errors stand in the column `error`, that
             returns estimate, low, high and p.
-        n, repetitions: size and number of audits; audit k depends on the seed and k alone.
+        n: portraits of an audit.
+        repetitions: number of audits; audit k depends on the seed and k alone.
+        seed: of the draws.
         null_rate: error rate of the null control.
 
     Returns:
         Columns model, estimator, audit, estimate, low, high, p.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> def rate(sample):
+        ...     return {"estimate": sample["error"].mean(), "low": 0, "high": 1, "p": 1}
+        >>> pool, of = pd.DataFrame({"error_a": [1, 1]}), {"rate": rate}
+        >>> table = scorecard.observational_audits(pool, ["a"], of, 5, 2, seed=1, null_rate=0.1)
+        >>> table["estimate"].tolist()
+        [1.0, 1.0]
     """
     work = [(pool, models, estimators, n, k, seed, null_rate) for k in range(repetitions)]
     return pd.DataFrame([row for rows in _each(_observational_audit, work) for row in rows])
@@ -246,23 +320,34 @@ def paper_difference(
 ) -> dict[str, float]:
     """What the paper's logit believes an attribute to change, with images resampled.
 
+    The logit of transects, section 5.5, fitted to everybody; the risks that it predicts at the two
+    levels are averaged over those in question. Introduced in chapter 11.
+
     Args:
         patterns: distinct rows (P, 17) of `effects.paper_columns`.
         pattern: (n,) which of them an image shows.
         error: (n,) 0 or 1.
         among: (n,) bool, whose error rates are meant.
         contrast: attribute, its level to start from and the one to go to.
+        n_boot: resamples.
+        seed: of the resamples.
 
     Returns:
-        estimate, low, high, p.
+        estimate, low, high (fractions), p.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> levels = pd.DataFrame(np.eye(2)[::-1], columns=[("skin", "dark"), ("skin", "light")])
+        >>> pattern, error = np.repeat([0, 1], 100), np.repeat([1, 0, 1], [10, 160, 30])
+        >>> everybody, contrast = np.full(200, True), ("skin", "light", "dark")
+        >>> found = scorecard.paper_difference(levels, pattern, error, everybody, contrast, 50, 1)
+        >>> bool(found["low"] < 0.2 < found["high"])
+        True
     """
     size = len(patterns)
     counts = np.bincount(pattern + size * np.asarray(error), minlength=2 * size)
-    resampled = seeding.rng(seed, "scorecard: images").multinomial(
-        len(pattern), counts / counts.sum(), n_boot
-    )
-    right, wrong = np.split(np.vstack([counts, resampled]).astype(float), 2, axis=1)
-    coefficients = fit_logits(patterns.to_numpy(), right + wrong, wrong)
+    trials, errors = resample_images(counts, n_boot, seeding.rng(seed, "scorecard: images"))
+    coefficients = fit_logits(patterns.to_numpy(), trials, errors)
     attribute, *levels = contrast
     rates = []
     for level in levels:
@@ -272,4 +357,4 @@ def paper_difference(
         predictor = coefficients[:, :1] + coefficients[:, 1:] @ set_to.to_numpy().T
         rates.append(expit(predictor) @ np.bincount(pattern[among], minlength=size) / among.sum())
     difference = rates[1] - rates[0]
-    return normal_interval(difference[0], np.nanstd(difference[1:], ddof=1))
+    return _normal_interval(difference[0], np.nanstd(difference[1:], ddof=1))

@@ -1,4 +1,4 @@
-"""Figures of the scorecard: scores, ranges of estimates, and sweeps."""
+"""Figures of chapters 10, 11 and 14: estimates beside the truth, scores, ranges and sweeps."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,69 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter
+from matplotlib.ticker import PercentFormatter
+from numpy.typing import ArrayLike
 
 from helpers import figures
-from helpers.effects import labels
 from helpers.effects.labels import CONTRASTS, Z
-from helpers.scorecard.scores import ends_of
-
-
-def draw_parts(parts: pd.DataFrame, n: int) -> Axes:
-    """The measured against the expected part of a hidden attribute in each effect, in points.
-
-    Args:
-        parts: columns model, effect, se, expected; one row per effect.
-        n: transects that the measurement rests on.
-    """
-    axis = plt.figure(figsize=(figures.WIDTH, 4.8)).gca()
-    for model, rows in parts.groupby("model", sort=False):
-        look = figures.look(model)
-        axis.errorbar(
-            100 * rows["expected"],
-            100 * rows["effect"],
-            100 * labels.Z * rows["se"],
-            fmt=look.marker,
-            color=look.colour,
-            label=model,
-        )
-    axis.axline((0, 0), slope=1, color=figures.GREY, linestyle="--")
-    counted = f"measured (points, n = {n:,} transects)"
-    axis.set(xlabel="leakage × effect (points)", ylabel=counted)
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
-    return axis
-
-
-def draw_warnings(claims: pd.DataFrame, measures: Sequence[str], part: str) -> Figure:
-    """What sensitivity measures said of each effect against the part that was really hidden.
-
-    Args:
-        claims: one row per effect; columns model, the measures and `part`.
-        measures: columns on the horizontal axes; effects without a finite value are left out.
-        part: column on the vertical axis, in points.
-    """
-    size = (figures.WIDTH, 3.6)
-    figure, panels = plt.subplots(1, len(measures), figsize=size, sharey=True)
-    for axis, measure in zip(panels, measures, strict=True):
-        usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
-        for model, rows in claims.groupby("model", sort=False):
-            look, rows = figures.look(model), usable[usable["model"] == model]
-            label = model if axis is panels[0] else None
-            axis.plot(rows[measure], rows[part], look.marker, color=look.colour, label=label)
-        axis.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
-        _label_plainly(axis, usable[measure])
-    panels[0].set_ylabel("hidden part (points)")
-    figure.legend(loc="outside upper center", ncol=4)
-    return figure
-
-
-def _label_plainly(axis: Axes, values: pd.Series) -> None:
-    """Ticks of a log axis as plain numbers, few enough not to touch."""
-    decades = np.log10(values.max() / values.min()) if len(values) else 0
-    steps = (1, 2, 5) if decades < 1 else (1, 3) if decades < 2 else (1,)
-    axis.xaxis.set_major_locator(LogLocator(subs=steps))
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 def draw_cells(table: pd.DataFrame, attribute: str, models: Sequence[str]) -> Figure:
@@ -134,6 +76,7 @@ def _draw_rungs(ax: Axes, table: pd.DataFrame) -> None:
 
 _POINTS = (0, 1, 3, 10, 30, 100)
 _LINE = {"color": figures.BLACK, "linewidth": 1, "linestyle": "--"}
+_ZERO = {"color": figures.GREY, "linewidth": 1, "linestyle": ":"}
 
 
 def draw_scores(
@@ -144,23 +87,33 @@ def draw_scores(
 ) -> Figure:
     """Scores of every estimator (rows) and model (marks) in per cent, a panel per score.
 
+    Introduced in chapter 11.
+
     Args:
-        scores: index (model, estimator), per score its value, `_low` and `_high`.
+        scores: index (model, estimator), per score its value, `_low` and `_high` (fractions).
         panels: score → label of its axis.
         lines: score → where it should be.
         logarithmic: scores whose axis is logarithmic beyond one point.
+
+    Example:
+        >>> from helpers.scorecard.figures import draw_scores
+        >>> index = pd.MultiIndex.from_tuples([("null", "pairs")], names=["model", "estimator"])
+        >>> values = {f"{name}{end}": 0.1 for name in "ab" for end in ("", "_low", "_high")}
+        >>> figure = draw_scores(pd.DataFrame(values, index), {"a": "A (%)", "b": "B (%)"}, {})
+        >>> [ax.get_xlabel() for ax in figure.axes]
+        ['A (%)', 'B (%)']
     """
     estimators = list(scores.index.unique("estimator"))
     models = list(scores.index.unique("model"))
     tall = 1.3 + len(estimators) * (0.2 + 0.12 * len(models))
     figure, axes = plt.subplots(1, len(panels), figsize=(figures.WIDTH, tall), sharey=True)
+    handles = {}
     for ax, (name, label) in zip(axes, panels.items(), strict=True):
         drawn = [m for m in models if scores.loc[m, name].notna().any()]
         for model, shift in zip(drawn, _shifts(len(drawn)), strict=True):
-            rows = 100 * scores.loc[model].reindex(estimators)[list(ends_of(name))].astype(float)
-            y = np.arange(len(estimators)) + shift
-            one = figures.look(model)
-            _mark(ax, rows[name], y, rows[f"{name}_low"], rows[f"{name}_high"], one, model)
+            rows = scores.loc[model].reindex(estimators).astype(float)
+            ends = (rows[name], rows[f"{name}_low"], rows[f"{name}_high"])
+            _dots(ax, np.arange(len(estimators)) + shift, ends, figures.look(model), model)
         if name in lines:
             ax.axvline(100 * lines[name], **_LINE, zorder=1)
         if name in logarithmic:
@@ -170,8 +123,6 @@ def draw_scores(
             ax.set_xlim(-0.1, 125 * scores[f"{name}_high"].max())
         ax.set_xlabel(label)
         _rows(ax, estimators)
-    handles = {}
-    for ax in axes:
         handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     handles = {model: handles[model] for model in models}
     figure.legend(handles.values(), handles, loc="outside upper center", ncol=len(handles))
@@ -183,11 +134,21 @@ def draw_ranges(
 ) -> Figure:
     """Where the estimates of all audits fall: mean, middle 95 %, and a diamond for the truth.
 
+    Introduced in chapter 11.
+
     Args:
-        table: estimates with their truth, one per row.
-        rows, marks, panels: columns that tell the rows of a panel, the marks in a row and the
-            panels apart.
+        table: estimates with their truth (fractions), one per row.
+        rows: column that tells the rows of a panel apart.
+        marks: column that tells the marks in a row apart, or None.
+        panels: column that tells the panels apart, or None.
         xlabel: label of the horizontal axes, in points.
+
+    Example:
+        >>> from helpers.scorecard.figures import draw_ranges
+        >>> table = pd.DataFrame({"cell": ["a", "b"], "estimate": [0.1, 0.2], "truth": 0.1})
+        >>> figure = draw_ranges(table, "cell", None, None, "points")
+        >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+        ['a', 'b']
     """
     groups = list(table.groupby(panels, sort=False)) if panels else [("", table)]
     names = list(table[rows].unique())
@@ -196,19 +157,19 @@ def draw_ranges(
     down = -(-len(groups) // across)
     size = figures.WIDTH, 0.9 + down * (0.5 + len(names) * (0.15 + 0.21 * len(kinds)))
     figure, axes = plt.subplots(down, across, figsize=size, sharey=True, sharex=True, squeeze=False)
+    places, truth = np.arange(len(names)), figures.LOOKS["truth"]
     for ax, (panel, part) in zip(axes.flat, groups, strict=True):
         for kind, shift, one in zip(kinds, _shifts(len(kinds)), figures.SPARE, strict=False):
             mine = part if kind is None else part[part[marks] == kind]
-            spread = _spread(mine, rows).reindex(names)
             look = figures.LOOKS["estimate"] if kind is None else one
-            y = np.arange(len(names)) + shift
             label = "estimates: mean, middle 95 %" if kind is None else kind
-            _mark(ax, spread["mean"], y, spread["low"], spread["high"], look, label)
+            _dots(ax, places + shift, _spread(mine, rows).reindex(names).T.to_numpy(), look, label)
         true = 100 * part.groupby(rows, sort=False)["truth"].first().reindex(names)
-        _diamonds(ax, true, np.arange(len(names)))
+        style = {"markerfacecolor": "none", "markeredgewidth": 1.8, "markersize": 9}
+        ax.plot(true, places, truth.marker, color=truth.colour, label="truth", **style)
         if np.ptp(true) == 0:
-            ax.axvline(true.iloc[0], color=figures.LOOKS["truth"].colour, linewidth=1, zorder=0)
-        ax.axvline(0, color=figures.GREY, linewidth=1, linestyle=":", zorder=0)
+            ax.axvline(true.iloc[0], color=truth.colour, linewidth=1, zorder=0)
+        ax.axvline(0, **_ZERO, zorder=0)
         ax.set_title(panel)
         _rows(ax, [str(name).replace(": ", ":\n") for name in names])
     figure.supxlabel(xlabel, fontsize=12)
@@ -216,63 +177,101 @@ def draw_ranges(
     return figure
 
 
-def draw_sweep(table: pd.DataFrame, x: str, xlabel: str, scale: float = 1) -> Figure:
-    """Departures from the truth along a sweep: a panel per attribute, a line per model.
+def draw_sweep(
+    table: pd.DataFrame,
+    x: str,
+    xlabel: str,
+    value: str = "value",
+    ylabel: str = "departure (points)",
+    scale: float = 1,
+    starts: bool = False,
+) -> Figure:
+    """Estimates, or their departures, along a sweep: a panel per attribute, a line per model.
+
+    Introduced in chapter 11.
 
     Args:
-        table: columns model, attribute, `x`, value, low, high (fractions).
+        table: columns model (up to three), attribute, `x`, `value`, low, high (fractions).
         x: column of the swept condition.
         xlabel: its label.
+        value: column that is drawn.
+        ylabel: its label.
         scale: factor of the values of `x`.
+        starts: also mark zero and, by dashed lines, every model's first value; else zero is where
+            the axis begins.
+
+    Example:
+        >>> from helpers.scorecard.figures import draw_sweep
+        >>> rows = pd.DataFrame({"attribute": ["gender", "hair_length"], "value": 0.1})
+        >>> rows = rows.assign(model="null", raters=1, low=0.0, high=0.2)
+        >>> [ax.get_title() for ax in draw_sweep(rows, "raters", "raters per image").axes]
+        ['male − female', 'long − short hair']
     """
-    attributes = list(table["attribute"].unique())
-    size = figures.WIDTH, 3.4
-    figure, axes = plt.subplots(1, len(attributes), figsize=size, sharey=True)
-    for ax, attribute in zip(axes, attributes, strict=True):
-        for model, part in table[table["attribute"] == attribute].groupby("model", sort=False):
-            _path(ax, scale * part[x], part, "value", figures.look(model), model)
+    figure, panels = _panels(table, "attribute", 3.4 + 0.4 * starts, xlabel, ylabel)
+    for ax, attribute, rows in panels:
+        for (model, part), nudge in zip(
+            rows.groupby("model", sort=False), (-1, 0, 1), strict=False
+        ):
+            look, ends = figures.look(model), (part[value], part["low"], part["high"])
+            # Intervals of models that start together would cover each other.
+            _path(ax, scale * part[x] + 1.5 * nudge * starts, ends, look, model)
+            if starts:
+                first = 100 * part[value].iloc[0]
+                ax.axhline(first, color=look.colour, linewidth=0.8, linestyle="--")
+        if starts:
+            ax.axhline(0, **_ZERO)
         ax.set_title(CONTRASTS[attribute])
-    axes[0].set_ylabel("departure (points)")
-    axes[0].set_ylim(0, None)
-    figure.supxlabel(xlabel, fontsize=12)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=4)
+    if not starts:
+        figure.axes[0].set_ylim(0, None)
+    _legend(figure)
     return figure
 
 
 def draw_paths(table: pd.DataFrame, xlabel: str) -> Figure:
-    """Estimates of all audits along a sweep over `estimator` (shares), a panel per model."""
-    groups = list(table.groupby("model", sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(figures.WIDTH, 3.4), sharey=True)
-    for ax, (model, part) in zip(axes, groups, strict=True):
-        spread = _spread(part, "estimator").rename(columns={"mean": "value"}) / 100
-        _path(ax, 100 * spread.index.to_numpy(float), spread, "value", figures.look(model), model)
-        ax.axhline(100 * part["truth"].iloc[0], **_LINE)
+    """Estimates of all audits along a sweep over `estimator` (shares), a panel per model.
+
+    Introduced in chapter 11.
+
+    Args:
+        table: columns model, estimator (the share), estimate, truth; fractions.
+        xlabel: label of the shares, in per cent.
+
+    Example:
+        >>> from helpers.scorecard.figures import draw_paths
+        >>> table = pd.DataFrame({"model": ["a", "b"], "estimator": 0.5, "estimate": 0.1})
+        >>> [ax.get_title() for ax in draw_paths(table.assign(truth=0.0), "").axes]
+        ['a', 'b']
+    """
+    figure, panels = _panels(table, "model", 3.4, xlabel, "dark − light skin (points)")
+    for ax, model, rows in panels:
+        spread = _spread(rows, "estimator")
+        shares = 100 * spread.index.to_numpy(float)
+        _path(ax, shares, spread.T.to_numpy(), figures.look(model), model)
+        ax.axhline(100 * rows["truth"].iloc[0], **_LINE)
         ax.set_title(model)
-    axes[0].set_ylabel("dark − light skin (points)")
-    figure.supxlabel(xlabel, fontsize=12)
     return figure
 
 
 def draw_power(table: pd.DataFrame) -> Figure:
     """Share of audits that find an effect (marks) and the formula (lines), by size of audit.
 
+    Introduced in chapter 11.
+
     Args:
         table: rows of `power_of_cell` with a column cell.
+
+    Example:
+        >>> from helpers.scorecard.figures import draw_power
+        >>> found = {"found": [0.1, 0.5], "low": 0.0, "high": 1.0, "formula": [0.1, 0.4]}
+        >>> table = pd.DataFrame({"cell": "hair", "transects": [100, 1600], **found})
+        >>> [tick.get_text() for tick in draw_power(table).axes[0].get_xticklabels()]
+        ['100', '1,600']
     """
     figure, ax = plt.subplots(figsize=(figures.WIDTH, 4.4))
     for (cell, part), look in zip(table.groupby("cell", sort=False), figures.SPARE, strict=False):
-        low, high = (100 * part[end] for end in ("low", "high"))
-        spans = np.stack([100 * part["found"] - low, high - 100 * part["found"]]).clip(0)
         ax.plot(part["transects"], 100 * part["formula"], color=look.colour, linewidth=1)
-        ax.errorbar(
-            part["transects"],
-            100 * part["found"],
-            yerr=spans,
-            fmt=look.marker,
-            color=look.colour,
-            capsize=3,
-            label=cell,
-        )
+        ends = (part["found"], part["low"], part["high"])
+        _path(ax, part["transects"], ends, look, cell, linestyle="none", linewidth=None)
     ax.axhline(80, **_LINE)
     ax.set_xscale("log", base=2)
     sizes = table["transects"].unique()
@@ -282,52 +281,59 @@ def draw_power(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def draw_leaks(table: pd.DataFrame, xlabel: str) -> Figure:
-    """Estimates along a planted leak (rows of `leaking`): panels by attribute, lines by model."""
-    groups = list(table.groupby("attribute", sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(figures.WIDTH, 3.8), sharey=True)
-    for ax, (attribute, rows) in zip(axes, groups, strict=True):
-        for (model, part), nudge in zip(rows.groupby("model", sort=False), (-1, 0, 1), strict=True):
-            look = figures.look(model)
-            _path(ax, 100 * part["share"] + 1.5 * nudge, part, "estimate", look, model)
-            start = 100 * part["estimate"].iloc[0]
-            ax.axhline(start, color=look.colour, linewidth=0.8, linestyle="--")
-        ax.axhline(0, color=figures.GREY, linewidth=1, linestyle=":")
-        ax.set_title(CONTRASTS[attribute])
-    axes[0].set_ylabel("effect on women's errors (points)")
-    figure.supxlabel(xlabel, fontsize=12)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=3)
-    return figure
-
-
 def draw_coverage(study: pd.DataFrame, band: tuple[float, float]) -> Figure:
     """Coverage of the coverage study: a panel per correlation, a row per estimator.
 
+    Introduced in chapter 11.
+
     Args:
-        study: columns estimator, correlation, kind (of attribute), coverage, low, high.
+        study: columns estimator, correlation, kind (of attribute; two), coverage, low, high.
         band: coverage that is acceptable.
+
+    Example:
+        >>> from helpers.scorecard.figures import draw_coverage
+        >>> study = pd.DataFrame({"kind": ["manipulated", "seed-level"] * 2, "estimator": "pairs"})
+        >>> study = study.assign(correlation=[0.1, 0.1, 0.4, 0.4], coverage=0.95, low=0.9, high=1)
+        >>> [ax.get_title() for ax in draw_coverage(study, (0.92, 0.97)).axes]
+        ['correlation 0.1', 'correlation 0.4']
     """
     estimators = list(study["estimator"].unique())
-    groups = list(study.groupby("correlation"))
-    size = figures.WIDTH, 1.5 + 0.75 * len(estimators)
-    figure, axes = plt.subplots(1, len(groups), figsize=size, sharey=True, sharex=True)
-    kinds = dict(zip(study["kind"].unique(), figures.SPARE, strict=False))
-    for ax, (correlation, rows) in zip(axes, groups, strict=True):
+    tall = 1.5 + 0.75 * len(estimators)
+    figure, panels = _panels(study, "correlation", tall, "coverage (%)", "", sharex=True)
+    kinds = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1), strict=False))
+    for ax, correlation, rows in panels:
         ax.axvspan(100 * band[0], 100 * band[1], color="#DDDDDD", zorder=0)
         ax.axvline(95, **_LINE, zorder=1)
-        for (kind, look), side in zip(kinds.items(), (-1, 1), strict=True):
+        for kind, look, side in kinds:
             mine = rows[rows["kind"] == kind]
-            place = np.array([estimators.index(name) for name in mine["estimator"]])
-            order = mine.groupby("estimator").cumcount()
-            y = place + side * (0.12 + 0.1 * order)
-            value, low, high = (100 * mine[name] for name in ("coverage", "low", "high"))
+            place = mine["estimator"].map(estimators.index)
+            y = place + side * (0.12 + 0.1 * mine.groupby("estimator").cumcount())
             filled = look.colour if side < 0 else "none"
-            _mark(ax, value, y, low, high, look, kind, markerfacecolor=filled)
+            ends = (mine["coverage"], mine["low"], mine["high"])
+            _dots(ax, y, ends, look, kind, markerfacecolor=filled)
         ax.set_title(f"correlation {correlation:g}")
         _rows(ax, estimators)
-    figure.supxlabel("coverage (%)", fontsize=12)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=2)
+    _legend(figure)
     return figure
+
+
+def _panels(
+    table: pd.DataFrame, by: str, height: float, xlabel: str, ylabel: str, sharex: bool = False
+) -> tuple[Figure, list[tuple[Axes, object, pd.DataFrame]]]:
+    """A figure with axes side by side: one axis, its name and its rows for each group."""
+    groups = list(table.groupby(by, sort=False))
+    size = figures.WIDTH, height
+    shared = {"sharex": sharex, "sharey": True, "squeeze": False}
+    figure, (axes,) = plt.subplots(1, len(groups), figsize=size, **shared)
+    axes[0].set_ylabel(ylabel)
+    figure.supxlabel(xlabel, fontsize=12)
+    return figure, [(ax, *group) for ax, group in zip(axes, groups, strict=True)]
+
+
+def _legend(figure: Figure) -> None:
+    """The legend of the first axes, above all of them."""
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncol=4)
 
 
 def _shifts(count: int) -> np.ndarray:
@@ -335,32 +341,32 @@ def _shifts(count: int) -> np.ndarray:
 
 
 def _spread(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Mean and middle 95 % of the estimates, in points."""
-    groups = 100 * table.groupby(by, sort=False)["estimate"].agg(
-        mean="mean", low=lambda v: v.quantile(0.025), high=lambda v: v.quantile(0.975)
-    )
-    return groups
+    """Mean and middle 95 % of the estimates."""
+    estimates = table.groupby(by, sort=False)["estimate"]
+    ends = {"low": estimates.quantile(0.025), "high": estimates.quantile(0.975)}
+    return pd.DataFrame({"mean": estimates.mean(), **ends})
 
 
-def _mark(
-    ax: Axes,
-    value: pd.Series,
-    y: np.ndarray,
-    low: pd.Series,
-    high: pd.Series,
-    look: figures.Look,
-    label: str,
-    **more: object,
+def _whiskers(ends: Sequence[ArrayLike]) -> np.ndarray:
+    """Lengths (2, n) below and above, in points, from values and their low and high ends."""
+    value, low, high = ends
+    return 100 * np.stack([value - low, high - value]).astype(float).clip(0)
+
+
+def _dots(
+    ax: Axes, y: ArrayLike, ends: Sequence, look: figures.Look, label: str, **more: object
 ) -> None:
-    spans = np.stack([value - low, high - value]).astype(float).clip(0)
+    """Horizontal intervals, of fractions in points."""
     style = {"fmt": look.marker, "color": look.colour, "markersize": 5.5, "elinewidth": 1.2}
-    ax.errorbar(value, y, xerr=spans, label=label, **style | more)
+    ax.errorbar(100 * ends[0], y, xerr=_whiskers(ends), label=label, **style | more)
 
 
-def _diamonds(ax: Axes, value: pd.Series, y: np.ndarray) -> None:
-    mark = figures.LOOKS["truth"]
-    style = {"markerfacecolor": "none", "markeredgewidth": 1.8, "markersize": 9}
-    ax.plot(value, y, mark.marker, color=mark.colour, label="truth", **style)
+def _path(
+    ax: Axes, x: ArrayLike, ends: Sequence, look: figures.Look, label: str, **more: object
+) -> None:
+    """Vertical intervals joined by a line, of fractions in points."""
+    style = {"marker": look.marker, "color": look.colour, "capsize": 3, "linewidth": 1.2}
+    ax.errorbar(x, 100 * ends[0], yerr=_whiskers(ends), label=label, **style | more)
 
 
 def _rows(ax: Axes, names: Sequence[str]) -> None:
@@ -371,12 +377,3 @@ def _rows(ax: Axes, names: Sequence[str]) -> None:
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
     ax.tick_params(axis="y", length=0)
-
-
-def _path(
-    ax: Axes, x: pd.Series, table: pd.DataFrame, value: str, look: figures.Look, label: str
-) -> None:
-    middle = 100 * table[value]
-    spans = np.stack([middle - 100 * table["low"], 100 * table["high"] - middle]).clip(0)
-    style = {"marker": look.marker, "color": look.colour, "capsize": 3, "linewidth": 1.2}
-    ax.errorbar(x, middle, yerr=spans, label=label, **style)

@@ -1,34 +1,40 @@
-"""Scores of estimators over repeated audits: bias, error, coverage, and wrong verdicts.
+"""Scores of estimators over repeated audits: bias, error, coverage, and shares of audits.
 
-Tables have a row per audit and cell: model, estimator, audit, cell, truth, estimate, low, high, p.
+Chapter 11 scores all its estimators by them. Tables have a row per audit and cell, with the columns
+model, estimator, audit, cell, truth, estimate, low, high, p.
 """
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers import effects
-from helpers.effects.labels import LEVEL_NAMES, Z
-
-SCORES = ("bias", "rmse", "coverage")
-WORST = {"bias": "max", "rmse": "max", "coverage": "min", "false_alarm": "max", "missed": "max"}
-"""Which end of a score is the bad one."""
+from helpers.effects import labels
+from helpers.effects.labels import Z
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `cell`: the attribute that changes and the levels of the others, in words."""
-    held = [
-        ", ".join(LEVEL_NAMES[name][level] for name, level in row.items() if pd.notna(level))
-        for row in table[list(LEVEL_NAMES)].to_dict("records")
-    ]
+    """Add `cell`: the attribute that changes and the levels of the others, in words.
+
+    Introduced in chapter 11.
+
+    Args:
+        table: columns attribute, and per attribute the level (0 or 1) at which it is held, <NA> for
+            the attribute itself.
+
+    Returns:
+        The table with the column cell.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> levels = {"skin_colour": [pd.NA], "hair_length": [1], "gender": [0]}
+        >>> table = pd.DataFrame({"attribute": ["skin_colour"], **levels})
+        >>> scorecard.name_cells(table)["cell"].item()
+        'skin: female, long hair'
+    """
     attribute = table["attribute"].str.split("_").str[0]
-    return table.assign(cell=attribute + ": " + pd.Series(held, table.index))
-
-
-def flag(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
-    """Add `flagged`: p below `level` after Holm's adjustment over the cells of an audit."""
-    adjusted = table.groupby(["model", "estimator", "audit"])["p"].transform(effects.holm)
-    return table.assign(flagged=adjusted < level)
+    return table.assign(cell=attribute + ": " + labels.name_cells(table)["cell"])
 
 
 def score(table: pd.DataFrame) -> pd.DataFrame:
@@ -40,48 +46,52 @@ def score(table: pd.DataFrame) -> pd.DataFrame:
     - coverage: share of intervals that hold the truth.
 
     An audit is one observation, since its cells share their faces. Rows without an estimate are
-    left out and counted by `estimable`, the share of the others.
+    left out and counted by `estimable`, the share of the others. Introduced in chapter 11.
 
     Args:
-        table: columns model, estimator, audit, cell, truth, estimate, low, high.
+        table: columns model, estimator, audit, cell, truth, estimate, low, high; fractions.
 
     Returns:
         Index (model, estimator); columns audits, cells, estimable, and per score its value and
         ends, for example bias, bias_low, bias_high.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> errors = {"estimate": [0.1, -0.1, 0.1, -0.1], "low": [0.05, -0.2] * 2, "high": 0.2}
+        >>> table = pd.DataFrame({"audit": range(4), **errors}).assign(cell="women", truth=0.0)
+        >>> scores = scorecard.score(table.assign(model="null", estimator="pairs"))
+        >>> scores[["bias", "rmse", "coverage"]].astype(float).round(3).to_numpy().tolist()
+        [[0.0, 0.1, 0.5]]
     """
     groups = table.groupby(["model", "estimator"], sort=False)
-    return pd.DataFrame({key: _score(part) for key, part in groups}).T.rename_axis(
-        ["model", "estimator"]
-    )
+    scores = pd.DataFrame({key: _score(part) for key, part in groups}).T
+    return scores.rename_axis(["model", "estimator"])
 
 
 def _score(part: pd.DataFrame) -> dict[str, float]:
     known = part[part["estimate"].notna()]
+    audits = known["audit"].nunique()
     summary = {
         "audits": part["audit"].nunique(),
         "cells": part["cell"].nunique(),
         "estimable": len(known) / len(part),
     }
-    if known["audit"].nunique() < 2:
-        return summary | {end: np.nan for name in SCORES for end in ends_of(name)}
-    error = (known["estimate"] - known["truth"]).rename("error")
-    inside = known["truth"].between(known["low"], known["high"]).rename("inside")
-    wide = known[["audit", "cell"]].join([error, inside]).pivot_table(index="audit", columns="cell")
-    errors = wide["error"].to_numpy(float)
-    squares = _mean(np.nanmean(errors**2, axis=1))
-    for name, values in (("bias", root_mean_square_bias(errors)), ("rmse", _root(*squares))):
-        summary |= dict(zip(ends_of(name), values, strict=True))
-    share = np.nanmean(wide["inside"].to_numpy(float))
-    return summary | dict(zip(ends_of("coverage"), _share(share, len(wide)), strict=True))
+    nothing = [np.nan] * 3
+    bias, rmse, coverage = nothing, nothing, nothing
+    if audits > 1:
+        inside = known["truth"].between(known["low"], known["high"])
+        known = known.assign(error=known["estimate"] - known["truth"])
+        errors = known.pivot_table("error", "audit", "cell").to_numpy(float)
+        squares = np.nanmean(errors**2, axis=1)
+        bias = root_mean_square_bias(errors)
+        rmse = _root(squares.mean(), squares.std(ddof=1) / np.sqrt(len(squares)))
+        coverage = _share(inside.mean(), audits)
+    return summary | _ends("bias", bias) | _ends("rmse", rmse) | _ends("coverage", coverage)
 
 
-def ends_of(name: str) -> tuple[str, str, str]:
-    return name, f"{name}_low", f"{name}_high"
-
-
-def _mean(values: np.ndarray) -> tuple[float, float]:
-    """Mean and its standard error."""
-    return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+def _ends(name: str, values: Iterable[float]) -> dict[str, float]:
+    """A value and the ends of its interval by the names of their columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
 def root_mean_square_bias(errors: np.ndarray) -> tuple[float, float, float]:
@@ -117,56 +127,34 @@ def _share(share: float, n: int) -> tuple[float, float, float]:
     return share, *proportion_confint(share * n, n, method="wilson")
 
 
-def alarms(table: pd.DataFrame, of: str, large: float = 0.05) -> pd.DataFrame:
-    """False alarms and missed biases of every model and estimator, from a table with `flagged`.
+def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
+    """Shares of audits by model and estimator, with Wilson intervals that count audits.
 
-    - false_alarm: share of audits of the null control that flag at least one cell;
-    - missed: share of cells in which the attribute `of` has an effect beyond `large` that an audit
-      does not flag, or flags with the wrong sign.
+    Introduced in chapter 11, for false alarms and missed biases.
 
-    NaN for the other models, and where one has no such cells. Intervals are Wilson's, with audits
-    as observations.
+    Args:
+        table: columns model, estimator, audit, and those of `of`: 0 or 1 per cell, NaN where the
+            question does not arise.
+        of: column → how the cells of one audit are joined: "max" for any of them, "mean" for a
+            share of them.
+
+    Returns:
+        Index (model, estimator); per column its mean over audits and the ends of the interval, for
+        example missed, missed_low, missed_high; NaN where the question arises in no audit.
+
+    Example:
+        >>> from helpers import scorecard
+        >>> table = pd.DataFrame({"audit": [0, 0, 1, 1], "alarm": [0.0, 1.0, 0.0, 0.0]})
+        >>> table = table.assign(model="null", estimator="pairs")
+        >>> scorecard.share_of_audits(table, {"alarm": "max"}).round(2).values.tolist()
+        [[0.5, 0.09, 0.91]]
     """
-    nothing = table["model"] == "null"
-    much = (table["attribute"] == of) & (table["truth"].abs() > large)
-    right = table["flagged"] & (table["estimate"] * table["truth"] > 0)
-    keys = [table[name] for name in ("model", "estimator", "audit")]
-    per_audit = pd.DataFrame(
-        {
-            "false_alarm": table["flagged"].where(nothing).groupby(keys, sort=False).max(),
-            "missed": (~right).where(much).groupby(keys, sort=False).mean(),
-        }
-    ).astype(float)
+    per_audit = table.groupby(["model", "estimator", "audit"], sort=False)[list(of)].agg(of)
     rows = {}
     for key, part in per_audit.groupby(["model", "estimator"], sort=False):
         rows[key] = {}
         for name, values in part.items():
             known = values.dropna()
-            found = _share(known.mean(), len(known)) if len(known) else (np.nan,) * 3
-            rows[key] |= dict(zip(ends_of(name), found, strict=True))
+            found = _share(known.mean(), len(known)) if len(known) else [np.nan] * 3
+            rows[key] |= _ends(name, found)
     return pd.DataFrame(rows).T.rename_axis(["model", "estimator"])
-
-
-def worst(scores: pd.DataFrame) -> pd.DataFrame:
-    """Each score of every estimator for the model on which it does worst, see `WORST`."""
-    return scores.groupby("estimator", sort=False).agg(WORST)
-
-
-BIAS, COVERAGE, ALARMS, MISSED = 0.01, 0.95, 0.06, 0.05
-MARKS = {
-    f"bias of more than {100 * BIAS:g} point": lambda scores: scores["bias_low"] > BIAS,
-    f"coverage below {COVERAGE:.0%}": lambda scores: scores["coverage_high"] < COVERAGE,
-    f"false alarms in more than {ALARMS:.0%} of audits": (
-        lambda scores: scores["false_alarm_low"] > ALARMS
-    ),
-    f"more than {MISSED:.0%} of large effects of skin missed": (
-        lambda scores: scores["missed_low"] > MISSED
-    ),
-}
-"""What disqualifies an estimator, if it is so beyond Monte-Carlo error for any model."""
-
-
-def failures(scores: pd.DataFrame) -> pd.DataFrame:
-    """Which of the `MARKS` every estimator (index) fails, from `score` joined with `alarms`."""
-    marks = {name: fails(scores) for name, fails in MARKS.items()}
-    return pd.DataFrame(marks).groupby("estimator", sort=False).any()

@@ -1,0 +1,100 @@
+"""Estimators on many audits, against the same regression on a table of images."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from helpers import effects, scorecard
+from helpers.scorecard.estimators import as_frame, resample_images
+from helpers.scorecard.repeated_audits import draw
+
+AXES = ["skin_colour", "hair_length", "gender"]
+
+
+def test_the_logit_of_an_audit_equals_the_papers_on_its_images(pool):
+    audits = draw(pool, 40, 2, seed=5)
+    table = scorecard.logit_audits(audits, AXES, n_boot=3)
+    frame = as_frame(audits[1], AXES)
+    levels = frame[[f"{name}_level" for name in AXES]].to_numpy()
+    X = np.stack([1 - levels, levels], axis=2).reshape(len(levels), -1)
+    beta = effects.paper_logit(X, frame["error"])
+    # Dark against light skin of short-haired women: skin is the first pair of columns.
+    women = np.array([[1, 0, 1, 0, 1, 0], [0, 1, 1, 0, 1, 0]])
+    light, dark = 1 / (1 + np.exp(-(beta[0] + women @ beta[1:])))
+    cell = table.query("audit == 1 and attribute == 'skin_colour'").iloc[0]
+    assert (cell["hair_length"], cell["gender"]) == (0, 0)
+    assert cell["estimate"] == pytest.approx(dark - light, abs=1e-9)
+
+
+def test_bootstraps_of_images_and_transects_agree_on_independent_images():
+    audits = scorecard.null_audits(200, (2, 2, 2), 20, rate=0.2, icc=1e-6, seed=1)
+    widths = {}
+    for unit in ("images", "transects"):
+        table = scorecard.logit_audits(audits, AXES, resample=unit, n_boot=200)
+        widths[unit] = (table["high"] - table["low"]).mean()
+    assert widths["images"] == pytest.approx(widths["transects"], rel=0.05)
+
+
+def test_an_audit_of_portraits_depends_on_its_own_number_only():
+    pool = pd.DataFrame({"error_a": np.random.default_rng(0).integers(2, size=50)})
+
+    def rate(sample):
+        return {"estimate": sample["error"].mean(), "low": 0, "high": 1, "p": 1}
+
+    few, many = (
+        scorecard.observational_audits(
+            pool, ["a", "null"], {"rate": rate}, 3000, repetitions, seed=3, null_rate=0.1
+        )
+        for repetitions in (2, 5)
+    )
+    pd.testing.assert_frame_equal(few, many[:4])
+    rates = many.groupby("model")["estimate"].mean()
+    assert rates["a"] == pytest.approx(pool["error_a"].mean(), abs=0.02)
+    assert rates["null"] == pytest.approx(0.1, abs=0.01)
+
+
+def test_the_papers_logit_as_a_difference_of_rates():
+    generator = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {name: generator.random(4000) for name in (*effects.PAPER_LEVELS, "age")}
+    ).assign(age=lambda table: 0.5 + table["age"] / 2)
+    dark = frame["skin_colour"] >= 0.5
+    error = (generator.random(4000) < np.where(dark, 0.3, 0.1)).astype(int)
+    X = effects.paper_columns(frame)
+    values, pattern = np.unique(X, axis=0, return_inverse=True)
+    patterns = pd.DataFrame(values, columns=X.columns)
+    women = (frame["gender"] < 0.5).to_numpy()
+    contrast = ("skin_colour", "Light skin", "Dark skin")
+    found = scorecard.paper_difference(patterns, pattern, error, women, contrast, 100, seed=1)
+    assert found["low"] < 0.2 < found["high"]
+    assert found["estimate"] == pytest.approx(error[dark].mean() - error[~dark].mean(), abs=0.01)
+
+    beta = np.nan_to_num(effects.paper_logit(X, error))  # a level that nobody has
+    rates = []
+    for level in contrast[1:]:
+        set_to = X[women].copy()
+        for other in contrast[1:]:
+            set_to["skin_colour", other] = float(level == other)
+        rates.append(expit(beta[0] + set_to.to_numpy() @ beta[1:]).mean())
+    assert found["estimate"] == pytest.approx(rates[1] - rates[0], abs=1e-9)
+
+
+def test_resampled_images_keep_their_number_and_their_rates():
+    counts = np.array([60, 20, 15, 5])  # two patterns: right answers, then errors
+    trials, errors = resample_images(counts, 4000, np.random.default_rng(0))
+    assert (trials[0].tolist(), errors[0].tolist()) == ([75, 25], [15, 5])
+    assert (trials.sum(axis=1) == 100).all()
+    np.testing.assert_allclose(trials[1:].mean(axis=0), [75, 25], atol=0.3)
+    np.testing.assert_allclose(errors[1:].var(axis=0), [15 * 0.85, 5 * 0.95], rtol=0.1)
+
+
+def test_g_computation_of_an_audit_equals_the_effects_of_its_images(pool):
+    audits = draw(pool, 40, 2, seed=5)
+    table = scorecard.g_computation_audits(audits, AXES).query("attribute == 'skin_colour'")
+    by = ["hair_length_level", "gender_level"]
+    for number, audit in enumerate(audits):
+        frame = as_frame(audit, AXES)
+        expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
+        found = table[table["audit"] == number]
+        np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])
