@@ -18,8 +18,6 @@ from helpers.utils.checks import require_columns
 
 ANCESTRY_NOISE = 0.3
 """Standard deviation, on the ancestry axes, of what a rater sees; assumed, nothing is known."""
-UNCANNY = 0.8
-"""Mean fakeness from which an image is left out (paper, section 4.1.1)."""
 
 
 def perceived_ancestry(
@@ -48,46 +46,43 @@ def judge(
 ) -> pd.DataFrame:
     """What a crowd says of prototypes: how real they look, and of which group.
 
-    The paper had one annotator judge realism and agreement with the intended group.
+    The paper had one annotator judge realism and agreement with the intended group. What follows
+    from the answers is decided in the chapter. Introduced in chapter 16.
 
     Args:
         parameters: (n, P) of the prototypes.
         index: one row per prototype, columns seed and group (as intended).
         n_raters: accepted answers for each prototype.
+        seed: of the crowd.
+        stage: that keys its answers.
 
     Returns:
-        `index` with fakeness and gender (mean scores in [0, 1]), perceived (the group as most see
-        it), real (fakeness below `UNCANNY`), agrees (perceived as intended) and accepted (both).
+        `index` with fakeness and gender (mean scores in [0, 1]) and perceived (the group as most
+        see it; perceived as male from a mean score of 0.5 on).
 
     Raises:
         ValueError: rows that do not match, or an unknown group.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> parameters, _, frame = identities.identity_set({"european male": 2}, 1, seed=1)
+        >>> index = frame.rename(columns={"identity": "seed"})
+        >>> judged = identities.judge(parameters, index, 5, seed=1, stage="example")
+        >>> judged["perceived"].tolist()
+        ['european male', 'european male']
     """
     require_columns(index, ["seed", "group"])
     split(index["group"])
     if len(parameters) != len(index):
         raise ValueError(f"{len(parameters)} rows of parameters for {len(index)} prototypes")
-    items = [
-        int(number) * len(GROUPS) + GROUPS.index(group)
-        for number, group in zip(index["seed"], index["group"], strict=True)
-    ]
-    scores = crowd_scores(
-        parameters, ["gender", "fakeness"], items, n_raters, seed=seed, stage=stage
-    )
-    ancestry = perceived_ancestry(parameters, items, n_raters, seed=seed, stage=stage)
+    items = index["seed"].to_numpy() * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"])
+    keys = {"n_raters": n_raters, "seed": seed, "stage": stage}
+    scores = crowd_scores(parameters, ["gender", "fakeness"], items.tolist(), **keys)
+    ancestry = np.array(ANCESTRIES)[perceived_ancestry(parameters, items.tolist(), **keys)]
     judged = index.assign(**{name: scores[name].to_numpy() for name in scores})
     gender = np.where(judged["gender"] >= 0.5, "male", "female")
-    judged["perceived"] = [f"{ANCESTRIES[a]} {g}" for a, g in zip(ancestry, gender, strict=True)]
-    judged["real"] = judged["fakeness"] < UNCANNY
-    judged["agrees"] = judged["perceived"] == judged["group"]
-    judged["accepted"] = judged["real"] & judged["agrees"]
-    return judged
-
-
-def candidates(judged: pd.DataFrame) -> np.ndarray:
-    """Seeds all of whose prototypes are accepted, in their order (300 of 1,000 in the paper)."""
-    require_columns(judged, ["seed", "accepted"])
-    accepted = judged.groupby("seed", sort=False)["accepted"].all()
-    return accepted.index[accepted.to_numpy()].to_numpy()
+    return judged.assign(perceived=[f"{a} {g}" for a, g in zip(ancestry, gender, strict=True)])
 
 
 def crowd_scores(

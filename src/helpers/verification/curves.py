@@ -5,7 +5,7 @@ of the positives (pairs that people hold for one person) below it, FMR the share
 at or above it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,30 +67,6 @@ def allowed_matches(fmr: float, negatives: ArrayLike) -> np.ndarray:
     return np.floor(fmr * np.asarray(negatives) + 1e-9).astype(np.int64)
 
 
-def error_curves(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> pd.DataFrame:
-    """FNMR and FMR of every group at all its thresholds (Fig 6); exact, nothing is interpolated.
-
-    Args:
-        similarity: of the pairs, (m,), finite.
-        is_match: whether a pair is a positive, 0 or 1, (m,).
-        group: of the pairs, (m,). Groups come in the order of a categorical, else sorted.
-
-    Returns:
-        Columns group, threshold (every distinct similarity of the group, ascending), fnmr, fmr,
-        positives, negatives and reason: why a rate is NaN ("no positives", "no negatives"; a
-        category without pairs has one row with "no pairs"), else empty.
-
-    Raises:
-        ValueError: lengths that differ, a missing group, a similarity that is not finite or an
-            `is_match` other than 0 and 1, naming the row.
-    """
-    tables = []
-    for pairs in by_group(similarity, is_match, group):
-        thresholds = pairs.thresholds if pairs.reason != NO_PAIRS else np.array([np.nan])
-        tables.append(rate_table(pairs, thresholds))
-    return pd.concat(tables, ignore_index=True)
-
-
 def fixed_threshold(
     similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike, threshold: float
 ) -> pd.DataFrame:
@@ -101,33 +77,6 @@ def fixed_threshold(
     at = as_thresholds(float(threshold), "threshold")
     tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]
     return pd.concat(tables, ignore_index=True)
-
-
-def fnmr_at_fmr(
-    similarity: ArrayLike,
-    is_match: ArrayLike,
-    group: ArrayLike,
-    fmr: Sequence[float] = (1e-2, 1e-3),
-) -> pd.DataFrame:
-    """FNMR of every group where its own FMR is held at or below each of `fmr`.
-
-    Columns group, fmr, threshold (the lowest similarity that holds the FMR; infinity where none
-    does), fnmr, positives, negatives and reason. An FMR below 1 / negatives cannot be told from
-    zero: the row is NaN, "not estimable below 1/n". Arguments and errors as in `error_curves`.
-    """
-    fmr = as_rates(fmr)
-    tables = [held_rates(pairs, fmr) for pairs in by_group(similarity, is_match, group)]
-    return pd.concat(tables, ignore_index=True)
-
-
-def equal_error_rate(similarity: ArrayLike, is_match: ArrayLike) -> float:
-    """Where FNMR and FMR are closest, their mean; NaN without positives or negatives."""
-    similarity = np.asarray(similarity)
-    (pairs,) = by_group(similarity, is_match, np.full(similarity.shape, "all"))
-    if pairs.reason:
-        return np.nan
-    rates = np.stack(pairs.rates(pairs.thresholds))
-    return float(rates[:, np.abs(rates[0] - rates[1]).argmin()].mean())
 
 
 def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> Iterator[GroupPairs]:

@@ -1,11 +1,7 @@
 """Embeddings of faces, from any recogniser or file, and the cosine similarity of pairs."""
 
-import zlib
-from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 PAIRS_AT_ONCE = 8192
@@ -45,62 +41,6 @@ def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
         cosine[some] = np.einsum("md,md->m", unit[pairs[some, 0]], unit[pairs[some, 1]])
     # Rounding puts an image's similarity to itself a little above one.
     return cosine.clip(-1, 1)
-
-
-def load_embeddings(path: Path | str, n: int, width: int | None = None) -> np.ndarray:
-    """Embeddings of `n` images from a file, float64 (n, d).
-
-    Args:
-        path: .npy; .npz with one array; or .csv without a header. One row per image.
-        n: how many images there are.
-        width: d, where it is known.
-
-    Raises:
-        ValueError: another format, not a matrix of numbers, another number of rows or columns, or
-            an embedding that is not finite or all zero; naming file and row.
-    """
-    path = Path(path)
-    readers = {".npy": _read_numpy, ".npz": _read_numpy, ".csv": _read_csv}
-    if path.suffix not in readers:
-        raise ValueError(f"{path}: a file ending in {', '.join(readers)} was expected")
-    embeddings = _as_embeddings(readers[path.suffix](path), str(path))
-    if len(embeddings) != n:
-        raise ValueError(f"{path}: {len(embeddings)} rows where {n} images were expected")
-    if width is not None and embeddings.shape[1] != width:
-        raise ValueError(f"{path}: width {embeddings.shape[1]} where {width} was expected")
-    return embeddings
-
-
-def _read_numpy(path: Path) -> np.ndarray:
-    try:
-        # Opened here, as numpy leaves an archive that it cannot read open.
-        with path.open("rb") as file:
-            content = np.load(file, allow_pickle=False)
-            if isinstance(content, np.ndarray):
-                return content
-            with content:
-                names = content.files
-                if len(names) == 1:
-                    return content[names[0]]
-    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path}: not a file of numbers as numpy saves it ({error})") from None
-    raise ValueError(f"{path}: arrays {names} where a single one was expected")
-
-
-def _read_csv(path: Path) -> np.ndarray:
-    try:
-        table = pd.read_csv(path, header=None)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not a table of numbers ({error})") from None
-    numbers = table.apply(pd.to_numeric, errors="coerce")
-    words = (numbers.isna() & table.notna()).to_numpy()
-    if words.any():
-        row, column = np.argwhere(words)[0]
-        raise ValueError(
-            f"{path}, line {row + 1}, column {column + 1}: {table.iloc[row, column]!r} where a "
-            "number was expected (and no header)"
-        )
-    return numbers.to_numpy(np.float64)
 
 
 def _as_embeddings(embeddings: ArrayLike, name: str) -> np.ndarray:
