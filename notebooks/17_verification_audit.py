@@ -436,9 +436,9 @@ Markdown(
 # same poses.
 
 # %%
-shown = torch.from_numpy(stage.load("16_verification_measures", "parameters.npy")[::17].copy())
+parameters = stage.load("16_verification_measures", "parameters.npy")[:: identities.IMAGES_EACH]
 chosen = (prototypes["group"] == REFERENCE).to_numpy()
-reference, of_seeds = shown[chosen], prototypes.loc[chosen, "seed"]
+reference, of_seeds = torch.from_numpy(parameters[chosen]), prototypes.loc[chosen, "seed"]
 ancestry, male = identities.split(GROUPS)
 places = identities.ancestry_point(ancestry)
 

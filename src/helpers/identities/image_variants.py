@@ -1,7 +1,7 @@
 """The 17 images of a prototype: itself, and four steps each of pose, light, expression and age.
 
 Liang et al. 2023, section 3.2. Pose and light are the renderer's own parameters, as pose is
-EG3D's; expression and age are walked in latent space.
+EG3D's; expression and age are walked in latent space. Serves chapter 16.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which seeds to keep: those whose six prototypes look real and as intended, and that differ.
 
-Liang et al. 2023, section 3.1 and supplement A.
+Liang et al. 2023, section 3.1 and supplement A. Serves chapter 16, which says what is accepted.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,21 @@ def perceived_ancestry(
     """The ancestry group that most raters name: index in `ANCESTRIES`, int64 (n,).
 
     A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
-    Of groups named equally often, the one nearest to the mean of what was seen wins.
+    Of groups named equally often, the one nearest to the mean of what was seen wins. Introduced in
+    chapter 16.
 
     Args:
         parameters: (n, P) of the renderer.
         items: (n,) numbers that key the draws.
         n_raters: of each face.
+        seed: of the crowd.
+        stage: that keys its answers.
+
+    Example:
+        >>> from helpers import identities
+        >>> parameters, labels, _ = identities.identity_set({"east asian male": 2}, 1, seed=1)
+        >>> identities.perceived_ancestry(parameters, labels, 9, seed=1, stage="example").tolist()
+        [1, 1]
     """
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]].cpu().numpy()
     draws = seeding.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
@@ -94,7 +103,25 @@ def crowd_scores(
     seed: int,
     stage: str,
 ) -> pd.DataFrame:
-    """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face."""
+    """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face.
+
+    Introduced in chapter 16.
+
+    Args:
+        parameters: (n, P) of the renderer.
+        attributes: columns of the result, of `helpers.annotations.ATTRIBUTES`.
+        items: (n,) numbers that key the answers.
+        n_raters: of each face.
+        seed: of the crowd.
+        stage: that keys its answers.
+
+    Example:
+        >>> from helpers import identities
+        >>> parameters, labels, _ = identities.identity_set({"african male": 2}, 1, seed=1)
+        >>> asked = {"n_raters": 5, "seed": 1, "stage": "example"}
+        >>> (identities.crowd_scores(parameters, ["gender"], labels, **asked) > 0.5).values.tolist()
+        [[True], [True]]
+    """
     perceived = visible_scores(parameters)[list(attributes)].clip(0, 1).set_axis(items)
     answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
     means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]
@@ -110,7 +137,7 @@ def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
 
     The loop as printed runs `while i <= n` after the first seed was added, which adds one seed too
     many if i starts at 1; here n are chosen. D is updated by each chosen seed instead of being
-    computed anew, so the work grows with n · seeds.
+    computed anew, so the work grows with n · seeds. Introduced in chapter 16.
 
     Args:
         landmarks: (seeds, groups, points, 2), of the prototypes.
@@ -122,6 +149,12 @@ def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
 
     Raises:
         ValueError: another shape, a coordinate that is not a number, or fewer seeds than n.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import identities
+        >>> identities.max_min_selection(np.array([0.0, 1, 5, 4]).repeat(2).reshape(4, 1, 1, 2), 3)
+        array([0, 2, 1])
     """
     landmarks = np.asarray(landmarks, dtype=np.float64)
     if landmarks.ndim != 4 or landmarks.shape[-1] != 2:
