@@ -443,7 +443,7 @@ _ = ax.axvline(0.3, color=figures.BLACK, linestyle="--")
 # found most different. The simulated raters see through light, but a turned head makes them less
 # sure, and a walk in age may change more than the age. Pairs of one person beyond the limit enter
 # the audit as negatives, and a recogniser that sees through the pose is charged with a false match.
-# How many they are is counted further down, where the truth is.
+# How many they are is counted in the next chapter, where the truth is.
 
 # %% mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the quartiles and the highest of an attribute."}}
 intended = usable[usable["kind"] == "positive"].sort_values("hcic")

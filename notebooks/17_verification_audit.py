@@ -225,11 +225,12 @@ widgets.side_by_side(frames, steps, "threshold", what, width=340, charts=True)
 def compare(match: pd.Series) -> pd.DataFrame:
     """Differences of all groups to the reference, for all recognisers."""
     rules = {"fmr": FMR, "tolerance": TOLERANCE, "reference": REFERENCE}
-    tables = [
-        verification.disparities(*judged(name, match), threshold=thresholds[name], **rules, **boot)
-        for name in names
-    ]
-    return pd.concat(tables, keys=names, names=["recogniser"]).reset_index("recogniser")
+    tables = []
+    for name in names:
+        rules["threshold"] = thresholds[name]
+        table = verification.disparities(*judged(name, match), **rules, **boot)
+        tables.append(table.assign(recogniser=name))
+    return pd.concat(tables, ignore_index=True)
 
 
 # %%
@@ -472,9 +473,9 @@ def under_do(name: str) -> pd.Series:
 
 # %%
 turning = pairs[pairs["attribute"].eq("pose") & known]
-in_seed = turning.assign(**~accepted.loc[turning.index]).groupby(["group", "seed_first"])[names]
-both = {name: {"walked": in_seed.mean()[name], "do": under_do(name)} for name in names}
-both = {name: pd.DataFrame(rates) for name, rates in both.items()}
+rejected = turning.assign(**~accepted.loc[turning.index])
+walked = rejected.groupby(["group", "seed_first"])[names].mean()
+both = {name: pd.DataFrame({"walked": walked[name], "do": under_do(name)}) for name in names}
 both = pd.concat(both, names=["recogniser"]).dropna()
 
 # %%
@@ -483,8 +484,7 @@ difference = verification.over_seeds(both["walked"] - both["do"], cell)
 constant = difference["low"] == difference["high"]  # nothing varies, so nothing is known
 difference.loc[constant, ["low", "high"]] = np.nan
 compared = both.groupby(cell).mean().join(difference).loc[names].reindex(GROUPS, level="group")
-rates = ["walked", "do", "estimate", "low", "high"]
-(100 * compared[rates]).round(1)
+(100 * compared[["walked", "do", "estimate", "low", "high"]]).round(1)
 
 # %%
 estimable = compared.dropna(subset=["low", "high"])

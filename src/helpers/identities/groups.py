@@ -71,7 +71,7 @@ def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
 def nearest_ancestry(points: ArrayLike) -> np.ndarray:
     """Index in `ANCESTRIES` of the reference nearest to points (…, 2): int (…).
 
-    Serves the simulated crowd of chapter 16.
+    Introduced in chapter 16, for its simulated crowd.
 
     Example:
         >>> from helpers import identities

@@ -99,8 +99,8 @@ def pool_composition(n: int) -> dict[str, int]:
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
     """Training sets of all recognisers from one pool: rows, sorted int64, by name.
 
-    The skewed sets have nobody in common; the control is drawn from all their people. Serves the
-    trainings of chapter 16.
+    The skewed sets have nobody in common; the control is drawn from all their people. Introduced in
+    chapter 16, for its trainings.
 
     Args:
         pool: frame of `identity_set`.
@@ -153,7 +153,7 @@ def identity_set(
     apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
     (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
     keyed by the identity's number within its group, so a larger set begins with the
-    smaller one's people. Serves chapter 16.
+    smaller one's people. Introduced in chapter 16.
 
     Args:
         wanted: group → number of identities.

@@ -35,6 +35,13 @@ class Bands:
             where none does), fnmr, positives, negatives, reason, and low and high of the FNMR,
             which take in that the threshold is estimated too. An FMR below 1 / negatives cannot be
             told from zero: the row is NaN, "not estimable below 1/n".
+
+    Example:
+        >>> from helpers import verification
+        >>> seeds = [[n, n] for n in range(4)] + [[n, (n + 1) % 4] for n in range(4)]
+        >>> pairs = [0.9] * 4 + [0.1] * 4, [1] * 4 + [0] * 4, ["all"] * 8, seeds
+        >>> verification.vertex_bootstrap(*pairs, n_boot=5, seed=1).at_fmr["reason"].tolist()
+        ['not estimable below 1/4', 'not estimable below 1/4']
     """
 
     curves: pd.DataFrame

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from helpers.figures.looks import BLACK, BLUE, GREEN, VERMILION, WIDTH, Look
+from helpers.figures.looks import BLACK, BLUE, GREEN, GREY, VERMILION, WIDTH, Look
 from helpers.identities import GROUPS
 
 # Not blue beside orange, nor purple beside green: elsewhere in the book those pairs are skin colour
@@ -117,6 +117,55 @@ def intervals(
         ax.errorbar([row[middle]], [place], xerr=spans, **look, capsize=3, zorder=3, elinewidth=1.5)
 
 
+def curve(ax: Axes, place: int, group: str, rows: pd.DataFrame, fixed: pd.DataFrame | None) -> None:
+    """Curve, band and triangle of one group: points from 1 / negatives on, as many as are seen."""
+    # Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
+    path = rows[rows["fmr"] > 0].sort_values("threshold")
+    path = path[~np.log10(path["fmr"]).round(2).duplicated()]
+    look, ends = style(group), (path["fnmr_low"], path["fnmr_high"])
+    ax.fill_between(path["fmr"], *ends, color=look["color"], alpha=0.1, linewidth=0)
+    every = (0.04 + 0.05 * place, 0.4)
+    ax.plot(path["fmr"], path["fnmr"], **look, linewidth=1.3, markersize=3.5, markevery=every)
+    if fixed is not None:
+        floor, (fnmr, fmr) = 1 / rows["negatives"].iloc[0], fixed[["fnmr", "fmr"]].iloc[0]
+        triangle = look | {"marker": "<" if fmr < floor else "^", "markeredgewidth": 1.4}
+        ax.plot(max(fmr, floor), fnmr, **triangle, markersize=6.5, clip_on=False, zorder=4)
+
+
+def histogram(ax: Axes, place: int, shown: str, values: pd.Series) -> None:
+    """Scores of one row, upwards from its lower edge, with their median."""
+    edges = np.linspace(-0.025, 1.025, 22)  # a mean of five levels by several raters: 0, .05, ...
+    look = style(shown) if shown in GROUPS else {"color": GREY, "linestyle": "-"}
+    share, base = np.histogram(values, edges)[0] / len(values), place + 0.42
+    bars = {"values": base - 0.82 * share / max(share.max(), 1e-9), "edges": edges}
+    bars |= {"baseline": base, "color": look["color"]}
+    if look["linestyle"] == "-":
+        ax.stairs(**bars, fill=True, alpha=0.45)
+    ax.stairs(**bars, linewidth=1.2, linestyle=look["linestyle"])
+    ax.plot([np.median(values)] * 2, [place - 0.1, base], color=BLACK, linewidth=2)
+
+
+def moving(
+    ax: Axes, rates: pd.DataFrame, rate: str, groups: Sequence[str]
+) -> list[tuple[Line2D, np.ndarray]]:
+    """Lines of every group with what their x becomes at each threshold, (k, points).
+
+    A group whose rates cannot be estimated has none, and the reason is written in their place.
+    """
+    lines = []
+    for place, group in enumerate(groups):
+        own, look = rates[rates["group"] == group], style(group)
+        if reason := own["reason"].iloc[0]:
+            say(ax, place, reason)
+            continue
+        bar = {"color": look["color"], "marker": "|", "markersize": 8, "linewidth": 1.5}
+        looks = {(f"{rate}_low", f"{rate}_high"): bar, (rate,): look | {"markersize": 7}}
+        for columns, form in looks.items():
+            (line,) = ax.plot([0] * len(columns), [place] * len(columns), **form, animated=True)
+            lines.append((line, own[[*columns]].to_numpy()))
+    return lines
+
+
 def say(ax: Axes, place: int, reason: str) -> None:
     """Why there is nothing in one of the rows."""
     words = WORDS | {"ha": "left", "backgroundcolor": "white"}
@@ -134,6 +183,12 @@ def count(n: pd.Series) -> str:
     """One number, or from which to which."""
     low, high = int(n.min()), int(n.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def counted(table: pd.DataFrame, groups: Sequence[str], column: str) -> list[str]:
+    """Groups with their counts, which may differ between recognisers."""
+    counts = {group: table.loc[table["group"] == group, column] for group in groups}
+    return [f"{group}\nn = {count(n)}" for group, n in counts.items()]
 
 
 def rows(ax: Axes, names: Sequence[str]) -> None:
@@ -154,6 +209,12 @@ def ticks(ax: Axes, names: Sequence[str]) -> None:
     ax.set_xlim(-0.5, len(names) - 0.5)
     ax.grid(axis="x", visible=False)
     ax.tick_params(axis="x", length=0)
+
+
+def shifts(groups: Sequence[str]) -> zip:
+    """Groups, and where their marks stand beside the middle of a step."""
+    width = 0.36 * (len(groups) > 1)
+    return zip(groups, np.linspace(-width, width, len(groups)), strict=True)
 
 
 def minus(text: object) -> str:

@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFo
 from helpers.annotations.schema import ATTRIBUTES as SCALES
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, WITHIN
 from helpers.figures import widgets
-from helpers.figures.looks import BLACK, GREY, WIDTH
+from helpers.figures.looks import BLACK, WIDTH
 from helpers.identities import ATTRIBUTES, GROUPS, STEPS
 from helpers.verification import figure_style as marks
 
@@ -57,6 +57,14 @@ def draw_pairs(
         attributes: of `helpers.identities.ATTRIBUTES`.
         value: "similarity", or "rating": the consensus of a pair, see `helpers.verification.hcic`.
         threshold: from which, or up to which, a pair counts as a match; a dashed line.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> pair = {"relation": figures.RELATIONS[0], "group": "european male"}
+        >>> pair |= {"attribute": "pose", "step": ["-15", "15"], "similarity": [0.7, 0.8]}
+        >>> len(figures.draw_pairs(pd.DataFrame(pair), ["pose"], "similarity", 0.5).axes)
+        1
     """
     groups, attributes = marks.groups(frame), marks.ordered(attributes, ATTRIBUTES)
     rows = frame[frame["attribute"].isin([*attributes, "prototype"])].astype({"step": str})
@@ -92,6 +100,13 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
         frame: one row per image, columns attribute (a panel each, in order of appearance), shown
             (the group, or the step, that the image was made for: a row each, of n images) and score
             in [0, 1]. Ends of a scale are named where `helpers.annotations` knows it.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> seen = {"attribute": "age", "shown": ["-1", "0"] * 2, "score": [0.2, 0.4, 0.3, 0.5]}
+        >>> figures.draw_perceived(pd.DataFrame(seen)).axes[0].get_title()
+        'age\\nn = 2'
     """
     parts = {name: _shown(part) for name, part in frame.groupby("attribute", sort=False)}
     across = 3 if len(parts) == 3 else min(len(parts), 2)
@@ -101,7 +116,7 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
         ax.remove()
     for ax, (name, scores) in zip(axes.flat, parts.items(), strict=False):
         for place, (shown, values) in enumerate(scores.items()):
-            _draw_histogram(ax, place, shown, values)
+            marks.histogram(ax, place, shown, values)
         marks.rows(ax, [marks.minus(shown) for shown in scores])
         ax.tick_params(axis="y", labelsize=10)
         ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=10)
@@ -125,6 +140,14 @@ def draw_step_effects(table: pd.DataFrame) -> Figure:
     Args:
         table: as `helpers.verification.step_effects`, for one recogniser: columns group (and
             "all"), attribute, step, reference, estimate, low, high, seeds and reason.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> step = {"group": "all", "attribute": "pose", "step": [15, 30], "reason": "", "seeds": 8}
+        >>> step |= {"reference": ["prototype", 15], "estimate": -0.2, "low": -0.3, "high": -0.1}
+        >>> len(figures.draw_step_effects(pd.DataFrame(step)).axes)
+        1
     """
     groups, attributes = marks.groups(table), marks.ordered(table["attribute"], ATTRIBUTES)
     size = WIDTH, 0.9 + 1.75 * len(attributes)
@@ -133,7 +156,7 @@ def draw_step_effects(table: pd.DataFrame) -> Figure:
         own = table[table["attribute"] == attribute].astype({"step": str, "reference": str})
         steps = marks.ordered(own["step"], map(str, STEPS[attribute]))
         ax.axhline(0, color=BLACK, linewidth=1, zorder=1)
-        for group, shift in _shifts(groups):
+        for group, shift in marks.shifts(groups):
             rows = own[own["group"] == group]
             places = rows["step"].map(steps.index).to_numpy(float) + shift
             marks.mark(ax, places, rows, "estimate", group, 5.5)
@@ -158,13 +181,21 @@ def draw_rates(table: pd.DataFrame) -> Figure:
     Args:
         table: as `helpers.verification.Bands.at_fmr` at one FMR: columns group, fmr, fnmr, low,
             high, positives and reason; and recogniser, up to four.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> rate = {"recogniser": "one", "group": "european male", "fmr": [0.01], "fnmr": 0.2}
+        >>> rate |= {"low": 0.1, "high": 0.3, "positives": 40, "reason": ""}
+        >>> figures.draw_rates(pd.DataFrame(rate)).axes[0].get_title()
+        'one'
     """
     groups = marks.groups(table)
     figure, panels = marks.panels(table["recogniser"], 0.38 * len(groups))
     styles = {group: marks.style(group) for group in groups}
     for name, ax in panels.items():
         marks.intervals(ax, table[table["recogniser"] == name], groups, "fnmr", styles)
-        marks.rows(ax, _counted(table, groups, "positives"))
+        marks.rows(ax, marks.counted(table, groups, "positives"))
         ax.xaxis.set_major_formatter(_PERCENT)
     right = max(table["high"].max(), 0.01) if table["high"].notna().any() else 1
     next(iter(panels.values())).set_xlim(-0.025 * right, 1.05 * right)
@@ -182,6 +213,15 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
         table: as `helpers.verification.disparities` for one measure: columns measure, group,
             reference, estimate, low, high, n, verdict and reason; and recogniser, up to four.
         tolerance: against which the verdicts were made; the grey band.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> gap = {"recogniser": "one", "group": "african female", "measure": ["FMR at threshold"]}
+        >>> gap |= {"reference": "european male", "estimate": 0.1, "low": 0.06, "high": 0.14}
+        >>> gap |= {"n": 40, "verdict": "exceeds", "reason": ""}
+        >>> figures.draw_disparities(pd.DataFrame(gap), 0.05).axes[0].get_title()
+        'one'
     """
     groups = marks.groups(table)
     figure, panels = marks.panels(table["recogniser"], 0.38 * len(groups))
@@ -195,7 +235,7 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
             face = styles[group]["color"] if filled else "white"
             styles[group] |= {"marker": marker, "markerfacecolor": face}
         marks.intervals(ax, own, groups, "estimate", styles)
-        marks.rows(ax, _counted(table, groups, "n"))
+        marks.rows(ax, marks.counted(table, groups, "n"))
         ax.xaxis.set_major_formatter(_POINTS)
     measure, reference = table[["measure", "reference"]].iloc[0]
     figure.supxlabel(f"{measure}, minus {reference} (points)", fontsize=12)
@@ -224,6 +264,15 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
         fixed: rates at one threshold for all groups, as `helpers.verification.fixed_threshold`:
             columns attribute, recogniser, group, fnmr, fmr. Drawn as triangles; those that point
             left have an FMR below 1 / negatives.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> at = {"attribute": "pose", "recogniser": "one", "group": "european male", "reason": ""}
+        >>> at |= {"positives": 4, "negatives": 4, "threshold": [0.2, 0.4], "fmr": [0.5, 0.25]}
+        >>> curve = pd.DataFrame(at | {"fnmr": [0.0, 0.5], "fnmr_low": 0.0, "fnmr_high": 0.9})
+        >>> len(figures.draw_curves(curve, curve[:1]).axes)
+        1
     """
     groups, attributes = marks.groups(curves), marks.ordered(curves["attribute"], ATTRIBUTES)
     names = list(curves["recogniser"].unique())
@@ -247,7 +296,7 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
                 if rows["reason"].iloc[0]:
                     missing[group] = rows["reason"].iloc[0]
                 if "fnmr" in rows and not rows[["fnmr", "fmr"]].isna().any(axis=None):
-                    _draw_curve(ax, number, group, rows, at.get(key))
+                    marks.curve(ax, number, group, rows, at.get(key))
             marks.say_missing(ax, missing)
         counts = curves[curves["attribute"] == attribute]
         n = " / ".join(marks.count(counts[kind]) for kind in ("positives", "negatives"))
@@ -284,6 +333,14 @@ def draw_frames(rates: pd.DataFrame) -> np.ndarray:
 
     Returns:
         uint8 (thresholds, 3, h, w), in the order of the table.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> at = {"group": "european male", "threshold": [0.2, 0.4], "reason": ""}
+        >>> at |= {f"{rate}{end}": 0.1 for rate in figures.KINDS for end in ("", "_low", "_high")}
+        >>> figures.draw_frames(pd.DataFrame(at | {"positives": 4, "negatives": 4})).shape[:2]
+        (2, 3)
     """
     groups = marks.groups(rates)
     figure = Figure(figsize=FRAME, dpi=FRAME_DPI, layout="constrained")
@@ -298,7 +355,7 @@ def draw_frames(rates: pd.DataFrame) -> np.ndarray:
         ax.set_title(f"{rate.upper()} (%)", fontsize=11)
         ax.set_xlabel(f"{marks.count(rates[kind])}\n{kind}", fontsize=10)
         marks.rows(ax, ["\n".join(group.rsplit(" ", 1)) for group in groups])
-        moving += _place_marks(ax, rates, rate, groups)
+        moving += marks.moving(ax, rates, rate, groups)
     heading = figure.suptitle(" ", fontsize=11)
     canvas.draw()
     # All frames share one layout and all that does not move.
@@ -319,6 +376,11 @@ def name_thresholds(thresholds: Sequence[float]) -> list[str]:
     """Thresholds with as many decimals, two or more, as tell them apart.
 
     Introduced in chapter 17.
+
+    Example:
+        >>> from helpers.verification import figures
+        >>> figures.name_thresholds([0.9991, 0.9993])
+        ['0.9991', '0.9993']
     """
     for decimals in range(2, 9):
         names = [f"{threshold:.{decimals}f}" for threshold in thresholds]
@@ -327,46 +389,8 @@ def name_thresholds(thresholds: Sequence[float]) -> list[str]:
     return [marks.minus(name) for name in names]
 
 
-def _place_marks(
-    ax: Axes, rates: pd.DataFrame, rate: str, groups: Sequence[str]
-) -> list[tuple[Line2D, np.ndarray]]:
-    """Lines of every group with what their x becomes at each threshold, (k, points).
-
-    A group whose rates cannot be estimated has none, and the reason is written in their place.
-    """
-    lines = []
-    for place, group in enumerate(groups):
-        own, style = rates[rates["group"] == group], marks.style(group)
-        if reason := own["reason"].iloc[0]:
-            marks.say(ax, place, reason)
-            continue
-        bar = {"color": style["color"], "marker": "|", "markersize": 8, "linewidth": 1.5}
-        looks = {(f"{rate}_low", f"{rate}_high"): bar, (rate,): style | {"markersize": 7}}
-        for columns, look in looks.items():
-            (line,) = ax.plot([0] * len(columns), [place] * len(columns), **look, animated=True)
-            lines.append((line, own[[*columns]].to_numpy()))
-    return lines
-
-
-def _draw_curve(
-    ax: Axes, place: int, group: str, rows: pd.DataFrame, fixed: pd.DataFrame | None
-) -> None:
-    """Curve, band and triangle of one group: points from 1 / negatives on, as many as are seen."""
-    # Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
-    path = rows[rows["fmr"] > 0].sort_values("threshold")
-    path = path[~np.log10(path["fmr"]).round(2).duplicated()]
-    style, ends = marks.style(group), (path["fnmr_low"], path["fnmr_high"])
-    ax.fill_between(path["fmr"], *ends, color=style["color"], alpha=0.1, linewidth=0)
-    every = (0.04 + 0.05 * place, 0.4)
-    ax.plot(path["fmr"], path["fnmr"], **style, linewidth=1.3, markersize=3.5, markevery=every)
-    if fixed is not None:
-        floor, (fnmr, fmr) = 1 / rows["negatives"].iloc[0], fixed[["fnmr", "fmr"]].iloc[0]
-        triangle = style | {"marker": "<" if fmr < floor else "^", "markeredgewidth": 1.4}
-        ax.plot(max(fmr, floor), fnmr, **triangle, markersize=6.5, clip_on=False, zorder=4)
-
-
 def _draw_steps(ax: Axes, ranges: pd.DataFrame, groups: Sequence[str], steps: list[str]) -> None:
-    for group, shift in _shifts(groups):
+    for group, shift in marks.shifts(groups):
         part = ranges[ranges["group"] == group]
         places = part["step"].map(steps.index).to_numpy(float) + shift
         marks.mark(ax, places, part, "middle", group, 3.6)
@@ -375,31 +399,6 @@ def _draw_steps(ax: Axes, ranges: pd.DataFrame, groups: Sequence[str], steps: li
         ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
     marks.ticks(ax, steps)
     ax.tick_params(axis="x", labelsize=10)
-
-
-def _draw_histogram(ax: Axes, place: int, shown: str, values: pd.Series) -> None:
-    """Scores of one row, upwards from its lower edge, with their median."""
-    edges = np.linspace(-0.025, 1.025, 22)  # a mean of five levels by several raters: 0, .05, ...
-    style = marks.style(shown) if shown in GROUPS else {"color": GREY, "linestyle": "-"}
-    share, base = np.histogram(values, edges)[0] / len(values), place + 0.42
-    bars = {"values": base - 0.82 * share / max(share.max(), 1e-9), "edges": edges}
-    bars |= {"baseline": base, "color": style["color"]}
-    if style["linestyle"] == "-":
-        ax.stairs(**bars, fill=True, alpha=0.45)
-    ax.stairs(**bars, linewidth=1.2, linestyle=style["linestyle"])
-    ax.plot([np.median(values)] * 2, [place - 0.1, base], color=BLACK, linewidth=2)
-
-
-def _shifts(groups: Sequence[str]) -> zip:
-    """Groups, and where their marks stand beside the middle of a step."""
-    width = 0.36 * (len(groups) > 1)
-    return zip(groups, np.linspace(-width, width, len(groups)), strict=True)
-
-
-def _counted(table: pd.DataFrame, groups: Sequence[str], count: str) -> list[str]:
-    """Groups with their counts, which may differ between recognisers."""
-    counts = {group: table.loc[table["group"] == group, count] for group in groups}
-    return [f"{group}\nn = {marks.count(n)}" for group, n in counts.items()]
 
 
 def _in_order(attribute: str) -> list[str]:

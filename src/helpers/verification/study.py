@@ -53,15 +53,43 @@ def render_people(
 
     Raises:
         ValueError: as `identities.identity_set` and `helpers.faces.batches.render_to_store`.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from helpers.verification import study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "people.npy")
+        ...     one = {"european male": 1}
+        ...     study.render_people(one, 2, 16, path, seed=1, device="cpu").images.shape
+        (2, 3, 16, 16)
     """
     parameters, person, frame = identities.identity_set(wanted, images_each, seed=seed)
     return People(render(parameters, size, path, device), person, frame["group"].to_numpy())
 
 
 def render(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray:
-    """Heads on white, uint8 (n, 3, size, size), kept at `path`; parameters are (n, P).
+    """Heads on white, uint8 (n, 3, size, size), a memory map of the file at `path`.
 
     Introduced in chapter 16.
+
+    Args:
+        parameters: of the renderer, (n, P).
+        size: height and width in pixels.
+        path: the `.npy` file that keeps the images.
+        device: that renders, "cpu" or "cuda".
+
+    Raises:
+        ValueError: as `helpers.faces.batches.render_to_store`.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from helpers import faces
+        >>> from helpers.verification import study
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     study.render(faces.defaults(2), 16, Path(folder, "heads.npy"), "cpu").shape
+        (2, 3, 16, 16)
     """
     return render_to_store(parameters, size, path, device=device, render=identities.render_heads)
 
@@ -91,6 +119,17 @@ def train(
 
     Returns:
         Name → recogniser, in the order of `identities.RECOGNISERS`.
+
+    Raises:
+        ValueError: as `identities.draw_sets`.
+
+    Example:
+        >>> from helpers.verification import study
+        >>> images = np.zeros((2, 3, 16, 16), np.uint8)
+        >>> few = study.People(images, np.arange(2), np.array(["european male"] * 2))
+        >>> study.train(few, few, 24, 1, Path, seed=1, device="cpu")
+        Traceback (most recent call last):
+        ValueError: the pool has 0 identities of 'african female', not 4
     """
     frame = pd.DataFrame({"identity": pool.person, "group": pool.group})
     sets = identities.draw_sets(frame, n, seed=seed)
@@ -114,9 +153,20 @@ def train(
 
 
 def landmarks(parameters: Tensor, size: int, chunk: int = 128) -> np.ndarray:
-    """Landmarks of faces with parameters (n, P) in images of `size` pixels: (n, points, 2).
+    """Landmarks of faces in images of `size` pixels: (n, points, 2).
 
     Introduced in chapter 16.
+
+    Args:
+        parameters: of the renderer, (n, P).
+        size: height and width in pixels.
+        chunk: faces rendered at a time.
+
+    Example:
+        >>> from helpers import faces
+        >>> from helpers.verification import study
+        >>> study.landmarks(faces.defaults(2), 16).shape[::2]
+        (2, 2)
     """
     parts = [faces.render(part, size).landmarks for part in parameters.split(chunk)]
     return torch.cat(parts).numpy()
@@ -136,6 +186,19 @@ def rate_pairs(
         n_raters: answers to each pair.
         seed: of the crowd.
         stage: that keys its answers.
+
+    Returns:
+        Ratings and what was dropped, as `helpers.annotations.read_pair_export`.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import faces
+        >>> from helpers.verification import study
+        >>> pair = pd.DataFrame({"first": [0], "second": [1], "kind": "positive"}, index=["a"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path, crowd = Path(folder, "pairs.json"), {"seed": 1, "stage": "example"}
+        ...     study.rate_pairs(faces.defaults(2), pair, path, 9, **crowd).ratings.shape
+        (1, 9)
     """
     ends = [parameters[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
     apart = pd.Series(crowd_pairs.identity_distance(*ends), pairs.index)
