@@ -616,7 +616,7 @@ stage.save("ratings.npy", ratings[~fake])
 stage.save("recognisers.parquet", held_out)
 stage.save("vectors.npz", vectors)
 stage.save("prototypes.parquet", prototypes)
-stage.save("parameters.npy", shown.numpy())
+stage.save("parameters.npy", shown.cpu().numpy())
 stage.save("steps.parquet", moved)
 _ = stage.finish(
     {
