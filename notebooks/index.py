@@ -214,7 +214,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 #
 # | Chapter | Question |
 # |---|---|
-# | [Verification curves](16_verification_measures.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
+# | [Verification curves](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
 # ## Run it

@@ -7,6 +7,8 @@ import pandas as pd
 
 from helpers.annotations import ATTRIBUTES
 
+PER_PAIR, OTHERS, SHIFT = 4, 3, 2.5
+"""Images of each pair of identities, others that one is compared with, mean of positives."""
 AXES = ["skin_level", "hair_level", "gender_level"]
 
 
@@ -27,3 +29,25 @@ def transect_frame(n: int, risk, seed: int, dependence: float = 0.0) -> pd.DataF
     chance = np.where(common, shared, rng.random(8 * n))
     error = chance < risk(*(frame[axis] for axis in AXES))
     return frame.assign(transect=np.repeat(np.arange(n), 8), error=error.astype(int))
+
+
+def verification_pairs(n, rng, own=0.5, shared=0.2, dyad=0.2):
+    """Pairs of `n` identities: similarity, is_match and vertices, each rate known in closed form.
+
+    Positives are normal about SHIFT and negatives about 0, both of variance 1, of which `own` is an
+    identity's among positives, `shared` that of either identity, and `dyad` their pair's.
+    """
+    first = np.repeat(np.arange(n), OTHERS)
+    steps = np.stack([rng.permutation(np.arange(1, n))[:OTHERS] for _ in range(n)])
+    second = (first + steps.ravel()) % n
+    ease, confusable = rng.normal(size=(2, n)) * np.sqrt([[own], [shared]])
+    common = confusable[first] + confusable[second] + rng.normal(0, np.sqrt(dyad), n * OTHERS)
+    rest = 1 - own, 1 - 2 * shared - dyad
+    positive, negative = (
+        np.repeat(mean, PER_PAIR) + rng.normal(0, np.sqrt(left), len(mean) * PER_PAIR)
+        for mean, left in ((SHIFT + ease, rest[0]), (common, rest[1]))
+    )
+    ids = np.arange(n)
+    vertices = np.concatenate([np.column_stack([ids, ids]), np.column_stack([first, second])])
+    scores = np.concatenate([positive, negative])
+    return scores, np.arange(len(scores)) < len(positive), np.repeat(vertices, PER_PAIR, axis=0)

@@ -126,23 +126,18 @@ def test_without_pairs_of_a_group_nothing_is_estimable(lost):
 
 def test_bad_input_is_named():
     errors, control, group, vertices = study(5, n=8)
-    for familiar, message in (
-        (["a", "x"], "familiar group 'x' is none of .'a', 'b', 'c', 'd'."),
-        ("a", "familiar is 'a': a collection"),
-        ([], "must be some, but not all, of"),
-        (["a", "b", "c", "d"], "must be some, but not all, of"),
-    ):
-        with pytest.raises(ValueError, match=message):
+    for familiar in (["a", "x"], "xy", [], ["a", "b", "c", "d"]):
+        with pytest.raises(ValueError, match="must be some, but not all, of .'a', 'b', 'c', 'd'."):
             composition_effects(errors, control, group, vertices, familiar)
     with pytest.raises(ValueError, match="'errors', row 0: 2 where 0 or 1"):
         composition_effects(errors + 2, control, group, vertices, FAMILIAR)
     with pytest.raises(ValueError, match="'control', row 0: 2 where 0 or 1"):
         composition_effects(errors, control + 2, group, vertices, FAMILIAR)
-    with pytest.raises(ValueError, match="control and group of different lengths"):
+    with pytest.raises(ValueError, match="control: shape .* as of errors"):
         composition_effects(errors, control[1:], group, vertices, FAMILIAR)
     # Plain labels name only the groups that there are.
     some = group != "b"
-    with pytest.raises(ValueError, match="familiar group 'b' is none of .'a', 'c', 'd'."):
+    with pytest.raises(ValueError, match="must be some, but not all, of .'a', 'c', 'd'."):
         composition_effects(errors[some], control[some], group[some], vertices[some], FAMILIAR)
     for missing in (None, np.nan):
         labels = group.astype(object)

@@ -22,9 +22,9 @@ def test_groups_are_told_apart_without_colour():
 
 def test_groups_come_in_the_order_of_the_book_and_all_last():
     table = pd.DataFrame({"group": pd.Categorical(["all", *GROUPS[::-1]])})
-    assert marks.groups(table, []) == [*GROUPS, "all"]
-    with pytest.raises(ValueError, match="unknown group 'nobody': one of"):
-        marks.groups(table.astype(str).replace("all", "nobody"), [])
+    assert marks.groups(table) == [*GROUPS, "all"]
+    with pytest.raises(ValueError, match="unknown 'nobody': one of"):
+        marks.groups(table.astype(str).replace("all", "nobody"))
 
 
 def test_ranges_are_quantiles_and_counts():

@@ -4,12 +4,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from helpers import figures
 from helpers.identities import GROUPS, STEPS
 from helpers.verification import disparities, fixed_threshold, step_effects, vertex_bootstrap
+from helpers.verification import figure_style as marks
 from helpers.verification import figures as drawn
 
+ATTRIBUTES = ("pose", "age")
+GRID = [0.15, 0.25, 0.35, 0.45]
 RECOGNISERS = {"arcface-a": 0.09, "arcface-b": 0.05, "sphereface": 0.07, "balanced": 0.0}
 DISADVANTAGE = dict(zip(GROUPS, (1.0, 0.75, 0.6, 0.45, 0.25, 0.0), strict=True))
 THRESHOLD = 0.38
@@ -79,12 +83,6 @@ def pairs() -> pd.DataFrame:
     return study()
 
 
-def spread() -> pd.DataFrame:
-    rng = np.random.default_rng(3)
-    parts = [pd.DataFrame({"attribute": a, "spread": rng.uniform(0.1, 0.5, 300)}) for a in STEPS]
-    return pd.concat(parts, ignore_index=True)
-
-
 def perceived() -> pd.DataFrame:
     rng = np.random.default_rng(4)
     levels = {"age": ("2", "0", "-2", "1", "-1"), "gender": GROUPS[::-1], "fakeness": GROUPS}
@@ -130,10 +128,9 @@ def test_all_are_as_wide_as_the_page_and_no_text_is_small(tables, pairs):
     drawings = [
         drawn.draw_rates(held_at(tables)),
         drawn.draw_disparities(one_measure(tables), 0.05),
-        drawn.draw_similarity(pairs, STEPS, 0.4),
-        drawn.draw_ratings(pairs, ["light"], 0.3),
+        drawn.draw_pairs(pairs, STEPS, "similarity", 0.4),
+        drawn.draw_pairs(pairs, ["light"], "rating", 0.3),
         drawn.draw_step_effects(effects(pairs)),
-        drawn.draw_spread(spread()),
         drawn.draw_perceived(perceived()),
     ]
     for figure in drawings:
@@ -169,7 +166,7 @@ def cells(pairs, relation, attribute) -> list[tuple]:
 
 @pytest.mark.parametrize("attributes", [("pose",), ("pose", "light", "expression", "age")])
 def test_similarity_shows_medians_and_the_middle_of_each_cell(pairs, attributes):
-    figure = drawn.draw_similarity(pairs, attributes, threshold=0.4)
+    figure = drawn.draw_pairs(pairs, attributes, "similarity", 0.4)
     titles = [ax.get_title() for ax in figure.axes[:3]]
     sizes = ("40", "40", "40")
     assert titles == [f"{r}\nn = {n} a mark" for r, n in zip(drawn.RELATIONS, sizes, strict=True)]
@@ -191,23 +188,12 @@ def test_similarity_shows_medians_and_the_middle_of_each_cell(pairs, attributes)
 
 def test_ratings_have_the_scale_in_words(pairs):
     some = pairs[pairs["relation"] != drawn.RELATIONS[2]]
-    figure = drawn.draw_ratings(some, ["age", "light"])
+    figure = drawn.draw_pairs(some, ["age", "light"], "rating", 0.3)
     assert len(figure.axes) == 4
     for row, ax in enumerate(figure.axes):
         names = [tick.get_text() for tick in figure.axes[row - row % 2].get_yticklabels()]
         assert names[0] == "same 0" and names[-1] == "different 1"
         assert all(0 <= bar[2] <= bar[1] <= bar[3] <= 1 for bar in bars(ax))
-
-
-def test_spread_has_median_range_and_n():
-    frame = spread()
-    ax = drawn.draw_spread(frame).axes[0]
-    assert [t.get_text() for t in ax.get_yticklabels()] == [f"{a}\nn = 300" for a in STEPS]
-    by = frame.groupby("attribute", sort=False)["spread"]
-    np.testing.assert_allclose(
-        [bar[1:4] for bar in bars(ax)], np.stack([by.quantile(q) for q in (0.5, 0.15, 0.85)], 1)
-    )
-    assert any(set(line.get_xdata()) == {drawn.REPORTED_SPREAD} for line in ax.lines)
 
 
 def test_perceived_scores_are_rows_of_histograms_in_order():
@@ -237,8 +223,6 @@ def test_rates_stand_at_their_value_or_say_why_not(tables):
         assert words(ax) == ("no positives" if name == "sphereface" else "")
     for ax in drawn.draw_rates(held_at(tables, 1e-3)).axes:
         assert not ax.containers and "not estimable below 1/680" in words(ax)
-    with pytest.raises(ValueError, match="one fmr can be drawn, not 2"):
-        drawn.draw_rates(tables[1])
 
 
 def test_disparities_mark_verdicts_against_the_tolerance(tables):
@@ -254,8 +238,6 @@ def test_disparities_mark_verdicts_against_the_tolerance(tables):
         band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
         np.testing.assert_allclose((band.x0, band.x1), (-0.05, 0.05))
     assert set(table["verdict"]) >= {"exceeds", "inconclusive", "within"}
-    with pytest.raises(ValueError, match="one measure can be drawn, not 3"):
-        drawn.draw_disparities(tables[3], 0.05)
 
 
 def test_step_effects_name_what_a_step_is_compared_with(pairs):
@@ -277,28 +259,164 @@ def test_step_effects_name_what_a_step_is_compared_with(pairs):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda f: f.iloc[:0], "no rows"),
-        (lambda f: f.drop(columns="similarity"), r"no column \['similarity'\]"),
-        (lambda f: f.assign(group="someone"), "unknown group 'someone'"),
-        (lambda f: f.assign(relation="twins"), "unknown relation 'twins'"),
-        (lambda f: f.assign(attribute="pose", step="60"), "unknown step of pose '60'"),
-        (lambda f: f.assign(similarity=np.nan), "column 'similarity', row 0"),
-    ],
+    ("column", "name"),
+    [("group", "someone"), ("relation", "twins"), ("step", "60")],
 )
-def test_other_tables_are_refused(pairs, change, message):
-    with pytest.raises(ValueError, match=message):
-        drawn.draw_similarity(change(pairs), ["pose"])
+def test_unknown_names_are_refused(pairs, column, name):
+    some = pairs[pairs["attribute"] == "pose"]
+    with pytest.raises(ValueError, match=f"unknown '{name}': one of"):
+        drawn.draw_pairs(some.assign(**{column: name}), ["pose"], "similarity", 0.4)
+    with pytest.raises(ValueError, match="unknown 'hair': one of"):
+        drawn.draw_pairs(some, ["pose", "hair"], "similarity", 0.4)
 
 
-def test_five_recognisers_and_unknown_names_are_refused(tables):
-    held = held_at(tables)
-    with pytest.raises(ValueError, match="up to four recognisers can be drawn, not 5"):
-        drawn.draw_rates(pd.concat([held, held.assign(recogniser="fifth")]))
-    with pytest.raises(ValueError, match="a score in .0, 1. was expected"):
-        drawn.draw_perceived(perceived().assign(score=4))
-    with pytest.raises(ValueError, match="unknown group or step 'tall'"):
+def test_what_was_shown_is_a_group_or_a_step():
+    with pytest.raises(ValueError, match="unknown 'tall': one of"):
         drawn.draw_perceived(perceived().replace("0", "tall"))
-    with pytest.raises(ValueError, match="unknown attribute 'hair'"):
-        drawn.draw_similarity(study(n_seeds=2), ["pose", "hair"])
+
+
+# --- over thresholds
+
+
+def ring(key: int, n: int = 20) -> dict[str, np.ndarray]:
+    """Pairs of n seeds in six groups, of which the last ones are harder."""
+    rng = np.random.default_rng(key)
+    first = np.tile(np.arange(n), 4 * 6)
+    match = np.tile(np.repeat([1, 0, 0, 0], n), 6)
+    apart = np.where(match, 0, np.tile(np.repeat([0, 1, 2, 3], n), 6))
+    group = np.repeat(GROUPS, 4 * n)
+    level = 0.15 + 0.35 * match - 0.02 * np.repeat(np.arange(6), 4 * n) * match
+    return {
+        "similarity": level + rng.normal(0, 0.15, len(first)),
+        "is_match": match,
+        "group": pd.Categorical(group, GROUPS),
+        "vertices": np.stack([first, (first + apart) % n], 1),
+    }
+
+
+def without_positives(pairs: dict, group: str) -> dict:
+    keep = ~((pairs["group"] == group) & (pairs["is_match"] == 1))
+    return {name: values[keep] for name, values in pairs.items()}
+
+
+@pytest.fixture(scope="module")
+def curve_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Curves and rates at one threshold; one recogniser lacks the positives of a group."""
+    found = []
+    for key, (attribute, name) in enumerate((a, r) for a in ATTRIBUTES for r in RECOGNISERS):
+        pairs = ring(key)
+        if name == "sphereface":
+            pairs = without_positives(pairs, GROUPS[2])
+        curves = vertex_bootstrap(**pairs, n_boot=40, seed=1).curves
+        del pairs["vertices"]
+        fixed = fixed_threshold(**pairs, threshold=0.4)
+        found.append([t.assign(attribute=attribute, recogniser=name) for t in (curves, fixed)])
+    return tuple(pd.concat(parts, ignore_index=True) for parts in zip(*found, strict=True))
+
+
+def panels(figure) -> list[tuple]:
+    """(axes, attribute, recogniser), row by row."""
+    names = [(attribute, name) for attribute in ATTRIBUTES for name in RECOGNISERS]
+    return [(ax, *name) for ax, name in zip(figure.axes, names, strict=True)]
+
+
+def of(table: pd.DataFrame, attribute: str, name: str) -> pd.DataFrame:
+    return table[(table["attribute"] == attribute) & (table["recogniser"] == name)]
+
+
+def texts(ax) -> list[str]:
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def test_grid_is_as_wide_as_the_page_and_no_text_is_small(curve_tables):
+    figure = drawn.draw_curves(*curve_tables)
+    figure.draw_without_rendering()
+    assert figure.get_figwidth() == figures.WIDTH and figure.get_figheight() < 9
+    shown = [t for t in figure.findobj(plt.Text) if t.get_visible() and t.get_text().strip()]
+    assert min(text.get_fontsize() for text in shown) >= 10
+    legend = [text for one in figure.legends for text in one.get_texts()]
+    for text in [*legend, *(text for ax in figure.axes for text in ax.texts)]:
+        box = text.get_window_extent()
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, text
+
+
+def test_curves_hold_exact_points_down_to_one_false_match(curve_tables):
+    curves, fixed = curve_tables
+    for ax, attribute, name in panels(drawn.draw_curves(curves, fixed)):
+        own = of(curves, attribute, name)
+        estimable = [g for g in GROUPS if own.loc[own["group"] == g, "fnmr"].notna().all()]
+        lines = [line for line in ax.lines if len(line.get_xdata()) > 1]
+        assert len(lines) == len(ax.collections) == len(estimable)
+        for line, group in zip(lines, estimable, strict=True):
+            rows = own[(own["group"] == group) & (own["fmr"] > 0)]
+            fmr, fnmr = line.get_data()
+            assert fmr.min() == 1 / 60 and fmr.max() == 1
+            best = rows.groupby("fmr")["fnmr"].min()
+            np.testing.assert_array_equal(best[fmr], fnmr)
+            assert (line.get_linestyle() == "-") == group.endswith("female")
+
+
+def test_rows_and_columns_are_named_and_counted_and_gaps_are_said(curve_tables):
+    figure = drawn.draw_curves(*curve_tables)
+    assert [ax.get_title().strip() for ax in figure.axes[:4]] == list(RECOGNISERS)
+    for ax, attribute, name in panels(figure):
+        said = [f"{attribute}, n = 0 to 20 / 60"] if name == "arcface-a" else []
+        said += [f"{GROUPS[2]}: no positives"] if name == "sphereface" else []
+        assert sorted(texts(ax)) == sorted(said)
+
+
+def test_triangles_stand_where_one_threshold_puts_each_group(curve_tables):
+    curves, fixed = curve_tables
+    fixed = fixed.copy()
+    fixed.loc[0, "fmr"] = 0.0  # no false match at all: fewer than one can tell from 1 / 60
+    for ax, attribute, name in panels(drawn.draw_curves(curves, fixed)):
+        points = [line for line in ax.lines if len(line.get_xdata()) == 1]
+        found = [(*line.get_xydata()[0], line.get_marker()) for line in points]
+        rows = of(fixed, attribute, name)
+        expected = [
+            (row.fmr, row.fnmr, "^") if row.fmr >= 1 / 60 else (1 / 60, row.fnmr, "<")
+            for row in rows[rows["fnmr"].notna()].itertuples()
+        ]
+        assert found == expected and len(found) == (5 if name == "sphereface" else 6)
+    assert fixed.loc[0, ["attribute", "recogniser"]].tolist() == ["pose", "arcface-a"]
+
+
+def swept(pairs: dict) -> pd.DataFrame:
+    return vertex_bootstrap(**pairs, n_boot=40, seed=1, thresholds=GRID).curves
+
+
+def columns_of(frame: np.ndarray, colour: str) -> np.ndarray:
+    """Columns of a frame that hold pixels of a colour."""
+    near = np.abs(frame - 255 * np.array(to_rgb(colour))[:, None, None]).max(0) < 4
+    return np.flatnonzero(near.any(0))
+
+
+def test_frames_move_every_mark_with_its_rate():
+    rates = swept(ring(0))
+    frames = drawn.draw_frames(rates)
+    assert frames.dtype == np.uint8 and frames.shape[:2] == (len(GRID), 3)
+    assert frames.shape[3] < 500
+    half = frames.shape[3] * 0.62  # between the two panels
+    for ancestry in ("african", "east asian", "european"):
+        colour = marks.ANCESTRY_LOOKS[ancestry].colour
+        places = [columns_of(frame, colour) for frame in frames]
+        fnmr = [columns[columns < half].mean() for columns in places]
+        fmr = [columns[columns > half].mean() for columns in places]
+        assert (np.diff(fnmr) > 0).all() and (np.diff(fmr) < 0).all()
+    # All that does not move is the same in all frames.
+    assert (frames[:, :, -60:] == frames[0, :, -60:]).all()
+
+
+def test_frames_say_what_cannot_be_estimated():
+    whole = swept(ring(0))
+    gap = swept(without_positives(ring(0), GROUPS[2]))
+    frames = [drawn.draw_frames(rates) for rates in (whole, gap)]
+    marks = [[columns_of(f, figures.GREEN) for f in some[:, :, :210]] for some in frames]
+    assert all(len(a) > len(b) for a, b in zip(*marks, strict=True))
+    assert plt.get_fignums() == []  # nothing is left for the page to show
+
+
+def test_thresholds_are_named_so_that_they_differ():
+    assert drawn.name_thresholds([-0.1, 0.25, 0.5]) == ["−0.10", "0.25", "0.50"]
+    assert drawn.name_thresholds([0.9991, 0.9993]) == ["0.9991", "0.9993"]
+    assert drawn.name_thresholds([0.5, 0.5]) == ["0.50", "0.50"]

@@ -3,10 +3,8 @@
 from helpers.identities.groups import ANCESTRIES, GROUPS, ancestry_point, nearest_ancestry, split
 from helpers.identities.image_variants import (
     below_targets,
-    known_score,
     neutral,
     variants,
-    walk_to_score,
 )
 from helpers.identities.pair_design import (
     ATTRIBUTES,
@@ -16,10 +14,8 @@ from helpers.identities.pair_design import (
     image_index,
     pairs,
 )
-from helpers.identities.prototype_walks import exact_planes, group_planes, label_leakage, prototypes
+from helpers.identities.prototype_walks import group_planes, label_leakage, prototypes
 from helpers.identities.selection import (
-    UNCANNY,
-    candidates,
     crowd_scores,
     judge,
     max_min_selection,

@@ -2,7 +2,8 @@
 
 A group is a *perceived* gender and an ancestry group (Liang et al. 2023, section 3.1, who speak of
 race). The ancestry groups are three stylised reference points of the face world's ancestry plane:
-they shift the shape of faces and say nothing about people, nor about skin colour.
+they shift the shape of faces and say nothing about people, nor about skin colour. Serves chapters
+16 and 17.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike
 from helpers.faces.parameters import ANCESTRY_REFERENCES
 
 ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
+"""Names of the ancestry groups. Introduced in chapter 16."""
 GROUPS: tuple[str, ...] = tuple(f"{a} {g}" for a in ANCESTRIES for g in ("female", "male"))
-"""Order of groups everywhere: in tables, arrays and figures."""
+"""Order of groups everywhere: in tables, arrays and figures. Introduced in chapter 16."""
 ANCESTRY_DEPTH = 1.5
 """How far the faces of a group lie from the average of all, which is at a distance of 1 from each
 reference point: half as far again, so that the groups differ more than people within one do."""
@@ -25,8 +27,19 @@ _REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
 def split(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Ancestry group (n,) str and perceived male (n,) bool of group names.
 
+    Introduced in chapter 16.
+
+    Args:
+        groups: (n,) names.
+
     Raises:
         ValueError: a name that is not one of `GROUPS`, with its row.
+
+    Example:
+        >>> from helpers import identities
+        >>> ancestry, male = identities.split(["african male", "european female"])
+        >>> ancestry.tolist(), male.tolist()
+        (['african', 'european'], [True, False])
     """
     groups = np.asarray(groups, dtype=object)
     for row in np.flatnonzero(~np.isin(groups, GROUPS)):
@@ -36,12 +49,34 @@ def split(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
-    """Where faces of an ancestry group are centred, ancestry_x and ancestry_y: float64 (n, 2)."""
+    """Where faces of an ancestry group are centred, ancestry_x and ancestry_y: float64 (n, 2).
+
+    Introduced in chapter 17.
+
+    Args:
+        ancestry: (n,) of `ANCESTRIES`.
+
+    Raises:
+        ValueError: another name.
+
+    Example:
+        >>> from helpers import identities
+        >>> identities.ancestry_point(["african"]).shape
+        (1, 2)
+    """
     rows = [ANCESTRIES.index(name) for name in ancestry]
     return ANCESTRY_DEPTH * _REFERENCES[rows]
 
 
 def nearest_ancestry(points: ArrayLike) -> np.ndarray:
-    """Index in `ANCESTRIES` of the reference nearest to points (…, 2): int (…)."""
+    """Index in `ANCESTRIES` of the reference nearest to points (…, 2): int (…).
+
+    Introduced in chapter 16, for its simulated crowd.
+
+    Example:
+        >>> from helpers import identities
+        >>> identities.nearest_ancestry(identities.ancestry_point(identities.ANCESTRIES)).tolist()
+        [0, 1, 2]
+    """
     # References are of one length, so the nearest is the one with the largest inner product.
     return (np.asarray(points, dtype=np.float64) @ _REFERENCES.T).argmax(axis=-1)

@@ -1,7 +1,7 @@
 """The 17 images of a prototype: itself, and four steps each of pose, light, expression and age.
 
 Liang et al. 2023, section 3.2. Pose and light are the renderer's own parameters, as pose is
-EG3D's; expression and age are walked in latent space.
+EG3D's; expression and age are walked in latent space. Serves chapter 16.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from helpers.faces.parameters import INDEX, visible_scores
-from helpers.identities.pair_design import IMAGES_EACH, STEPS, image_index
+from helpers.faces.interventions import do
+from helpers.faces.parameters import visible_scores
+from helpers.identities.pair_design import ATTRIBUTES, IMAGES_EACH, STEPS, image_index
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -30,16 +31,16 @@ NEUTRAL: Mapping[str, float] = {
     "hair_style": 0.0,
 }
 """What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
-LIGHTS: Mapping[str, tuple[float, float]] = {
-    "up": (0.0, 60.0),
-    "down": (0.0, -40.0),
-    "left": (-65.0, 10.0),
-    "right": (65.0, 10.0),
+LIGHTS: Mapping[str, Mapping[str, float]] = {
+    name: {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
+    for name, azimuth, elevation in (
+        ("up", 0.0, 60.0),
+        ("down", 0.0, -40.0),
+        ("left", -65.0, 10.0),
+        ("right", 65.0, 10.0),
+    )
 }
-"""Azimuth and elevation, in degrees, of the light that comes from there."""
-LIGHT_POWER = 0.7
-TARGETS: Mapping[str, float] = {"expression": 0.9, "age": 0.8}
-"""Scores that fix the size of a step (paper, section 3.2)."""
+"""Azimuth and elevation, in degrees, of the light that comes from there, and its power."""
 STEPS_TO_TARGET = 2
 LONGEST = 8.0
 """How far a traversal looks for its target, in units of the direction's step."""
@@ -48,11 +49,16 @@ _WALKED = {"expression": "smiling", "age": "age"}
 
 
 def neutral(parameters: Tensor) -> Tensor:
-    """The same faces in the scene that all prototypes share (`NEUTRAL`), float32 (n, P)."""
-    same = parameters.clone()
-    for name, value in NEUTRAL.items():
-        same[:, INDEX[name]] = value
-    return same
+    """The same faces in the scene that all prototypes share (`NEUTRAL`), float32 (n, P).
+
+    Introduced in chapter 16.
+
+    Example:
+        >>> from helpers import faces, identities
+        >>> faces.to_frame(identities.neutral(faces.defaults(1)))["light_elevation"].tolist()
+        [20.0]
+    """
+    return do(parameters, **NEUTRAL)
 
 
 def walk_to_score(
@@ -66,7 +72,7 @@ def walk_to_score(
     Args:
         codes: (n, D).
         direction: (D,), towards higher scores.
-        score: codes (m, D) → (m,), a model's or a crowd regression's score.
+        score: codes (m, D) → (m,), here the exact score that the renderer shows.
         target: score to reach.
         step: of the walk, in lengths of `direction`.
 
@@ -88,21 +94,33 @@ def walk_to_score(
     return distance
 
 
-def known_score(generator, name: str) -> Score:
-    """The exact visible score ("smiling", "age", …) of a known-truth generator's codes."""
-    return partial(_visible, generator=generator, name=name)
+def _visible(generator, codes: np.ndarray, attribute: str) -> np.ndarray:
+    """The exact score of what an attribute of `STEPS` changes, as the renderer shows it, (n,)."""
+    parameters = generator.parameters(torch.from_numpy(codes))
+    return visible_scores(parameters)[_WALKED[attribute]].to_numpy()
 
 
-def _visible(codes: np.ndarray, generator, name: str) -> np.ndarray:
-    parameters = generator.parameters(torch.from_numpy(np.asarray(codes)))
-    return visible_scores(parameters)[name].to_numpy()
+def below_targets(generator, codes: ArrayLike, targets: Mapping[str, float]) -> np.ndarray:
+    """Whether faces score below all targets, so that there is a way to go, bool (n,).
 
+    Introduced in chapter 16.
 
-def below_targets(generator, codes: ArrayLike) -> np.ndarray:
-    """Whether faces score below all `TARGETS`, so that there is a way to go, bool (n,)."""
+    Args:
+        generator: the known-truth generator.
+        codes: latents (n, D).
+        targets: "expression" and "age" → score, as of `variants`.
+
+    Example:
+        >>> from helpers import identities
+        >>> from helpers.generators import load_generator
+        >>> generator = load_generator("known-truth")
+        >>> codes = generator.sample(3, 1)
+        >>> identities.below_targets(generator, codes, {"age": 1.01}).tolist()
+        [True, True, True]
+    """
     codes = np.asarray(codes, np.float64)
-    scores = {name: known_score(generator, _WALKED[name])(codes) for name in TARGETS}
-    return np.all([scores[name] < target for name, target in TARGETS.items()], axis=0)
+    below = [_visible(generator, codes, name) < target for name, target in targets.items()]
+    return np.all(below, axis=0)
 
 
 def variants(
@@ -110,45 +128,56 @@ def variants(
     codes: ArrayLike,
     prototypes: pd.DataFrame,
     directions: Mapping[str, ArrayLike],
-    scores: Mapping[str, Score] | None = None,
+    targets: Mapping[str, float],
 ) -> tuple[Tensor, pd.DataFrame]:
     """Renderer parameters of all images of all prototypes.
 
+    Introduced in chapter 16.
+
     Args:
-        generator: has `parameters(w)`, as the known-truth generator.
+        generator: the known-truth generator.
         codes: latents (n, D) of the prototypes.
         prototypes: one row each, columns seed and group.
         directions: "expression" and "age" → (D,), along which to step.
-        scores: of the same, what tells when `TARGETS` are reached; the exact ones by default.
+        targets: of the same, the score in [0, 1] that two steps reach (paper, section 3.2).
 
     Returns:
-        parameters (17 n, P) and the frame of `design.image_index`: 17 consecutive rows a prototype.
+        parameters (17 n, P) and the frame of `image_index`: 17 consecutive rows a prototype.
 
     Raises:
         ValueError: rows that do not match, a direction that is missing, or as `walk_to_score`.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> from helpers.generators import load_generator
+        >>> generator = load_generator("known-truth")
+        >>> codes = generator.sample(1, 5)
+        >>> smiling, age = generator.exact_directions(["smiling", "age"])
+        >>> one = pd.DataFrame({"seed": [5], "group": ["european male"]})
+        >>> towards, targets = {"expression": smiling, "age": age}, {"expression": 0.9, "age": 0.8}
+        >>> parameters, index = identities.variants(generator, codes, one, towards, targets)
+        >>> len(parameters), index["step"].tolist()[:5]
+        (17, ['0', '-30', '-15', '15', '30'])
     """
     codes = np.asarray(codes, dtype=np.float64)
     if len(codes) != len(prototypes):
         raise ValueError(f"{len(codes)} codes for {len(prototypes)} prototypes")
-    if missing := [name for name in TARGETS if name not in directions]:
+    if missing := [name for name in targets if name not in directions]:
         raise ValueError(f"no direction of {', '.join(missing)}; there are {list(directions)}")
-    scores = scores or {name: known_score(generator, _WALKED[name]) for name in TARGETS}
     own = neutral(generator.parameters(torch.from_numpy(codes)))
     images = own[:, None].repeat(1, IMAGES_EACH, 1)
-    place = {name: 1 + 4 * order for order, name in enumerate(STEPS)}
-    images[:, place["pose"] : place["pose"] + 4, INDEX["yaw"]] = torch.tensor(
-        STEPS["pose"], dtype=own.dtype
-    )
-    for order, name in enumerate(STEPS["light"]):
-        azimuth, elevation = LIGHTS[name]
-        lit = images[:, place["light"] + order]
-        lit[:, INDEX["light_azimuth"]] = azimuth
-        lit[:, INDEX["light_elevation"]] = elevation
-        lit[:, INDEX["light_power"]] = LIGHT_POWER
-    for name, target in TARGETS.items():
-        direction = np.asarray(directions[name], dtype=np.float64)
-        length = walk_to_score(codes, direction, scores[name], target) / STEPS_TO_TARGET
-        for order, step in enumerate(STEPS[name]):
-            moved = codes + step * length[:, None] * direction
-            images[:, place[name] + order] = neutral(generator.parameters(torch.from_numpy(moved)))
+    for attribute, steps in STEPS.items():
+        place = 1 + 4 * ATTRIBUTES.index(attribute)
+        if attribute in targets:
+            direction = np.asarray(directions[attribute], dtype=np.float64)
+            score = partial(_visible, generator, attribute=attribute)
+            length = walk_to_score(codes, direction, score, targets[attribute]) / STEPS_TO_TARGET
+        for order, step in enumerate(steps):
+            if attribute in targets:
+                walked = codes + step * length[:, None] * direction
+                changed = neutral(generator.parameters(torch.from_numpy(walked)))
+            else:
+                changed = do(own, **(LIGHTS[step] if attribute == "light" else {"yaw": step}))
+            images[:, place + order] = changed
     return images.reshape(-1, images.shape[-1]), image_index(prototypes)

@@ -2,6 +2,7 @@
 
 Liang et al. 2023, section 3.4. Every prototype has 17 images in consecutive rows, itself first and
 then its variants in the order of `STEPS` (see `variants`): image row = 17 · prototype + variant.
+Serves chapters 16 and 17.
 """
 
 from collections.abc import Mapping
@@ -18,42 +19,46 @@ STEPS: Mapping[str, tuple] = {
     "expression": (-2, -1, 1, 2),
     "age": (-2, -1, 1, 2),
 }
+"""Attribute → its steps from the prototype. Introduced in chapter 16."""
 ATTRIBUTES: tuple[str, ...] = tuple(STEPS)
+"""What is varied, one at a time. Introduced in chapter 16."""
 IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
+"""Images of a prototype: itself and its variants. Introduced in chapter 16."""
 
-_VARIANTS = pd.DataFrame(
-    [("prototype", "0"), *((name, str(step)) for name in STEPS for step in STEPS[name])],
-    columns=["attribute", "step"],
+_STEPS = [(name, str(step)) for name, steps in STEPS.items() for step in steps]
+_VARIANTS = pd.DataFrame([("prototype", "0"), *_STEPS], columns=["attribute", "step"])
+_VARIANTS["variant"] = range(IMAGES_EACH)
+# The prototype is the middle of each of the four sequences of five (paper, section 3.2).
+_MIDDLES = pd.DataFrame({"attribute": ATTRIBUTES, "step": "0", "variant": 0})
+_SEQUENCES = pd.concat([_MIDDLES, _VARIANTS[1:]]).sort_values(
+    "attribute", key=lambda names: names.map(ATTRIBUTES.index), kind="stable"
 )
-_SEQUENCES = pd.DataFrame(
-    # The prototype is the middle of each of the four sequences of five (paper, section 3.2).
-    [
-        (name, "0" if k == 0 else str(STEPS[name][k - 1]), 0 if k == 0 else 4 * place + k)
-        for place, name in enumerate(STEPS)
-        for k in range(5)
-    ],
-    columns=["attribute", "step", "variant"],
-)
+_COLUMNS = ["first", "second", "kind", "group", "attribute", "step"]
+_COLUMNS += [f"{what}_{side}" for what in ("seed", "prototype") for side in ("first", "second")]
 
 
 def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
     """One row per image: columns seed, prototype, group, attribute, step (str; "0": prototype).
 
+    Introduced in chapter 16.
+
     Args:
         prototypes: one row per prototype, with the columns seed and group.
+
+    Raises:
+        ValueError: a missing column.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> one = pd.DataFrame({"seed": [5], "group": ["european male"]})
+        >>> identities.image_index(one).groupby("attribute", sort=False).size().tolist()
+        [1, 4, 4, 4, 4]
     """
     require_columns(prototypes, ["seed", "group"])
-    row = np.repeat(np.arange(len(prototypes)), IMAGES_EACH)
-    variant = np.tile(np.arange(IMAGES_EACH), len(prototypes))
-    return pd.DataFrame(
-        {
-            "seed": prototypes["seed"].to_numpy()[row],
-            "prototype": row,
-            "group": prototypes["group"].to_numpy()[row],
-            "attribute": _VARIANTS["attribute"].to_numpy()[variant],
-            "step": _VARIANTS["step"].to_numpy()[variant],
-        }
-    )
+    numbered = prototypes[["seed", "group"]].assign(prototype=range(len(prototypes)))
+    columns = ["seed", "prototype", "group", "attribute", "step"]
+    return numbered.merge(_VARIANTS, how="cross")[columns]
 
 
 def pairs(
@@ -64,7 +69,7 @@ def pairs(
     Positives pair a prototype with its variants, negatives with the images of `n_negative` other
     prototypes of its group. Seeds stand in a ring of keyed order, and each is compared with the
     next `n_negative` ones: every prototype is used equally often, no pair occurs twice, and all
-    groups compare the same seeds with each other.
+    groups compare the same seeds with each other. Introduced in chapter 16.
 
     Args:
         prototypes: one row per prototype, columns seed and group, at most one of each kind.
@@ -84,19 +89,22 @@ def pairs(
     Raises:
         ValueError: no prototypes, a missing column, group or seed, a seed twice in a group, or a
             group of too few prototypes for pairs that differ.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> prototypes = pd.DataFrame({"seed": range(7), "group": "european male"})
+        >>> identities.pairs(prototypes)["kind"].value_counts().to_dict()
+        {'negative': 357, 'positive': 112}
     """
     _check(prototypes, n_negative)
     own = np.arange(len(prototypes))
     first, second = _ring_partners(prototypes, n_negative, seed)
-    if paper:
-        variants = _SEQUENCES
-        positive_variants = _SEQUENCES
-    else:
-        variants = _VARIANTS.assign(variant=np.arange(IMAGES_EACH))
-        positive_variants = variants.iloc[1:]
-    positive = _expand(prototypes, own, own, positive_variants).assign(kind="positive")
-    negative = _expand(prototypes, first, second, variants).assign(kind="negative")
-    return pd.concat([positive, negative], ignore_index=True)[_COLUMNS]
+    variants = _SEQUENCES if paper else _VARIANTS
+    own_variants = _SEQUENCES if paper else _VARIANTS[1:]
+    positive = _expand(prototypes, own, own, own_variants, "positive")
+    negative = _expand(prototypes, first, second, variants, "negative")
+    return pd.concat([positive, negative], ignore_index=True)
 
 
 def cross_pairs(prototypes: pd.DataFrame, n_other: int = 3, *, seed: int) -> pd.DataFrame:
@@ -104,11 +112,27 @@ def cross_pairs(prototypes: pd.DataFrame, n_other: int = 3, *, seed: int) -> pd.
 
     Each prototype meets the 17 images of `n_other` prototypes of other seeds *and* other groups, in
     turn through the groups. `group` is that of the first image, `kind` is "different group".
+    Introduced in chapter 16.
 
-    Args, Raises: as of `pairs`; there must be at least two groups.
+    Args:
+        prototypes: as of `pairs`, of at least two groups.
+        n_other: others that a prototype is compared with.
+        seed: of the order of the ring.
 
     Returns:
         Columns as of `pairs`, and `group_second`.
+
+    Raises:
+        ValueError: as `pairs`, and a single group.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> both = [("european male", seed) for seed in range(7)]
+        >>> both += [("african male", seed) for seed in range(7)]
+        >>> prototypes = pd.DataFrame(both, columns=["group", "seed"])
+        >>> len(identities.cross_pairs(prototypes, seed=1)) == 14 * 3 * 17
+        True
     """
     _check(prototypes, n_other)
     names = prototypes["group"].unique()
@@ -116,37 +140,16 @@ def cross_pairs(prototypes: pd.DataFrame, n_other: int = 3, *, seed: int) -> pd.
         raise ValueError(f"pairs across groups need at least two groups; there is {names[0]!r}")
     place = _ring_places(prototypes, seed)
     group = pd.Index(names).get_indexer(prototypes["group"])
-    rows = pd.Series(
-        np.arange(len(prototypes)), pd.MultiIndex.from_arrays([group, place], names=["g", "p"])
-    )
-    size = place.max() + 1
     shifts = np.arange(1, n_other + 1)
-    other_place = (place[:, None] + shifts) % size
+    other_place = (place[:, None] + shifts) % (place.max() + 1)
     other_group = (group[:, None] + 1 + (place[:, None] + shifts) % (len(names) - 1)) % len(names)
-    second = rows.reindex(
-        pd.MultiIndex.from_arrays([other_group.ravel(), other_place.ravel()])
-    ).to_numpy()
-    first = np.repeat(np.arange(len(prototypes)), n_other)
-    there = ~np.isnan(second)  # a seed may lack the prototype of some group
-    first, second = first[there], second[there].astype(np.int64)
-    variants = _VARIANTS.assign(variant=np.arange(IMAGES_EACH))
-    frame = _expand(prototypes, first, second, variants).assign(kind="different group")[_COLUMNS]
-    groups = prototypes["group"].to_numpy()
-    return frame.assign(group_second=groups[frame["prototype_second"]])
-
-
-_COLUMNS = [
-    "first",
-    "second",
-    "kind",
-    "group",
-    "attribute",
-    "step",
-    "seed_first",
-    "seed_second",
-    "prototype_first",
-    "prototype_second",
-]
+    rows = pd.Series(np.arange(len(prototypes)), [group, place])
+    second = rows.reindex(pd.MultiIndex.from_arrays([other_group.ravel(), other_place.ravel()]))
+    there = second.notna().to_numpy()  # a seed may lack the prototype of some group
+    first = np.repeat(np.arange(len(prototypes)), n_other)[there]
+    second = second.to_numpy()[there].astype(np.int64)
+    frame = _expand(prototypes, first, second, _VARIANTS, "different group")
+    return frame.assign(group_second=prototypes["group"].to_numpy()[frame["prototype_second"]])
 
 
 def _check(prototypes: pd.DataFrame, n_others: int) -> None:
@@ -190,22 +193,18 @@ def _ring_partners(
 
 
 def _expand(
-    prototypes: pd.DataFrame, first: np.ndarray, second: np.ndarray, variants: pd.DataFrame
+    prototypes: pd.DataFrame,
+    first: np.ndarray,
+    second: np.ndarray,
+    variants: pd.DataFrame,
+    kind: str,
 ) -> pd.DataFrame:
     """Each pair of prototypes times the variants of the second."""
-    one, other = np.repeat(first, len(variants)), np.repeat(second, len(variants))
-    tiled = {name: np.tile(variants[name].to_numpy(), len(first)) for name in variants}
-    seeds, groups = prototypes["seed"].to_numpy(), prototypes["group"].to_numpy()
-    return pd.DataFrame(
-        {
-            "first": one * IMAGES_EACH,
-            "second": other * IMAGES_EACH + tiled["variant"],
-            "group": groups[one],
-            "attribute": tiled["attribute"],
-            "step": tiled["step"],
-            "seed_first": seeds[one],
-            "seed_second": seeds[other],
-            "prototype_first": one,
-            "prototype_second": other,
-        }
-    )
+    ends = pd.DataFrame({"prototype_first": first, "prototype_second": second})
+    frame = ends.merge(variants, how="cross").assign(kind=kind)
+    frame["first"] = frame["prototype_first"] * IMAGES_EACH
+    frame["second"] = frame["prototype_second"] * IMAGES_EACH + frame["variant"]
+    frame["group"] = prototypes["group"].to_numpy()[frame["prototype_first"]]
+    for side in ("first", "second"):
+        frame[f"seed_{side}"] = prototypes["seed"].to_numpy()[frame[f"prototype_{side}"]]
+    return frame[_COLUMNS]

@@ -2,7 +2,8 @@
 
 Liang et al. 2023, section 3.1: a linear SVM of perceived gender and one-vs-rest SVMs of the
 ancestry groups, fitted to labelled samples; each seed is moved along their normals. Moves here are
-orthogonal to each other and to whatever is held (the dual basis, see `orthogonalization`).
+orthogonal to each other and to whatever is held (the dual basis, see `orthogonalization`). Serves
+chapter 16.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ PLANES: tuple[str, ...] = ("gender", *ANCESTRIES)
 def group_planes(codes: ArrayLike, male: ArrayLike, ancestry: ArrayLike) -> Hyperplanes:
     """One SVM of perceived gender and three one-vs-rest SVMs, with unit normals.
 
+    Liang et al. 2023, section 3.1. Introduced in chapter 16.
+
     Args:
         codes: latents (n, D).
         male: (n,) scores in [0, 1], male above 0.5: a classifier's or a crowd's.
@@ -32,19 +35,23 @@ def group_planes(codes: ArrayLike, male: ArrayLike, ancestry: ArrayLike) -> Hype
 
     Raises:
         ValueError: rows that do not match, or a label that hardly occurs.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import identities
+        >>> codes = np.random.default_rng(0).normal(size=(90, 4))
+        >>> planes = identities.group_planes(codes, codes[:, 0] > 0, codes[:, 1:].argmax(axis=1))
+        >>> planes.names
+        ('gender', 'african', 'east asian', 'european')
     """
     ancestry = np.asarray(ancestry)
     targets = {"gender": np.asarray(male, dtype=np.float64)}
     targets |= {name: (ancestry == k).astype(float) for k, name in enumerate(ANCESTRIES)}
-    planes = {
-        name: fit_svm(codes, pd.Series(score, name=name), 0.5) for name, score in targets.items()
-    }
-    return Hyperplanes(
-        PLANES,
-        np.stack([plane.normal for plane in planes.values()]),
-        np.array([plane.intercept for plane in planes.values()]),
-        {name: plane.score for name, plane in planes.items()},
-    ).unit()
+    fitted = [fit_svm(codes, pd.Series(y, name=name), 0.5) for name, y in targets.items()]
+    normals = np.stack([plane.normal for plane in fitted])
+    intercepts = np.array([plane.intercept for plane in fitted])
+    scores = dict(zip(PLANES, [plane.score for plane in fitted], strict=True))
+    return Hyperplanes(PLANES, normals, intercepts, scores).unit()
 
 
 def exact_planes(generator) -> Hyperplanes:
@@ -69,7 +76,6 @@ def prototypes(
     gender: float,
     ancestry: float,
     others: Mapping[str, float | None],
-    seeds: Sequence[int] | None = None,
 ) -> tuple[np.ndarray, pd.DataFrame]:
     """Latents of the six prototypes of every seed.
 
@@ -78,12 +84,13 @@ def prototypes(
     so all three values cannot be chosen; the difference of the other two is what remains.) It is
     the nearest such point to the seed, so whatever no plane speaks of stays as it was.
 
+    Introduced in chapter 16.
+
     Args:
         codes: latents (n, D) of the seeds.
         planes: `PLANES` and those of `others`; decision values are in their units.
         gender, ancestry: decision values, above 0.
         others: attribute → decision value that all prototypes get, or None to keep the seed's own.
-        seeds: numbers of the seeds, 0 to n − 1 by default.
 
     Returns:
         (6 n, D) float64, and a frame with the columns seed and group. The six prototypes of a seed
@@ -92,11 +99,19 @@ def prototypes(
     Raises:
         ValueError: a missing plane, values that are not positive, or planes that depend on each
             other.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import identities
+        >>> codes = np.random.default_rng(0).normal(size=(90, 4))
+        >>> planes = identities.group_planes(codes, codes[:, 0] > 0, codes[:, 1:].argmax(axis=1))
+        >>> six, index = identities.prototypes(codes[:1], planes, gender=1, ancestry=1, others={})
+        >>> planes.select(["gender"]).decision_values(six).round(6).ravel().tolist()
+        [-1.0, 1.0, -1.0, 1.0, -1.0, 1.0]
     """
     if not (gender > 0 and ancestry > 0):
         raise ValueError(f"gender and ancestry must be above 0; got {gender} and {ancestry}")
     codes = np.asarray(codes, dtype=np.float64)
-    seeds = np.arange(len(codes)) if seeds is None else np.asarray(seeds)
     held = planes.select(list(others))
     kept = held.decision_values(codes)
     for column, value in enumerate(others.values()):
@@ -110,7 +125,10 @@ def prototypes(
         target = np.tile([gender if male else -gender, ancestry, 0.0], (len(codes), 1))
         moved[:, k] = project(codes, normals, intercepts, np.hstack([target, kept]))
     index = pd.DataFrame(
-        {"seed": np.repeat(seeds, len(GROUPS)), "group": np.tile(GROUPS, len(codes))}
+        {
+            "seed": np.repeat(np.arange(len(codes)), len(GROUPS)),
+            "group": np.tile(GROUPS, len(codes)),
+        }
     )
     return moved.reshape(-1, codes.shape[1]), index
 
@@ -119,10 +137,12 @@ def label_leakage(
     generator,
     codes: ArrayLike,
     planes: Mapping[str, Hyperplanes],
-    attributes: Sequence[str] = ("skin_colour", "hair_length", "facial_hair", "makeup", "age"),
+    attributes: Sequence[str],
     distance: float = 1.0,
 ) -> pd.DataFrame:
     """How much of the labels' bias the fitted normals carry.
+
+    Introduced in chapter 16.
 
     Args:
         generator: the known-truth generator.
@@ -135,6 +155,14 @@ def label_leakage(
         One row per origin and plane, "exact" for comparison: columns labels, plane, accuracy (cross
         validated), angle (degrees from the exact normal) and per attribute the mean change of its
         score from `distance` below to `distance` above, along the normal as it is.
+
+    Example:
+        >>> from helpers import identities
+        >>> from helpers.generators import load_generator
+        >>> generator = load_generator("known-truth")
+        >>> codes = generator.sample(3, 1)
+        >>> identities.label_leakage(generator, codes, {}, ["age"]).round(2)["angle"].tolist()
+        [0.0, 0.0, 0.0, 0.0]
     """
     codes, exact = np.asarray(codes, dtype=np.float64), exact_planes(generator)
     rows = []
@@ -142,20 +170,14 @@ def label_leakage(
         fitted = fitted.unit().select(PLANES)
         cosines = (fitted.normals * exact.normals).sum(1).clip(-1, 1)
         for name, normal, cosine in zip(PLANES, fitted.normals, cosines, strict=True):
-            high, low = (
-                visible_scores(generator.parameters(torch.from_numpy(codes + side * normal)))
-                for side in (distance, -distance)
+            ends = torch.from_numpy(
+                np.stack([codes + normal * side for side in (distance, -distance)])
             )
+            high, low = (visible_scores(generator.parameters(end)) for end in ends)
             change = (high - low).mean()[list(attributes)].to_dict()
-            rows.append(
-                {
-                    "labels": labels,
-                    "plane": name,
-                    "accuracy": fitted.scores.get(name, np.nan),
-                    "angle": float(np.degrees(np.arccos(cosine))),
-                    **change,
-                }
-            )
+            accuracy, angle = fitted.scores.get(name, np.nan), float(np.degrees(np.arccos(cosine)))
+            row = {"labels": labels, "plane": name, "accuracy": accuracy, "angle": angle}
+            rows.append(row | change)
     return pd.DataFrame(rows)
 
 

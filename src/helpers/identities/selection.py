@@ -1,6 +1,6 @@
 """Which seeds to keep: those whose six prototypes look real and as intended, and that differ.
 
-Liang et al. 2023, section 3.1 and supplement A.
+Liang et al. 2023, section 3.1 and supplement A. Serves chapter 16, which says what is accepted.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,6 @@ from helpers.utils.checks import require_columns
 
 ANCESTRY_NOISE = 0.3
 """Standard deviation, on the ancestry axes, of what a rater sees; assumed, nothing is known."""
-UNCANNY = 0.8
-"""Mean fakeness from which an image is left out (paper, section 4.1.1)."""
 
 
 def perceived_ancestry(
@@ -28,12 +26,21 @@ def perceived_ancestry(
     """The ancestry group that most raters name: index in `ANCESTRIES`, int64 (n,).
 
     A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
-    Of groups named equally often, the one nearest to the mean of what was seen wins.
+    Of groups named equally often, the one nearest to the mean of what was seen wins. Introduced in
+    chapter 16.
 
     Args:
         parameters: (n, P) of the renderer.
         items: (n,) numbers that key the draws.
         n_raters: of each face.
+        seed: of the crowd.
+        stage: that keys its answers.
+
+    Example:
+        >>> from helpers import identities
+        >>> parameters, labels, _ = identities.identity_set({"east asian male": 2}, 1, seed=1)
+        >>> identities.perceived_ancestry(parameters, labels, 9, seed=1, stage="example").tolist()
+        [1, 1]
     """
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]].cpu().numpy()
     draws = seeding.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
@@ -48,46 +55,43 @@ def judge(
 ) -> pd.DataFrame:
     """What a crowd says of prototypes: how real they look, and of which group.
 
-    The paper had one annotator judge realism and agreement with the intended group.
+    The paper had one annotator judge realism and agreement with the intended group. What follows
+    from the answers is decided in the chapter. Introduced in chapter 16.
 
     Args:
         parameters: (n, P) of the prototypes.
         index: one row per prototype, columns seed and group (as intended).
         n_raters: accepted answers for each prototype.
+        seed: of the crowd.
+        stage: that keys its answers.
 
     Returns:
-        `index` with fakeness and gender (mean scores in [0, 1]), perceived (the group as most see
-        it), real (fakeness below `UNCANNY`), agrees (perceived as intended) and accepted (both).
+        `index` with fakeness and gender (mean scores in [0, 1]) and perceived (the group as most
+        see it; perceived as male from a mean score of 0.5 on).
 
     Raises:
         ValueError: rows that do not match, or an unknown group.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> parameters, _, frame = identities.identity_set({"european male": 2}, 1, seed=1)
+        >>> index = frame.rename(columns={"identity": "seed"})
+        >>> judged = identities.judge(parameters, index, 5, seed=1, stage="example")
+        >>> judged["perceived"].tolist()
+        ['european male', 'european male']
     """
     require_columns(index, ["seed", "group"])
     split(index["group"])
     if len(parameters) != len(index):
         raise ValueError(f"{len(parameters)} rows of parameters for {len(index)} prototypes")
-    items = [
-        int(number) * len(GROUPS) + GROUPS.index(group)
-        for number, group in zip(index["seed"], index["group"], strict=True)
-    ]
-    scores = crowd_scores(
-        parameters, ["gender", "fakeness"], items, n_raters, seed=seed, stage=stage
-    )
-    ancestry = perceived_ancestry(parameters, items, n_raters, seed=seed, stage=stage)
+    items = index["seed"].to_numpy() * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"])
+    keys = {"n_raters": n_raters, "seed": seed, "stage": stage}
+    scores = crowd_scores(parameters, ["gender", "fakeness"], items.tolist(), **keys)
+    ancestry = np.array(ANCESTRIES)[perceived_ancestry(parameters, items.tolist(), **keys)]
     judged = index.assign(**{name: scores[name].to_numpy() for name in scores})
     gender = np.where(judged["gender"] >= 0.5, "male", "female")
-    judged["perceived"] = [f"{ANCESTRIES[a]} {g}" for a, g in zip(ancestry, gender, strict=True)]
-    judged["real"] = judged["fakeness"] < UNCANNY
-    judged["agrees"] = judged["perceived"] == judged["group"]
-    judged["accepted"] = judged["real"] & judged["agrees"]
-    return judged
-
-
-def candidates(judged: pd.DataFrame) -> np.ndarray:
-    """Seeds all of whose prototypes are accepted, in their order (300 of 1,000 in the paper)."""
-    require_columns(judged, ["seed", "accepted"])
-    accepted = judged.groupby("seed", sort=False)["accepted"].all()
-    return accepted.index[accepted.to_numpy()].to_numpy()
+    return judged.assign(perceived=[f"{a} {g}" for a, g in zip(ancestry, gender, strict=True)])
 
 
 def crowd_scores(
@@ -99,7 +103,25 @@ def crowd_scores(
     seed: int,
     stage: str,
 ) -> pd.DataFrame:
-    """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face."""
+    """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face.
+
+    Introduced in chapter 16.
+
+    Args:
+        parameters: (n, P) of the renderer.
+        attributes: columns of the result, of `helpers.annotations.ATTRIBUTES`.
+        items: (n,) numbers that key the answers.
+        n_raters: of each face.
+        seed: of the crowd.
+        stage: that keys its answers.
+
+    Example:
+        >>> from helpers import identities
+        >>> parameters, labels, _ = identities.identity_set({"african male": 2}, 1, seed=1)
+        >>> asked = {"n_raters": 5, "seed": 1, "stage": "example"}
+        >>> (identities.crowd_scores(parameters, ["gender"], labels, **asked) > 0.5).values.tolist()
+        [[True], [True]]
+    """
     perceived = visible_scores(parameters)[list(attributes)].clip(0, 1).set_axis(items)
     answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
     means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]
@@ -115,7 +137,7 @@ def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
 
     The loop as printed runs `while i <= n` after the first seed was added, which adds one seed too
     many if i starts at 1; here n are chosen. D is updated by each chosen seed instead of being
-    computed anew, so the work grows with n · seeds.
+    computed anew, so the work grows with n · seeds. Introduced in chapter 16.
 
     Args:
         landmarks: (seeds, groups, points, 2), of the prototypes.
@@ -127,6 +149,12 @@ def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
 
     Raises:
         ValueError: another shape, a coordinate that is not a number, or fewer seeds than n.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import identities
+        >>> identities.max_min_selection(np.array([0.0, 1, 5, 4]).repeat(2).reshape(4, 1, 1, 2), 3)
+        array([0, 2, 1])
     """
     landmarks = np.asarray(landmarks, dtype=np.float64)
     if landmarks.ndim != 4 or landmarks.shape[-1] != 2:

@@ -1,7 +1,8 @@
 """Training faces of the recognisers: identities seen many times, in stated demographic shares.
 
 Liang et al. 2023, section 4, audits networks trained on three large sets of photographs; here each
-recogniser has a composition by group that is known, because it was chosen (`RECOGNISERS`).
+recogniser has a composition by group that is known, because it was chosen (`RECOGNISERS`). Chapter
+16 trains on them, chapter 17 asks what the composition did.
 """
 
 from collections.abc import Mapping
@@ -23,10 +24,6 @@ STYLES = {"straight": 0.36, "wavy": 0.28, "curly": 0.16, "fringe": 0.12, "tied b
 _GENDERS = (0.15, 0.85)  # perceived gender of women and men, on average
 _HAIR_LENGTH = ((0.55, 0.15), (0.18, 0.08))  # mean and spread, women and men
 _SKIN = (0.42, 0.20)  # in all groups alike: ancestry is a matter of shape here
-_IDENTITY_DRAWS = ("gender", "skin", "length", "x", "y")
-_IDENTITY_CHANCES = ("style", "hair_colour", "haemoglobin", "texture", "age", "makeup", "beard")
-_IMAGE_NORMALS = ("pitch", "age", "length", "makeup")
-_IMAGE_CHANCES = ("yaw", "azimuth", "elevation", "power", "smile", "beard", "glasses")
 
 
 @dataclass(frozen=True)
@@ -44,6 +41,7 @@ def _shares(african: float, east_asian: float, european: float) -> dict[str, flo
 
 
 CONTROL = "balanced"
+"""The recogniser that sees all groups equally often. Introduced in chapter 17."""
 RECOGNISERS: dict[str, Design] = {
     "arcface-a": Design("arcface", _shares(0.03, 0.03, 0.94)),
     "arcface-b": Design("arcface", _shares(0.03, 0.94, 0.03)),
@@ -52,6 +50,7 @@ RECOGNISERS: dict[str, Design] = {
 }
 """The audited recognisers. Three know one ancestry group well and hardly the others, so that a
 group that is hard by itself can be told from one that was rarely seen; the fourth is the control.
+Introduced in chapter 16.
 Sets of photographs are skewed less, but networks that large learn more from few. Sets filled with
 the third reference group were tried with both losses: they left no gap that the audit could see."""
 
@@ -59,13 +58,24 @@ the third reference group were tried with both losses: they left no gap that the
 def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
     """Whole numbers of identities by group, n together, by largest remainders.
 
+    Introduced in chapter 16.
+
+    Args:
+        shares: of all `GROUPS`, together 1.
+        n: identities of the set.
+
     Raises:
         ValueError: shares of other groups than `GROUPS`, or that do not add up to 1.
+
+    Example:
+        >>> from helpers import identities
+        >>> counts = identities.composition(identities.RECOGNISERS["arcface-a"].shares, 24)
+        >>> list(counts.values())
+        [1, 1, 0, 0, 11, 11]
     """
-    values = np.array([shares.get(group, np.nan) for group in GROUPS], dtype=np.float64)
-    if set(shares) != set(GROUPS) or abs(values.sum() - 1) > 1e-9:
+    if set(shares) != set(GROUPS) or abs(sum(shares.values()) - 1) > 1e-9:
         raise ValueError(f"shares must be of {GROUPS} and add up to 1; got {dict(shares)}")
-    exact = values * n
+    exact = n * np.array([shares[group] for group in GROUPS], dtype=np.float64)
     counts = np.floor(exact).astype(int)
     largest = np.argsort(-(exact - counts), kind="stable")[: n - counts.sum()]
     counts[largest] += 1
@@ -73,7 +83,15 @@ def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
 
 
 def pool_composition(n: int) -> dict[str, int]:
-    """Identities by group that a pool needs for `draw_sets` of n each."""
+    """Identities by group that a pool needs for `draw_sets` of n each.
+
+    Introduced in chapter 16.
+
+    Example:
+        >>> from helpers import identities
+        >>> sum(identities.pool_composition(24).values())
+        74
+    """
     skewed, control = _parts(n)
     return {group: max(sum(p[group] for p in skewed), control[group]) for group in GROUPS}
 
@@ -81,7 +99,8 @@ def pool_composition(n: int) -> dict[str, int]:
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
     """Training sets of all recognisers from one pool: rows, sorted int64, by name.
 
-    The skewed sets have nobody in common; the control is drawn from all their people.
+    The skewed sets have nobody in common; the control is drawn from all their people. Introduced in
+    chapter 16, for its trainings.
 
     Args:
         pool: frame of `identity_set`.
@@ -90,6 +109,14 @@ def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]
 
     Raises:
         ValueError: a group has fewer identities than `pool_composition` says.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import identities
+        >>> wanted = pd.Series(identities.pool_composition(24))
+        >>> pool = pd.DataFrame({"identity": range(74), "group": wanted.index.repeat(wanted)})
+        >>> {name: len(rows) for name, rows in identities.draw_sets(pool, 24, seed=1).items()}
+        {'arcface-a': 24, 'arcface-b': 24, 'sphereface': 24, 'balanced': 24}
     """
     identities = pool.drop_duplicates("identity")
     needed, (skewed, control) = pool_composition(n), _parts(n)
@@ -126,7 +153,7 @@ def identity_set(
     apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
     (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
     keyed by the identity's number within its group, so a larger set begins with the
-    smaller one's people.
+    smaller one's people. Introduced in chapter 16.
 
     Args:
         wanted: group → number of identities.
@@ -139,14 +166,20 @@ def identity_set(
 
     Raises:
         ValueError: an unknown group, or no identities.
+
+    Example:
+        >>> from helpers import identities
+        >>> _, labels, _ = identities.identity_set({"european male": 2}, 3, seed=1)
+        >>> labels.tolist()
+        [0, 0, 0, 1, 1, 1]
     """
     groups = np.repeat(list(wanted), list(wanted.values()))
     if not len(groups) or images_each < 1:
         raise ValueError(f"an identity set needs identities and images; got {dict(wanted)}")
     within = np.concatenate([np.arange(count) for count in wanted.values()])
-    people_groups = split(groups)
-    items = within * len(GROUPS) + np.array([GROUPS.index(group) for group in groups])
-    people = _people(*people_groups, items, seed)
+    ancestry, male = split(groups)
+    items = within * len(GROUPS) + pd.Index(GROUPS).get_indexer(groups)
+    people = _people(ancestry, male, items, seed)
     parameters = people.repeat_interleave(images_each, 0)
     image = np.tile(np.arange(images_each), len(groups))
     _vary(parameters, np.repeat(items, images_each) * 2**16 + image, seed)
@@ -156,9 +189,11 @@ def identity_set(
 
 
 def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int) -> Tensor:
-    drawn, chances = (*_IDENTITY_DRAWS, *IDENTITY), _IDENTITY_CHANCES
-    z = _named(drawn, seeding.normals(seed, "identities: people", items, len(drawn)))
-    u = _named(chances, seeding.uniforms(seed, "identities: looks", items, len(chances)))
+    """What stays with a person: parameters (n, P) with everything else at its default."""
+    named = ["gender", "skin", "length", "x", "y", *IDENTITY]
+    z = _draws(seeding.normals, named, "identities: people", items, seed)
+    named = ["style", "hair_colour", "haemoglobin", "texture", "age", "makeup", "beard"]
+    u = _draws(seeding.uniforms, named, "identities: looks", items, seed)
     point = ancestry_point(ancestry)
     skin = _SKIN[0] + _SKIN[1] * z["skin"]
     length = np.where(male, *(m + s * z["length"] for m, s in reversed(_HAIR_LENGTH)))
@@ -182,34 +217,31 @@ def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int
 
 def _vary(parameters: Tensor, items: np.ndarray, seed: int) -> None:
     """Give every row, in place, a scene and a look of its own."""
-    z = _named(
-        _IMAGE_NORMALS, seeding.normals(seed, "identities: images", items, len(_IMAGE_NORMALS))
-    )
-    u = _named(
-        _IMAGE_CHANCES, seeding.uniforms(seed, "identities: scenes", items, len(_IMAGE_CHANCES))
-    )
+    named = ["pitch", "age", "length", "makeup"]
+    z = _draws(seeding.normals, named, "identities: images", items, seed)
+    named = ["yaw", "azimuth", "elevation", "power", "smile", "beard", "glasses"]
+    u = _draws(seeding.uniforms, named, "identities: scenes", items, seed)
     own = {name: parameters[:, INDEX[name]].numpy().astype(np.float64) for name in INDEX}
     woman = own["gender"] < 0.5
-    _filled(
-        parameters,
-        {
-            "yaw": -32 + 64 * u["yaw"],
-            "pitch": (6 * z["pitch"]).clip(-15, 15),
-            "light_azimuth": -80 + 160 * u["azimuth"],
-            "light_elevation": -40 + 110 * u["elevation"],
-            "light_power": 0.2 + 0.6 * u["power"],
-            "smiling": u["smile"],
-            "age": (own["age"] + 0.12 * z["age"]).clip(0.12, 0.95),
-            "hair_length": own["hair_length"] + 0.08 * z["length"],
-            "makeup": woman * (own["makeup"] + 0.12 * z["makeup"]),
-            "facial_hair": own["facial_hair"] * (0.5 + 0.7 * u["beard"]),
-            "glasses": (u["glasses"] < 0.08).astype(float),
-        },
-    )
+    columns = {
+        "yaw": -32 + 64 * u["yaw"],
+        "pitch": (6 * z["pitch"]).clip(-15, 15),
+        "light_azimuth": -80 + 160 * u["azimuth"],
+        "light_elevation": -40 + 110 * u["elevation"],
+        "light_power": 0.2 + 0.6 * u["power"],
+        "smiling": u["smile"],
+        "age": (own["age"] + 0.12 * z["age"]).clip(0.12, 0.95),
+        "hair_length": own["hair_length"] + 0.08 * z["length"],
+        "makeup": woman * (own["makeup"] + 0.12 * z["makeup"]),
+        "facial_hair": own["facial_hair"] * (0.5 + 0.7 * u["beard"]),
+        "glasses": (u["glasses"] < 0.08).astype(float),
+    }
+    _filled(parameters, columns)
 
 
-def _named(names: tuple[str, ...], draws: np.ndarray) -> dict[str, np.ndarray]:
-    return dict(zip(names, draws.T, strict=True))
+def _draws(draw, names: list[str], key: str, items: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Keyed draws of every item, by name."""
+    return dict(zip(names, draw(seed, key, items, len(names)).T, strict=True))
 
 
 def _filled(parameters: Tensor, columns: Mapping[str, np.ndarray]) -> Tensor:

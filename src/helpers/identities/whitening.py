@@ -1,4 +1,7 @@
-"""Nothing but the head: background, neck and shoulders made white (Liang et al. 2023, 3.3)."""
+"""Nothing but the head: background, neck and shoulders made white (Liang et al. 2023, 3.3).
+
+Serves chapters 16 and 17.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
     """Images in which everything but the head is white.
 
     The paper uses a segmentation network; the face world knows which pixels are head. A mask
-    between 0 and 1, at the outline, mixes.
+    between 0 and 1, at the outline, mixes. Introduced in chapter 16.
 
     Args:
         images: (n, 3, height, width) in [0, 1], tensors or arrays.
@@ -21,6 +24,13 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
 
     Raises:
         ValueError: masks of another shape than the images, or integer images.
+
+    Example:
+        >>> import torch
+        >>> from helpers import identities
+        >>> mask = torch.tensor([[[1.0, 0.0]]])
+        >>> identities.whiten(torch.full((1, 3, 1, 2), 0.25), mask)[0, 0].tolist()
+        [[0.25, 1.0]]
     """
     if tuple(masks.shape) != (images.shape[0], *images.shape[2:]):
         raise ValueError(
@@ -35,7 +45,20 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
 def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> faces.Rendering:
     """`faces.render` with all but the heads whitened; stands in for it in `render_to_store`.
 
-    Args, Raises: as of `faces.render`.
+    Introduced in chapter 16.
+
+    Args:
+        parameters: (n, P) of the renderer.
+        size: height and width in pixels.
+        supersampling: rays per pixel and axis.
+
+    Raises:
+        ValueError: as `faces.render`.
+
+    Example:
+        >>> from helpers import faces, identities
+        >>> identities.render_heads(faces.defaults(1), 16).image[0, :, 0, 0].tolist()
+        [1.0, 1.0, 1.0]
     """
     rendering = faces.render(parameters, size, supersampling)
     return replace(rendering, image=whiten(rendering.image, rendering.head_mask))

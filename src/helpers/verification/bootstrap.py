@@ -24,7 +24,7 @@ Four things make the plain percentiles of these draws fail, which the tests show
   the rate above. `settled_size` counts no more pairs than where there are errors enough.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +40,10 @@ from helpers.verification.curves import GroupPairs, allowed_matches
 
 ROUNDING = 1e-9
 """Variances below this share of the binomial one are rounding."""
+CHUNK = 64
+"""Pairs whose weights in all resamples are held at a time; nothing depends on it."""
+STAGE = "verification"
+"""Keys the resamples."""
 SETTLING = 8
 """Steps to the settled size, from the cautious side: 40 more narrow intervals by a few percent."""
 
@@ -65,16 +69,16 @@ class Kind:
         own = np.bincount(self.left[within], minlength=size)
         return own @ weights + (weights * (between @ weights)).sum(axis=0)
 
-    def cumulative(self, weights: np.ndarray, chunk: int) -> Iterator[tuple[int, np.ndarray]]:
-        """Weight of the pairs up to each, as (first pair, (pairs, B)), `chunk` pairs at a time."""
+    def cumulative(self, weights: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Weight of the pairs up to each, as (first pair, (pairs, B)), `CHUNK` pairs at a time."""
         n_identities, n_boot = weights.shape
         # A pair within an identity takes its second weight from a row of ones.
         weights = np.vstack([weights, np.ones(n_boot)])
         second = np.where(self.left == self.right, n_identities, self.right)
         carried = np.zeros(n_boot)
-        for start in range(0, len(self.left), chunk):
-            weight = weights[self.left[start : start + chunk]]
-            weight *= weights[second[start : start + chunk]]
+        for start in range(0, len(self.left), CHUNK):
+            weight = weights[self.left[start : start + CHUNK]]
+            weight *= weights[second[start : start + CHUNK]]
             # Row by row, which is faster than numpy's accumulate along the first axis.
             for row in weight:
                 row += carried
@@ -87,20 +91,24 @@ class Kind:
 
         Twice the sum over pairs of identities of the squared sums of residuals, k = 1 ... n.
         """
-        n = len(self.left)
-        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
-        _, dyad, sizes = np.unique(
-            low * (high.max() + 1) + high, return_inverse=True, return_counts=True
-        )
+        n, (dyad, between) = len(self.left), dyads(self.left, self.right)
+        sizes = np.bincount(dyad)
         order = np.argsort(dyad, kind="stable")
         before = np.empty(n, dtype=np.int64)
         before[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        between, size = self.left != self.right, sizes[dyad]
+        size = sizes[dyad]
         # A pair takes the count c of its dyad to c + 1: sums of c², c size and size² follow.
         squares = np.cumsum(between * (2 * before + 1))
         products = np.cumsum(between * size)
         share = np.arange(1, n + 1) / n
         return 2 * (squares - 2 * share * products + share**2 * products[-1]) / n**2
+
+
+def dyads(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number of the pair of identities behind every pair (m,), and whether these are two, (m,)."""
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    _, number = np.unique(low * (high.max(initial=0) + 1) + high, return_inverse=True)
+    return number, low != high
 
 
 def inflation(left: np.ndarray, right: np.ndarray) -> float:
@@ -112,12 +120,10 @@ def inflation(left: np.ndarray, right: np.ndarray) -> float:
     Args:
         left, right: codes of both identities of the pairs, (m,).
     """
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    between = low != high
-    _, dyads = np.unique(low[between] * (high.max() + 1) + high[between], return_counts=True)
-    held = np.bincount(np.concatenate([low, high[between]]))
-    apart = len(low) ** 2 - (held**2).sum() + (dyads**2).sum()
-    return len(low) ** 2 / apart if apart else np.nan
+    dyad, between = dyads(left, right)
+    held = np.bincount(np.concatenate([left, right[between]]))
+    apart = len(left) ** 2 - (held**2).sum() + (np.bincount(dyad[between]) ** 2).sum()
+    return len(left) ** 2 / apart if apart else np.nan
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,7 @@ def vertex_codes(vertices: ArrayLike, m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_vertices(
-    vertices: ArrayLike, m: int, n_boot: int, seed: int, stage: str
+    vertices: ArrayLike, m: int, n_boot: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot).
 
@@ -170,13 +176,11 @@ def draw_vertices(
     # One resample has no variance, and would make all identities err alike.
     resamples = resample_numbers(n_boot, least=2)
     codes, identities = vertex_codes(vertices, m)
-    weights = draw_weights(len(identities), resamples, seed, stage)
+    weights = draw_weights(len(identities), resamples, seed, STAGE)
     return codes, np.ascontiguousarray(weights.T)
 
 
-def sweep(
-    kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray, chunk: int
-) -> Sweep:
+def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) -> Sweep:
     """One cumulative weighted sum over the pairs, for all resamples.
 
     Args:
@@ -184,19 +188,16 @@ def sweep(
         weights: of the identities, (G, B).
         cuts: numbers of pairs whose share is wanted in each resample, (cuts, B).
         needs: weights to be reached, (needs, B).
-        chunk: pairs held at a time.
     """
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
-        nothing = np.full(1, np.nan)
-        return Sweep(
-            nothing, nothing, np.full(cuts.shape, np.nan), np.ones(needs.shape, int), 0, np.nan
-        )
+        nothing, below = np.full(1, np.nan), np.full(cuts.shape, np.nan)
+        return Sweep(nothing, nothing, below, np.ones(needs.shape, int), 0, np.nan)
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
     share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
     at, reached = np.where(drawn, 0.0, np.nan) * np.ones(cuts.shape), np.ones(needs.shape, int)
-    for start, weight in kind.cumulative(weights, chunk):
+    for start, weight in kind.cumulative(weights):
         stop = start + len(weight)
         for need, count in zip(needs, reached, strict=True):
             # Few chunks are where some resamples reach their need: the others need no look.
@@ -263,15 +264,34 @@ def settled_size(
     return np.minimum(size, settled)
 
 
+@dataclass(frozen=True)
+class Resampled:
+    """Resampled rates of a group; NaN what it lacks pairs for.
+
+    Attributes:
+        accepted: the positives, `below` of which is the share under each threshold, (t, B).
+        rejected: the negatives, likewise.
+        held: FNMR of every resample at its own threshold for each FMR, (k, B).
+    """
+
+    accepted: Sweep
+    rejected: Sweep
+    held: np.ndarray
+
+    def held_size(self, fnmr: np.ndarray) -> np.ndarray:
+        """As how many independent pairs the positives count for each FNMR at an FMR, (k,)."""
+        variance = pd.DataFrame(self.held).var(axis=1, ddof=0).to_numpy()
+        return effective_size(fnmr, variance * self.accepted.inflation, self.accepted.identities)
+
+
 def resample(
     pairs: GroupPairs,
     codes: np.ndarray,
     weights: np.ndarray,
     fmr: np.ndarray,
-    thresholds: np.ndarray,
-    chunk: int,
-) -> tuple[Sweep, Sweep, np.ndarray]:
-    """Resampled rates of a group; NaN what it lacks pairs for.
+    thresholds: Sequence[float] = (),
+) -> Resampled:
+    """Rates of a group in every resample.
 
     Args:
         pairs: of the group.
@@ -279,34 +299,22 @@ def resample(
         weights: of the identities, (G, B).
         fmr: rates to hold, (k,).
         thresholds: at which the rates of every resample are wanted, (t,).
-        chunk: pairs held at a time.
-
-    Returns:
-        Sweeps of the positives and the negatives, `below` of which is the share under `thresholds`
-        (t, B), and the FNMR of every resample at its own threshold for `fmr`, (k, B).
     """
-    positives, negatives = (
-        Kind(similarity, codes[rows, 0], codes[rows, 1])
-        for similarity, rows in (
-            (pairs.positive, pairs.positive_rows),
-            (pairs.negative, pairs.negative_rows),
-        )
-    )
-    resamples = np.ones(weights.shape[1], dtype=int)
+    positives = Kind(pairs.positive, *codes[pairs.positive_rows].T)
+    negatives = Kind(pairs.negative, *codes[pairs.negative_rows].T)
     below = [
-        np.searchsorted(kind.similarity, thresholds)[:, None] * resamples
+        np.searchsorted(kind.similarity, thresholds)[:, None] * np.ones(weights.shape[1], int)
         for kind in (positives, negatives)
     ]
     total = negatives.totals(weights)
     needs = total - allowed_matches(fmr[:, None], total)
-    rejected = sweep(negatives, weights, below[1], needs, chunk)
+    rejected = sweep(negatives, weights, below[1], needs)
     # Without any negative there is no last one to reject, and no FNMR either.
     last = np.append(-np.inf, pairs.negative)[np.minimum(rejected.reached, len(pairs.negative))]
     cuts = np.searchsorted(pairs.positive, last, side="right")
-    accepted = sweep(positives, weights, np.concatenate([below[0], cuts]), needs[:0], chunk)
+    accepted = sweep(positives, weights, np.concatenate([below[0], cuts]), needs[:0])
     fixed, held = np.split(accepted.below, [len(thresholds)])
-    fnmr = np.where(total > 0, held, np.nan)
-    return replace(accepted, below=fixed), rejected, fnmr
+    return Resampled(replace(accepted, below=fixed), rejected, np.where(total > 0, held, np.nan))
 
 
 def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What the composition of a training set does to the groups that it hardly shows."""
+"""What the composition of a training set does to the groups that it hardly shows (chapter 17)."""
 
 from collections.abc import Collection
 
@@ -7,9 +7,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from helpers.utils.checks import as_binary
+from helpers.utils.checks import as_binary, require_alike
 from helpers.verification.bands import TOO_FEW
-from helpers.verification.bootstrap import inflation, vertex_codes
+from helpers.verification.bootstrap import dyads, inflation, vertex_codes
 from helpers.verification.curves import NO_PAIRS, require_group
 
 RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
@@ -27,7 +27,7 @@ def composition_effects(
 
     Both recognisers judge the same pairs. What makes a group's faces hard by themselves is in the
     gap of both, so the difference of the two gaps is what the training set did. Groups count
-    equally; thresholds are given, not estimated.
+    equally; thresholds are given, not estimated. Introduced in chapter 17.
 
     Args:
         errors: whether each pair is an error of the recogniser, 0 or 1, (m,); positives alone give
@@ -49,16 +49,29 @@ def composition_effects(
     Raises:
         ValueError: values other than 0 and 1, another length, a missing group or identity, a
             familiar group that is none of the groups, and no familiar or no other group.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import verification
+        >>> ends = np.array([[n, (n + k) % 8] for n in range(8) for k in (1, 2)] * 2)
+        >>> group, errors = np.repeat(["known", "rare"], 16), np.tile([0, 1, 0, 0], 8)
+        >>> table = verification.composition_effects(
+        ...     np.where(group == "rare", errors, 0), errors, group, ends, ["known"]
+        ... )
+        >>> table["estimate"].tolist()
+        [0.25, 0.0, 0.25]
     """
-    if not len(errors) == len(control) == len(group):
-        lengths = [len(values) for values in (errors, control, group)]
-        raise ValueError(f"errors, control and group of different lengths: {lengths}")
-    both = np.array([as_binary(errors, "errors"), as_binary(control, "control")])
-    both = np.vstack([both, both[0] - both[1]])
+    both = as_binary(errors, "errors"), as_binary(control, "control")
+    require_alike(both[1], "control", both[0], "errors")
+    both = np.vstack([*both, both[0] - both[1]])
     codes, identities = vertex_codes(vertices, len(group))
     groups = pd.Categorical(group)
+    require_alike(groups.codes, "group", both[0], "errors")
     require_group(groups)
-    known = _are_familiar(groups.categories, familiar)
+    known = groups.categories.isin(list(familiar))
+    if known.sum() < len(set(familiar)) or known.all() or not known.any():
+        names = groups.categories.tolist()
+        raise ValueError(f"familiar groups {list(familiar)} must be some, but not all, of {names}")
     place, sizes = groups.codes, np.bincount(groups.codes, minlength=len(known))
     sums = np.array([np.bincount(place, row, len(known)) for row in both])
     means = sums / np.where(sizes > 0, sizes, np.nan)
@@ -90,21 +103,6 @@ def composition_effects(
     return table
 
 
-def _are_familiar(groups: pd.Index, familiar: Collection[str]) -> np.ndarray:
-    """Which groups are familiar, bool (groups,): some of them, but not all."""
-    if isinstance(familiar, str):
-        raise ValueError(f"familiar is {familiar!r}: a collection of groups was expected")
-    for label in familiar:
-        if label not in groups:
-            raise ValueError(f"the familiar group {label!r} is none of {groups.tolist()}")
-    known = groups.isin(list(familiar))
-    if known.all() or not known.any():
-        raise ValueError(
-            f"familiar groups {list(familiar)} must be some, but not all, of {groups.tolist()}"
-        )
-    return known
-
-
 def _dyadic_variance(
     residuals: np.ndarray, codes: np.ndarray, identities: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -115,14 +113,13 @@ def _dyadic_variance(
     identities make most of the errors, they are few.
     """
     low, high = codes.min(axis=1), codes.max(axis=1)
-    between = low != high
-    dyads, dyad = np.unique(low * identities + high, return_inverse=True)
+    dyad, between = dyads(low, high)
     variance, df = np.zeros(len(residuals)), np.ones(len(residuals))
     for number, row in enumerate(residuals):
         of_identity = np.bincount(low, row, identities)
         of_identity += np.bincount(high[between], row[between], identities)
         # Two pairs of the same two identities share both, and were counted for each.
-        of_dyad = np.bincount(dyad, row * between, len(dyads))
+        of_dyad = np.bincount(dyad, row * between)
         squares = of_identity**2
         # No less than pairs of identities that share nothing would have.
         excess = (of_dyad**2).sum()

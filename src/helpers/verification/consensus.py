@@ -1,7 +1,8 @@
 """Ground truth from people: the Human Consensus Identity Confidence (Liang et al. 2023, 4.1.1).
 
 Nine raters place a pair on five points, 0 "likely same" ... 4 "likely different". The paper drops
-the two highest and the two lowest and averages the other five.
+the two highest and the two lowest and averages the other five. Chapter 16 shows the consensus,
+chapter 17 decides by it.
 """
 
 from fractions import Fraction
@@ -16,6 +17,8 @@ HIGHEST = 4
 def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
     """Consensus of every pair, float64 (n,): 0 all raters say same ... 1 all say different.
 
+    The Human Consensus Identity Confidence of Liang et al. 2023, 4.1.1. Introduced in chapter 16.
+
     Args:
         ratings: whole numbers 0 ... 4, (n, raters), none missing.
         n_low: how many of the lowest ratings of a pair are dropped.
@@ -24,6 +27,11 @@ def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
     Raises:
         ValueError: not a matrix, a rating that is missing, not whole or off the scale (naming its
             row), or fewer raters than would be dropped.
+
+    Example:
+        >>> from helpers import verification
+        >>> verification.hcic([[0, 0, 0, 1, 1, 2, 2, 4, 4]]).tolist()
+        [0.3]
     """
     total, kept = _kept_sum(ratings, n_low, n_high)
     return total / (HIGHEST * kept)
@@ -34,8 +42,21 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
 
     The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
     is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`; in single
-    precision up to one pair in ten would change sides. Raises ValueError as `hcic`, and for a `t`
-    outside of [0, 1].
+    precision up to one pair in ten would change sides. Introduced in chapter 17.
+
+    Args:
+        ratings: whole numbers 0 ... 4, (n, raters), none missing.
+        t: highest consensus that counts as a match, in [0, 1].
+        n_low: how many of the lowest ratings of a pair are dropped.
+        n_high: how many of the highest.
+
+    Raises:
+        ValueError: as `hcic`, and for a `t` outside of [0, 1].
+
+    Example:
+        >>> from helpers import verification
+        >>> verification.is_match([[0, 0, 0, 1, 1, 2, 2, 4, 4]], 0.3).tolist()
+        [True]
     """
     if not 0 <= t <= 1:
         raise ValueError(f"t is {t}: a threshold of the consensus in [0, 1] was expected")

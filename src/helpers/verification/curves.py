@@ -2,17 +2,19 @@
 
 A recogniser calls a pair a match where its similarity is at least the threshold. FNMR is the share
 of the positives (pairs that people hold for one person) below it, FMR the share of the negatives
-at or above it.
+at or above it. At distinct similarities these are scikit-learn's `det_curve`, which the tests
+compare; here are thresholds common to groups, groups that lack a kind, and a held FMR. Serves
+chapter 17.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.utils.checks import as_binary
+from helpers.utils.checks import as_binary, as_finite, check_inside, require_alike
 
 NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
 
@@ -31,6 +33,11 @@ class GroupPairs:
     def thresholds(self) -> np.ndarray:
         """Every distinct similarity, ascending: at these the rates change."""
         return np.unique(np.concatenate([self.positive, self.negative]))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many pairs there are of each kind."""
+        return {"positives": len(self.positive), "negatives": len(self.negative)}
 
     @property
     def reason(self) -> str:
@@ -67,83 +74,47 @@ def allowed_matches(fmr: float, negatives: ArrayLike) -> np.ndarray:
     return np.floor(fmr * np.asarray(negatives) + 1e-9).astype(np.int64)
 
 
-def error_curves(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> pd.DataFrame:
-    """FNMR and FMR of every group at all its thresholds (Fig 6); exact, nothing is interpolated.
-
-    Args:
-        similarity: of the pairs, (m,), finite.
-        is_match: whether a pair is a positive, 0 or 1, (m,).
-        group: of the pairs, (m,). Groups come in the order of a categorical, else sorted.
-
-    Returns:
-        Columns group, threshold (every distinct similarity of the group, ascending), fnmr, fmr,
-        positives, negatives and reason: why a rate is NaN ("no positives", "no negatives"; a
-        category without pairs has one row with "no pairs"), else empty.
-
-    Raises:
-        ValueError: lengths that differ, a missing group, a similarity that is not finite or an
-            `is_match` other than 0 and 1, naming the row.
-    """
-    tables = []
-    for pairs in by_group(similarity, is_match, group):
-        thresholds = pairs.thresholds if pairs.reason != NO_PAIRS else np.array([np.nan])
-        tables.append(rate_table(pairs, thresholds))
-    return pd.concat(tables, ignore_index=True)
-
-
 def fixed_threshold(
     similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike, threshold: float
 ) -> pd.DataFrame:
     """FNMR and FMR of every group at one threshold for all (the triangles of Fig 6).
 
-    One row per group with the columns of `error_curves`, and its errors; NaN is no threshold.
+    Introduced in chapter 17.
+
+    Args:
+        similarity: of the pairs, (m,), finite.
+        is_match: whether a pair is a positive, 0 or 1, (m,).
+        group: of the pairs, (m,). Groups come in the order of a categorical, else sorted.
+        threshold: similarity from which a pair is accepted.
+
+    Returns:
+        One row per group, columns group, threshold, fnmr, fmr, positives, negatives and reason: why
+        a rate is NaN ("no positives", "no negatives", "no pairs"), else empty.
+
+    Raises:
+        ValueError: lengths that differ, a missing group, a similarity that is not finite, a
+            threshold that is NaN or an `is_match` other than 0 and 1, naming the row.
+
+    Example:
+        >>> from helpers import verification
+        >>> pairs = [0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], list("aaaa")
+        >>> table = verification.fixed_threshold(*pairs, 0.5)
+        >>> table[["fnmr", "fmr"]].values.tolist()
+        [[0.5, 0.5]]
     """
-    at = as_thresholds(float(threshold), "threshold")
+    at = as_thresholds(threshold)
     tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]
     return pd.concat(tables, ignore_index=True)
 
 
-def fnmr_at_fmr(
-    similarity: ArrayLike,
-    is_match: ArrayLike,
-    group: ArrayLike,
-    fmr: Sequence[float] = (1e-2, 1e-3),
-) -> pd.DataFrame:
-    """FNMR of every group where its own FMR is held at or below each of `fmr`.
-
-    Columns group, fmr, threshold (the lowest similarity that holds the FMR; infinity where none
-    does), fnmr, positives, negatives and reason. An FMR below 1 / negatives cannot be told from
-    zero: the row is NaN, "not estimable below 1/n". Arguments and errors as in `error_curves`.
-    """
-    fmr = as_rates(fmr)
-    tables = [held_rates(pairs, fmr) for pairs in by_group(similarity, is_match, group)]
-    return pd.concat(tables, ignore_index=True)
-
-
-def equal_error_rate(similarity: ArrayLike, is_match: ArrayLike) -> float:
-    """Where FNMR and FMR are closest, their mean; NaN without positives or negatives."""
-    similarity = np.asarray(similarity)
-    (pairs,) = by_group(similarity, is_match, np.full(similarity.shape, "all"))
-    if pairs.reason:
-        return np.nan
-    rates = np.stack(pairs.rates(pairs.thresholds))
-    return float(rates[:, np.abs(rates[0] - rates[1]).argmin()].mean())
-
-
 def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> Iterator[GroupPairs]:
-    """The pairs of every group; arguments are checked as `error_curves` says."""
-    similarity = np.asarray(similarity, dtype=np.float64)
-    if similarity.ndim != 1 or not len(similarity):
-        raise ValueError(f"similarity has the shape {similarity.shape}: (pairs,) was expected")
+    """The pairs of every group; arguments are checked as `fixed_threshold` says."""
+    similarity = as_finite(similarity, "similarity")
     positive = as_binary(np.asarray(is_match), "is_match").astype(bool)
     groups = pd.Categorical(group)
-    for name, other in {"is_match": positive, "group": groups}.items():
-        if len(other) != len(similarity):
-            raise ValueError(f"{len(other)} values of {name} for {len(similarity)} similarities")
+    require_alike(positive, "is_match", similarity, "similarity")
+    require_alike(groups.codes, "group", similarity, "similarity")
     require_group(groups)
-    if not np.isfinite(similarity).all():
-        row = (~np.isfinite(similarity)).argmax()
-        raise ValueError(f"similarity, row {row}: {similarity[row]} is not finite")
     order = np.argsort(similarity, kind="stable")
     codes, positive = groups.codes[order], positive[order]
     for code, label in enumerate(groups.categories):
@@ -160,48 +131,32 @@ def require_group(groups: pd.Categorical) -> None:
 
 def as_rates(fmr: ArrayLike) -> np.ndarray:
     """False match rates, float64 (k,); raises ValueError for one outside of (0, 1)."""
-    fmr = np.atleast_1d(np.asarray(fmr, dtype=np.float64))
-    if not ((fmr > 0) & (fmr < 1)).all():
-        raise ValueError(f"fmr is {fmr.tolist()}: rates between 0 and 1 were expected")
-    return fmr
+    return np.array([check_inside("fmr", rate) for rate in np.atleast_1d(fmr)], dtype=np.float64)
 
 
-def as_thresholds(thresholds: ArrayLike, name: str = "thresholds") -> np.ndarray:
-    """Thresholds, float64 (k,), infinite ones included; raises ValueError naming one that is NaN.
+def as_thresholds(thresholds: ArrayLike) -> np.ndarray:
+    """Thresholds, float64 (k,), infinite ones included; raises ValueError for NaN.
 
     NaN sorts above every similarity, and would pass for a threshold that rejects all pairs.
     """
     thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    missing = np.isnan(thresholds)
-    if missing.any():
-        where = f"number {missing.argmax() + 1} of {len(thresholds)}"
-        raise ValueError(f"{name}, {where}: nan where a similarity was expected")
+    if np.isnan(thresholds).any():
+        raise ValueError("threshold: nan where a similarity was expected")
     return thresholds
 
 
 def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:
-    """Rows of `error_curves` for one group at the given thresholds (k,)."""
+    """Rows of `fixed_threshold` for one group at the given thresholds (k,)."""
     fnmr, fmr = pairs.rates(thresholds)
-    return pd.DataFrame(
-        {
-            "group": pairs.label,
-            "threshold": thresholds,
-            "fnmr": fnmr,
-            "fmr": fmr,
-            "positives": len(pairs.positive),
-            "negatives": len(pairs.negative),
-            "reason": pairs.reason,
-        }
-    )
+    columns = {"group": pairs.label, "threshold": thresholds, "fnmr": fnmr, "fmr": fmr}
+    return pd.DataFrame(columns | pairs.counts | {"reason": pairs.reason})
 
 
 def held_rates(pairs: GroupPairs, fmr: np.ndarray) -> pd.DataFrame:
-    """Rows of `fnmr_at_fmr` for one group and rates (k,)."""
-    rows = []
-    for target in fmr:
-        threshold, reason = pairs.threshold_at(target)
-        fnmr = np.nan if reason else pairs.rates(threshold)[0]
-        counts = len(pairs.positive), len(pairs.negative)
-        rows.append((pairs.label, target, threshold, fnmr, *counts, reason))
-    names = ["group", "fmr", "threshold", "fnmr", "positives", "negatives", "reason"]
-    return pd.DataFrame(rows, columns=names)
+    """FNMR of one group at its own threshold for each rate (k,); see `Bands.at_fmr`."""
+    found = [pairs.threshold_at(target) for target in fmr]
+    thresholds = np.array([threshold for threshold, _ in found])
+    reasons = [reason for _, reason in found]
+    fnmr = np.where(np.isnan(thresholds), np.nan, pairs.rates(thresholds)[0])
+    columns = {"group": pairs.label, "fmr": fmr, "threshold": thresholds, "fnmr": fnmr}
+    return pd.DataFrame(columns | pairs.counts | {"reason": reasons})

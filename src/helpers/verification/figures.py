@@ -1,11 +1,8 @@
-"""Figures of the verification study: similarities, ratings, error rates and their differences.
+"""Figures of chapters 16 and 17: similarities, answers, error rates and their differences.
 
 Groups look as `helpers.verification.figure_style` says. What cannot be estimated is said in words
-in its place and never drawn as 0. Figure numbers are those of Liang et al. 2023; curves over
-thresholds (Figs 6, 15, 16) are in `helpers.verification.rate_figures`.
-
-All functions raise ValueError for a table that is empty, lacks a column or has a missing value
-where there must be none, or a name that they do not know. Call `helpers.figures.style` first.
+in its place and never drawn as 0. Figure numbers are those of Liang et al. 2023. Names that are no
+group, attribute, relation or step raise ValueError. Call `helpers.figures.style` first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +11,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
 
 from helpers.annotations.schema import ATTRIBUTES as SCALES
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, WITHIN
-from helpers.figures.looks import BLACK, BLUE, GREY, WIDTH
-from helpers.identities import GROUPS, STEPS
-from helpers.utils.checks import require_present
+from helpers.figures import widgets
+from helpers.figures.looks import BLACK, WIDTH
+from helpers.identities import ATTRIBUTES, GROUPS, STEPS
 from helpers.verification import figure_style as marks
 
 RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
@@ -32,116 +30,101 @@ VERDICTS: Mapping[str, tuple[str, bool]] = {
     WITHIN: ("o", True),
 }
 """Marker of each verdict, and whether it is filled."""
-REPORTED_SPREAD = 0.3
-"""Median of the standard deviations of nine ratings in the paper (Fig 13)."""
+KINDS = {"fnmr": "positives", "fmr": "negatives"}
+"""Error rates, and which pairs they are rates of."""
+FRAME, FRAME_DPI = (3.4, 3.3), 130
+"""Inches of a slider's frame: half of the page, the whole of a phone."""
 
 _UNITS = {"pose": "pose (degrees)", "light": "light from", "expression": "expression (steps)"}
 _LINE = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
+_ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
+_PERCENT = PercentFormatter(1, symbol="")
 _POINTS = FuncFormatter(lambda value, _: marks.minus(f"{100 * value:+.3g}" if value else "0"))
+_FRAME_TICKS = (0, 0.05, 0.25, 0.5, 1)
 
 
-def draw_similarity(
-    frame: pd.DataFrame, attributes: Sequence[str], threshold: float | None = None
+def draw_pairs(
+    frame: pd.DataFrame, attributes: Sequence[str], value: str, threshold: float
 ) -> Figure:
-    """Similarities by step: median and middle 70 % of each group (Figs 5, 10-12).
+    """A value of pairs by step: median and middle 70 % of each group (Figs 4, 5, 10-12, 14).
 
-    A row per attribute and a column per relation, all on the same scale.
+    A row per attribute and a column per relation, all on the same scale. Introduced in chapter 16.
 
     Args:
         frame: one row per pair, columns relation (of `RELATIONS`), attribute, step (of the second
-            image; "0" is the prototype), group (of the first) and similarity. Rows of other
+            image; "0" is the prototype), group (of the first) and the value. Rows of other
             attributes are left out, those of "prototype" are taken.
         attributes: of `helpers.identities.ATTRIBUTES`.
-        threshold: at which a recogniser calls a pair a match.
+        value: "similarity", or "rating": the consensus of a pair, see `helpers.verification.hcic`.
+        threshold: from which, or up to which, a pair counts as a match; a dashed line.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> pair = {"relation": figures.RELATIONS[0], "group": "european male"}
+        >>> pair |= {"attribute": "pose", "step": ["-15", "15"], "similarity": [0.7, 0.8]}
+        >>> len(figures.draw_pairs(pd.DataFrame(pair), ["pose"], "similarity", 0.5).axes)
+        1
     """
-    return _draw_pairs(frame, attributes, "similarity", threshold)
-
-
-def draw_ratings(
-    frame: pd.DataFrame, attributes: Sequence[str], threshold: float | None = None
-) -> Figure:
-    """How different people found the faces of a pair, drawn as `draw_similarity` (Figs 4, 14).
-
-    Args:
-        frame: columns relation, attribute, step and group as there, and rating: the consensus of
-            a pair, 0 (likely same) to 1 (likely different), see `helpers.verification.hcic`.
-        attributes: as there.
-        threshold: up to which a pair counts as a match.
-    """
-    figure = _draw_pairs(frame, attributes, "rating", threshold)
-    words = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
-    for ax in figure.axes:
-        ax.set_ylim(-0.06, 1.06)
-        ax.set_yticks(list(words), list(words.values()))
-    return figure
-
-
-def draw_spread(frame: pd.DataFrame) -> Figure:
-    """How far the ratings of a pair lie apart: median and middle 70 % by attribute (Fig 13).
-
-    Args:
-        frame: one row per pair, columns attribute and spread: the standard deviation of the pair's
-            ratings, as a share of the scale.
-    """
-    marks.check(frame, ["attribute", "spread"])
-    require_present(frame["spread"], "a number")
-    ranges = marks.ranges(frame, ["attribute"], "spread").reindex(frame["attribute"].unique())
-    figure, ax = plt.subplots(figsize=(WIDTH, 1.5 + 0.45 * len(ranges)))
-    y = np.arange(len(ranges))
-    ax.axvline(REPORTED_SPREAD, **_LINE, label="median in Liang et al. 2023", zorder=1)
-    label = "median and middle 70 %"
-    spans = np.stack([ranges["middle"] - ranges["low"], ranges["high"] - ranges["middle"]])
-    ax.errorbar(ranges["middle"], y, xerr=spans, fmt="o", color=BLUE, capsize=4, label=label)
-    for place, row in enumerate(ranges.itertuples()):
-        beside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
-        ax.annotate(f"{row.middle:.2f}", (row.high, place), fontsize=10, **beside)
-    marks.rows(ax, [f"{name}\nn = {n:,}" for name, n in ranges["n"].items()])
-    ax.set(
-        xlabel="standard deviation of a pair's ratings (scale = 1)",
-        xlim=(0, 1.12 * ranges["high"].max()),
-    )
-    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncol=2)
+    groups, attributes = marks.groups(frame), marks.ordered(attributes, ATTRIBUTES)
+    rows = frame[frame["attribute"].isin([*attributes, "prototype"])].astype({"step": str})
+    relations = marks.ordered(rows["relation"], RELATIONS)
+    size, shape = (WIDTH, 1.2 + 1.9 * len(attributes)), (len(attributes), len(relations))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex="row", sharey=True, squeeze=False)
+    for line, attribute in zip(axes, attributes, strict=True):
+        own, steps = rows[rows["attribute"].isin([attribute, "prototype"])], _in_order(attribute)
+        marks.ordered(own["step"], steps)
+        ranges = marks.ranges(own, ["relation", "group", "step"], value)
+        for ax, relation in zip(line, relations, strict=True):
+            _draw_steps(ax, ranges.loc[relation].reset_index(), groups, steps)
+            ax.axhline(threshold, **_LINE, zorder=1)
+        line[0].set_ylabel(value)
+        line[len(line) // 2].set_xlabel(_UNITS.get(attribute, f"{attribute} (steps)"), fontsize=11)
+    sizes = rows.groupby(["relation", "attribute", "group", "step"], observed=True).size()
+    for ax, relation in zip(axes[0], relations, strict=True):
+        ax.set_title(f"{relation}\nn = {marks.count(sizes[relation])} a mark", fontsize=11)
+    if value == "rating":
+        axes[0, 0].set_ylim(-0.06, 1.06)
+        axes[0, 0].set_yticks(list(_ANSWERS), list(_ANSWERS.values()))
+    dashed = {f"threshold {threshold:.3g}": Line2D([], [], **_LINE)}
+    marks.legend(figure, {group: group for group in groups}, dashed)
     return figure
 
 
 def draw_perceived(frame: pd.DataFrame) -> Figure:
     """What people saw in single images, against what was to be shown (Figs 3, 9).
 
+    Introduced in chapter 16.
+
     Args:
         frame: one row per image, columns attribute (a panel each, in order of appearance), shown
             (the group, or the step, that the image was made for: a row each, of n images) and score
             in [0, 1]. Ends of a scale are named where `helpers.annotations` knows it.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> seen = {"attribute": "age", "shown": ["-1", "0"] * 2, "score": [0.2, 0.4, 0.3, 0.5]}
+        >>> figures.draw_perceived(pd.DataFrame(seen)).axes[0].get_title()
+        'age\\nn = 2'
     """
-    marks.check(frame, ["attribute", "shown", "score"])
-    require_present(frame["score"].where(frame["score"].between(0, 1)), "a score in [0, 1]")
-    parts = [(name, _shown(part)) for name, part in frame.groupby("attribute", sort=False)]
-    across = min(len(parts), 3 if len(parts) == 3 else 2)
+    parts = {name: _shown(part) for name, part in frame.groupby("attribute", sort=False)}
+    across = 3 if len(parts) == 3 else min(len(parts), 2)
     down = -(-len(parts) // across)
     figure, axes = plt.subplots(down, across, figsize=(WIDTH, 0.2 + 2.95 * down), squeeze=False)
     for ax in axes.flat[len(parts) :]:
         ax.remove()
-    edges = np.linspace(-0.025, 1.025, 22)  # a mean of five levels by several raters: 0, .05, ...
-    for ax, (name, scores) in zip(axes.flat, parts, strict=False):
+    for ax, (name, scores) in zip(axes.flat, parts.items(), strict=False):
         for place, (shown, values) in enumerate(scores.items()):
-            style = marks.style(shown) if shown in GROUPS else {"color": GREY, "linestyle": "-"}
-            share = np.histogram(values, edges)[0] / len(values)
-            heights = place + 0.42 - 0.82 * share / max(share.max(), 1e-9)
-            filled = style["linestyle"] == "-"
-            outline = {"color": style["color"], "linewidth": 1.2, "linestyle": style["linestyle"]}
-            base = place + 0.42
-            if filled:
-                pale = {"fill": True, "color": style["color"], "alpha": 0.45}
-                ax.stairs(heights, edges, baseline=base, **pale)
-            ax.stairs(heights, edges, baseline=base, **outline)
-            ax.plot([np.median(values)] * 2, [place - 0.1, base], color=BLACK, linewidth=2)
+            marks.histogram(ax, place, shown, values)
         marks.rows(ax, [marks.minus(shown) for shown in scores])
         ax.tick_params(axis="y", labelsize=10)
-        low, *_, high = SCALES.get(name, ("", ""))
         ax.set_xticks([0, 0.5, 1], ["0", "0.5", "1"], fontsize=10)
+        low, *_, high = SCALES.get(name, ("", ""))
+        below = {"xytext": (0, -21), "textcoords": "offset points", "va": "top", "fontsize": 10}
         for end, word, side in ((0, low, "left"), (1, high, "right")):
-            below = {"xytext": (0, -21), "textcoords": "offset points", "va": "top", "ha": side}
-            at = (end, 0)
-            ax.annotate(word.lower(), at, xycoords=("data", "axes fraction"), fontsize=10, **below)
+            at = {"xy": (end, 0), "xycoords": ("data", "axes fraction")}
+            ax.annotate(word.lower(), **at, **below, ha=side)
         ax.set_xlim(-0.05, 1.05)
         n = marks.count(pd.Series([len(values) for values in scores.values()]))
         title = "perceived gender" if name == "gender" else str(name).replace("_", " ")
@@ -149,181 +132,284 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
     return figure
 
 
+def draw_step_effects(table: pd.DataFrame) -> Figure:
+    """What each step does to similarity, with 95 % intervals: a panel per attribute.
+
+    Introduced in chapter 16.
+
+    Args:
+        table: as `helpers.verification.step_effects`, for one recogniser: columns group (and
+            "all"), attribute, step, reference, estimate, low, high, seeds and reason.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> step = {"group": "all", "attribute": "pose", "step": [15, 30], "reason": "", "seeds": 8}
+        >>> step |= {"reference": ["prototype", 15], "estimate": -0.2, "low": -0.3, "high": -0.1}
+        >>> len(figures.draw_step_effects(pd.DataFrame(step)).axes)
+        1
+    """
+    groups, attributes = marks.groups(table), marks.ordered(table["attribute"], ATTRIBUTES)
+    size = WIDTH, 0.9 + 1.75 * len(attributes)
+    figure, axes = plt.subplots(len(attributes), 1, figsize=size, sharey=True, squeeze=False)
+    for ax, attribute in zip(axes.flat, attributes, strict=True):
+        own = table[table["attribute"] == attribute].astype({"step": str, "reference": str})
+        steps = marks.ordered(own["step"], map(str, STEPS[attribute]))
+        ax.axhline(0, color=BLACK, linewidth=1, zorder=1)
+        for group, shift in marks.shifts(groups):
+            rows = own[own["group"] == group]
+            places = rows["step"].map(steps.index).to_numpy(float) + shift
+            marks.mark(ax, places, rows, "estimate", group, 5.5)
+        missing = own[own["low"].isna()].drop_duplicates("group").set_index("group")["reason"]
+        marks.say_missing(ax, missing)
+        against = own.drop_duplicates("step").set_index("step")["reference"][steps]
+        ordered = set(against) != {"prototype"}  # directions of light all start from the prototype
+        from_prototype = against.replace("prototype", "0")
+        marks.ticks(ax, [f"{a} from {b}" if ordered else a for a, b in from_prototype.items()])
+        ax.set_ylabel("change in\nsimilarity")
+        ax.set_title(_UNITS.get(attribute, f"{attribute} (steps)"), loc="left", fontsize=12)
+    seeds = {group: marks.count(table.loc[table["group"] == group, "seeds"]) for group in groups}
+    marks.legend(figure, {group: f"{group}\n{n} seeds" for group, n in seeds.items()}, {})
+    return figure
+
+
 def draw_rates(table: pd.DataFrame) -> Figure:
     """FNMR of every group at one FMR with 95 % intervals, a panel per recogniser.
+
+    Introduced in chapter 17.
 
     Args:
         table: as `helpers.verification.Bands.at_fmr` at one FMR: columns group, fmr, fnmr, low,
             high, positives and reason; and recogniser, up to four.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> rate = {"recogniser": "one", "group": "european male", "fmr": [0.01], "fnmr": 0.2}
+        >>> rate |= {"low": 0.1, "high": 0.3, "positives": 40, "reason": ""}
+        >>> figures.draw_rates(pd.DataFrame(rate)).axes[0].get_title()
+        'one'
     """
-    groups = marks.groups(
-        table, ["recogniser", "fmr", "fnmr", "low", "high", "positives", "reason"]
-    )
-    _require_one(table, "fmr")
+    groups = marks.groups(table)
     figure, panels = marks.panels(table["recogniser"], 0.38 * len(groups))
+    styles = {group: marks.style(group) for group in groups}
     for name, ax in panels.items():
-        own = table[table["recogniser"] == name]
-        marks.intervals(ax, own, groups, "fnmr", {group: marks.style(group) for group in groups})
-        marks.rows(ax, _named(table, groups, "positives"))
-        ax.set_title(name)
-        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+        marks.intervals(ax, table[table["recogniser"] == name], groups, "fnmr", styles)
+        marks.rows(ax, marks.counted(table, groups, "positives"))
+        ax.xaxis.set_major_formatter(_PERCENT)
     right = max(table["high"].max(), 0.01) if table["high"].notna().any() else 1
     next(iter(panels.values())).set_xlim(-0.025 * right, 1.05 * right)
-    held = f"{100 * table['fmr'].iloc[0]:g} %"
-    figure.supxlabel(
-        f"FNMR (%) at an FMR of {held} in each group (n = positive pairs)", fontsize=12
-    )
+    held = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % in each group"
+    figure.supxlabel(f"{held} (n = positive pairs)", fontsize=12)
     return figure
 
 
 def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
     """Error rates of groups minus those of the reference, with verdicts, a panel per recogniser.
 
+    Introduced in chapter 17.
+
     Args:
         table: as `helpers.verification.disparities` for one measure: columns measure, group,
             reference, estimate, low, high, n, verdict and reason; and recogniser, up to four.
         tolerance: against which the verdicts were made; the grey band.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> gap = {"recogniser": "one", "group": "african female", "measure": ["FMR at threshold"]}
+        >>> gap |= {"reference": "european male", "estimate": 0.1, "low": 0.06, "high": 0.14}
+        >>> gap |= {"n": 40, "verdict": "exceeds", "reason": ""}
+        >>> figures.draw_disparities(pd.DataFrame(gap), 0.05).axes[0].get_title()
+        'one'
     """
-    columns = ["measure", "reference", "estimate", "low", "high", "n", "verdict", "reason"]
-    groups = marks.groups(table, ["recogniser", *columns])
-    for column in ("measure", "reference"):
-        _require_one(table, column)
+    groups = marks.groups(table)
     figure, panels = marks.panels(table["recogniser"], 0.38 * len(groups))
     for name, ax in panels.items():
         own = table[table["recogniser"] == name]
         ax.axvspan(-tolerance, tolerance, color="#DDDDDD", linewidth=0, zorder=0)
         ax.axvline(0, color=BLACK, linewidth=1, zorder=1)
-        verdicts = own.set_index("group")["verdict"]
-        styles = {}
-        for group in groups:
-            marker, filled = VERDICTS.get(verdicts.get(group), ("o", False))
-            colour = marks.style(group)["color"]
-            face = {"marker": marker, "markerfacecolor": colour if filled else "white"}
-            styles[group] = marks.style(group) | face
+        styles = {group: marks.style(group) for group in groups}
+        for group, verdict in zip(own["group"], own["verdict"], strict=True):
+            marker, filled = VERDICTS.get(verdict, ("o", False))
+            face = styles[group]["color"] if filled else "white"
+            styles[group] |= {"marker": marker, "markerfacecolor": face}
         marks.intervals(ax, own, groups, "estimate", styles)
-        marks.rows(ax, _named(table, groups, "n"))
-        ax.set_title(name)
+        marks.rows(ax, marks.counted(table, groups, "n"))
         ax.xaxis.set_major_formatter(_POINTS)
     measure, reference = table[["measure", "reference"]].iloc[0]
     figure.supxlabel(f"{measure}, minus {reference} (points)", fontsize=12)
-    handles = {
-        f"{verdict} ±{100 * tolerance:g} points" if verdict != INCONCLUSIVE else verdict: Line2D(
-            [],
-            [],
-            color=BLACK,
-            marker=marker,
-            linestyle="",
-            markersize=7,
-            markerfacecolor=BLACK if filled else "white",
-        )
-        for verdict, (marker, filled) in VERDICTS.items()
-    }
-    figure.legend(handles.values(), handles, loc="outside upper center", ncol=3)
+    look = {"color": BLACK, "linestyle": "", "markersize": 7}
+    faces = {True: BLACK, False: "white"}
+    handles = [
+        Line2D([], [], **look, marker=marker, markerfacecolor=faces[filled])
+        for marker, filled in VERDICTS.values()
+    ]
+    within = f" ±{100 * tolerance:g} points"
+    names = [verdict + within * (verdict != INCONCLUSIVE) for verdict in VERDICTS]
+    figure.legend(handles, names, loc="outside upper center", ncol=3)
     return figure
 
 
-def draw_step_effects(table: pd.DataFrame) -> Figure:
-    """What each step does to similarity, with 95 % intervals: a panel per attribute.
+def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
+    """FNMR against FMR by group with 95 % bands of the FNMR (Figs 6, 15, 16).
+
+    A row per attribute and a column per recogniser, all on the same axes. A curve ends where the
+    FMR can no longer be told from zero, at 1 / negatives. Introduced in chapter 17.
 
     Args:
-        table: as `helpers.verification.step_effects`, for one recogniser: columns group (and
-            "all"), attribute, step, reference, estimate, low, high, seeds and reason.
+        curves: as `helpers.verification.Bands.curves`: columns group, threshold, fnmr, fnmr_low,
+            fnmr_high, fmr, positives, negatives and reason; and attribute and recogniser, up to
+            four of each.
+        fixed: rates at one threshold for all groups, as `helpers.verification.fixed_threshold`:
+            columns attribute, recogniser, group, fnmr, fmr. Drawn as triangles; those that point
+            left have an FMR below 1 / negatives.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> at = {"attribute": "pose", "recogniser": "one", "group": "european male", "reason": ""}
+        >>> at |= {"positives": 4, "negatives": 4, "threshold": [0.2, 0.4], "fmr": [0.5, 0.25]}
+        >>> curve = pd.DataFrame(at | {"fnmr": [0.0, 0.5], "fnmr_low": 0.0, "fnmr_high": 0.9})
+        >>> len(figures.draw_curves(curve, curve[:1]).axes)
+        1
     """
-    columns = ["attribute", "step", "reference", "estimate", "low", "high", "seeds", "reason"]
-    groups = marks.groups(table, columns)
-    attributes = marks.known(table["attribute"], STEPS, "attribute")
-    size = WIDTH, 0.9 + 1.75 * len(attributes)
-    figure, axes = plt.subplots(len(attributes), 1, figsize=size, sharey=True, squeeze=False)
-    for ax, attribute in zip(axes.flat, attributes, strict=True):
-        own = table[table["attribute"] == attribute].astype({"step": str, "reference": str})
-        steps = marks.known(own["step"], map(str, STEPS[attribute]), f"step of {attribute}")
-        ax.axhline(0, color=BLACK, linewidth=1, zorder=1)
-        missing = {}
-        for group, shift in zip(groups, marks.shifts(len(groups)), strict=True):
-            rows = own[own["group"] == group]
-            if rows["low"].isna().any():
-                missing[group] = rows.loc[rows["low"].isna(), "reason"].iloc[0]
-            places = rows["step"].map(steps.index).to_numpy(float) + shift
-            marks.mark(ax, places, rows, "estimate", marks.style(group))
-        marks.say_missing(ax, missing)
-        against = own.drop_duplicates("step").set_index("step")["reference"]
-        pairs = zip(steps, against[steps].replace("prototype", "0"), strict=True)
-        ordered = set(against) != {"prototype"}  # directions of light all start from the prototype
-        marks.ticks(ax, [marks.minus(f"{a} from {b}" if ordered else a) for a, b in pairs])
-        ax.set_ylabel("change in\nsimilarity")
-        ax.set_title(_UNITS.get(attribute, f"{attribute} (steps)"), loc="left", fontsize=12)
-    seeds = {group: table.loc[table["group"] == group, "seeds"] for group in groups}
-    marks.legend(
-        figure, {group: f"{group}\n{marks.count(n)} seeds" for group, n in seeds.items()}, {}
-    )
+    groups, attributes = marks.groups(curves), marks.ordered(curves["attribute"], ATTRIBUTES)
+    names = list(curves["recogniser"].unique())
+    size, shape = (WIDTH, 1.35 + 1.6 * len(attributes)), (len(attributes), len(names))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey=True, squeeze=False)
+    ax = axes[0, 0]
+    floor = 0.9 / curves["negatives"].max()
+    ax.set(xscale="log", xlim=(floor, max(0.5, fixed["fmr"].max())))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
+    ax.yaxis.set_major_locator(MaxNLocator(4))
+    ax.yaxis.set_major_formatter(_PERCENT)
+    place = ["attribute", "recogniser", "group"]
+    own, at = (dict(list(table.groupby(place, observed=True))) for table in (curves, fixed))
+    for row, attribute in zip(axes, attributes, strict=True):
+        for ax, name in zip(row, names, strict=True):
+            missing = {}
+            for number, group in enumerate(groups):
+                key = attribute, name, group
+                rows = own.get(key, pd.DataFrame({"reason": ["not in the table"]}))
+                if rows["reason"].iloc[0]:
+                    missing[group] = rows["reason"].iloc[0]
+                if "fnmr" in rows and not rows[["fnmr", "fmr"]].isna().any(axis=None):
+                    marks.curve(ax, number, group, rows, at.get(key))
+            marks.say_missing(ax, missing)
+        counts = curves[curves["attribute"] == attribute]
+        n = " / ".join(marks.count(counts[kind]) for kind in ("positives", "negatives"))
+        # Beside the names of the columns, or alone; wider than its panel, which must not matter.
+        over = row[0].annotate(
+            f"{attribute}, n = {n}", (0, 1), (0, 4), "axes fraction", textcoords="offset points"
+        )
+        over.set(fontsize=11, in_layout=False)
+        row[0].set_title(" ", fontsize=11)
+        row[0].set_ylabel("FNMR (%)")
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(f"{name}\n", fontsize=12)
+    for ax in axes[-1]:
+        ax.set_xlabel("FMR (%)")
+    top = np.nanmax([ax.dataLim.y1 for ax in axes.flat])
+    axes[0, 0].set_ylim(0, 1.03 * top if top > 0 else 1)
+    triangle = Line2D([], [], color=BLACK, marker="^", linestyle="", markersize=7)
+    title = "FNMR against FMR by group; n = positive / negative pairs of a group"
+    extra = {"one threshold\nfor all groups": triangle}
+    marks.legend(figure, {group: group for group in groups}, extra, lines=True, title=title)
     return figure
 
 
-def _draw_pairs(
-    frame: pd.DataFrame, attributes: Sequence[str], value: str, threshold: float | None
-) -> Figure:
-    """Ranges of a value of pairs by step, a mark per group."""
-    groups = marks.groups(frame, ["relation", "attribute", "step", value])
-    require_present(frame[value], "a number")
-    attributes = marks.known(attributes, STEPS, "attribute")
-    rows = frame[frame["attribute"].isin([*attributes, "prototype"])].astype({"step": str})
-    relations = marks.known(rows["relation"], RELATIONS, "relation")
-    size = WIDTH, 1.2 + 1.9 * len(attributes)
-    figure, axes = plt.subplots(
-        len(attributes), len(relations), figsize=size, sharex="row", sharey=True, squeeze=False
-    )
-    for line, attribute in zip(axes, attributes, strict=True):
-        own = rows[rows["attribute"].isin([attribute, "prototype"])]
-        steps = _in_order(STEPS[attribute])
-        marks.known(own["step"], steps, f"step of {attribute}")
-        ranges = marks.ranges(own, ["relation", "group", "step"], value)
-        for ax, relation in zip(line, relations, strict=True):
-            _draw_panel(ax, ranges.loc[relation].reset_index(), groups, steps)
-            marks.ticks(ax, [marks.minus(step) for step in steps])
-            ax.tick_params(axis="x", labelsize=10)
-        line[0].set_ylabel(value)
-        line[len(line) // 2].set_xlabel(_UNITS.get(attribute, f"{attribute} (steps)"), fontsize=11)
-    for ax, relation in zip(axes[0], relations, strict=True):
-        n = marks.ranges(rows[rows["relation"] == relation], ["attribute", "group", "step"], value)
-        ax.set_title(f"{relation}\nn = {marks.count(n['n'])} a mark", fontsize=11)
-    if threshold is not None:
-        for ax in axes.flat:
-            ax.axhline(threshold, **_LINE, zorder=1)
-    dashed = {} if threshold is None else {f"threshold {threshold:.3g}": Line2D([], [], **_LINE)}
-    marks.legend(figure, {group: group for group in groups}, dashed)
-    return figure
+def draw_frames(rates: pd.DataFrame) -> np.ndarray:
+    """FNMR and FMR of every group with 95 % intervals, a frame per threshold, for a slider.
+
+    Rates stand on a square-root scale from 0 to 100 %, which leaves room for small ones.
+    Introduced in chapter 17.
+
+    Args:
+        rates: as `helpers.verification.Bands.curves` at thresholds that all groups have in common:
+            columns group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high, positives,
+            negatives and reason.
+
+    Returns:
+        uint8 (thresholds, 3, h, w), in the order of the table.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> at = {"group": "european male", "threshold": [0.2, 0.4], "reason": ""}
+        >>> at |= {f"{rate}{end}": 0.1 for rate in figures.KINDS for end in ("", "_low", "_high")}
+        >>> figures.draw_frames(pd.DataFrame(at | {"positives": 4, "negatives": 4})).shape[:2]
+        (2, 3)
+    """
+    groups = marks.groups(rates)
+    figure = Figure(figsize=FRAME, dpi=FRAME_DPI, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    moving = []
+    for ax, (rate, kind) in zip(figure.subplots(1, 2, sharey=True), KINDS.items(), strict=True):
+        # The root of a margin below 0 continues the scale on the other side.
+        scale = lambda x: np.sign(x) * np.sqrt(np.abs(x)), lambda x: np.sign(x) * np.square(x)
+        ax.set_xscale("function", functions=scale)
+        ax.set(xlim=(scale[1](-0.06), scale[1](1.06)))
+        ax.set_xticks(_FRAME_TICKS, [f"{100 * tick:g}" for tick in _FRAME_TICKS], fontsize=10)
+        ax.set_title(f"{rate.upper()} (%)", fontsize=11)
+        ax.set_xlabel(f"{marks.count(rates[kind])}\n{kind}", fontsize=10)
+        marks.rows(ax, ["\n".join(group.rsplit(" ", 1)) for group in groups])
+        moving += marks.moving(ax, rates, rate, groups)
+    heading = figure.suptitle(" ", fontsize=11)
+    canvas.draw()
+    # All frames share one layout and all that does not move.
+    figure.set_layout_engine("none")
+    empty, frames = canvas.copy_from_bbox(figure.bbox), []
+    for number, label in enumerate(name_thresholds(rates["threshold"].unique())):
+        canvas.restore_region(empty)
+        heading.set_text(f"threshold {label}")
+        figure.draw_artist(heading)
+        for line, values in moving:
+            line.set_xdata(values[number])
+            figure.draw_artist(line)
+        frames.append(widgets.as_frame(canvas))
+    return np.stack(frames)
 
 
-def _draw_panel(ax: Axes, ranges: pd.DataFrame, groups: Sequence[str], steps: list[str]) -> None:
-    for group, shift in zip(groups, marks.shifts(len(groups)), strict=True):
+def name_thresholds(thresholds: Sequence[float]) -> list[str]:
+    """Thresholds with as many decimals, two or more, as tell them apart.
+
+    Introduced in chapter 17.
+
+    Example:
+        >>> from helpers.verification import figures
+        >>> figures.name_thresholds([0.9991, 0.9993])
+        ['0.9991', '0.9993']
+    """
+    for decimals in range(2, 9):
+        names = [f"{threshold:.{decimals}f}" for threshold in thresholds]
+        if len({*names}) == len({*thresholds}):
+            break
+    return [marks.minus(name) for name in names]
+
+
+def _draw_steps(ax: Axes, ranges: pd.DataFrame, groups: Sequence[str], steps: list[str]) -> None:
+    for group, shift in marks.shifts(groups):
         part = ranges[ranges["group"] == group]
         places = part["step"].map(steps.index).to_numpy(float) + shift
-        marks.mark(ax, places, part, "middle", marks.style(group), small=True)
+        marks.mark(ax, places, part, "middle", group, 3.6)
     words = marks.WORDS | {"va": "bottom"}
     for place in [place for place, step in enumerate(steps) if step not in set(ranges["step"])]:
         ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
+    marks.ticks(ax, steps)
+    ax.tick_params(axis="x", labelsize=10)
 
 
-def _require_one(table: pd.DataFrame, column: str) -> None:
-    if len(values := table[column].unique()) != 1:
-        raise ValueError(f"one {column} can be drawn, not {len(values)}: {list(values)}")
-
-
-def _named(table: pd.DataFrame, groups: Sequence[str], count: str) -> list[str]:
-    """Groups with their counts, which may differ between recognisers."""
-    return [
-        f"{group}\nn = {marks.count(table.loc[table['group'] == group, count])}" for group in groups
-    ]
-
-
-def _in_order(steps: Sequence) -> list[str]:
+def _in_order(attribute: str) -> list[str]:
     """Steps of an attribute with the prototype's, "0", in the middle."""
-    return [*map(str, steps[:2]), "0", *map(str, steps[2:])]
+    steps = list(map(str, STEPS[attribute]))
+    return [*steps[:2], "0", *steps[2:]]
 
 
 def _shown(part: pd.DataFrame) -> dict[str, pd.Series]:
     """Scores by what was to be shown: groups in their order, or steps."""
     scores = {str(shown): values for shown, values in part.groupby("shown", sort=False)["score"]}
-    steps = max(map(_in_order, STEPS.values()), key=lambda order: len({*order} & {*scores}))
+    steps = max(map(_in_order, STEPS), key=lambda order: len({*order} & {*scores}))
     order = GROUPS if {*GROUPS} & {*scores} else steps
-    return {shown: scores[shown] for shown in marks.known(scores, order, "group or step")}
+    return {shown: scores[shown] for shown in marks.ordered(scores, order)}

@@ -1,4 +1,7 @@
-"""Differences between groups in FNMR and FMR: intervals, tests and verdicts."""
+"""Differences between groups in FNMR and FMR: intervals, tests and verdicts.
+
+Serves chapter 17.
+"""
 
 from dataclasses import dataclass
 
@@ -8,8 +11,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
-from helpers.verification.bands import TOO_FEW, resampled_variance
-from helpers.verification.bootstrap import draw_vertices, effective_size, resample
+from helpers.verification.bands import TOO_FEW
+from helpers.verification.bootstrap import draw_vertices, resample
 from helpers.verification.curves import (
     NO_NEGATIVES,
     NO_POSITIVES,
@@ -17,6 +20,7 @@ from helpers.verification.curves import (
     as_rates,
     as_thresholds,
     by_group,
+    held_rates,
 )
 
 HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
@@ -46,14 +50,21 @@ def disparities(
     reference: str = "european male",
     n_boot: int = 1000,
     seed: int,
-    stage: str = "verification",
-    chunk: int = 64,
 ) -> pd.DataFrame:
     """Error rates of every group minus those of the `reference` (Liang et al. 2023, 4.1.1).
 
     Three measures: "FNMR at FMR" with the FMR of each group held at `fmr` by a threshold of its
     own, and "FNMR at threshold" and "FMR at threshold" at one `threshold` for all. The paper judges
-    the curves by eye.
+    the curves by eye. Introduced in chapter 17.
+
+    Args:
+        similarity, is_match, group, vertices: of the pairs, as of `vertex_bootstrap`.
+        threshold: similarity from which a pair is accepted, in all groups.
+        tolerance: difference up to which groups count as equal, above 0.
+        fmr: rate at which "FNMR at FMR" holds each group.
+        reference: group that the others are compared with.
+        n_boot: resamples of the identities.
+        seed: of the resamples.
 
     Returns:
         One row per measure and other group, with the columns measure, group, reference, then
@@ -69,16 +80,28 @@ def disparities(
 
     Raises:
         ValueError: as `vertex_bootstrap`; the reference is no group, or the tolerance not above 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import verification
+        >>> seeds = np.array([[n, n] for n in range(9)] + [[n, (n + 1) % 9] for n in range(9)])
+        >>> similar, same = np.repeat([0.9, 0.1], 9), np.repeat([1, 0], 9)
+        >>> worse = np.where(np.arange(18) < 3, 0.2, similar)
+        >>> table = verification.disparities(
+        ...     np.r_[similar, worse], np.r_[same, same], np.repeat(["a", "b"], 18),
+        ...     np.r_[seeds, seeds], threshold=0.5, tolerance=0.05, reference="a", seed=1,
+        ... )
+        >>> table[["measure", "estimate", "verdict"]].round(2).values.tolist()[1]
+        ['FNMR at threshold', 0.33, 'inconclusive']
     """
     target = as_rates(fmr)
-    (threshold,) = as_thresholds(float(threshold), "threshold")
+    (threshold,) = as_thresholds(threshold)
     groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
     if reference not in groups:
         raise ValueError(f"the reference {reference!r} is none of the groups {list(groups)}")
-    codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed, stage)
+    codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed)
     rates = {
-        label: _rates(pairs, codes, weights, target, threshold, chunk)
-        for label, pairs in groups.items()
+        label: _rates(pairs, codes, weights, target, threshold) for label, pairs in groups.items()
     }
     base = rates.pop(reference)
     tables = []
@@ -94,39 +117,27 @@ def disparities(
 
 
 def _rates(
-    pairs: GroupPairs,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    fmr: np.ndarray,
-    threshold: float,
-    chunk: int,
+    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: np.ndarray, threshold: float
 ) -> dict[str, Rate]:
     """The three rates of a group."""
-    accepted, rejected, held = resample(pairs, codes, weights, fmr, np.array([threshold]), chunk)
-    own_threshold, obstacle = pairs.threshold_at(fmr[0])
-    estimate = np.nan if obstacle else pairs.rates(own_threshold)[0]
-    variance = resampled_variance(held)[0] * accepted.inflation
-    size = effective_size(estimate, variance, accepted.identities)
-    rates = pairs.rates(threshold)
-    first, second = (
-        sweep.size[np.searchsorted(kind, threshold)]
-        for sweep, kind in ((accepted, pairs.positive), (rejected, pairs.negative))
-    )
-    positives = accepted.identities, len(pairs.positive)
-    negatives = rejected.identities, len(pairs.negative)
-    return {
-        HELD: Rate(estimate, size, held[0], *positives, obstacle),
-        FNMR: Rate(
-            rates[0], first, accepted.below[0], *positives, "" if positives[1] else NO_POSITIVES
-        ),
-        FMR: Rate(
-            rates[1],
-            second,
-            1 - rejected.below[0],
-            *negatives,
-            "" if negatives[1] else NO_NEGATIVES,
-        ),
-    }
+    found = resample(pairs, codes, weights, fmr, [threshold])
+    held = held_rates(pairs, fmr).iloc[0]
+    counts = found.accepted.identities, len(pairs.positive)
+    size = found.held_size(held["fnmr"])[0]
+    rates = {HELD: Rate(held["fnmr"], size, found.held[0], *counts, held["reason"])}
+    for measure, estimate, sweep, kind, none in zip(
+        (FNMR, FMR),
+        pairs.rates(threshold),
+        (found.accepted, found.rejected),
+        (pairs.positive, pairs.negative),
+        (NO_POSITIVES, NO_NEGATIVES),
+        strict=True,
+    ):
+        size, reason = sweep.size[np.searchsorted(kind, threshold)], "" if len(kind) else none
+        # Of the FMR these are shares without an error, which correlate in the same way.
+        draws = sweep.below[0]
+        rates[measure] = Rate(estimate, size, draws, sweep.identities, len(kind), reason)
+    return rates
 
 
 def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
@@ -135,18 +146,16 @@ def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
     if not reason and np.isnan([rate.size, base.size]).any():
         reason = TOO_FEW
     if reason:
-        low = high = p = quantile = np.nan
-        inner = np.nan, np.nan
+        limits, p, quantile = np.full((2, 2, 1), np.nan), np.nan, np.nan
     else:
         risk = np.array([[base.estimate, rate.estimate]])
         size = np.array([[base.size, rate.size]])
-        correlation = _correlation(risk, size, base.draws, rate.draws)
+        pair = risk, size, _correlation(risk, size, base.draws, rate.draws)
         df = np.array([min(rate.identities, base.identities) - 1])
         quantile = stdtrit(df[0], 0.975)
-        (low,), (high,) = hybrid_score_interval(risk, size, correlation, quantile)
-        inner = hybrid_score_interval(risk, size, correlation, stdtrit(df, 0.95))
-        inner = inner[0][0], inner[1][0]
-        (p,) = hybrid_score_p(risk, size, correlation, df)
+        limits = [hybrid_score_interval(*pair, stdtrit(df, level)) for level in (0.975, 0.95)]
+        (p,) = hybrid_score_p(*pair, df)
+    (low, high), inner = np.array(limits)[..., 0]
     return {
         "rate": rate.estimate,
         "reference_rate": base.estimate,

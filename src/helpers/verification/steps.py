@@ -1,8 +1,11 @@
 """What one step of an attribute does to the similarity of a face to itself (Liang et al., Fig 5).
 
 The steps are interventions on one prototype, all else held fixed, so differences within prototypes
-are effects. Prototypes made from one seed share most of a face: the seed is the unit.
+are effects. Prototypes made from one seed share most of a face: the seed is the unit. Chapter 16
+draws the effects; chapter 17 takes its own means over seeds.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,12 +17,41 @@ COLUMNS = ["similarity", "seed_first", "seed_second", "group", "attribute", "ste
 PROTOTYPE, ALL = "prototype", "all"
 
 
+def over_seeds(values: pd.Series, by: Sequence[str]) -> pd.DataFrame:
+    """Means over seeds with 95 % Student intervals between them.
+
+    Introduced in chapter 17.
+
+    Args:
+        values: (n,) at most one per seed in each cell; missing ones do not count.
+        by: levels of the index that tell the cells; whatever else is in it tells the seeds.
+
+    Returns:
+        Index `by`, in order of appearance; columns estimate, low, high (NaN of a single seed) and
+        seeds.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import verification
+        >>> cells = pd.MultiIndex.from_product([["a"], [1, 2, 3]], names=["group", "seed"])
+        >>> table = verification.over_seeds(pd.Series([0.1, 0.2, 0.3], cells), ["group"])
+        >>> table.round(2).loc["a"].tolist()
+        [0.2, -0.05, 0.45, 3.0]
+    """
+    cells = values.dropna().groupby(list(by), sort=False, observed=True)
+    mean, seeds = cells.mean(), cells.size()
+    half = stdtrit(seeds - 1, 0.975) * cells.sem()
+    columns = {"estimate": mean, "low": mean - half, "high": mean + half, "seeds": seeds}
+    return pd.DataFrame(columns)
+
+
 def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
     """Effect of every step of an attribute on similarity, by group and over all groups.
 
     A step is compared with the next one towards the prototype on its side, within each prototype:
     −30° with −15°, and −15° with the prototype itself, whose similarity to itself is 1. Steps
-    without an order (directions of light) are compared with the prototype.
+    without an order (directions of light) are compared with the prototype. Introduced in
+    chapter 16.
 
     Args:
         frame: the positive pairs of `helpers.identities.pairs`, with the columns seed_first,
@@ -35,6 +67,15 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         ValueError: a missing column or value, a pair of two seeds, or a prototype that has a step
             twice, naming the row.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import verification
+        >>> pose = {"seed_first": [1, 1, 2, 2], "seed_second": [1, 1, 2, 2], "group": "a",
+        ...         "attribute": "pose", "step": [15, 30] * 2, "similarity": [0.9, 0.7, 0.8, 0.5]}
+        >>> table = verification.step_effects(pd.DataFrame(pose))
+        >>> table.loc[:1, ["step", "reference", "estimate"]].round(2).values.tolist()
+        [[15, 'prototype', -0.15], [30, 15, -0.25]]
     """
     require_columns(frame, COLUMNS)
     for column in COLUMNS:
@@ -46,53 +87,29 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
         )
     number = pd.to_numeric(frame["step"], errors="coerce").astype(np.float64)
     rows = frame[COLUMNS].assign(number=number)[number != 0]
-    keys = ["seed_first", "group", "attribute", "step"]
-    if (twice := rows.duplicated(keys)).any():
+    cell = ["seed_first", "group", "attribute"]
+    if (twice := rows.duplicated([*cell, "step"])).any():
         raise ValueError(f"row {rows.index[twice][0]!r}: its prototype has this step already")
-    rows = rows.merge(_references(rows), on=["attribute", "step"])
-    nearer = rows[[*keys, "similarity"]].rename(
-        columns={"step": "reference", "similarity": "reference_similarity"}
-    )
-    rows = rows.merge(nearer, on=["seed_first", "group", "attribute", "reference"], how="left")
+    steps = rows[["attribute", "step", "number"]].drop_duplicates().astype({"step": object})
+    steps = steps.sort_values("number", key=abs)
+    # Directions have no side, and so nothing nearer.
+    side = [steps["attribute"], np.sign(steps["number"])]
+    steps["reference"] = steps.groupby(side)["step"].shift().fillna(PROTOTYPE)
+    rows = rows.astype({"step": object}).merge(steps, on=["attribute", "step", "number"])
+    known = rows.set_index([*cell, "step"])["similarity"]
+    nearer = known.reindex(pd.MultiIndex.from_frame(rows[[*cell, "reference"]])).to_numpy()
     own = rows["reference"] == PROTOTYPE
-    rows["effect"] = rows["similarity"] - rows["reference_similarity"].mask(own, 1.0)
-    rows = rows.dropna(subset="effect")
-    levels = [str(level) for level in pd.Categorical(frame["group"]).categories]
-    both = pd.concat([rows.assign(group=rows["group"].astype(str)), rows.assign(group=ALL)])
-    order = {
-        "group": pd.Categorical(both["group"], [*levels, ALL]).codes,
-        "attribute": pd.factorize(both["attribute"])[0],
-        "number": both["number"],
-    }
-    # Directions have no number: they stay in their order of appearance.
-    both = both.iloc[np.lexsort([np.nan_to_num(key) for key in reversed(order.values())])]
-    return _summary(both)
-
-
-def _references(rows: pd.DataFrame) -> pd.DataFrame:
-    """The next step towards the prototype of every attribute and step; "prototype" if none."""
-    steps = rows[["attribute", "step", "number"]].drop_duplicates(["attribute", "step"])
-    references = []
-    for attribute, number in zip(steps["attribute"], steps["number"], strict=True):
-        others = steps[(steps["attribute"] == attribute) & (steps["number"] * number > 0)]
-        nearer = others[others["number"].abs() < abs(number)]
-        last = nearer["number"].abs().nlargest(1).index
-        references.append(steps.loc[last[0], "step"] if len(last) else PROTOTYPE)
-    return steps.drop(columns="number").assign(reference=references)
-
-
-def _summary(rows: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds of the means within each, with Student intervals."""
-    keys = ["group", "attribute", "step", "reference"]
-    seeds = rows.groupby([*keys, "seed_first"], sort=False)
-    means = seeds[["similarity", "effect"]].mean()
-    by = means.groupby(keys, sort=False)
-    table = by["similarity"].mean().to_frame()
-    table["estimate"] = by["effect"].mean()
-    table["seeds"] = by.size()
-    spread = by["effect"].std() / np.sqrt(table["seeds"])
-    reach = stdtrit(table["seeds"] - 1, 0.975) * spread
-    table["low"], table["high"] = table["estimate"] - reach, table["estimate"] + reach
+    rows["estimate"] = rows["similarity"] - np.where(own, 1.0, nearer)
+    groups = [*map(str, pd.Categorical(frame["group"]).categories), ALL]
+    both = pd.concat([rows.astype({"group": str}), rows.assign(group=ALL)])
+    both["group"] = pd.Categorical(both["group"], groups)
+    both["attribute"] = pd.Categorical(both["attribute"], frame["attribute"].unique())
+    both = both.dropna(subset="estimate").sort_values(["group", "attribute", "number"])
+    by = ["group", "attribute", "step", "reference"]
+    seeds = both.groupby([*by, "seed_first"], sort=False, observed=True)
+    means = seeds[["similarity", "estimate"]].mean()
+    table = over_seeds(means["estimate"], by)
+    levels = means["similarity"].groupby(by, sort=False, observed=True)
+    table.insert(0, "similarity", levels.mean())
     table["reason"] = np.where(table["seeds"] < 2, "one seed", "")
-    columns = ["similarity", "estimate", "low", "high", "seeds", "reason"]
-    return table[columns].reset_index()
+    return table.reset_index().astype({"group": object, "attribute": object})

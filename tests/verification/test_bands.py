@@ -1,0 +1,222 @@
+"""The vertex bootstrap: against a loop, and coverage of known rates."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+from simulated import SHIFT, verification_pairs
+
+from helpers.resampling import draw_weights
+from helpers.verification import bootstrap, vertex_bootstrap
+
+
+def resampled(scores, positive, vertices, n_boot, seed):
+    """Weights of the pairs, one resample at a time: (n_boot, m)."""
+    for weight in draw_weights(vertices.max() + 1, range(n_boot), seed, "verification"):
+        yield np.array([weight[a] if a == b else weight[a] * weight[b] for a, b in vertices])
+
+
+def wilson(share, size, quantile):
+    """Roots of (p - share)² = quantile² p (1 - p) / size."""
+    factor = quantile**2 / size
+    root = np.sqrt((2 * share + factor) ** 2 - 4 * (1 + factor) * share**2)
+    return np.array([2 * share + factor - root, 2 * share + factor + root]) / (2 * (1 + factor))
+
+
+def settled(rate, rates, sizes, n):
+    """The smaller of the sizes at a rate and in the middle of its interval, by its own loop."""
+    rates, squared, size = np.asarray(rates), student.ppf(0.975, n - 1) ** 2, n
+    for _ in range(8):
+        middle = (size * rate + squared / 2) / (size + squared)
+        size = np.sqrt(size * sizes[np.abs(rates - middle).argmin()])
+    return min(size, sizes[np.abs(rates - rate).argmin()])
+
+
+def test_bands_are_those_of_a_loop():
+    n, n_boot = 15, 60
+    scores, positive, vertices = verification_pairs(n, np.random.default_rng(5))
+    scores, points = np.round(scores, 1), np.array([-1.0, 0.4, 1.5, 2.2])
+    bands = vertex_bootstrap(
+        scores, positive, np.full(len(scores), "a"), vertices,
+        fmr=[0.1, 0.03], n_boot=n_boot, seed=7, thresholds=points,
+    )  # fmt: skip
+    every = np.append(np.unique(scores), np.inf)
+    rates, held = [], []
+    for weight in resampled(scores, positive, vertices, n_boot, 7):
+        positives, negatives = weight * positive, weight * ~positive
+        below = scores < every[:, None]
+        rates.append([(below @ w) / w.sum() for w in (positives, negatives)])
+        at = []
+        for target in (0.1, 0.03):
+            for threshold in every:
+                if negatives[scores >= threshold].sum() <= target * negatives.sum() + 1e-9:
+                    at.append(positives[scores < threshold].sum() / positives.sum())
+                    break
+        held.append(at)
+    variance, quantile = np.var(rates, axis=0), student.ppf(0.975, n - 1)
+    variance[0] *= n / (n - 1)
+    sets = [set(pair) for pair in vertices[~positive].tolist()]
+    apart = np.mean([[not first & second for first in sets] for second in sets])
+    dyads = [str(sorted(pair)) for pair in vertices[~positive].tolist()]
+    shares, sizes = ([], []), ([], [])
+    for k, threshold in enumerate(every):
+        for kind, some in enumerate((positive, ~positive)):
+            error = pd.Series((scores < threshold)[some])
+            share, corrected = error.mean(), variance[kind, k]
+            if kind == 1:
+                # A pair of identities counts once instead of three times.
+                own = ((error - share).groupby(dyads).sum() ** 2).sum() / len(error) ** 2
+                corrected = max(corrected - 2 * own, own) / apart
+            shares[kind].append(share)
+            sizes[kind].append(share * (1 - share) / corrected if 0 < share < 1 else n)
+    fewer = 0
+    for k, point in enumerate(points):
+        row, errors = bands.curves.iloc[k], ((scores < point), (scores >= point))
+        names = ["fnmr", "fmr"]
+        for kind, (name, some) in enumerate(zip(names, (positive, ~positive), strict=True)):
+            share = errors[kind][some].mean()
+            assert row[name] == share
+            below = (scores < point)[some].mean()
+            size = settled(below, shares[kind], sizes[kind], n)
+            fewer += size < sizes[kind][np.argmax(every >= point)]
+            low, high = wilson(share, size, quantile)
+            assert row[[f"{name}_low", f"{name}_high"]].tolist() == pytest.approx([low, high])
+    assert 0 < fewer < 8
+    for k in range(2):
+        row = bands.at_fmr.iloc[k]
+        size = row["fnmr"] * (1 - row["fnmr"]) / np.var(held, axis=0)[k] * (n - 1) / n
+        expected = wilson(row["fnmr"], size, quantile)
+        assert row[["low", "high"]].tolist() == pytest.approx(expected.tolist())
+
+
+def test_bands_do_not_depend_on_chunks_groups_or_names(monkeypatch):
+    scores, positive, vertices = verification_pairs(12, np.random.default_rng(6))
+    group = np.where(np.arange(len(scores)) % 3 > 0, "a", "b")
+    options = {"n_boot": 50, "seed": 1, "fmr": [0.1]}
+    bands = vertex_bootstrap(scores, positive, group, vertices, **options)
+    for label, rows in bands.curves.groupby("group"):
+        np.testing.assert_array_equal(rows["threshold"], np.unique(scores[group == label]))
+    for chunk in (1, 7, 10_000):
+        monkeypatch.setattr(bootstrap, "CHUNK", chunk)
+        other = vertex_bootstrap(scores, positive, group, vertices, **options)
+        pd.testing.assert_frame_equal(bands.curves, other.curves)
+        pd.testing.assert_frame_equal(bands.at_fmr, other.at_fmr)
+    # Draws belong to identities, in sorted order, and serve all groups.
+    named = np.array(list("abcdefghijkl"))[vertices]
+    other = vertex_bootstrap(scores, positive, np.full(len(group), "a"), named, **options)
+    alone = vertex_bootstrap(scores, positive, np.full(len(group), "z"), vertices, **options)
+    pd.testing.assert_frame_equal(
+        other.curves.drop(columns="group"), alone.curves.drop(columns="group")
+    )
+
+
+@pytest.mark.parametrize("dependence", [(0.5, 0.2, 0.2), (0.5, 0.0, 0.4)])
+def test_bands_cover_the_known_rates(dependence):
+    """At the size of the laptop profile; 95 % nominal, at least 90 % wanted."""
+    rates = np.array([0.01, 0.05, 0.2])
+    points = np.concatenate([SHIFT + norm.ppf(rates), norm.isf(rates)])
+    truth = norm.cdf(norm.isf(rates) - SHIFT)
+    rng, covered = np.random.default_rng(8), []
+    for repetition in range(120):
+        scores, positive, vertices = verification_pairs(40, rng, *dependence)
+        bands = vertex_bootstrap(
+            scores, positive, np.zeros(len(scores)), vertices,
+            fmr=rates, n_boot=150, seed=repetition, thresholds=points,
+        )  # fmt: skip
+        fnmr, fmr = bands.curves[:3], bands.curves[3:]
+        covered.append(
+            [
+                fnmr["fnmr_low"].le(rates) & fnmr["fnmr_high"].ge(rates),
+                fmr["fmr_low"].le(rates).to_numpy() & fmr["fmr_high"].ge(rates).to_numpy(),
+                bands.at_fmr["low"].le(truth) & bands.at_fmr["high"].ge(truth),
+            ]
+        )
+    share = np.mean(covered, axis=0)
+    # Each of nine shares of 120 has a standard error of at most 2.7 points; their mean has less.
+    assert share.mean(axis=1).min() >= 0.9
+    assert share.min() >= 0.86
+
+
+def test_product_weights_alone_would_be_too_wide():
+    """Without what pairs share, the SD of the FMR is √3 too large: what is taken off matters."""
+    rng, rates, sizes, raw = np.random.default_rng(9), [], [], []
+    for repetition in range(60):
+        scores, positive, vertices = verification_pairs(40, rng, 0.5, 0.0, 0.4)
+        negative = scores[~positive] >= norm.isf(0.1)
+        rates.append(negative.mean())
+        weights = np.stack(list(resampled(scores, positive, vertices, 40, repetition)))
+        draws = weights[:, ~positive] @ negative / weights[:, ~positive].sum(axis=1)
+        raw.append(draws.var())
+        bands = vertex_bootstrap(
+            scores, positive, np.zeros(len(scores)), vertices,
+            n_boot=200, seed=repetition, thresholds=[norm.isf(0.1)],
+        )  # fmt: skip
+        sizes.append(bands.curves.loc[0, "fmr_high"] - bands.curves.loc[0, "fmr_low"])
+    truth = np.std(rates)
+    assert np.sqrt(np.mean(raw)) / truth > 1.4
+    assert np.mean(sizes) / (2 * 2.02 * truth) == pytest.approx(1, abs=0.2)
+
+
+def test_bands_without_an_error_are_not_empty():
+    scores = np.append(np.full(40, 0.9), np.full(40, 0.1))
+    ids = np.tile(np.arange(20), 2)
+    vertices = np.concatenate([np.column_stack([ids, ids]), np.column_stack([ids, (ids + 1) % 20])])
+    bands = vertex_bootstrap(
+        scores, scores > 0.5, ["a"] * 80, vertices, fmr=[0.1], n_boot=50, seed=0, thresholds=[0.5]
+    )
+    row, held = bands.curves.iloc[0], bands.at_fmr.iloc[0]
+    low, high = wilson(0.0, 20, 2.093024)
+    for found in (
+        row[["fnmr_low", "fnmr_high"]],
+        row[["fmr_low", "fmr_high"]],
+        held[["low", "high"]],
+    ):
+        assert found.tolist() == pytest.approx([low, high], abs=1e-6)
+    assert 0.1 < high < 0.25
+
+
+def test_bands_of_groups_that_lack_pairs():
+    scores, positive, vertices = verification_pairs(10, np.random.default_rng(1))
+    group = np.where(positive, "only positives", "only negatives").astype(object)
+    group[(vertices == 3).all(axis=1)] = "one identity"
+    group = pd.Categorical(group, [*np.unique(group), "nothing"])
+    bands = vertex_bootstrap(scores, positive, group, vertices, n_boot=30, seed=0, thresholds=[1.0])
+    curves = bands.curves.set_index("group")
+    assert curves["reason"].to_dict() == {
+        "one identity": "no negatives",
+        "only negatives": "no positives",
+        "only positives": "no negatives",
+        "nothing": "no pairs",
+    }
+    assert curves.loc["only positives", ["fmr", "fmr_low", "fmr_high"]].isna().all()
+    assert curves.loc["only positives", ["fnmr", "fnmr_low", "fnmr_high"]].notna().all()
+    assert curves.loc["one identity", ["fnmr_low", "fnmr_high"]].isna().all()
+    assert curves.loc["only negatives", ["fmr_low", "fmr_high"]].notna().all()
+    assert bands.at_fmr[["fnmr", "low", "high"]].isna().all(axis=None)
+    # Any two pairs of three identities have one in common.
+    three = (vertices < 3).all(axis=1)
+    arguments = [values[three] for values in (scores, positive, np.zeros(len(scores)), vertices)]
+    few = vertex_bootstrap(*arguments, n_boot=30, seed=0, thresholds=[1.0]).curves
+    assert few["reason"].tolist() == ["too few identities"]
+    assert few[["fmr_low", "fmr_high"]].isna().all(axis=None) and few["fnmr_high"].notna().all()
+    with pytest.raises(ValueError, match=r"identities \(160, 2\)"):
+        vertex_bootstrap(scores, positive, group, vertices[1:], n_boot=3, seed=0)
+    with pytest.raises(ValueError, match="row 2: an identity is missing"):
+        missing = vertices.astype(float)
+        missing[2, 1] = np.nan
+        vertex_bootstrap(scores, positive, group, missing, n_boot=3, seed=0)
+    with pytest.raises(ValueError, match="at least two clusters"):
+        vertex_bootstrap(scores, positive, group, 0 * vertices, n_boot=3, seed=0)
+    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
+        points = [1.0, np.nan]
+        vertex_bootstrap(scores, positive, group, vertices, n_boot=3, seed=0, thresholds=points)
+
+
+@pytest.mark.parametrize("n_boot", [1, 0, -1, 2.5])
+def test_fewer_than_two_resamples_are_refused(n_boot):
+    scores, positive, vertices = verification_pairs(12, np.random.default_rng(0))
+    pairs = scores, positive, np.zeros(len(scores)), vertices
+    with pytest.raises(ValueError, match=f"n_boot is {n_boot}, a whole number of at least 2"):
+        vertex_bootstrap(*pairs, n_boot=n_boot, seed=0)
+    assert len(vertex_bootstrap(*pairs, n_boot=2, seed=0).at_fmr) == 2

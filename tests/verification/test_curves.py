@@ -1,0 +1,122 @@
+"""Error rates by group, against loops and scikit-learn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import det_curve
+
+from helpers.verification import fixed_threshold
+from helpers.verification.curves import as_rates, by_group, held_rates, rate_table
+
+
+def scored(n=600, ties=True, seed=3):
+    """Similarities of two groups, positives the more similar, with ties."""
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < 0.3
+    scores = rng.normal(size=n) + 1.5 * positive
+    return np.round(scores, 2) if ties else scores, positive, rng.choice(["b", "a"], n)
+
+
+def all_points(*pairs):
+    """Rates of every group at every distinct similarity."""
+    return pd.concat([rate_table(one, one.thresholds) for one in by_group(*pairs)])
+
+
+def held(*pairs, fmr):
+    return pd.concat([held_rates(one, as_rates(fmr)) for one in by_group(*pairs)])
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_curves_equal_det_curve_exactly(ties):
+    scores, positive, group = scored(ties=ties)
+    table = all_points(scores, positive, group)
+    assert table["group"].unique().tolist() == ["a", "b"]
+    for label, rows in table.groupby("group"):
+        some = group == label
+        np.testing.assert_array_equal(rows["threshold"], np.unique(scores[some]))
+        fmr, fnmr, at = det_curve(positive[some], scores[some], drop_intermediate=False)
+        finite = np.isfinite(at)
+        ours = rows.set_index("threshold").loc[at[finite]]
+        assert len(ours) > 100
+        np.testing.assert_array_equal(ours["fmr"], fmr[finite])
+        np.testing.assert_array_equal(ours["fnmr"], fnmr[finite])
+        assert (rows["positives"] == positive[some].sum()).all()
+
+
+def test_a_group_without_a_kind_has_no_rate_and_says_so():
+    group = pd.Categorical(list("aabbcc"), categories=list("dcba"))
+    pairs = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [1, 1, 0, 0, 0, 1], group
+    table = fixed_threshold(*pairs, 0.2)
+    assert table["group"].tolist() == list("dcba")
+    assert table["reason"].tolist() == ["no pairs", "", "no positives", "no negatives"]
+    np.testing.assert_array_equal(table["fnmr"], [np.nan, 0, np.nan, 0.5])
+    np.testing.assert_array_equal(table["fmr"], [np.nan, 1, 1, np.nan])
+    table = held(*pairs, fmr=0.5)
+    reasons = ["no pairs", "not estimable below 1/1", "no positives", "no negatives"]
+    assert table["reason"].tolist() == reasons and table["fnmr"].isna().all()
+
+
+@pytest.mark.parametrize("target", [0.004, 0.01, 0.07, 0.29, 0.5])
+def test_fnmr_at_fmr_is_the_best_threshold_that_holds(target):
+    scores, positive, group = scored()
+    curves = all_points(scores, positive, group)
+    for row in held(scores, positive, group, fmr=target).itertuples():
+        rows = curves[curves["group"] == row.group]
+        if target < 1 / row.negatives:
+            assert np.isnan(row.fnmr)
+            assert row.reason == f"not estimable below 1/{row.negatives}"
+            continue
+        best = rows[rows["fmr"] <= target]
+        assert row.fnmr == best["fnmr"].min()
+        assert row.threshold == best["threshold"].min()
+
+
+def test_an_fmr_that_no_threshold_holds_rejects_all():
+    # Both negatives share the highest similarity.
+    (row,) = held([1, 1, 0.5], [0, 0, 1], list("aaa"), fmr=0.5).itertuples()
+    assert row.threshold == np.inf and row.fnmr == 1
+
+
+def test_a_share_of_negatives_is_counted_without_rounding():
+    # 0.29 of 100 negatives is 28.999999999999996 in floating point; 29 of them are above 70.
+    scores = np.append(np.arange(100.0), [70.5, 71.5])
+    (row,) = held(scores, scores % 1 > 0, ["a"] * 102, fmr=0.29).itertuples()
+    assert (row.threshold, row.fnmr) == (70.5, 0)
+
+
+def test_a_fixed_threshold_counts_by_group():
+    scores, positive, group = scored()
+    for row in fixed_threshold(scores, positive, group, 0.5).itertuples():
+        some = group == row.group
+        assert row.fnmr == (scores[some & positive] < 0.5).mean()
+        assert row.fmr == (scores[some & ~positive] >= 0.5).mean()
+
+
+def test_infinity_is_a_threshold_and_nan_is_none():
+    arguments = [0.1, 0.9, 0.4, 0.6], [0, 1, 0, 1], list("aabb")
+    assert fixed_threshold(*arguments, np.inf)["fnmr"].tolist() == [1, 1]
+    assert fixed_threshold(*arguments, -np.inf)["fmr"].tolist() == [1, 1]
+    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
+        fixed_threshold(*arguments, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, np.nan], [0, 1], list("aa")), "similarity: row 1 is nan"),
+        (([0.1, 0.2], [0, 2], list("aa")), "'is_match', row 1: 2"),
+        (([0.1, 0.2], [0, 1], ["a", None]), "group, row 1"),
+        (([0.1, 0.2], [0, 1], ["a"]), r"group: shape \(1,\), expected \(2,\)"),
+        (([0.1, 0.2], [0], ["a", "a"]), r"is_match: shape \(1,\), expected \(2,\)"),
+        (([], [], []), "one row at least"),
+    ],
+)
+def test_bad_pairs_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        fixed_threshold(*arguments, 0.5)
+
+
+@pytest.mark.parametrize("fmr", [0, 1, [0.1, np.nan]])
+def test_a_target_that_is_no_rate_is_refused(fmr):
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        held([0.1, 0.2], [0, 1], list("aa"), fmr=fmr)

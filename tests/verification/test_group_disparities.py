@@ -1,0 +1,140 @@
+"""Differences between groups: against plain rates, and coverage of known ones."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from simulated import OTHERS, verification_pairs
+
+from helpers.verification import disparities, fixed_threshold, vertex_bootstrap
+
+
+def two_groups(rng, harm, n=60):
+    """The same seeds in two groups; positives of the second are `harm` less similar."""
+    scores, positive, vertices = verification_pairs(n, rng)
+    other, _, _ = verification_pairs(n, rng)
+    other[positive] = 0.7 * other[positive] + 0.3 * scores[positive] - harm
+    group = np.repeat(["european male", "african female"], len(scores))
+    both = np.concatenate([scores, other]), np.tile(positive, 2), group
+    return *both, np.tile(vertices, (2, 1))
+
+
+OPTIONS = {"threshold": 1.2, "tolerance": 0.05, "fmr": 0.1, "n_boot": 200, "seed": 3}
+
+
+def test_disparities_are_differences_with_verdicts():
+    data = two_groups(np.random.default_rng(0), harm=1.0)
+    table = disparities(*data, **OPTIONS).set_index("measure")
+    fixed = fixed_threshold(*data[:3], 1.2).set_index("group")[["fnmr", "fmr"]]
+    gap = fixed.loc["african female"] - fixed.loc["european male"]
+    assert table.loc["FNMR at threshold", "estimate"] == pytest.approx(gap["fnmr"])
+    assert table.loc["FMR at threshold", "estimate"] == pytest.approx(gap["fmr"])
+    held = vertex_bootstrap(*data, fmr=[0.1], n_boot=2, seed=1).at_fmr["fnmr"]
+    assert table.loc["FNMR at FMR", "estimate"] == pytest.approx(held[0] - held[1])
+    assert (table["low"] < table["estimate"]).all() and (table["estimate"] < table["high"]).all()
+    assert table.loc["FNMR at threshold", "verdict"] == "exceeds"
+    assert table.loc["FNMR at threshold", "p"] < 1e-4
+    assert table.loc["FMR at threshold", "verdict"] != "exceeds"
+    assert ((table["p"] < 0.05) == (table["low"] * table["high"] > 0)).all()
+
+
+def test_disparities_need_a_threshold():
+    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
+    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
+        disparities(*data, **OPTIONS | {"threshold": np.nan})
+
+
+def test_disparities_cover_no_difference():
+    rng, covered = np.random.default_rng(4), []
+    for _ in range(60):
+        scores, positive, group, vertices = two_groups(rng, harm=0.0)
+        # Positives of both groups have one distribution: those of the second are drawn anew.
+        fresh = positive & (group == "african female")
+        scores[fresh] = verification_pairs(60, rng)[0][: fresh.sum()]
+        table = disparities(scores, positive, group, vertices, **OPTIONS | {"n_boot": 80})
+        covered.append((table["low"] <= 0) & (table["high"] >= 0))
+    assert np.mean(covered, axis=0).min() >= 0.88
+
+
+def ring(n, rng, rates, shared, dyad, images=17):
+    """Negatives of groups of the same `n` seeds, each compared with the next three in a ring.
+
+    Those above 0 are errors, at the given rates; of the variance of 1, `shared` is that of either
+    seed and `dyad` that of their pair, half of it common to the groups.
+    """
+    first = np.repeat(np.arange(n), OTHERS)
+    second = (first + np.tile(np.arange(1, OTHERS + 1), n)) % n
+    seeds, pairs = (rng.normal(size=(1 + len(rates), size)) for size in (n, len(first)))
+    seeds, pairs = (part[0] + part[1:] for part in (seeds, pairs))
+    common = np.sqrt(shared / 2) * (seeds[:, first] + seeds[:, second]) + np.sqrt(dyad / 2) * pairs
+    rest = rng.normal(0, np.sqrt(1 - 2 * shared - dyad), (*common.shape, images))
+    scores = (common[..., None] + rest).reshape(len(rates), -1) - norm.isf(rates)[:, None]
+    vertices = np.repeat(np.column_stack([first, second]), images, axis=0)
+    group = np.repeat(np.arange(len(rates)), len(vertices))
+    return scores.ravel(), np.zeros(len(group)), group, np.tile(vertices, (len(rates), 1))
+
+
+@pytest.mark.parametrize(
+    ("dependence", "rates"),
+    [((0.2, 0.2), [0.01] * 6), ((0.1, 0.6), [0.01] * 5 + [0.05])],
+)
+def test_rare_false_matches_of_six_groups_are_covered(dependence, rates):
+    """At the size of the laptop profile, where a few pairs of seeds make all the errors."""
+    rng, rates = np.random.default_rng(12), np.array(rates)
+    options, apart, covered = {"n_boot": 200, "fmr": [0.1]}, rates[1:] - rates[0], ([], [])
+    for seed in range(60):
+        data = ring(40, rng, rates, *dependence)
+        curves = vertex_bootstrap(*data, **options, seed=seed, thresholds=[0.0]).curves
+        covered[0].append(curves["fmr_low"].le(rates) & curves["fmr_high"].ge(rates))
+        table = disparities(
+            *data, threshold=0.0, tolerance=0.05, reference=0, n_boot=200, seed=seed
+        ).set_index("measure").loc["FMR at threshold"]  # fmt: skip
+        covered[1].append(table["low"].le(apart) & table["high"].ge(apart))
+    rate, difference = (np.mean(cover) for cover in covered)
+    assert rate >= 0.9
+    assert 0.9 <= difference <= 0.99
+
+
+def test_what_groups_share_through_seeds_cancels():
+    rng = np.random.default_rng(2)
+    scores, positive, vertices = verification_pairs(60, rng)
+    jittered = scores + rng.normal(0, 0.05, len(scores))
+    data = np.concatenate([scores, jittered]), np.tile(positive, 2)
+    group = np.repeat(["european male", "other"], len(scores))
+    paired = disparities(*data, group, np.tile(vertices, (2, 1)), **OPTIONS)
+    apart = disparities(*data, group, np.vstack([vertices, vertices + 60]), **OPTIONS)
+    width, apart = (table["high"] - table["low"] for table in (paired, apart))
+    assert (width < 0.7 * apart).all()
+
+
+def test_holm_covers_the_groups_of_a_measure():
+    scores, positive, group, vertices = two_groups(np.random.default_rng(0), harm=0.4)
+    third = np.where(np.arange(len(group)) % 2, group, "european male")
+    third = np.where((group != "european male") & (third == "european male"), "x", third)
+    table = disparities(scores, positive, third, vertices, **OPTIONS)
+    assert len(table) == 6
+    for _, rows in table.groupby("measure"):
+        small, large = np.sort(rows["p"])
+        expected = min(2 * small, 1), min(max(2 * small, large), 1)
+        assert np.sort(rows["p_holm"]).tolist() == pytest.approx(expected)
+
+
+def test_disparities_that_cannot_be_estimated_say_why():
+    scores, positive, group, vertices = two_groups(np.random.default_rng(0), harm=0.0)
+    kept = positive | (group == "european male")
+    data = [values[kept] for values in (scores, positive, group, vertices)]
+    table = disparities(*data, **OPTIONS).set_index("measure")
+    assert table["reason"].to_dict() == {
+        "FNMR at FMR": "no negatives",
+        "FNMR at threshold": "",
+        "FMR at threshold": "no negatives",
+    }
+    assert table.loc["FMR at threshold", ["estimate", "low", "p", "mde"]].isna().all()
+    assert table.loc["FMR at threshold", "verdict"] == "not estimable"
+    table = disparities(*data, **OPTIONS, reference="african female")
+    assert table["reason"][0] == "reference: no negatives"
+    low = disparities(scores, positive, group, vertices, **OPTIONS | {"fmr": 1e-4})
+    assert low["reason"][0] == "not estimable below 1/720"
+    with pytest.raises(ValueError, match="the reference 'martian' is none"):
+        disparities(*data, **OPTIONS, reference="martian")
+    with pytest.raises(ValueError, match="tolerance"):
+        disparities(*data, **OPTIONS | {"tolerance": 0})
