@@ -82,10 +82,12 @@ pd.options.display.float_format = "{:.3f}".format
 
 # %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
+ORDINARY = MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
+
+# %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 audit["item"] = np.arange(len(audit))
-ORDINARY = MODELS[:2]
 pruned = audit[audit["kept"] & audit["adult"]]
 pd.Series({"images": len(audit), "kept adults": len(pruned)}).to_frame("n")
 
@@ -169,10 +171,8 @@ _ = draw_cells(crowd, "skin_colour", MODELS)
 
 # %%
 LEVEL = 0.05  # chance of any false flag among the twelve cells of a model, as p-values are Holm's
-flagged = {
-    "unpruned": error_sources.count_flags(crowd, LEVEL),
-    "pruned": error_sources.count_flags(after_pruning, LEVEL),
-}
+versions = {"unpruned": crowd, "pruned": after_pruning}
+flagged = {name: error_sources.count_flags(table, LEVEL) for name, table in versions.items()}
 pd.concat(flagged, axis=1)
 
 # %%
@@ -296,8 +296,11 @@ rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False
 # and that nothing else moves beard or makeup and the errors together. The paper's coefficients are direct effects in
 # this sense, without saying so. The book's headline is the total effect, since nobody meets a
 # face whose beard does not count.
-#
-# A portion counts as carried by beards or makeup when its interval excludes zero.
+
+# %% [markdown]
+# A portion counts as carried by beards or makeup when its interval excludes zero. Each contrast is
+# read for itself, without an adjustment for their number, so one clear portion in the whole table
+# is weak evidence.
 
 # %%
 eliminated = direct.xs("total - direct", level="effect")
@@ -324,6 +327,8 @@ fitted_faces = torch.from_numpy(
     stage.load("05_transect_generation", "fitted_parameters.npy").copy()
 )
 true_values = faces.to_frame(fitted_faces).set_axis(audit.index)
+
+# %%
 WATCHED = [*AXES, "facial_hair", "makeup", "age", "smiling", "earrings"]
 moved = {
     axis: true_values[WATCHED].groupby(audit[f"{axis}_level"]).mean().diff().iloc[-1]
@@ -371,6 +376,8 @@ networks = {
     name: models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
     for name in MODELS[:3]
 }
+
+# %%
 wrong_under_do = {
     name: truth.errors_under_do(
         partial(models.predict, network),
@@ -433,6 +440,8 @@ exact_frame = stage.load("05_transect_generation", "exact_index.parquet").set_in
 exact_images = stage.load("05_transect_generation", "exact_images.npy")
 exact_faces = torch.from_numpy(stage.load("05_transect_generation", "exact_parameters.npy").copy())
 exact_frame["item"] = np.arange(len(exact_frame))
+
+# %%
 for name, network in networks.items():
     exact_frame[f"score_{name}"] = models.predict(network, exact_images)
 
@@ -523,6 +532,8 @@ repeated = {
     name: ideal_audits(wrong, list(doses), n_transects, AUDITS, seed)
     for name, wrong in wrong_under_do.items()
 }
+
+# %%
 repeated = pd.concat(repeated, names=["model"]).reset_index("model")
 repeated["contained"] = repeated["truth"].between(repeated["low"], repeated["high"])
 repeated.groupby("model", sort=False)["contained"].mean().map("{:.1%}".format).to_frame()
@@ -671,6 +682,7 @@ def direction(row: pd.Series) -> str:
     return "raises" if row["low"] > 0 else "lowers" if row["high"] < 0 else "no clear effect"
 
 
+# %%
 main = interactions.xs("main effects", level="group").xs("skin_colour", level="attribute")
 seen = flagged["unpruned"].xs("skin_colour", level="attribute")
 real = true_effects.query("scope == 'cell' and attribute == 'skin_colour'").set_index("model")
