@@ -21,8 +21,9 @@ from helpers.effects.labels import LEVEL_NAMES, Z
 def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     """Estimates beside the true effects, and whether their intervals hold them.
 
-    An estimate without an interval contains everything: it cannot be wrong. Introduced in
-    chapter 10.
+    An estimate without an interval contains everything: it cannot be wrong.
+
+    Introduced in chapter 10.
 
     Args:
         estimates: columns model, the keys, estimate, low, high; a row per model, arm and effect.
@@ -53,7 +54,9 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
     """How often intervals hold the truth, and how often they should.
 
     The truth is estimated too, so that even honest intervals hold its estimate less often than
-    95 % of the time. Introduced in chapter 10.
+    95 % of the time.
+
+    Introduced in chapter 10.
 
     Args:
         ladder: rows of `compare`.
@@ -89,7 +92,9 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
 
 
 def tally(ladder: pd.DataFrame) -> pd.DataFrame:
-    """`coverage` of each model and of all models, as counts. Introduced in chapter 10.
+    """`coverage` of each model and of all models, as counts.
+
+    Introduced in chapter 10.
 
     Args:
         ladder: rows of `compare`.
@@ -117,7 +122,9 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
 
     A cell is missed when the last arm's interval excludes the truth. To blame is the step from
     which on the truth stays outside. The contributions of the steps add up to the difference
-    between the last arm's estimate and the truth. Introduced in chapter 10.
+    between the last arm's estimate and the truth.
+
+    Introduced in chapter 10.
 
     Args:
         ladder: rows of `compare`, named by `helpers.effects.labels.name_cells`; only full cells
