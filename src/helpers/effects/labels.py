@@ -13,7 +13,7 @@ LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "hair_length": ("short hair", "long hair"),
     "skin_colour": ("light skin", "dark skin"),
 }
-"""Axis → names of its low and its high level. Serves `name_cells` (chapter 10)."""
+"""Axis → names of its low and its high level. Serves chapter 10, through `name_cells`."""
 CONTRASTS: Mapping[str, str] = {
     "skin_colour": "dark − light skin",
     "hair_length": "long − short hair",

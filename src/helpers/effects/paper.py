@@ -150,7 +150,7 @@ def bootstrap_paper_logit(
 ) -> np.ndarray:
     """`paper_logit` of many resamples: of images, as in the paper, or of whole clusters.
 
-    Serves `regression_draws` (chapter 09).
+    Serves chapter 09, through `regression_draws`.
 
     Args:
         X: (n, p) covariates.

@@ -269,14 +269,14 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None 
     return ax
 
 
-def heatmap(matrix: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
     """A signed matrix (cosines, leakage) with every value printed, white at zero.
 
     Introduced in chapter 02.
 
     Args:
-        matrix: rows and columns carry their names; values of −1 and 1 have full colour, and NaN
-            cells stay empty.
+        matrix: rows and columns carry their names; NaN cells stay empty.
+        limit: the value of full colour.
         ax: where to draw; by default a new figure as tall as the matrix needs.
 
     Returns:
@@ -292,8 +292,8 @@ def heatmap(matrix: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = ax or plt.figure(figsize=(WIDTH, min(side, 6.5))).gca()
     sns.heatmap(
         matrix.rename(index=_spaced, columns=_spaced),
-        vmin=-1,
-        vmax=1,
+        vmin=-limit,
+        vmax=limit,
         cmap="PuOr",
         annot=True,
         fmt="+.2f",

@@ -31,7 +31,7 @@ class Look(NamedTuple):
         marker: of matplotlib's.
         hatch: of matplotlib's, empty for none.
 
-    Serves `look`, `LOOKS` and `SPARE` (chapter 3).
+    Serves chapter 03, through `look`.
 
     Example:
         >>> Look(BLUE, "o", "").marker

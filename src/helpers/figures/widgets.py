@@ -28,7 +28,7 @@ QUALITY = 82
 def encode(image: np.ndarray, lossless: bool = False) -> str:
     """One image as the data address of a WebP file.
 
-    Serves the widgets (chapter 2).
+    Serves the widgets, from chapter 02 on.
 
     Args:
         image: uint8 (h, w, 3).
@@ -46,7 +46,7 @@ def encode(image: np.ndarray, lossless: bool = False) -> str:
 def as_frame(canvas: FigureCanvasAgg) -> np.ndarray:
     """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency.
 
-    Serves the error curves under a slider (chapter 17).
+    Serves chapter 17, for its error curves under a slider.
 
     Example:
         >>> from matplotlib.figure import Figure

@@ -97,7 +97,7 @@ def cells_of(
 ) -> pd.DataFrame:
     """Tables of all cells below each other, with their keys.
 
-    Serves `matched_audits` and the other estimators of chapter 11.
+    Serves chapter 11, through `matched_audits` and the other estimators.
 
     Args:
         audits: (repetitions, n, 2, …, 2).
