@@ -90,7 +90,22 @@ pd.Series({"images": len(audit), "kept adults": len(pruned)}).to_frame("n")
 # Section 5.5 of the paper predicts each image's error from all annotated attributes at once. Scores
 # are cut into levels, and each level becomes a column of zeros and ones: two columns for each of
 # hair, skin, gender, beard and makeup, three for expression, four for age, seventeen in all.
-# Children and teenagers were removed by pruning. The table shows how many images carry each level.
+
+# %% [markdown]
+# Where the cuts lie is a decision, and the paper does not state all of them. Hair, skin and gender
+# are cut in the middle of the ranges that its pruning removes. For the others it gives no number;
+# here they are cut halfway between two answers that raters could give: a minimal beard and a
+# mustache, minimal and full makeup, a neutral face and a slight frown or smile. A score on a cut
+# belongs to the higher level. Ages go to the nearest answer.
+
+# %%
+strata = pd.DataFrame(effects.PAPER_LEVELS, index=["cuts", "levels"]).T
+strata.loc["age"] = [["nearest answer"], effects.PAPER_AGES]
+strata.map(lambda entries: " | ".join(map(str, entries))).rename_axis("attribute")
+
+# %% [markdown]
+# Children and teenagers were removed by pruning, so age has four levels left. The table shows how
+# many images carry each level. The fewer they are, the less the regression can say about the level.
 
 # %%
 X = effects.paper_columns(pruned)
@@ -325,7 +340,7 @@ Markdown(
 # (erratum-main-effects)=
 # ### Main effects cancel
 #
-# The third problem is the most serious one, and no better bar can mend it. A main-effects model has
+# The fourth problem is the most serious one, and no better bar can mend it. A main-effects model has
 # one coefficient for dark skin, for everybody. If dark skin makes a model answer "male" more often,
 # it produces errors in women and prevents errors in men. The two meet in one coefficient, where they
 # cancel as far as they are equally large; only what is left over shows. A biased model can pass with
@@ -345,7 +360,7 @@ interacted = {
 }
 
 # %%
-ENDS = {"skin_colour": ("Light skin", "Dark skin"), "hair_length": ("Short hair", "Long hair")}
+ENDS = {name: effects.PAPER_LEVELS[name][1] for name in ("skin_colour", "hair_length")}
 ratios = {
     (model, attribute): pd.concat(
         effects.summarize_draws(effects.log_odds_ratios(draws[model], attribute, *ends))
@@ -401,7 +416,8 @@ hair.pivot_table("estimate", "model", "group", sort=False)[["main effects", "Fem
 #
 # ```{solution} exercise-reference-coding
 # :class: dropdown
-# `first = X.columns[~X.columns.get_level_values(0).duplicated()]` names the levels to drop, and
+# `first = X.columns[~X.columns.get_level_values(0).duplicated()]` names the levels to drop,
+# `error = pruned["error_fairface-like"]` is the outcome of the table, and
 # `effects.paper_logit(X.drop(columns=first), error, C=1e9)` hardly penalises. The reference-coded
 # coefficient *is* the log odds ratio. The one-hot difference is the same quantity after shrinkage
 # by the penalty, so it is a little closer to zero, most so for rare levels.

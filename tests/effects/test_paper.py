@@ -206,7 +206,7 @@ def test_bad_input_is_named(regression):
         paper_logit(X, np.where(X.index == 2, np.nan, error))
     with pytest.raises(ValueError, match="does not fit"):
         paper_logit(X.iloc[1:], error)
-    with pytest.raises(ValueError, match="column 0: nan"):
+    with pytest.raises(ValueError, match="row 7, column 0 is nan"):
         paper_logit(np.where(np.arange(len(X))[:, None] == 7, np.nan, X), error)
     with pytest.raises(ValueError, match="row 1 has no cluster"):
         bootstrap_paper_logit(X, error, 2, 1, pd.Series(transect).where(X.index != 1))

@@ -195,12 +195,6 @@ def test_matched_scatter_names_few_groups_with_their_counts():
     assert axes.get_xlabel() == "error rate, light" and axes.get_ylabel() == "error rate, dark"
 
 
-def test_matched_scatter_of_many_groups_gives_the_range_of_counts():
-    axes = figures.matched_scatter(pairs(12))
-    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert labels == ["groups, n = 100 to 111 against 60"]
-
-
 def test_matched_scatter_takes_one_pair_of_levels():
     table = pairs(2)
     table.loc["g1", "second"] = "black"

@@ -24,6 +24,10 @@ def of_kind(widget, kind):
     return [one for one in walk(widget) if isinstance(one, kind)]
 
 
+def frame_slider(frames, *arguments, **more):
+    return widgets.side_by_side({"": frames}, *arguments, **more)
+
+
 @pytest.fixture
 def frames():
     return np.stack([np.full((3, 16, 16), level) for level in (0.0, 0.5, 1.0)])
@@ -39,7 +43,7 @@ def links() -> list[tuple]:
 
 
 def test_slider_shows_the_frames_it_was_given(frames):
-    widget = widgets.frame_slider(frames, ["a", "b", "c"], "skin colour", "A face")
+    widget = frame_slider(frames, ["a", "b", "c"], "skin colour", "A face")
     (stack,) = of_kind(widget, Stack)
     levels = []
     for child in stack.children:
@@ -51,7 +55,7 @@ def test_slider_shows_the_frames_it_was_given(frames):
 
 
 def test_slider_and_stack_are_linked_in_the_front_end(frames):
-    widget = widgets.frame_slider(frames, ["a", "b", "c"], "skin colour", "A face")
+    widget = frame_slider(frames, ["a", "b", "c"], "skin colour", "A face")
     (slider,), (stack,) = of_kind(widget, SelectionSlider), of_kind(widget, Stack)
     ends = [f"IPY_MODEL_{one.model_id}" for one in (slider, stack)]
     assert ([ends[0], "index"], [ends[1], "selected_index"]) in links()
@@ -59,19 +63,19 @@ def test_slider_and_stack_are_linked_in_the_front_end(frames):
 
 
 def test_every_frame_has_an_escaped_alt_text(frames):
-    widget = widgets.frame_slider(frames, ["<a", "b", "c"], "age", 'A "face"')
+    widget = frame_slider(frames, ["<a", "b", "c"], "age", 'A "face"')
     (stack,) = of_kind(widget, Stack)
     assert 'alt="A &quot;face&quot;: &lt;a"' in stack.children[0].value
 
 
 def test_texts_stand_below_their_frame(frames):
     below = [["<1", "2"], ["3", "4"], ["5", "6"]]
-    widget = widgets.frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below)
+    widget = frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below)
     (stack,) = of_kind(widget, Stack)
     shown = [re.findall(r"<span[^>]*>([^<]*)</span>", child.value) for child in stack.children]
     assert shown == [["&lt;1", "2"], *below[1:]]
     with pytest.raises(ValueError, match="3 labels and 2 texts"):
-        widgets.frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below[:2])
+        frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below[:2])
 
 
 def test_slider_and_frame_start_together(frames):
@@ -128,9 +132,9 @@ def test_frames_stay_small():
 @pytest.mark.parametrize("labels", [["a", "b"], []])
 def test_frames_and_labels_must_agree(frames, labels):
     with pytest.raises(ValueError, match=f"3 frames, {len(labels)} labels"):
-        widgets.frame_slider(frames, labels, "age", "A face")
+        frame_slider(frames, labels, "age", "A face")
 
 
 def test_one_frame_is_no_slider(frames):
     with pytest.raises(ValueError, match="at least two"):
-        widgets.frame_slider(frames[:1], ["a"], "age", "A face")
+        frame_slider(frames[:1], ["a"], "age", "A face")

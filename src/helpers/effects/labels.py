@@ -1,4 +1,7 @@
-"""Names of levels, contrasts and cells, the same in every table and figure of effects."""
+"""Names of levels, contrasts and cells, the same in every table and figure of effects.
+
+Chapters 9 to 14 use them; the scorecard and planning import them too.
+"""
 
 from collections.abc import Mapping
 
@@ -10,16 +13,35 @@ LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "hair_length": ("short hair", "long hair"),
     "skin_colour": ("light skin", "dark skin"),
 }
+"""Axis → names of its low and its high level. Serves chapter 10, through `name_cells`."""
 CONTRASTS: Mapping[str, str] = {
     "skin_colour": "dark − light skin",
     "hair_length": "long − short hair",
     "gender": "male − female",
 }
+"""Axis → name of its effect, high minus low. Introduced in chapter 10."""
 Z = norm.ppf(0.975)
+"""Standard errors on either side of an estimate in a 95 % interval. Introduced in chapter 09."""
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `cell`, the held levels in words, and `scope`: "cell", "partial average" or "average"."""
+    """Say in words at which levels the other axes are held.
+
+    Introduced in chapter 10.
+
+    Args:
+        table: a row per effect; a column per axis with the level (0 low, 1 high) at which it is
+            held, <NA> where it is averaged over and for the axis that changes.
+
+    Returns:
+        The table with the columns cell, the held levels in words, and scope: "cell" where both
+        other axes are held, "partial average" or "average".
+
+    Example:
+        >>> held = pd.DataFrame({"gender": [0], "hair_length": [1], "skin_colour": [pd.NA]})
+        >>> name_cells(held)[["cell", "scope"]].iloc[0].tolist()
+        ['female, long hair', 'cell']
+    """
     held = table[list(LEVEL_NAMES)]
     names = [
         ", ".join(LEVEL_NAMES[axis][level] for axis, level in row.items() if pd.notna(level))
@@ -31,6 +53,19 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def points(table: pd.DataFrame) -> list[str]:
-    """Estimates with their intervals, in points."""
+    """Estimates with their intervals in words, in points.
+
+    Introduced in chapter 10.
+
+    Args:
+        table: columns estimate, low, high, differences of rates (fractions).
+
+    Returns:
+        One text per row.
+
+    Example:
+        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.01], "high": [0.11]}))
+        ['+5.0 (-1.0 to +11.0)']
+    """
     rows = 100 * table[["estimate", "low", "high"]].to_numpy(dtype=float)
     return ["{:+.1f} ({:+.1f} to {:+.1f})".format(*row) for row in rows]

@@ -1,4 +1,5 @@
-"""The paper's regression of errors on attribute levels (transects, section 5.5, Fig 15).
+"""The paper's regression of errors on attribute levels (transects, section 5.5, Fig 15), with its
+bootstrap and the interactions that it lacks (chapter 9).
 
 Effects of opposite sign in two groups cancel in its coefficients; `helpers.effects.matched` reports
 effects by cell.
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, age_group, discretize
 from helpers.resampling import draw_weights, resample_numbers
-from helpers.utils.checks import as_rates, cluster_codes, require_columns, require_present
+from helpers.utils.checks import as_codes, as_finite, as_rates, require_columns, require_present
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": ((0.4,), ("Short hair", "Long hair")),
@@ -23,20 +24,31 @@ PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "makeup": ((0.5,), ("No/light makeup", "Makeup")),
     "smiling": ((0.375, 0.625), ("Frown/serious", "Neutral expression", "Smile")),
 }
-"""Cuts of the scores and names of the levels of Fig 15. Hair, skin and gender are cut in the
-middle of the range that pruning removes; the paper gives no number for the others, which are cut
-halfway between two annotated levels: minimal | mustache, minimal | full makeup, and a slight frown
-or smile | neutral."""
+"""Attribute → cuts of its score, and names of the levels (Fig 15). Chapter 09 gives the reasons."""
 PAPER_AGES = AGE_GROUPS[2:]
-"""Children and teenagers are removed before the regression (transects, section 5.4)."""
+"""Levels of age; the young are pruned before (transects, section 5.4). Introduced in chapter 09."""
 
 
 def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """The 17 binary covariates of the paper's regression, float64 (n, 17), from perceived scores.
+    """The 17 binary covariates of the paper's regression (transects, section 5.5).
 
-    The columns are a MultiIndex (attribute, level): five attributes of two levels, expression of
-    three, age of four. Raises ValueError for a missing column or score, and for a child or
-    teenager, naming the row.
+    Introduced in chapter 09.
+
+    Args:
+        frame: a row per image with the perceived scores, in [0, 1], of `PAPER_LEVELS` and of age.
+
+    Returns:
+        float64 (n, 17); the columns are a MultiIndex (attribute, level): five attributes of two
+        levels, expression of three, age of four.
+
+    Raises:
+        ValueError: a missing column or score, or a child or teenager, naming the row.
+
+    Example:
+        >>> scores = pd.DataFrame(0.8, index=range(3), columns=[*PAPER_LEVELS, "age"])
+        >>> X = paper_columns(scores)
+        >>> X.shape, X["skin_colour"].columns[X["skin_colour"].any()].tolist()
+        ((3, 17), ['Dark skin'])
     """
     require_columns(frame, [*PAPER_LEVELS, "age"])
     age = age_group(frame["age"])
@@ -58,11 +70,28 @@ def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
 def interaction_columns(
     X: pd.DataFrame, names: Sequence[str], with_: str = "gender"
 ) -> pd.DataFrame:
-    """`X` with the products of every level of the attributes `names` and of `with_` appended.
+    """Covariates with the products of every level of some attributes and of another one appended.
 
-    `X` has the columns (attribute, level) of `paper_columns`; the products are called
-    ("skin_colour x gender", "Dark skin, Female"). The log odds ratio of two levels among females
-    is the difference of their main coefficients plus that of their products with Female.
+    The log odds ratio of two levels among females is the difference of their main coefficients
+    plus that of their products with Female (`log_odds_ratios`).
+
+    Introduced in chapter 09.
+
+    Args:
+        X: (n, p), columns (attribute, level) as of `paper_columns`.
+        names: attributes that interact with `with_`.
+        with_: the attribute that they interact with.
+
+    Returns:
+        (n, p + products); products are called ("skin_colour x gender", "Dark skin, Female").
+
+    Raises:
+        ValueError: an attribute that `X` lacks, or one that would interact with itself.
+
+    Example:
+        >>> scores = pd.DataFrame(0.8, index=range(3), columns=[*PAPER_LEVELS, "age"])
+        >>> interaction_columns(paper_columns(scores), ["skin_colour"]).shape
+        (3, 21)
     """
     attributes = set(X.columns.get_level_values(0))
     if unknown := sorted({*names, with_} - attributes):
@@ -80,13 +109,30 @@ def interaction_columns(
 
 
 def paper_logit(X: ArrayLike, error: ArrayLike, C: float = 1.0) -> np.ndarray:
-    """Coefficients of the paper's L2 logit of the error on `X` (n, p): (1 + p,), intercept first.
+    """Coefficients of the paper's L2-penalised logit (transects, section 5.5).
 
     Equal to scikit-learn's LogisticRegression(C=C) at convergence. With all levels of an attribute
     in `X`, its coefficients sum to zero: two levels mirror each other, and each is half of the log
-    odds ratio (transects, section 5.5). A rate counts as that part of an error. Not estimable is
-    NaN: the coefficient of a column that is constant, and everything where the errors are all 0 or
-    all 1.
+    odds ratio.
+
+    Introduced in chapter 09.
+
+    Args:
+        X: (n, p) covariates.
+        error: (n,) outcomes in [0, 1]; a rate counts as that part of an error.
+        C: inverse of the penalty's weight.
+
+    Returns:
+        float64 (1 + p,), intercept first. Not estimable is NaN: the coefficient of a column that
+        is constant, and everything where the errors are all 0 or all 1.
+
+    Raises:
+        ValueError: a missing value, an outcome outside [0, 1], or lengths that differ.
+
+    Example:
+        >>> X = np.eye(2).repeat(50, axis=0)  # light and dark skin
+        >>> paper_logit(X, [0, 1] * 25 + [0, 0, 0, 0, 1] * 10)[1:].round(2).tolist()
+        [0.63, -0.63]
     """
     patterns, pattern, error = _collapse(X, error)
     counts = pattern_counts(pattern, error, np.zeros_like(pattern))
@@ -102,21 +148,36 @@ def bootstrap_paper_logit(
     C: float = 1.0,
     chunk: int = 250,
 ) -> np.ndarray:
-    """`paper_logit` of `n_boot` resamples: (n_boot, 1 + p), intercept first.
+    """`paper_logit` of many resamples: of images, as in the paper, or of whole clusters.
 
-    Resamples images as the paper does, or whole clusters (the transects) where their identifiers
-    are given. `chunk` resamples are held at a time; results do not depend on it. A resample whose
-    errors are all 0 or all 1 is NaN. Raises ValueError for a missing cluster identifier and for
-    fewer than two clusters.
+    Serves chapter 09, through `regression_draws`.
+
+    Args:
+        X: (n, p) covariates.
+        error: (n,) outcomes in [0, 1].
+        n_boot: number of resamples.
+        seed: of the resamples.
+        cluster: (n,) identifiers of what is resampled, such as transects; images by default.
+        C: inverse of the penalty's weight.
+        chunk: resamples held at a time; results do not depend on it.
+
+    Returns:
+        float64 (n_boot, 1 + p), intercept first; a resample whose errors are all 0 or all 1 is
+        NaN.
+
+    Raises:
+        ValueError: as `paper_logit`; a missing cluster identifier, fewer than two clusters.
+
+    Example:
+        >>> bootstrap_paper_logit(np.eye(2).repeat(20, 0), [0, 1] * 20, n_boot=5, seed=1).shape
+        (5, 3)
     """
     patterns, pattern, error = _collapse(X, error)
-    codes, identifiers = cluster_codes(np.arange(len(error)) if cluster is None else cluster)
-    if len(codes) != len(error):
-        raise ValueError(f"{len(codes)} cluster identifiers for {len(error)} rows")
+    codes = as_codes(cluster, len(error))
     counts = pattern_counts(pattern, error, codes)
     coefficients, resamples = [], resample_numbers(n_boot)
     for start in range(0, n_boot, chunk):
-        weights = draw_weights(len(identifiers), resamples[start : start + chunk], seed)
+        weights = draw_weights(codes.max() + 1, resamples[start : start + chunk], seed)
         coefficients.append(_fit(patterns, weights @ counts, C))
     return np.concatenate(coefficients)
 
@@ -129,7 +190,30 @@ def regression_draws(
     cluster: ArrayLike | None = None,
     C: float = 1.0,
 ) -> pd.DataFrame:
-    """`paper_logit` in the row "fit", resamples in rows 0 ... n_boot - 1; columns as in `X`."""
+    """The paper's regression and its bootstrap in one table.
+
+    Introduced in chapter 09.
+
+    Args:
+        X: (n, p), columns (attribute, level).
+        error: (n,) outcomes in [0, 1].
+        n_boot: number of resamples.
+        seed: of the resamples.
+        cluster: (n,) identifiers of what is resampled, such as transects; images by default.
+        C: inverse of the penalty's weight.
+
+    Returns:
+        Coefficients without the intercept, columns as in `X`: `paper_logit` in the row "fit",
+        resamples in the rows 0 … n_boot − 1.
+
+    Raises:
+        ValueError: as `bootstrap_paper_logit`.
+
+    Example:
+        >>> X = pd.DataFrame({("skin", "light"): [1, 0] * 20, ("skin", "dark"): [0, 1] * 20})
+        >>> regression_draws(X, [0, 0, 1] * 13 + [1], n_boot=5, seed=1).index.tolist()
+        ['fit', 0, 1, 2, 3, 4]
+    """
     fit = paper_logit(X, error, C)
     draws = bootstrap_paper_logit(X, error, n_boot, seed, cluster, C)
     rows = np.vstack([fit, draws])[:, 1:]
@@ -137,44 +221,66 @@ def regression_draws(
 
 
 def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
-    """Per column of `regression_draws`: estimate, sd, low and high (95 % percentile interval)."""
+    """Estimates of `regression_draws` with bootstrap standard deviations and intervals.
+
+    Introduced in chapter 09.
+
+    Args:
+        draws: a column per coefficient, the row "fit" and a row per resample.
+
+    Returns:
+        A row per coefficient: estimate, sd, and low and high, the middle 95 % of the resamples.
+
+    Example:
+        >>> draws = pd.DataFrame({"dark skin": [0.5, 0.0, 1.0]}, ["fit", 0, 1])
+        >>> summarize_draws(draws).loc["dark skin", ["estimate", "low", "high"]].round(3).tolist()
+        [0.5, 0.025, 0.975]
+    """
     resamples = draws.drop(index="fit")
-    low, high = (resamples.quantile(q) for q in (0.025, 0.975))
-    summary = {"estimate": draws.loc["fit"], "sd": resamples.std(), "low": low, "high": high}
-    return pd.DataFrame(summary)
+    limits = {"low": resamples.quantile(0.025), "high": resamples.quantile(0.975)}
+    return pd.DataFrame({"estimate": draws.loc["fit"], "sd": resamples.std(), **limits})
 
 
-def log_odds_ratios(
-    draws: pd.DataFrame, attribute: str, low: str, high: str, with_: str = "gender"
-) -> pd.DataFrame:
-    """Log odds ratios of an error, level `high` against `low`, from rows of `regression_draws`.
+def log_odds_ratios(draws: pd.DataFrame, attribute: str, low: str, high: str) -> pd.DataFrame:
+    """Log odds ratios of an error between two levels, for everybody or by gender.
 
-    One column "main effects" where `draws` has no products of the attribute with `with_` (see
-    `interaction_columns`), otherwise one per level of `with_`.
+    Introduced in chapter 09.
+
+    Args:
+        draws: of `regression_draws`.
+        attribute: whose levels are compared.
+        low: the level to compare with.
+        high: the level that is compared.
+
+    Returns:
+        Rows as in `draws`; the column "main effects" where it has no products of the attribute
+        with gender (see `interaction_columns`), otherwise a column per gender.
+
+    Example:
+        >>> columns = pd.MultiIndex.from_tuples([("skin", "light"), ("skin", "dark")])
+        >>> draws = pd.DataFrame([[-0.5, 0.5]], ["fit"], columns)
+        >>> log_odds_ratios(draws, "skin", "light", "dark").loc["fit", "main effects"].item()
+        1.0
     """
     main = draws[attribute, high] - draws[attribute, low]
-    product = f"{attribute} x {with_}"
-    if product not in draws.columns.get_level_values(0):
+    if f"{attribute} x gender" not in draws.columns.get_level_values(0):
         return main.to_frame("main effects")
-    products = draws[product]
+    products = draws[f"{attribute} x gender"]
     ratios = {
-        level: main + products[f"{high}, {level}"] - products[f"{low}, {level}"]
-        for level in draws[with_].columns
+        gender: main + products[f"{high}, {gender}"] - products[f"{low}, {gender}"]
+        for gender in draws["gender"].columns
     }
     return pd.DataFrame(ratios)
 
 
 def _collapse(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows of `X` (P, p), the number of every row's pattern (n,), errors (n,)."""
-    X = np.asarray(X, dtype=np.float64)
+    X = as_finite(X, "X", ndim=2)
     error = error if isinstance(error, pd.Series) else pd.Series(np.asarray(error), name="error")
     require_present(error, "an error")
     error = as_rates(error)
-    if X.ndim != 2 or len(X) != len(error) or len(X) == 0:
+    if len(X) != len(error):
         raise ValueError(f"X of shape {X.shape} does not fit {len(error)} errors: expected (n, p)")
-    if not np.isfinite(X).all():
-        row, column = np.argwhere(~np.isfinite(X))[0]
-        raise ValueError(f"X, row {row}, column {column}: {X[row, column]} is not finite")
     patterns, pattern = np.unique(X, axis=0, return_inverse=True)
     return patterns, pattern, error
 

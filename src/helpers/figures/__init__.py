@@ -1,4 +1,7 @@
-"""The look of the book: one style, one palette by role, and the figures that chapters share."""
+"""The look of the book: one style, one palette by role, and the figures that chapters share.
+
+Widgets and the cover's figure are imported by name: `from helpers.figures import widgets`.
+"""
 
 from helpers.figures.charts import bars, forest, heatmap, matched_scatter, violins
 from helpers.figures.galleries import gallery

@@ -1,7 +1,6 @@
-"""The look of the book: one style, one palette by role, and the figures that chapters share.
+"""The charts that chapters share: rates, intervals, pairs of groups, distributions, matrices.
 
-Colours are those of Okabe and Ito, told apart by colour-blind readers; every role also has its
-own marker and hatch, so that each figure reads in grey. Tables come in as `stratified_errors` and
+Chapters 1 to 8 introduce them one by one. Tables come in as `helpers.errors.stratified_errors` and
 the effect estimators leave them: one row per cell, with counts and 95 % intervals.
 """
 
@@ -21,14 +20,27 @@ def bars(
 ) -> Axes:
     """Rates with their 95 % intervals, and the counts under each bar.
 
+    Introduced in chapter 01.
+
     Args:
         table: columns n, rate, low, high (see `helpers.errors.stratified_errors`), indexed by
             the group on the horizontal axis or by (group, colour). A cell without images is
             written "n = 0"; it never reads as a rate of zero.
+        ylabel: label of the vertical axis.
+        ax: where to draw; by default a new figure as wide as the page.
         few: bars of fewer images are pale, and the axis does not stretch to hold them.
+
+    Returns:
+        The axes, in per cent.
 
     Raises:
         ValueError: an index of more than two levels.
+
+    Example:
+        >>> import pandas as pd
+        >>> rates = pd.DataFrame({"n": 50, "rate": [0.1, 0.2], "low": 0.05, "high": 0.3})
+        >>> [text.get_text() for text in bars(rates.set_axis(["light", "dark"])).texts]
+        ['n = 50', 'n = 50']
     """
     if table.index.nlevels > 2:
         raise ValueError(f"bars take one or two groupings, got {list(table.index.names)}")
@@ -95,9 +107,22 @@ def forest(
 ) -> Axes:
     """One 95 % interval per cell, around a line at zero.
 
+    Introduced in chapter 01.
+
     Args:
         table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
         truth: the true value of each cell, on the same index; drawn as a diamond.
+        xlabel: label of the horizontal axis, in the table's unit.
+        ax: where to draw; by default a new figure, as tall as the table needs.
+
+    Returns:
+        The axes, with the first cell on top.
+
+    Example:
+        >>> import pandas as pd
+        >>> effects = pd.DataFrame({"estimate": 0.1, "low": 0.0, "high": 0.2}, ["female", "male"])
+        >>> [tick.get_text() for tick in forest(effects).get_yticklabels()]
+        ['female', 'male']
     """
     ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
     y = np.arange(len(table))[::-1]
@@ -138,35 +163,48 @@ def forest(
 def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Error rates of groups that differ in one attribute, against each other (transects, Fig 14).
 
+    Introduced in chapter 08.
+
     Args:
         pairs: as `helpers.errors.matched_groups` leaves them: one row per group, the two levels
             in first and second, and n, rate, low, high with the suffixes _first and _second.
-            Up to eight groups are told apart and named with their counts.
+            Eight groups at most are told apart.
+        ax: where to draw; by default a new figure as wide as the page.
+
+    Returns:
+        The axes, with one scale both ways and a dashed line where rates are equal.
 
     Raises:
         ValueError: more than one pair of levels.
+
+    Example:
+        >>> import pandas as pd
+        >>> side = pd.DataFrame({"n": 40, "rate": 0.1, "low": 0.05, "high": 0.2}, ["women"])
+        >>> pairs = side.add_suffix("_first").join(side.add_suffix("_second"))
+        >>> matched_scatter(pairs.assign(first="light", second="dark")).get_ylabel()
+        'error rate, dark'
     """
     levels = pairs[["first", "second"]].drop_duplicates()
     if len(levels) != 1:
         raise ValueError(f"one pair of levels fits on the two axes, got {len(levels)}")
     ax = ax or plt.figure(figsize=(WIDTH, 6)).gca()
-    named = len(pairs) <= 8
     top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
     ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
-    for position in range(len(pairs) if named else 1):
-        rows = pairs.iloc[[position]] if named else pairs
-        counts = " against ".join(_count_range(rows[f"n_{side}"]) for side in ("first", "second"))
+    for position, (group, n_first, n_second) in enumerate(
+        pairs[["n_first", "n_second"]].itertuples()
+    ):
+        row = pairs.iloc[[position]]
         one = SPARE[position % len(SPARE)]
         ax.errorbar(
-            rows["rate_first"],
-            rows["rate_second"],
-            xerr=_whiskers(rows, "rate_first", "_first"),
-            yerr=_whiskers(rows, "rate_second", "_second"),
+            row["rate_first"],
+            row["rate_second"],
+            xerr=_whiskers(row, "rate_first", "_first"),
+            yerr=_whiskers(row, "rate_second", "_second"),
             fmt=one.marker,
             color=one.colour,
             markersize=8,
             elinewidth=1,
-            label=f"{_cell(rows.index[0]) if named else 'groups'}, n = {counts}",
+            label=f"{_cell(group)}, n = {n_first:,} against {n_second:,}",
         )
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
     first, second = levels.iloc[0]
@@ -177,34 +215,46 @@ def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def violins(
-    frame: pd.DataFrame, value: str, by: str, hue: str | None = None, ax: Axes | None = None
-) -> Axes:
+def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None = None) -> Axes:
     """Distribution of one column by group, with quartiles and the counts under each group.
+
+    Introduced in chapter 01.
 
     Args:
         frame: one row per image.
+        value: column of the vertical axis.
+        by: column of the groups; categories keep their order.
         hue: a column with two levels; they are drawn as the halves of each violin.
+        ax: where to draw; by default a new figure as wide as the page.
+
+    Returns:
+        The axes, with the two levels in a legend above.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"age": range(8), "data": "PPB-like", "seen as": ["f", "m"] * 4})
+        >>> [tick.get_text() for tick in violins(frame, "age", "data", "seen as").get_xticklabels()]
+        ['PPB-like\\nn = 8']
     """
     ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
     order = _levels(frame[by])
-    hues = _levels(frame[hue]) if hue else order
+    hues = _levels(frame[hue])
     looks = {name: look(name, position) for position, name in enumerate(hues)}
     sns.violinplot(
         frame,
         x=by,
         y=value,
-        hue=hue or by,
+        hue=hue,
         order=order,
         hue_order=hues,
         palette={name: one.colour for name, one in looks.items()},
-        split=hue is not None,
+        split=True,
         inner="quart",
         cut=0,
         density_norm="width",
         linewidth=1,
         saturation=1,
-        legend="full" if hue else False,
+        legend="full",
         ax=ax,
     )
     counts = frame[by].value_counts()
@@ -213,19 +263,30 @@ def violins(
     ax.grid(axis="x", visible=False)
     for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
         body.set_hatch(looks[hues[position % len(hues)]].hatch)
-    if hue:
-        for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
-            handle.set_hatch(looks[name].hatch)
-        sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncol=len(hues), title=None)
+    for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
+        handle.set_hatch(looks[name].hatch)
+    sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncol=len(hues), title=None)
     return ax
 
 
 def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
     """A signed matrix (cosines, leakage) with every value printed, white at zero.
 
+    Introduced in chapter 02.
+
     Args:
         matrix: rows and columns carry their names; NaN cells stay empty.
         limit: the value of full colour.
+        ax: where to draw; by default a new figure as tall as the matrix needs.
+
+    Returns:
+        The axes.
+
+    Example:
+        >>> import pandas as pd
+        >>> cosines = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], ["age", "hair"], ["age", "hair"])
+        >>> heatmap(cosines).texts[1].get_text()
+        '+0.50'
     """
     side = 0.75 * len(matrix) + 1.2
     ax = ax or plt.figure(figsize=(WIDTH, min(side, 6.5))).gca()
@@ -258,20 +319,18 @@ def _cell(key: object) -> str:
     return ", ".join(map(_spaced, key if isinstance(key, tuple) else (key,)))
 
 
-def _count_range(n: pd.Series) -> str:
-    low, high = n.min(), n.max()
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
 def _levels(column: pd.Series) -> list:
+    """What occurs in a column, in the order of its categories or else as it comes."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return list(column.cat.categories)
     return list(column.drop_duplicates())
 
 
 def _spaced(name: object) -> str:
+    """A column's name as readers should see it."""
     return str(name).replace("_", " ")
 
 
 def _percent(value: float, _position: int | None = None) -> str:
+    """A rate as a tick's label."""
     return f"{100 * value:.3g} %"

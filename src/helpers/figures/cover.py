@@ -1,4 +1,7 @@
-"""The figure on the book's cover: one classifier, audited by counting and by experiment."""
+"""The figure on the book's first page: one classifier, audited by counting and by experiment.
+
+The page `index` draws it from what chapters 1, 5 and 10 leave.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,8 @@ def two_audits(
 ) -> Figure:
     """Errors on portraits as they come, beside matched effects with the truth.
 
+    Serves the page `index`, with the tables of chapters 01 and 10.
+
     Args:
         counted: one model's errors, as `helpers.errors.stratified_errors` leaves them, by
             perceived gender and skin.
@@ -34,6 +39,20 @@ def two_audits(
             `SKIN_CELLS` for skin_colour and of `HAIR_CELLS` for hair_length.
         portraits: (4, 3, h, w), two light- and two dark-skinned faces of the test set.
         pairs: (4, 3, h, w), two faces, each with light and then with dark skin.
+
+    Returns:
+        One figure as wide as the page.
+
+    Example:
+        >>> rate = pd.DataFrame({"n": 9, "rate": 0.1, "low": 0.0, "high": 0.2}, ["light", "dark"])
+        >>> cells = [("skin_colour", cell) for cell in SKIN_CELLS.values()]
+        >>> cells += [("hair_length", cell) for cell in HAIR_CELLS.values()]
+        >>> index = pd.MultiIndex.from_tuples(cells)
+        >>> numbers = {"estimate": 0.1, "low": 0.0, "high": 0.2, "truth": 0.1, "n": 9}
+        >>> some = np.zeros((4, 3, 8, 8))
+        >>> figure = two_audits(rate, pd.DataFrame(numbers, index), some, some)
+        >>> len(figure.subfigs)
+        2
     """
     figure = plt.figure(figsize=(figures.WIDTH, 5.8))
     faces, numbers = figure.subfigures(2, 1, height_ratios=[1, 3])
@@ -52,6 +71,7 @@ def two_audits(
 
 
 def _strip(images: np.ndarray, titles: Sequence[str], heading: str, figure: SubFigure) -> None:
+    """Faces in a row, each under its title."""
     figure.suptitle(heading, weight="bold", fontsize=12)
     pixels = figures.as_pixels(images)
     axes = figure.subplots(1, len(titles), gridspec_kw={"wspace": 0.02})
@@ -63,6 +83,7 @@ def _strip(images: np.ndarray, titles: Sequence[str], heading: str, figure: SubF
 
 
 def _effects(table: pd.DataFrame, cells: Mapping[str, str], title: str, ax: Axes) -> None:
+    """Intervals of one attribute's effects in points, and how many pairs they rest on."""
     named = table.loc[list(cells.values())].set_axis(list(cells))
     percent = 100 * named[["estimate", "low", "high"]]
     figures.forest(percent, 100 * named["truth"], xlabel="", ax=ax).get_legend().remove()

@@ -1,4 +1,4 @@
-"""Images side by side."""
+"""Images side by side, as every chapter that shows faces does."""
 
 from __future__ import annotations
 
@@ -18,14 +18,27 @@ def gallery(
     titles: Sequence[str] | None = None,
     row_labels: Sequence[str] | None = None,
 ) -> Figure:
-    """Images (n, 3, h, w) in rows of `ncol`, as wide as the page.
+    """Images in rows, as wide as the page.
+
+    Introduced in chapter 01.
 
     Args:
+        images: (n, 3, h, w), float in [0, 1] or uint8.
+        ncol: images in a row; the last row may be shorter.
         titles: one above each image, or, when there are `ncol` of them, one above each column.
         row_labels: one at the left of each row.
 
+    Returns:
+        A figure with one axes per row.
+
     Raises:
         ValueError: no images, or a number of titles or labels that fits nothing.
+
+    Example:
+        >>> import numpy as np
+        >>> with plt.rc_context({"figure.constrained_layout.use": True}):
+        ...     len(gallery(np.zeros((4, 3, 8, 8)), ncol=2, titles=["a", "b"]).axes)
+        2
     """
     pixels = as_pixels(images)
     n, height, width = pixels.shape[:3]

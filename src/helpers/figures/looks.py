@@ -1,4 +1,4 @@
-"""The look of the book: one style, and one palette by role.
+"""The look of the book: one style, and one palette by role (all chapters with figures).
 
 Colours are those of Okabe and Ito, told apart by colour-blind readers; every role also has its
 own marker and hatch, so that each figure reads in grey.
@@ -15,14 +15,28 @@ import seaborn as sns
 from numpy.typing import ArrayLike
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+"""Colours of Okabe and Ito, as hexadecimal RGB. Introduced in chapter 02."""
 YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+"""The other colours, and a grey for what is not to stand out. Introduced in chapter 02."""
 
 WIDTH = 7.0
 """Inches: the width of the text column; at this width no text is smaller than 10 points."""
 
 
 class Look(NamedTuple):
-    """How one group is drawn, in colour and without it."""
+    """How one group is drawn, in colour and without it.
+
+    Attributes:
+        colour: hexadecimal RGB.
+        marker: of matplotlib's.
+        hatch: of matplotlib's, empty for none.
+
+    Serves chapter 03, through `look`.
+
+    Example:
+        >>> Look(BLUE, "o", "").marker
+        'o'
+    """
 
     colour: str
     marker: str
@@ -43,7 +57,7 @@ LOOKS: Mapping[str, Look] = {
     "estimate": Look(BLUE, "o", ""),
     "truth": Look(VERMILION, "D", ""),
 }
-"""Roles that keep their look through the whole book."""
+"""Roles that keep their look through the whole book: name in small letters → `Look`."""
 
 SPARE = (
     Look(BLUE, "o", ""),
@@ -55,11 +69,21 @@ SPARE = (
     Look(GREY, "X", "oo"),
     Look(BLACK, "*", "--"),
 )
-"""Looks for groups that have no role, taken in order."""
+"""Looks for groups that have no role, taken in order. Introduced in chapter 07."""
 
 
 def style() -> None:
-    """Set the book's look for every figure drawn from here on."""
+    """Set the book's look for every figure drawn from here on.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> import matplotlib.pyplot as plt
+        >>> with plt.rc_context():
+        ...     style()
+        ...     plt.rcParams["figure.figsize"]
+        [7.0, 4.2]
+    """
     sns.set_theme(
         context="notebook",
         style="ticks",
@@ -89,9 +113,22 @@ def style() -> None:
 
 
 def look(name: object, position: int = 0) -> Look:
-    """The look of a role, matched without regard to case; otherwise the next spare one.
+    """The look of a role, matched without regard to case; otherwise a spare one.
 
     A name such as "dark skin" or "light-skinned" takes the look of its first word that is a role.
+
+    Introduced in chapter 03.
+
+    Args:
+        name: of a group, in words.
+        position: of the group among those without a role; picks the spare look.
+
+    Returns:
+        Colour, marker and hatch.
+
+    Example:
+        >>> look("Dark skin") == LOOKS["dark"], look("round", position=1) == SPARE[1]
+        (True, True)
     """
     text = str(name).lower()
     for word in (text, *re.split(r"[\s,]+", text), *re.split(r"[\s,_-]+", text)):
@@ -101,13 +138,22 @@ def look(name: object, position: int = 0) -> Look:
 
 
 def as_pixels(images: ArrayLike) -> np.ndarray:
-    """Images as uint8 (n, h, w, 3), ready to be shown or encoded.
+    """Images as pixels, ready to be shown or encoded.
+
+    Introduced in chapter 06.
 
     Args:
         images: (n, 3, h, w) or one (3, h, w); array or CPU tensor; float in [0, 1] or uint8.
 
+    Returns:
+        uint8 (n, h, w, 3).
+
     Raises:
         ValueError: another shape, or floats outside [0, 1] by more than rounding.
+
+    Example:
+        >>> as_pixels(np.full((3, 2, 4), 0.5)).shape
+        (1, 2, 4, 3)
     """
     batch = np.asarray(images)
     batch = batch[None] if batch.ndim == 3 else batch

@@ -3,6 +3,7 @@
 Every frame travels in the widget's saved state, and the links are made in the front end (`jslink`),
 so a published page needs no Python. Keep frames small: a page should stay below 1.5 MB of state.
 Without JavaScript a page shows no widget: draw the first and last frame with `figures.gallery` too.
+Chapters 2, 4, 5, 15 and 16 use them.
 """
 
 from __future__ import annotations
@@ -25,41 +26,36 @@ QUALITY = 82
 
 
 def encode(image: np.ndarray, lossless: bool = False) -> str:
-    """One uint8 image (h, w, 3) as the data address of a WebP file."""
+    """One image as the data address of a WebP file.
+
+    Serves the widgets, from chapter 02 on.
+
+    Args:
+        image: uint8 (h, w, 3).
+        lossless: keep every pixel, as drawings need.
+
+    Example:
+        >>> encode(np.zeros((8, 8, 3), np.uint8))[:23]
+        'data:image/webp;base64,'
+    """
     stream = io.BytesIO()
     Pillow.fromarray(image).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
 def as_frame(canvas: FigureCanvasAgg) -> np.ndarray:
-    """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency."""
-    return np.asarray(canvas.buffer_rgba())[..., :3].transpose(2, 0, 1).copy()
+    """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency.
 
+    Serves chapter 17, for its error curves under a slider.
 
-def frame_slider(
-    frames: ArrayLike,
-    labels: Sequence[str],
-    description: str,
-    alt: str,
-    width: int = 320,
-    below: Sequence[Sequence[str]] | None = None,
-    start: int = 0,
-) -> VBox:
-    """A slider over frames.
-
-    Args:
-        frames: (n, 3, h, w), float in [0, 1] or uint8; n is at least 2.
-        labels: one per frame, shown beside the slider; short, for a phone leaves little room there.
-        description: what the slider changes; also its name for screen readers.
-        alt: what the frames show; a frame's text is `alt`, then its label.
-        width: of the frames on the page, in CSS pixels; a phone shows them smaller.
-        below: for every frame, texts that stand under it, each in the middle of an equal share.
-        start: the frame that is shown first.
-
-    Raises:
-        ValueError: frames, labels and texts that differ in number, or fewer than two frames.
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> canvas = FigureCanvasAgg(Figure(figsize=(2, 1), dpi=10))
+        >>> canvas.draw()
+        >>> as_frame(canvas).shape
+        (3, 10, 20)
     """
-    return side_by_side({"": frames}, labels, description, alt, width, below=below, start=start)
+    return np.asarray(canvas.buffer_rgba())[..., :3].transpose(2, 0, 1).copy()
 
 
 def side_by_side(
@@ -74,14 +70,31 @@ def side_by_side(
 ) -> VBox:
     """Several stacks of frames, each under its caption, moved by one slider.
 
+    Introduced in chapter 04.
+
     Args:
-        frames: caption -> (n, 3, h, w); the other arguments are those of `frame_slider`, with
-            `width` for each stack.
+        frames: caption -> (n, 3, h, w), float in [0, 1] or uint8; n is at least 2. One stack may
+            have an empty caption.
+        labels: one per frame, shown beside the slider; short, for a phone leaves little room there.
+        description: what the slider changes; also its name for screen readers.
+        alt: what the frames show; a frame's text is `alt`, then the caption, then its label.
+        width: of each stack on the page, in CSS pixels; a phone shows it smaller.
         charts: the frames are drawings. They keep every pixel, which takes less space than it does
             for faces, and stand below each other where the page is too narrow for their text.
+        below: for every frame, texts that stand under it, each in the middle of an equal share.
+        start: the frame that is shown first.
+
+    Returns:
+        The slider above the stacks.
 
     Raises:
-        ValueError: frames and labels that differ in number, or fewer than two frames.
+        ValueError: frames, labels and texts that differ in number, or fewer than two frames.
+
+    Example:
+        >>> faces = np.zeros((2, 3, 8, 8))
+        >>> slider, row = side_by_side({"": faces}, ["short", "long"], "hair", "a face").children
+        >>> slider.options
+        ('short', 'long')
     """
     stacks = {
         caption: _stack(images, labels, f"{alt}, {caption}" if caption else alt, charts, below)
@@ -116,16 +129,33 @@ def attribute_explorer(
 ) -> VBox:
     """A menu of attributes, each with a slider of its own.
 
+    Introduced in chapter 02.
+
     Args:
-        frames: attribute -> (n, 3, h, w).
+        frames: attribute -> (n, 3, h, w), float in [0, 1] or uint8; n is at least 2.
         labels: attribute -> one label per frame.
         alt: what the frames show; a frame's text is `alt`, then attribute and label.
-        below: attribute -> texts as in `frame_slider`.
+        width: of the frames on the page, in CSS pixels; a phone shows them smaller.
+        below: attribute -> texts as in `side_by_side`.
         start: the frame that every slider shows first.
+
+    Returns:
+        The menu above the chosen attribute's slider.
+
+    Raises:
+        ValueError: see `side_by_side`.
+
+    Example:
+        >>> faces = {"age": np.zeros((2, 3, 8, 8)), "hair": np.zeros((2, 3, 8, 8))}
+        >>> menu, _ = attribute_explorer(faces, dict.fromkeys(faces, ["0", "1"]), "a face").children
+        >>> menu.options
+        ('age', 'hair')
     """
     texts = below or dict.fromkeys(frames)
     sliders = [
-        frame_slider(images, labels[name], name, f"{alt}, {name}", width, texts[name], start)
+        side_by_side(
+            {"": images}, labels[name], name, f"{alt}, {name}", width, False, texts[name], start
+        )
         for name, images in frames.items()
     ]
     menu = Dropdown(
@@ -143,6 +173,7 @@ def _stack(
     lossless: bool,
     below: Sequence[Sequence[str]] | None,
 ) -> Stack:
+    """Frames of which one is shown, each with its alt text and what stands below it."""
     pixels = as_pixels(frames)
     texts = [()] * len(pixels) if below is None else below
     if not len(pixels) == len(labels) == len(texts) or len(pixels) < 2:

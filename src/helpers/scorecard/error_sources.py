@@ -1,31 +1,47 @@
 """From the ideal experiment to the realistic one: which estimates hold the truth, and what led
-the others astray.
+the others astray (chapters 10 and 14).
 
 The same effects are estimated in several versions of an experiment (*arms*), each one step further
 from the ideal, and compared with the effects under intervention. Estimates come from
 `helpers.effects.all_matched_effects` and the truth from `helpers.scorecard.truth.effects`; both
 have a row per attribute and cell and share their keys: `attribute`, and per attribute the level at
-which it is held, <NA> where it is averaged over.
+which it is held, <NA> where it is averaged over. What share of intervals is enough, and which
+effects are flagged, the chapters decide.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ks_2samp, norm
+from scipy.stats import norm
 
-from helpers.effects import holm
-from helpers.effects.labels import CONTRASTS, LEVEL_NAMES, Z, points
+from helpers.effects.labels import LEVEL_NAMES, Z
 
 
 def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
-    """Estimates with the `truth`, its Monte-Carlo error `truth_se`, and whether it is `contained`.
+    """Estimates beside the true effects, and whether their intervals hold them.
 
     An estimate without an interval contains everything: it cannot be wrong.
 
+    Introduced in chapter 10.
+
     Args:
-        estimates: columns model, arm, the keys, estimate, low, high, named by `name_cells`.
+        estimates: columns model, the keys, estimate, low, high; a row per model, arm and effect.
         truth: columns model, the keys, effect, se; one row per model and effect.
+
+    Returns:
+        The estimates with the columns truth, truth_se (its Monte-Carlo error) and contained.
+
+    Raises:
+        ValueError: two truths of one effect (pandas' MergeError).
+
+    Example:
+        >>> import pandas as pd
+        >>> held = {"model": "m", "attribute": "gender", "gender": pd.NA, "hair_length": 0}
+        >>> row = pd.DataFrame({**held, "skin_colour": 1, "estimate": 0.1}, index=[0])
+        >>> known = row.assign(effect=0.05, se=0.01)
+        >>> compare(row.assign(low=0.02, high=0.18), known)["contained"].item()
+        True
     """
     keys = ["model", "attribute", *LEVEL_NAMES]
     known = truth[[*keys, "effect", "se"]].rename(columns={"effect": "truth", "se": "truth_se"})
@@ -35,18 +51,33 @@ def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
 
 
 def coverage(ladder: pd.DataFrame) -> pd.Series:
-    """How often the intervals of some rows of `compare` hold the truth, and how often they should.
+    """How often intervals hold the truth, and how often they should.
 
     The truth is estimated too, so that even honest intervals hold its estimate less often than
-    95 % of the time: `expected` says how often, for normal errors. `allowing` counts the rows in
-    which the two agree within both errors together.
+    95 % of the time.
+
+    Introduced in chapter 10.
+
+    Args:
+        ladder: rows of `compare`.
+
+    Returns:
+        cells, the number of rows; contained, the share that hold the truth; expected, the share
+        that honest intervals with normal errors would; allowing, the share in which estimate and
+        truth agree within both errors together; median_se and median_truth_se (fractions).
+
+    Example:
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"estimate": [0.1, 0.1], "low": 0.02, "high": 0.18})
+        >>> rows = rows.assign(truth=[0.05, 0.2], truth_se=0.01, contained=[True, False])
+        >>> coverage(rows)[["cells", "contained", "allowing"]].tolist()
+        [2.0, 0.5, 0.5]
     """
     standard_error = (ladder["high"] - ladder["low"]) / (2 * Z)
     inflation = np.hypot(1, ladder["truth_se"] / standard_error)
     gap = ladder["truth"] - ladder["estimate"]
-    margin = np.where(
-        gap > 0, ladder["high"] - ladder["estimate"], ladder["estimate"] - ladder["low"]
-    )
+    end = ladder["high"].where(gap > 0, ladder["low"])
+    margin = (end - ladder["estimate"]).abs()
     agree = gap.abs() <= np.hypot(margin, Z * ladder["truth_se"])
     return pd.Series(
         {
@@ -60,6 +91,32 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
     )
 
 
+def tally(ladder: pd.DataFrame) -> pd.DataFrame:
+    """`coverage` of each model and of all models, as counts.
+
+    Introduced in chapter 10.
+
+    Args:
+        ladder: rows of `compare`.
+
+    Returns:
+        A row per model and the row "all"; counts cells, contained, allowing, and the share
+        expected.
+
+    Example:
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"model": ["a", "b"], "estimate": 0.1, "low": 0.02, "high": 0.18})
+        >>> rows = rows.assign(truth=0.05, truth_se=0.01, contained=True)
+        >>> tally(rows)["contained"].to_dict()
+        {'a': 1, 'b': 1, 'all': 2}
+    """
+    parts = {name: coverage(part) for name, part in ladder.groupby("model", sort=False)}
+    table = pd.DataFrame({**parts, "all": coverage(ladder)}).T
+    counts = table[["contained", "allowing"]].mul(table["cells"], axis=0).round()
+    counts.insert(0, "cells", table["cells"])
+    return counts.astype(int).assign(expected=table["expected"])
+
+
 def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     """What each step away from the ideal adds to an estimate, and which step to blame for a miss.
 
@@ -67,13 +124,24 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     which on the truth stays outside. The contributions of the steps add up to the difference
     between the last arm's estimate and the truth.
 
+    Introduced in chapter 10.
+
     Args:
-        ladder: rows of `compare`; only full cells are used.
+        ladder: rows of `compare`, named by `helpers.effects.labels.name_cells`; only full cells
+            are used.
         steps: arm → what the step to it adds, from the ideal arm to the last.
 
     Returns:
         Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
         its contribution, and cause ("contained" where there is no miss).
+
+    Example:
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"arm": ["A", "B"], "estimate": [0.0, 0.2], "truth": 0.0})
+        >>> rows = rows.assign(model="m", attribute="gender", cell="dark skin", scope="cell")
+        >>> steps = {"A": "sampling", "B": "directions"}
+        >>> causes(rows.assign(contained=[True, False]), steps)["cause"].item()
+        'directions'
     """
     arms, values = list(steps), ["estimate", "contained", "truth"]
     cells = ladder[ladder["scope"] == "cell"]
@@ -91,177 +159,25 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     return table.assign(cause=cause)
 
 
-def verdict(gap: float, estimate: float, low: float, high: float, small: float = 0.2) -> str:
-    """Whether an observed `gap` in error rates is the effect of the attribute that was blamed.
+def count_flags(table: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Cells whose adjusted p-value lies below a level, by model, attribute and direction.
+
+    Introduced in chapter 10.
 
     Args:
-        gap: the observed difference of error rates, in points.
-        estimate, low, high: the experiment's effect of the attribute, in points.
-        small: share of the gap up to which a clear effect is still no excuse for the blame.
-    """
-    if gap <= 0:
-        return "there was nothing to blame on it"
-    if low <= 0 and high >= gap:
-        return "undecided: the interval holds both zero and the whole gap"
-    if low <= 0 or high < small * gap:
-        return "misplaced blame"
-    if estimate >= gap:
-        return "the blame is right"
-    return f"partly right: {estimate:.1f} of {gap:.1f} points are its own"
+        table: effects named by `helpers.effects.labels.name_cells`; columns model, attribute,
+            scope, estimate, p_holm. Only full cells are counted.
+        level: of the test.
 
+    Returns:
+        Index model, attribute; columns raises, lowers (the error rate) and cells, those tested.
 
-def tolerated(value: float, margin: float, tolerance: float) -> str:
-    """Whether a value, known to within `margin`, lies within plus and minus `tolerance`."""
-    if abs(value) + margin <= tolerance:
-        return "within"
-    if abs(value) - margin > tolerance:
-        return "outside"
-    side = "outside" if abs(value) > tolerance else "within"
-    return f"just {side}, by less than its own error,"
-
-
-def tally(ladder: pd.DataFrame) -> pd.DataFrame:
-    """`coverage` of each model and of all, as counts: cells, contained, allowing; and expected."""
-    parts = {name: coverage(part) for name, part in ladder.groupby("model", sort=False)}
-    table = pd.DataFrame({**parts, "all": coverage(ladder)}).T
-    counts = table[["contained", "allowing"]].mul(table["cells"], axis=0).round()
-    counts.insert(0, "cells", table["cells"])
-    return counts.astype(int).assign(expected=table["expected"])
-
-
-def reached(covered: pd.Series, goal: float) -> str:
-    """In words: does the share of intervals that hold the truth reach a goal (see `coverage`)?"""
-    cells = covered["cells"]
-    raw, allowing, expected = covered["contained"], covered["allowing"], covered["expected"]
-    marks = ["**reached**" if share >= goal else "**not reached**" for share in (raw, allowing)]
-    return (
-        f"Of {cells:.0f} intervals, {raw * cells:.0f} ({raw:.1%}) contain the truth as estimated: "
-        f"the mark of {goal:.0%} is {marks[0]}. Of honest intervals {expected:.1%} would be "
-        "expected, because the truth has a standard error too, typically "
-        f"{100 * covered['median_truth_se']:.1f} points where an estimate has "
-        f"{100 * covered['median_se']:.1f}; the share is "
-        f"{'below' if raw < expected else 'not below'} that. With the truth's own error allowed "
-        f"for, {allowing * cells:.0f} agree ({allowing:.1%}): the mark is {marks[1]}."
-    )
-
-
-def verdicts_in_words(cells: pd.DataFrame, attribute: str, tolerance: float) -> str:
-    """In words: in how many cells of each model an effect is negligible, or exceeds a tolerance."""
-    chosen = cells[cells["attribute"] == attribute]
-    lines = []
-    for model, part in chosen.groupby("model", sort=False):
-        within, exceeds = ((part["verdict"] == state).sum() for state in ("within", "exceeds"))
-        lines.append(
-            f"- **{model}**: {CONTRASTS[attribute]} lies within ±{tolerance} points in {within} "
-            f"of {len(part)} cells, exceeds them in {exceeds}, and is undecided in the rest."
-        )
-    return "\n".join(lines)
-
-
-def carried_in_words(direct: pd.DataFrame) -> str:
-    """In words: which portions that `effects.direct_effects` eliminates are clear of zero.
-
-    Args:
-        direct: index model, attribute, effect.
-    """
-    carried = direct.xs("total - direct", level="effect")
-    clear = carried[(carried["low"] > 0) | (carried["high"] < 0)]
-    if clear.empty:
-        return "No effect clearly changes when beards and makeup are held where they are."
-    rows = zip(clear.index, points(clear), strict=True)
-    named = [f"{CONTRASTS[attribute]} in {model}: {text}" for (model, attribute), text in rows]
-    return f"The portion eliminated is clear of zero for {'; '.join(named)} points."
-
-
-def repeated_in_words(repeated: pd.DataFrame, ours: pd.Series, goal: float) -> str:
-    """In words: coverage over repeated ideal audits, and how ours compares with them.
-
-    Args:
-        repeated: columns audit, contained; audit k has the same faces for all models.
-        ours: the row "all" of `tally`.
-    """
-    share = repeated["contained"].mean()
-    marks = {True: "**reached**", False: "**not reached**"}
-    counts = repeated.groupby("audit")["contained"].sum()
-    low, high = counts.quantile([0.025, 0.975])
-    return (
-        f"Over {len(counts)} ideal experiments {share:.1%} of all intervals contain the truth: by "
-        f"the method the mark of {goal:.0%} is {marks[bool(share >= goal)]}, by this run "
-        f"{marks[bool(ours['contained'] >= goal * ours['cells'])]}. A single experiment contains "
-        f"between {low:.0f} and {high:.0f} of {ours['cells']:.0f} (the middle 95 %); "
-        f"{(counts <= ours['contained']).mean():.0%} of them contain no more than the "
-        f"{ours['contained']:.0f} of ours."
-    )
-
-
-def compare_populations(first: pd.DataFrame, second: pd.DataFrame, held: Sequence[str]) -> str:
-    """In words: do two samples of faces differ in any parameter but those held?"""
-    names = [name for name in first if name not in held]
-    p = np.array([ks_2samp(first[name], second[name]).pvalue for name in names])
-    return (
-        f"Of {len(names)} parameters, {(holm(p) < 0.05).sum()} differ in distribution between the "
-        "two samples (Kolmogorov–Smirnov tests, adjusted by Holm's method; the smallest "
-        f"unadjusted p is {p.min():.3f})."
-    )
-
-
-def by_gender(table: pd.DataFrame, models: Sequence[str]) -> str:
-    """In words: what hair and skin do to women and to men, and for which the two lie further apart.
-
-    Args:
-        table: effects named by `name_cells`.
-    """
-    halves = table[(table["scope"] == "partial average") & table["gender"].notna()]
-    halves = 100 * halves.pivot_table("estimate", ["model", "attribute"], "gender")
-    lines = []
-    for model in models:
-        hair, skin = (halves.loc[(model, name)] for name in ("hair_length", "skin_colour"))
-        wide, narrow = abs(hair[1] - hair[0]), abs(skin[1] - skin[0])
-        lines.append(
-            f"- **{model}**: long hair changes errors by {hair[0]:+.1f} points in women and "
-            f"{hair[1]:+.1f} in men, dark skin by {skin[0]:+.1f} and {skin[1]:+.1f}. "
-            f"Hair by gender is{'' if wide > narrow else ' **not**'} the larger: "
-            f"the genders lie {wide:.1f} points apart for hair and {narrow:.1f} for skin."
-        )
-    return "\n".join(lines)
-
-
-def misses(blame: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
-    """The missed cells of `causes`, narrow enough for a page: one effect a row, in points."""
-    table = blame[blame["cause"] != "contained"].reset_index()
-    short = {"direction error": "directions", "perception": "raters", "estimate": "D"}
-    numbers = 100 * table[["truth", "estimate", *steps.values()]]
-    table["effect"] = table["attribute"].str.split("_").str[0] + ": " + table["cell"]
-    return table[["model", "cause", "effect"]].join(numbers.rename(columns=short))
-
-
-def sentence(
-    model: str, gap: float, women: pd.Series, everybody: pd.Series, tolerance: float
-) -> str:
-    """What counting, the experiment and the truth say about skin colour in one model.
-
-    Args:
-        gap: observed errors of dark- minus light-skinned women, in points.
-        women, everybody: rows of `compare` with the effect of skin, averaged.
-        tolerance: points up to which an effect would be called negligible.
-    """
-    word = verdict(gap, *(100 * women[["estimate", "low", "high"]].astype(float)))
-    value, margin = 100 * everybody["truth"], 100 * Z * everybody["truth_se"]
-    return (
-        f"**{model}.** Counted: dark-skinned minus light-skinned women, {gap:+.1f} points. "
-        f"Experiment, women: {points(women.to_frame().T)[0]}; truth {100 * women['truth']:+.1f} ± "
-        f"{100 * Z * women['truth_se']:.1f}. Skin as the cause of the gap: **{word}**.\n\n"
-        f"Averaged over everybody the experiment finds {points(everybody.to_frame().T)[0]} "
-        f"points; the truth is {value:+.1f} ± {margin:.1f}, which is "
-        f"{'clear' if abs(value) > margin else 'not clear'} of zero and lies "
-        f"{tolerated(value, margin, tolerance)} the tolerance of ±{tolerance} points."
-    )
-
-
-def count_flags(table: pd.DataFrame, level: float = 0.05) -> pd.DataFrame:
-    """Cells whose Holm-adjusted p-value lies below `level`, by model, attribute and direction.
-
-    Columns raises, lowers (the error rate) and cells, those that were tested.
+    Example:
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"estimate": [0.2, -0.1, 0.0], "p_holm": [0.01, 0.01, 0.5]})
+        >>> rows = rows.assign(model="m", attribute="gender", scope="cell")
+        >>> count_flags(rows, 0.05).loc[("m", "gender")].to_dict()
+        {'raises': 1, 'lowers': 1, 'cells': 3}
     """
     cells = table[table["scope"] == "cell"]
     flagged = cells["p_holm"] < level

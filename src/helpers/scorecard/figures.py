@@ -15,7 +15,25 @@ from helpers.effects.labels import CONTRASTS, Z
 
 
 def draw_cells(table: pd.DataFrame, attribute: str, models: Sequence[str]) -> Figure:
-    """Effects of one attribute in each cell of the others: a panel of intervals per model."""
+    """Effects of one attribute in each cell of the others: a panel of intervals per model.
+
+    Introduced in chapter 10.
+
+    Args:
+        table: effects named by `helpers.effects.labels.name_cells`; columns model, attribute,
+            scope, cell, estimate, low, high (fractions) and n.
+        attribute: whose effects are drawn.
+        models: one panel each, two in a row.
+
+    Returns:
+        A figure as wide as the page, in points.
+
+    Example:
+        >>> row = {"attribute": "gender", "scope": "cell", "cell": "dark skin", "model": "null"}
+        >>> effect = pd.DataFrame({**row, "estimate": 0.0, "low": -0.1, "high": 0.1, "n": 9}, [0])
+        >>> draw_cells(effect, "gender", ["null"]).axes[0].get_title()
+        'null'
+    """
     chosen = table[(table["attribute"] == attribute) & (table["scope"] == "cell")]
     rows = -(-len(models) // 2)
     size = (figures.WIDTH, 0.4 + 3 * rows)
@@ -33,6 +51,23 @@ def draw_ladder(ladder: pd.DataFrame, model: str) -> Figure:
     """All arms of one model side by side in every cell, over the truth: a panel per attribute.
 
     The black line is the truth, the grey band its 95 % Monte-Carlo interval.
+
+    Introduced in chapter 10.
+
+    Args:
+        ladder: rows of `helpers.scorecard.error_sources.compare`; marks of the arms stand in the
+            order of their rows.
+        model: whose effects are drawn.
+
+    Returns:
+        A figure as wide as the page, in points.
+
+    Example:
+        >>> row = {"attribute": "gender", "scope": "cell", "cell": "dark skin", "model": "null"}
+        >>> numbers = {"estimate": 0.0, "low": -0.1, "high": 0.1, "truth": 0.0, "truth_se": 0.01}
+        >>> ladder = pd.DataFrame([{**row, **numbers, "arm": arm} for arm in "AB"])
+        >>> [text.get_text() for text in draw_ladder(ladder, "null").legends[0].get_texts()]
+        ['A', 'B']
     """
     chosen = ladder[(ladder["model"] == model) & (ladder["scope"] == "cell")]
     attributes = list(chosen["attribute"].unique())
@@ -41,31 +76,23 @@ def draw_ladder(ladder: pd.DataFrame, model: str) -> Figure:
     for ax, attribute in zip(axes.flat, attributes, strict=True):
         _draw_rungs(ax, chosen[chosen["attribute"] == attribute])
         ax.set_ylabel(f"{CONTRASTS[attribute]} (points)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncol=len(labels))
+    arms = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*arms, loc="outside upper center", ncol=len(arms[0]))
     return figure
 
 
 def _draw_rungs(ax: Axes, table: pd.DataFrame) -> None:
-    ticks = list(table["cell"].unique())
-    arms = list(table["arm"].unique())
+    """One attribute's cells side by side: a mark per arm, over the truth's line and band."""
+    ticks, arms = list(table["cell"].unique()), list(table["arm"].unique())
     shifts = np.linspace(-0.32, 0.32, len(arms))
     for arm, shift, look in zip(arms, shifts, figures.SPARE, strict=False):
         rows = table[table["arm"] == arm]
         span = rows[["low", "high"]].sub(rows["estimate"], axis=0).abs().to_numpy().T
-        ax.errorbar(
-            rows["cell"].map(ticks.index) + shift,
-            rows["estimate"],
-            yerr=span,
-            fmt=look.marker,
-            color=look.colour,
-            markersize=6,
-            capsize=2,
-            label=arm,
-        )
+        places = rows["cell"].map(ticks.index) + shift
+        style = {"fmt": look.marker, "color": look.colour, "markersize": 6, "capsize": 2}
+        ax.errorbar(places, rows["estimate"], yerr=span, label=arm, **style)
     for place, row in enumerate(table.drop_duplicates("cell").itertuples()):
-        edges = place - 0.42, place + 0.42
-        margin = Z * row.truth_se
+        edges, margin = (place - 0.42, place + 0.42), Z * row.truth_se
         band = row.truth - margin, row.truth + margin
         ax.fill_between(edges, *band, color="#BBBBBB", zorder=0)
         ax.plot(edges, [row.truth, row.truth], color=figures.BLACK, linewidth=1, zorder=1)

@@ -3,7 +3,7 @@
 One audit says little about how often its intervals are right: twelve cells share their faces, so
 they are right or wrong together. Here a pool of faces, each asked at every combination of doses
 (`helpers.scorecard.truth.errors_under_do`), is itself the population. Audits are samples from it,
-and its own effects are the truth, without any error.
+and its own effects are the truth, without any error. Chapters 10 and 11 use it.
 """
 
 import itertools
@@ -22,14 +22,24 @@ def ideal_audits(
 ) -> pd.DataFrame:
     """Matched effects in every cell, of audits with exact directions and perfect raters.
 
+    Introduced in chapter 10.
+
     Args:
         errors: (n, 2, …, 2), 1 where the model errs, one axis of two levels per attribute.
         attributes: names of the axes.
         n_transects: faces per audit.
         repetitions: number of audits; audit k depends on the seed and k alone.
+        seed: of the draws.
 
     Returns:
         Rows of `matched_audits` with the pool's own effect as `truth`.
+
+    Example:
+        >>> pool = np.zeros((20, 2, 2))
+        >>> pool[:10, 1] = 1  # the high level of the first axis misleads on half of the faces
+        >>> table = ideal_audits(pool, ["skin", "gender"], n_transects=50, repetitions=3, seed=1)
+        >>> table[table["attribute"] == "skin"]["truth"].unique().tolist()
+        [0.5]
     """
     audits = draw(errors, n_transects, repetitions, seed)
     return with_truth(matched_audits(audits, attributes), errors, attributes)
@@ -38,13 +48,19 @@ def ideal_audits(
 def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.matched_effects` of every audit in every cell of the other attributes.
 
+    Introduced in chapter 11.
+
     Args:
         audits: (repetitions, n_transects, 2, …, 2), see `draw`.
         attributes: names of the axes.
 
     Returns:
         A row per audit and cell: audit, attribute, a column per attribute with the level at which
-        it is held (<NA> for the attribute itself), estimate, low, high, p.
+        it is held (<NA> for the attribute itself), estimate, low, high (fractions), p.
+
+    Example:
+        >>> matched_audits(np.zeros((4, 30, 2, 2)), ["skin", "gender"]).shape
+        (16, 8)
     """
     return cells_of(audits, attributes, _matched_cell)
 
@@ -52,7 +68,24 @@ def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFram
 def with_truth(
     estimates: pd.DataFrame, errors: np.ndarray, attributes: Sequence[str]
 ) -> pd.DataFrame:
-    """Estimates per cell with the effect in the whole pool (n, 2, …, 2) as `truth`."""
+    """Estimates per cell beside the effect in the whole pool.
+
+    Introduced in chapter 11.
+
+    Args:
+        estimates: a row per audit and cell, with the keys of `matched_audits`.
+        errors: the pool, (n, 2, …, 2).
+        attributes: names of its axes.
+
+    Returns:
+        The estimates with the column truth.
+
+    Example:
+        >>> pool = np.zeros((20, 2, 2))
+        >>> estimates = matched_audits(draw(pool, 10, 2, seed=1), ["skin", "gender"])
+        >>> with_truth(estimates, pool, ["skin", "gender"])["truth"].abs().max().item()
+        0.0
+    """
     pool = cells_of(errors[None], attributes, lambda cell: pd.DataFrame({"truth": cell.mean(1)}))
     return estimates.merge(pool, on=["attribute", *attributes], validate="m:1")
 
@@ -62,7 +95,25 @@ def cells_of(
     attributes: Sequence[str],
     summarize: Callable[[np.ndarray], pd.DataFrame],
 ) -> pd.DataFrame:
-    """A table per cell of the differences high minus low, (repetitions, n), with keys, stacked."""
+    """Tables of all cells below each other, with their keys.
+
+    Serves chapter 11, through `matched_audits` and the other estimators.
+
+    Args:
+        audits: (repetitions, n, 2, …, 2).
+        attributes: names of the axes.
+        summarize: differences high minus low in one cell, (repetitions, n) → its table.
+
+    Returns:
+        audit where the tables have it, attribute, a column per attribute with the level at which
+        it is held (<NA> for the attribute itself), then the tables' other columns.
+
+    Example:
+        >>> def mean(cell):
+        ...     return pd.DataFrame({"mean": cell.mean(axis=1)})
+        >>> cells_of(np.zeros((1, 5, 2, 2)), ["skin", "gender"], mean).shape
+        (4, 4)
+    """
     tables = []
     for axis, attribute in enumerate(attributes):
         differences = audits.take(1, axis + 2) - audits.take(0, axis + 2)
@@ -78,9 +129,24 @@ def cells_of(
 
 
 def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> np.ndarray:
-    """Audits drawn from the pool with replacement: (repetitions, n_transects, 2, …, 2).
+    """Audits drawn from a pool of faces, with replacement.
 
     Audit k depends on the seed and k alone; the same seed draws the same faces for every model.
+
+    Introduced in chapter 11.
+
+    Args:
+        errors: the pool, (n, 2, …, 2).
+        n_transects: faces per audit.
+        repetitions: number of audits.
+        seed: of the draws.
+
+    Returns:
+        (repetitions, n_transects, 2, …, 2).
+
+    Example:
+        >>> draw(np.zeros((20, 2, 2)), n_transects=10, repetitions=3, seed=1).shape
+        (3, 10, 2, 2)
     """
     draws = seeding.rngs(seed, "repeated audits", range(repetitions))
     chosen = [random.integers(len(errors), size=n_transects) for random in draws]
@@ -88,17 +154,13 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
 
 
 def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
+    """Estimate, interval and McNemar's p of every audit in one cell."""
     worse, better = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
     n, quantile = differences.shape[1], norm.ppf(0.975)
     # Audits often share their two counts, and with them the interval and the test.
     counts, where = np.unique(np.column_stack([worse, better]), axis=0, return_inverse=True)
-    summary = np.array(
-        [
-            (*paired_interval(up, down, n, quantile), mcnemar(up, down))
-            for up, down in counts.tolist()
-        ]
-    )
-    table = pd.DataFrame(summary[where], columns=["low", "high", "p"])
+    summary = [(*paired_interval(*pair, n, quantile), mcnemar(*pair)) for pair in counts.tolist()]
+    table = pd.DataFrame(np.array(summary)[where], columns=["low", "high", "p"])
     table.insert(0, "audit", np.arange(len(differences)))
     table.insert(1, "estimate", (worse - better) / n)
     return table
