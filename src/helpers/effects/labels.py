@@ -15,6 +15,8 @@ CONTRASTS: Mapping[str, str] = {
     "hair_length": "long − short hair",
     "gender": "male − female",
 }
+GENDERS: Mapping[int, str] = {0: "women", 1: "men"}
+"""Levels of gender, as people."""
 Z = norm.ppf(0.975)
 
 
