@@ -26,6 +26,14 @@ def draw_transport(carried: Mapping[str, pd.DataFrame]) -> Figure:
         The figure.
 
     Introduced in chapter 13.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.effects.figures import draw_transport
+        >>> index = pd.MultiIndex.from_tuples([("a", "all faces")], names=["model", "quantity"])
+        >>> table = pd.DataFrame({"estimate": 0.1, "low": 0.05, "high": 0.2, "n": 90}, index)
+        >>> draw_transport({"predicted": table}).legends[0].texts[0].get_text()
+        'predicted, n = 90'
     """
     models = list(next(iter(carried.values())).index.unique("model"))
     size = (figures.WIDTH, 0.8 + 2.3 * ((len(models) + 1) // 2))
@@ -54,8 +62,17 @@ def draw_power(grid: pd.DataFrame, retention: Mapping[str, float], within: float
         The figure.
 
     Introduced in chapter 12.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.effects.figures import draw_power
+        >>> row = {"base_rate": 0.05, "difference": 0.02, "within": 0.05, "retention": 1.0}
+        >>> grid = pd.DataFrame([row | {"transects": 525, "simulated": 0.8}])
+        >>> draw_power(grid, {"nothing pruned": 1.0}, 0.05).legends[0].texts[0].get_text()
+        'difference of 2 points'
     """
-    figure, axes = plt.subplots(1, len(retention), figsize=(figures.WIDTH, 4.2), sharey=True)
+    figure = plt.figure(figsize=(figures.WIDTH, 4.2))
+    axes = figure.subplots(1, len(retention), sharey=True, squeeze=False)[0]
     sizes = np.unique(np.geomspace(20, 2000, 60).round().astype(int))
     for ax, (name, kept) in zip(axes, retention.items(), strict=True):
         part = grid[(grid["within"] == within) & np.isclose(grid["retention"], kept)]
@@ -95,6 +112,14 @@ def draw_slopes(
         The figure.
 
     Introduced in chapter 12.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.effects.figures import draw_slopes
+        >>> index = pd.MultiIndex.from_product([[0, 1], [1, 2]], names=["gender_level", "raters"])
+        >>> table = pd.DataFrame({"estimate": 0.1, "low": 0.0, "high": 0.2, "n": 80}, index)
+        >>> draw_slopes({"measured": table}, {0: 0.1, 1: 0.2}, "truth", "slope").axes[0].get_title()
+        'women, n = 80 images'
     """
     figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4), sharex=True)
     for ax, (level, group) in zip(axes, GENDERS.items(), strict=True):
@@ -122,6 +147,16 @@ def draw_pruning(table: pd.DataFrame) -> Figure:
         The figure.
 
     Introduced in chapter 12.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.effects.figures import draw_pruning
+        >>> arms = ["all", "pruned", "complete transects", "worst case"]
+        >>> table = pd.DataFrame({"arm": arms, "model": "a", "attribute": "skin_colour"})
+        >>> values = {"estimate": 2, "low": 1, "high": 3, "lower": -9, "upper": 9, "truth": 2}
+        >>> table = table.assign(gender=0, n=40, **values)
+        >>> draw_pruning(table).axes[0].get_title()
+        'a'
     """
     models, attributes = table["model"].unique(), table["attribute"].unique()
     size = (figures.WIDTH, 1.1 + 2.1 * len(attributes))

@@ -119,7 +119,7 @@ def shared_pair_correlation(design: Design) -> float:
         >>> round(effects.shared_pair_correlation(plan), 4)
         0.0181
     """
-    return _pair_correlation(*_shared(design)[1:])
+    return _pair_correlation(*_with_one_effect(design, _across(design)))
 
 
 def planning_values(
@@ -179,13 +179,13 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
     return np.array(types), np.array(chances) / np.sum(chances)
 
 
-def _shared(design: Design) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Latent correlation across levels; weights and risks (Q,) if it is the same within a level."""
+def _across(design: Design) -> float:
+    """Correlation of the normal variables of two images that differ in the attribute."""
     p0, p1 = design.risks
 
     def excess(across: float) -> float:
-        low, high = (_conditional(p, across, NODES) for p in (p0, p1))
-        return WEIGHTS @ (low * high) - p0 * p1 - design.covariance
+        weights, low, high = _with_one_effect(design, across)
+        return weights @ (low * high) - p0 * p1 - design.covariance
 
     if excess(MOST_SHARED) < 0:
         most = design.within * (excess(MOST_SHARED) + design.covariance) / design.covariance
@@ -193,8 +193,12 @@ def _shared(design: Design) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
             f"within is {design.within}, but errors with the rates {p0:.3g} and {p1:.3g} correlate "
             f"by {most:.2f} at most"
         )
-    across = brentq(excess, 0.0, MOST_SHARED) if design.within > 0 else 0.0
-    return across, WEIGHTS, *(_conditional(p, across, NODES) for p in (p0, p1))
+    return brentq(excess, 0.0, MOST_SHARED) if design.within > 0 else 0.0
+
+
+def _with_one_effect(design: Design, across: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks (Q,) of transects whose images all correlate by `across`."""
+    return WEIGHTS, *(_conditional(p, across, NODES) for p in design.risks)
 
 
 def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -203,9 +207,9 @@ def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarr
     Normal variables of one transect correlate by `across` when they differ in the attribute and by
     `same` when they do not.
     """
-    across, *shared = _shared(design)
+    across = _across(design)
     if design.pair_correlation is None:
-        return tuple(shared)
+        return _with_one_effect(design, across)
     weights = np.outer(WEIGHTS, WEIGHTS).ravel()
     first, second = (axis.ravel() for axis in np.meshgrid(NODES, NODES, indexing="ij"))
 
