@@ -13,66 +13,61 @@
 # ---
 
 # %% [markdown]
-# # Planning an audit, and carrying it elsewhere
+# # Planning an audit
 #
-# The audit is done and has been compared with the truth. Two questions remain, one for before and
-# one for after. Before: how many faces and how many raters would it have taken, and what would they
-# have cost? After: what does an experiment on made faces say about people in another data set, whom
-# nobody arranged in a grid? Between them lie two leaks through which an effect can shrink
-# unnoticed: raters who err, and images that were thrown away.
+# The audit is done and has been compared with the truth. One question should have come before it:
+# how many faces and how many raters does it take, and what do they cost? The answer needs two
+# numbers that only a finished audit has: how alike the errors of a pair are, and how much raters
+# and pruning take away. Raters who err and images that were thrown away are two leaks through which
+# an effect can shrink unnoticed.
 
 # %% [markdown]
 # ## Question
 #
-# How large must an audit be before "no effect found" means something? By how much do noisy ratings
-# and pruning move its estimates? And can error rates measured on transects predict error rates,
-# and differences of error rates, in a population with another mix of faces?
+# How large must an audit be before "no effect found" means something? What do its faces and raters
+# cost? And by how much do noisy ratings and pruning move its estimates?
 
 # %% [markdown]
 # ## Design contract
 #
 # | | |
 # |---|---|
-# | Unit | one transect when planning; one face of the target population when predicting |
-# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
-# | Held fixed | when carrying results over: the error rate of each stratum; only the mix of strata changes |
+# | Unit | one transect: eight images of one face, four pairs along each axis |
+# | Intervention | skin colour, hair length and gender on the transects |
+# | Held fixed | everything else about the face; between the two images of a pair, the other two axes |
 # | Outcome | error against the raters' majority, 0 or 1 |
-# | Estimand | power and smallest detectable effect; error rate and disparity in the target population |
-# | Known failure | faces of one stratum are not alike: what differs inside it, and matters to the model, is not carried over |
+# | Estimand | power and smallest detectable effect; slopes and effects without noise and pruning |
+# | Known failure | planning values are guesses until an audit has been made, and raters are taken as independent |
 
 # %% [markdown]
 # ## Prerequisites
 #
 # You need the transects and their annotations from [](05_transect_generation) to
-# [](08_stratified_errors), the test set of [](01_observational_audit), and the truth of
-# [](10_effects_and_truth). From statistics: what the power of a test is, and what a weighted average is.
-# The chapter takes about an hour to read and less than a minute to run. *Female* and *male* stand
-# for perceived gender.
+# [](08_stratified_errors) and the truth of [](10_effects_and_truth). From statistics: what the power
+# of a test is, and what a regression slope is. The chapter takes about half an hour to read and less
+# than a minute to run. *Female* and *male* stand for perceived gender.
 
 # %%
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
+import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
 
-from helpers import annotations, effects, errors, faces, figures, models
+from helpers import annotations, effects, errors, faces, figures
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
-from helpers.effects import labels, planning, populations_carried
-from helpers.effects.figures import draw_power, draw_pruning, draw_slopes, draw_transport
-from helpers.faces import populations
-from helpers.utils import seeding
+from helpers.effects import labels
+from helpers.effects.figures import draw_power, draw_pruning, draw_slopes
 
 # %% tags=["parameters"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
-n_train = 10000
-n_heldout = 1000
 n_raters = 5
-n_boot = 1000
 
 # %%
 stage = Stage("12_planning", profile=profile, device=device, seed=seed)
@@ -112,10 +107,12 @@ pd.options.display.float_format = "{:.3f}".format
 
 # %%
 RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
-PLANNED = {"difference": 0.02, "base_rate": 0.05, "within": 0.05}
+PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
+
+# %%
 formulas = {"plain": effects.printed_transects, "refined": effects.transects_needed}
 needed = {
-    name: {images: formula(**PLANNED, retention=kept) for images, kept in RETENTION.items()}
+    name: {images: formula(replace(PLANNED, retention=kept)) for images, kept in RETENTION.items()}
     for name, formula in formulas.items()
 }
 pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
@@ -133,18 +130,27 @@ pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 # A formula is a promise about a test that somebody will run. So we run it: transects are drawn with
 # errors of the stated rate and correlation, images are dropped at random, the matched difference is
 # tested as in [](10_effects_and_truth), and the share of rejections is counted. The grid crosses the
-# base rate, the size of the difference, the share kept, the correlation of the errors of a pair, and
-# the number of transects; table and figure show the base rate of the plan.
+# base rate, the size of the difference, the correlation of the errors of a pair, the share kept, and
+# the *target*, a power for which the plain formula chooses the number of transects. Table and
+# figure show the base rate of the plan.
 
 # %%
-TARGETS = (0.25, 0.5, 0.8, 0.95)
-grid = effects.power_grid(seed=seed, target=TARGETS)
+GRID = {
+    "base_rate": (0.02, 0.05, 0.10, 0.20),
+    "difference": (0.02, 0.03, 0.05),
+    "within": (0.05, 0.23, 0.41),
+    "retention": (1.0, 2 / 3),
+    "target": (0.25, 0.5, 0.8, 0.95),
+}
+
+# %%
+grid = effects.power_grid(GRID, seed=seed)
 print(f"{len(grid)} designs at {grid['base_rate'].nunique()} base rates")
-usual = grid[grid["base_rate"] == PLANNED["base_rate"]]
-usual.iloc[::16].drop(columns=["base_rate", "target", "pair_correlation", "printed_shared"])
+usual = grid[grid["base_rate"] == PLANNED.base_rate]
+usual.iloc[::16].drop(columns=["base_rate", "target"])
 
 # %% mystnb={"image": {"alt": "Two panels, nothing pruned and two thirds kept. In each, three rising curves of power against the number of transects on a logarithmic axis, one per size of difference, larger differences further to the left. Markers from simulation lie on or near the solid curves; dashed curves of the plain formula run close by. The curves of the second panel lie further to the right."}, "figure": {"name": "fig-power", "caption": "Power of the matched test against the number of transects, for three true differences in error rate. Solid lines are the refined formula, dashed ones the plain formula, markers the simulation. The dotted line is the usual target."}}
-_ = draw_power(usual, RETENTION, PLANNED["within"])
+_ = draw_power(usual, RETENTION, PLANNED.within)
 
 # %% [markdown]
 # How far apart are line and marker, over the whole grid, base rates included, and not only where it
@@ -173,7 +179,7 @@ Markdown(
 # %% tags=["remove-cell"]
 # A power of a quarter is drawn to complete the curves; at rare errors the formula is five points off.
 assert distance[planned].max() <= 5, distance[planned].max()
-assert distance[grid["base_rate"] == PLANNED["base_rate"]].max() <= 5
+assert distance[grid["base_rate"] == PLANNED.base_rate].max() <= 5
 
 # %% [markdown]
 # ## What this audit could detect
@@ -181,14 +187,22 @@ assert distance[grid["base_rate"] == PLANNED["base_rate"]].max() <= 5
 # Planning values are guesses. An audit that is finished can look them up in its own errors. Each
 # row below is one model and one axis: the error rates at its two levels, the share of pairs in
 # which the two errors differ, and the correlations within and between pairs, $\rho$ and $\rho_d$.
-# All images enter, pruned or not.
+# All images enter, pruned or not. The two images of a pair agree on the *other* two axes.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS, AXES = (*TRAINED, "null"), ("skin_colour", "hair_length", "gender")
-audit = populations_carried.with_strata(stage.load("08_stratified_errors", "audit.parquet"))
-values = {model: planning.planning_values(audit, f"error_{model}", AXES) for model in MODELS}
-values = pd.concat(values, names=["model"])
+OTHERS = {axis: [f"{other}_level" for other in AXES if other != axis] for axis in AXES}
+audit = stage.load("08_stratified_errors", "audit.parquet")
+
+# %%
+values = {
+    (model, axis): effects.planning_values(
+        audit, f"error_{model}", f"{axis}_level", OTHERS[axis], "transect"
+    )
+    for model, axis in product(MODELS, AXES)
+}
+values = pd.DataFrame(values).T.rename_axis(["model", "axis"])
 values
 
 # %% [markdown]
@@ -204,10 +218,21 @@ values
 
 
 # %%
+def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
+    """Smallest effects that the matched test finds with the usual power, in points."""
+    scopes = {"average": [], "cell": OTHERS[axis]}
+    found = {
+        scope: effects.matched_effects(frame, f"error_{model}", f"{axis}_level", by, "transect")
+        for scope, by in scopes.items()
+    }
+    return 100 * pd.Series({scope: table["mde"].max() for scope, table in found.items()})
+
+
+# %%
 audit["used"] = audit["kept"] & audit["adult"]
 DATA = {"all": audit, "pruned": audit[audit["used"]]}
 reach = {
-    name: pd.concat({m: planning.detectable(frame, f"error_{m}", AXES) for m in MODELS})
+    name: pd.DataFrame({key: detectable(frame, *key) for key in product(MODELS, AXES)}).T
     for name, frame in DATA.items()
 }
 reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
@@ -265,12 +290,23 @@ noise.style.format("{:.2%}")
 # %%
 PRICE = 0.02
 seconds = answers["seconds"].median() / answers["attribute"].nunique()
-found = {"within": values["within"].clip(lower=0).median(), "retention": audit["used"].mean()}
-least = effects.shared_pair_correlation(**PLANNED | {"within": found["within"]})
+
+# %% [markdown]
+# The audit's own values replace the guesses: the median correlation within pairs, the share of
+# images that pruning left, and the median correlation between pairs. The last is taken over the
+# trained models alone, because the null control's effects do not vary with the face, and it is
+# raised to the least possible where chance has put it lower.
+
+# %%
+within = values["within"].clip(lower=0).median()
+informed = replace(PLANNED, within=within, retention=audit["used"].mean())
+least = effects.shared_pair_correlation(informed)
 between = values.loc[[*TRAINED], "between"]
-found["pair_correlation"] = max(between.median(), least)
+informed = replace(informed, pair_correlation=max(between.median(), least))
+
+# %% tags=["hide-input"]
 Markdown(
-    f"The plan takes ρ_d = {found['pair_correlation']:.2f}, the median over the trained models and "
+    f"The plan takes ρ_d = {informed.pair_correlation:.2f}, the median over the trained models and "
     f"axes; they range from {between.min():.2f} to {between.max():.2f}. The least that is possible "
     f"here is {least:.2f}."
 )
@@ -279,7 +315,7 @@ Markdown(
 plan = effects.design_table(
     (100, 200, 400, 800, 1600),
     (1, 3, 5, 9),
-    **PLANNED | found,
+    informed,
     rater_error=wrong[1],
     price=PRICE,
     seconds=seconds,
@@ -306,15 +342,12 @@ plan.pivot_table("cell", "transects", "raters", "first")
 
 # %%
 designs = {}
-true = PLANNED | {"within": found["within"]}
 for r in (1, 3, 5, 9):
     share = effects.label_noise(wrong[1], r)
-    design = effects.noisy_design(**true, noise=share)
-    tied = effects.noisy_pair_correlation(found["pair_correlation"], **true, noise=share)
-    options = {"retention": found["retention"]}
-    needs = effects.transects_needed(*design, **options, pair_correlation=tied)
+    seen_design = effects.noisy_design(informed, share)
+    needs = effects.transects_needed(seen_design)
+    fewest = effects.transects_needed(replace(seen_design, pair_correlation=None))
     bill = effects.cost(needs, r, price=PRICE, seconds=seconds)
-    fewest = effects.transects_needed(*design, **options)
     designs[r] = {"wrong labels (%)": 100 * share, "at least": fewest, "transects": needs, **bill}
 designs = pd.DataFrame(designs).T.rename_axis("raters")
 designs.style.format("{:,.0f}").format("{:.1f}", subset="wrong labels (%)")
@@ -366,10 +399,30 @@ many = many[(many["status"] == "accepted") & (many["visit"] == 0)]
 many = many.groupby("image_id")["hair_length"].mean().reindex(audit.index)
 scores = {r: seen[r]["hair_length"] for r in RATERS} | {MANY: many / 4}
 
+# %% [markdown]
+# The slope is that of a line by least squares: the change of the error rate from one end of the scale
+# to the other. Its interval comes from the sandwich that takes each transect as one unit, because
+# the eight images of a face err together.
+
+
 # %%
-slopes = pd.concat(
-    {m: planning.slopes(audit, f"error_{m}", scores, "gender_level") for m in TRAINED}
-).rename_axis(["model", "gender_level", "raters"])
+def slope(part: pd.DataFrame, model: str, score: pd.Series) -> dict[str, float]:
+    """Change of a model's error rate per unit of a score, with its 95 % interval."""
+    design = sm.add_constant(score[part.index].to_numpy())
+    line = sm.OLS(part[f"error_{model}"], design)
+    fit = line.fit(cov_type="cluster", cov_kwds={"groups": part["transect"]})
+    low, high = fit.conf_int().iloc[1]
+    return {"estimate": fit.params.iloc[1], "low": low, "high": high, "n": len(part)}
+
+
+# %%
+slopes = {
+    (model, level, raters): slope(part, model, score)
+    for model in TRAINED
+    for level, part in audit.groupby("gender_level")
+    for raters, score in scores.items()
+}
+slopes = pd.DataFrame(slopes).T.rename_axis(["model", "gender_level", "raters"])
 
 # %%
 measured, reference = slopes.drop(index=MANY, level="raters"), slopes.xs(MANY, level="raters")
@@ -452,7 +505,7 @@ compared = pd.concat(compared, names=["model", "attribute", "treatment", "gender
 compared = compared.assign(points=labels.points(compared)).reset_index()
 compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
 compared["truth"] = truth.map("{:+.1f}".format)
-compared = compared.rename(index=planning.GENDERS, level="gender")
+compared = compared.rename(index=labels.GENDERS, level="gender")
 compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
 compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
 
@@ -473,10 +526,21 @@ compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
 # whatever about who was pruned.
 
 # %%
-pruned = planning.pruned_effects(audit, "used", TRAINED, tuple(CUTS))
+bounded = {
+    (model, axis): effects.pruning_bounds(
+        audit, "used", f"error_{model}", f"{axis}_level", ["gender_level"], "transect"
+    )
+    for model, axis in product(TRAINED, CUTS)
+}
+
+# %%
+ARMS = ["all", "pruned", "complete transects", "worst case"]
+NUMBERS = ["estimate", "low", "high", "lower", "upper"]
+pruned = pd.concat(bounded, names=["model", "attribute", "arm", "gender"]).reset_index()
+pruned[NUMBERS] *= 100
 pruned = pruned.join(truth.rename("truth"), on=KEYS)
 one = pruned.query("model == 'fairface-like' and attribute == 'skin_colour'")
-one.drop(columns=["model", "attribute"]).style.hide().format(precision=1, na_rep="—")
+one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(precision=1, na_rep="—")
 
 # %% mystnb={"image": {"alt": "Six panels, two rows for skin colour and hair length, three columns for the models. In each, for women and for men, three points with intervals: all images, the pruned ones, complete transects. A wide grey bar behind them shows the worst-case bounds, a diamond the truth by intervention. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, by perceived gender: from all images, after pruning, and from complete transects, with 95 % intervals; n counts pairs. Grey bars are the worst-case bounds, diamonds the truth."}}
 _ = draw_pruning(pruned)
@@ -490,7 +554,7 @@ assert limits["lower"].le(everything).all() and limits["upper"].ge(everything).a
 pruned["distance from truth"] = (pruned["estimate"] - pruned["truth"]).abs()
 pruned["width of interval"] = pruned["high"] - pruned["low"]
 summary = pruned.groupby("arm")[["distance from truth", "width of interval", "n"]].mean()
-summary.loc[[*planning.ARMS, "worst case"]].style.format("{:.1f}", na_rep="—")
+summary.loc[ARMS].style.format("{:.1f}", na_rep="—")
 
 # %% [markdown]
 # Read the table, in points, from top to bottom. Whether pruning brings an estimate nearer to the
@@ -508,256 +572,6 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Carrying the result elsewhere
-#
-# A test set tells what happens to the people in it, and a transect what a model does to a face. Can
-# the second say something about the first? {cite:t}`transects` claims so: by combining the
-# contributions of the attributes, one may predict disparate impact in a specific population. The
-# claim is not put to a test there. It can be put to one here, on two populations whose
-# images were really rendered, rated and judged.
-
-# %% [markdown]
-# The recipe is direct standardisation. Let $\hat e(x)$ be the error rate on the transects in
-# stratum
-# $x$, such as *seen as female, short hair, dark skin*, and $P(x)$ the share of that stratum in the
-# target. The target needs annotations of its attributes, but no labels and no answers of the model:
-#
-# $$
-# R(P) = \sum_x P(x)\, \hat e(x)
-# $$
-
-# %% [markdown]
-# What licenses it is one assumption, that the error rate of a stratum is the same here and there
-# {cite:p}`transportability`. Nothing in the data of the experiment can check it. The first target
-# is the PPB-like test set with which the book began. All images of the transects enter, since
-# pruning would remove the very faces that models find difficult.
-
-# %%
-ppb = stage.load("01_observational_audit", "ppb.parquet").rename_axis("face").reset_index()
-ppb = populations_carried.with_strata(ppb)
-mixes = {"transects": audit, "PPB-like": ppb}
-shares = {
-    name: frame.value_counts(list(populations_carried.STRATA)) for name, frame in mixes.items()
-}
-shares = pd.DataFrame(shares).fillna(0)
-(shares / shares.sum()).style.format("{:.1%}")
-
-# %% [markdown]
-# The transects fill the strata evenly, the test set does not, which is the whole difference between
-# the two columns. `effects.transport` takes the rates from one frame and the shares from another.
-# Given the same frame for both, it returns that frame's own rates, so one function yields three
-# rows to compare: the transects in their own mix, the prediction, and what was observed. Intervals
-# resample transects, or faces for the observed.
-
-
-# %%
-options = {"models": MODELS, "n_boot": n_boot, "seed": seed}
-parliament = {
-    "transects' own mix": populations_carried.carry(audit, audit, cluster="transect", **options),
-    "predicted": populations_carried.carry(audit, ppb, cluster="transect", **options),
-    "observed": populations_carried.carry(ppb, ppb, cluster="face", **options),
-}
-wide = pd.DataFrame({name: table["points"] for name, table in parliament.items()})
-wide.loc[[*TRAINED]]
-
-# %% mystnb={"image": {"alt": "Four panels, one per model. In each, three rows: the error rate of all faces, and the differences dark minus light skin among women and among men. In every row a circle for the transects in their own mix, a square for the prediction and a triangle for what was observed in the PPB-like set, with intervals, around a line at zero."}, "figure": {"name": "fig-transport-ppb", "caption": "Error rates and disparities in the PPB-like set: the transects in their own mix, the transects' strata in the mix of the target (predicted), and the target's own errors (observed); 95 % intervals, n images."}}
-_ = draw_transport(parliament)
-
-# %% [markdown]
-# The first marks are what a naive reader of the audit would expect: an effect of skin with all else
-# equal. The second marks let hair go with skin as it does in the target. If they move towards the
-# third, then much of the disparity *is* predictable from an experiment, and comes with the mix and
-# not with skin. The next lines say how much, wherever there is a disparity to predict.
-
-
-# %%
-WOMEN = "women, dark − light"
-Markdown(populations_carried.explained(parliament["observed"], parliament["predicted"], WOMEN))
-
-# %% [markdown]
-# ### A few labels from the target
-#
-# If photographs are merely harder or easier there than here, all log odds shift alike. A small
-# labelled sample of the target is enough to estimate such a shift: one number, the calibrated
-# intercept. The strata keep their order. It repairs the level of the error rate; a disparity it
-# can only stretch.
-
-# %%
-LABELLED = 200
-drawn = seeding.rng(seed, "14_planning_and_transport/labelled").permutation(len(ppb))[:LABELLED]
-calibrated = populations_carried.carry(
-    audit, ppb, cluster="transect", labelled=ppb.iloc[drawn], **options
-)
-wide["calibrated"] = calibrated["points"]
-wide.loc[[*TRAINED], ["predicted", "calibrated", "observed"]].rename_axis([None, None])
-
-# %%
-gone = {"plain": parliament["predicted"], "calibrated": calibrated}
-gone = {k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t in gone.items()}
-nearer = (gone["calibrated"] < gone["plain"]).groupby("quantity", sort=False).sum()
-counts = "; ".join(f"{name}: {count} of {len(MODELS)}" for name, count in nearer.items())
-Markdown(f"Models for which calibration brings the prediction nearer: {counts}.")
-
-# %% [markdown]
-# The price is precision: the sample's own chance enters all rates. And if an error rate is all one
-# wants, a labelled sample gives it without any experiment. What the experiment adds is the
-# disparity between groups that are rare in the sample.
-
-# %% [markdown]
-# ### A second population
-#
-# The FairFace-like faces come from the other end: balanced skin colours, all ages, more poses, hair
-# that goes with gender and not with skin. Their held-out images were rendered in
-# [](02_face_world). Here raters see them, and all models judge them.
-
-# %%
-everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
-visible = faces.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
-ratings = crowd.annotate(visible, n_raters, seed=seed, stage="14_planning_and_transport")
-annotations.write_mturk(ratings, stage.path("fairface.csv"))
-fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))[0])
-fairface = (
-    populations_carried.with_strata(fairface.reindex(visible.index))
-    .rename_axis("face")
-    .reset_index()
-)
-
-# %%
-pictures = stage.load("02_face_world", "fairface-like.npy")[n_train:]
-for name in TRAINED:
-    network = models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
-    fairface[f"score_{name}"] = models.predict(network, pictures)
-
-# %%
-label, item = errors.majority(fairface["gender"]), np.arange(n_heldout)
-NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
-fairface["score_null"] = models.null_control(label, item, item, **NULL, seed=seed)
-for name in MODELS:
-    fairface[f"error_{name}"] = ((fairface[f"score_{name}"] > 0.5) != label).astype(int)
-
-# %% mystnb={"image": {"alt": "Four panels, one per model, in the same layout as the figure before, now for the FairFace-like population: transects in their own mix, prediction and observation for the error rate of all faces and for the differences dark minus light skin among women and men."}, "figure": {"name": "fig-transport-fairface", "caption": "The same for the held-out FairFace-like faces, which include children and teenagers; 95 % intervals."}}
-street = {
-    "transects' own mix": parliament["transects' own mix"],
-    "predicted": populations_carried.carry(audit, fairface, cluster="transect", **options),
-    "observed": populations_carried.carry(fairface, fairface, cluster="face", **options),
-}
-_ = draw_transport(street)
-
-# %% [markdown]
-# ## Where it fails
-#
-# A prediction that misses should be taken apart by stratum, because the recipe has only two
-# ingredients. The shares are known, so the rates must be wrong: the faces of a stratum there err at
-# another rate than the faces of the same stratum here. The scatter holds them against each other
-# for one model. On the dashed line, the assumption of transport is right.
-
-# %% mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; Wilson intervals. On the dashed line a stratum errs alike in both."}}
-both = pd.concat(mixes, names=["data"]).reset_index("data")
-both["data"] = pd.Categorical(both["data"], list(mixes))
-pairs = errors.matched_groups(both, "data", populations_carried.STRATA, "error_fairface-like")
-_ = figures.matched_scatter(pairs)
-
-# %%
-adds = populations_carried.contributions(audit, ppb, "error_fairface-like")
-largest = adds.loc[adds.abs().nlargest(3).index]
-named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
-Markdown(f"To a miss of {adds.sum():+.1f} points in the overall rate, these add most: {named}.")
-
-# %% [markdown]
-# ### What a stratum hides
-#
-# What differs inside? The strata cut perceived gender in two. On the transects it was *set*, far
-# from the middle on both sides; in a population it spreads, and some faces divide the raters. If
-# these are the hard ones, errors fall from the first row of the table to the last, and a population
-# with more of the first errs more. And they may collect in odd places: where hardly any man wears
-# long hair, a long-haired face that is seen as male may just be a face that can be seen either way.
-
-# %%
-targets = {"PPB-like": ppb, "FairFace-like": fairface}
-clarity = {
-    name: errors.stratified_errors(frame, "clarity", "error_fairface-like")
-    for name, frame in {"transects": audit, **targets}.items()
-}
-clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
-clarity = clarity.loc[list(populations_carried.CLARITY[1]), ["n", "rate"]]
-clarity.style.format("{:.1%}", subset=["rate"])
-
-# %%
-odd = ppb[(ppb["seen_as"] == "male") & (ppb["hair"] == "long")]
-unclear = {"all": (ppb["clarity"] != "clear").mean(), "odd": (odd["clarity"] != "clear").mean()}
-Markdown(
-    f"In the PPB-like set {unclear['all']:.0%} of the faces leave the raters less than clear; of the "
-    f"{len(odd)} that are seen as male with long hair, {unclear['odd']:.0%}."
-)
-
-# %% [markdown]
-# The second thing that differs is age. The transects are adults by design, the FairFace-like faces
-# are not. Transport can be told so: with the age group among the strata, it names what the
-# experiment has never seen, and reports its share instead of guessing. Bounds then say how far the
-# overall rate could lie from the estimate if those faces erred never or always.
-
-# %%
-aged = (*populations_carried.STRATA, "age_group")
-aged = populations_carried.carry(audit, fairface, cluster="transect", strata=aged, **options)
-aged = aged.xs("all faces", level="quantity")
-aged["observed"] = street["observed"]["estimate"].xs("all faces", level="quantity")
-100 * aged[["estimate", "missing", "lower", "upper", "observed"]]
-
-# %%
-unseen = aged["reason"].iloc[0].removeprefix("not in the experiment: ").split("; ")
-Markdown(f"Strata that the experiment lacks: {len(unseen)}, among them {'; '.join(unseen[:4])}.")
-
-# %% [markdown]
-# ### Does a finer mix help?
-#
-# A stratum can be cut more finely, as long as the experiment has faces in all of its parts. The
-# table compares three predictions, by how far they miss what was observed, in points and averaged
-# over the trained models: with no reweighting, with the three attributes, and with the clarity of
-# the perceived gender as well.
-
-# %%
-observed = {"PPB-like": parliament["observed"], "FairFace-like": street["observed"]}
-finer = {
-    name: populations_carried.carry(
-        audit, frame, cluster="transect", strata=(*populations_carried.STRATA, "clarity"), **options
-    )
-    for name, frame in targets.items()
-}
-
-# %%
-chosen = {
-    ("PPB-like", "no reweighting"): parliament["transects' own mix"],
-    ("PPB-like", "three attributes"): parliament["predicted"],
-    ("PPB-like", "and clarity"): finer["PPB-like"],
-    ("FairFace-like", "no reweighting"): street["transects' own mix"],
-    ("FairFace-like", "three attributes"): street["predicted"],
-    ("FairFace-like", "and clarity"): finer["FairFace-like"],
-}
-misses = {
-    k: populations_carried.misses(table, observed[k[0]], TRAINED) for k, table in chosen.items()
-}
-misses = pd.DataFrame(misses).T
-misses.style.format("{:.1f}")
-
-# %% [markdown]
-# An overall rate that is met without any reweighting is met by accident: transects hold too many
-# faces of rare strata and too few on which people are divided, and the two errors can cancel. The
-# disparities, where they cannot, show it.
-
-# %% [markdown]
-# What is left after the finest mix is due to what no stratum holds: pose, light, glasses, hair that
-# is tied back, the many ways in which a face can be clear to people and not to a model. A designer
-# can add axes to the experiment, or give up the claim. The claim that survives is a modest one: the
-# part of a disparity that comes with *these* attributes can be predicted, and its size is a lesson
-# about the disparity's cause.
-
-# %% [markdown]
-# There is a moral side to this. A prediction from an experiment is no substitute for
-# counting errors among the people whom a system will meet; it may say *fair enough* because the
-# experiment left out the very faces that suffer. What is missing is reported here for that reason,
-# and whoever quotes the estimate should quote the share that it covers.
-
-# %% [markdown]
 # ## What would change our mind
 #
 # - If simulated power left the formula by more than chance allows, plans made with it would be wrong,
@@ -765,8 +579,6 @@ misses.style.format("{:.1f}")
 # - If the correction for unreliability took slopes *past* the one without noise and ever further
 #   as raters are added, its premise of independent noise would have failed.
 # - If the worst-case bounds did not contain the effect from all images, they would be no bounds.
-# - If predictions were no nearer to the observed disparities than the transects' own mix, the
-#   paper's claim about other populations would be refuted in this world.
 
 # %% [markdown]
 # ## Exercises
@@ -804,45 +616,18 @@ misses.style.format("{:.1f}")
 # ```
 
 # %% [markdown]
-# ```{exercise} Your own population
-# :label: exercise-population
-# Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes
-# with neither gender nor skin. Predict the disparity between dark- and light-skinned women in it.
-# What does the answer estimate?
-# ```
-#
-# ```{solution} exercise-population
-# :class: dropdown
-# `pd.MultiIndex.from_product([...], names=elsewhere.STRATA).to_frame(index=False)` gives one face
-# per stratum, and `populations_carried.carry(audit, frame, MODELS, "transect")` the prediction. Hair is alike
-# for all groups, so that only the effect of skin itself is left: the average of the two hair
-# lengths' effects, which [](10_effects_and_truth) estimates from pairs. Disparate impact and effect
-# coincide where nothing goes with skin.
-# ```
-
-# %% [markdown]
 # ## Takeaways
 #
 # - Say how large an effect the audit could have found; without it "no effect" is empty.
 # - Pruning costs pairs by the square of the share kept. Plan for it.
 # - Noise in an attribute shrinks its slope by the reliability; a designed contrast is all but immune.
 # - Worst-case bounds show what a conclusion owes to the images that were thrown away.
-# - Error rates travel by stratum, as far as strata hold what matters. Name what they do not hold.
 
 
 # %% tags=["hide-input"]
 def rows(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")
-
-
-def nested(carried: dict[str, pd.DataFrame]) -> dict:
-    """Rows as {source: {model: {quantity: {estimate, low, high}}}}."""
-    interval = ["estimate", "low", "high"]
-    return {
-        source: {model: rows(table.loc[model, interval]) for model in MODELS}
-        for source, table in carried.items()
-    }
 
 
 # %% tags=["hide-input"]
@@ -858,7 +643,5 @@ _ = stage.finish(
         "attenuation": rows(left),
         "pruning": rows(summary),
         "signs_open_in_worst_case": signs_open,
-        "transport": {"ppb-like": nested(parliament), "fairface-like": nested(street)},
-        "transport_misses": {name: rows(misses.loc[name]) for name in targets},
     }
 )

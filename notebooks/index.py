@@ -191,13 +191,15 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Effects and truth](10_effects_and_truth.ipynb) | What causes the errors, and is the answer true? |
 
 # %% [markdown]
-# The ten chapters are one audit, from the question to the verdict. Three more ask what such a
-# verdict is worth, how to plan the next audit, and what may have been overlooked.
+# The ten chapters are one audit, from the question to the verdict. Four more ask what such a
+# verdict is worth, how to plan the next audit, how far its result carries, and what may have been
+# overlooked.
 #
 # | Chapter | Question |
 # |---|---|
 # | [Truth scorecard](11_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
-# | [Planning and transport](12_planning.ipynb) | How large must an audit be, and what does it say elsewhere? |
+# | [Planning](12_planning.ipynb) | How large must an audit be, and what do noise and pruning cost it? |
+# | [Transport](13_transport.ipynb) | What does an audit say about people elsewhere? |
 # | [Hidden confounders](14_hidden_attributes.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from helpers.effects import (
+    Design,
     attenuation,
     disattenuate,
     label_noise,
     noisy_design,
-    noisy_pair_correlation,
     rogan_gladen,
 )
 
@@ -76,11 +76,12 @@ def test_noisy_design_of_simulated_labels():
     error = draws < [0.1, 0.2]
     seen = error ^ (rng.random((n, 2)) < noise)
     within = np.corrcoef(error.T)[0, 1]
-    difference, base, correlation = noisy_design(0.1, 0.1, within, noise)
-    assert seen[:, 0].mean() == pytest.approx(base, abs=0.003)
-    assert np.diff(seen.mean(axis=0))[0] == pytest.approx(difference, abs=0.004)
-    assert np.corrcoef(seen.T)[0, 1] == pytest.approx(correlation, abs=0.006)
-    assert rogan_gladen(base, noise) == pytest.approx(0.1)
+    found = noisy_design(Design(0.1, 0.1, within, retention=0.8), noise)
+    assert seen[:, 0].mean() == pytest.approx(found.base_rate, abs=0.003)
+    assert np.diff(seen.mean(axis=0))[0] == pytest.approx(found.difference, abs=0.004)
+    assert np.corrcoef(seen.T)[0, 1] == pytest.approx(found.within, abs=0.006)
+    assert (found.retention, found.pair_correlation) == (0.8, None)
+    assert rogan_gladen(found.base_rate, noise) == pytest.approx(0.1)
     assert rogan_gladen(0.05, noise) == 0
 
 
@@ -91,9 +92,10 @@ def test_noisy_pair_correlation_of_simulated_labels():
     error = rng.random((n, 2, 2)) < risk
     seen = error ^ (rng.random((n, 2, 2)) < noise)
     before, after = (np.corrcoef(np.diff(x.astype(int))[..., 0].T)[0, 1] for x in (error, seen))
-    found = noisy_pair_correlation(before, 0.12, 0.1, 0.0, noise)
+    design = Design(0.12, 0.1, within=0.0, pair_correlation=before)
+    found = noisy_design(design, noise).pair_correlation
     assert found == pytest.approx(after, abs=0.006) and before - after > 0.04
-    assert noisy_pair_correlation(0.2, 0.12, 0.1, 0.0, 0.0) == pytest.approx(0.2)
+    assert noisy_design(design, 0.0).pair_correlation == pytest.approx(before)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,9 @@ def test_noisy_pair_correlation_of_simulated_labels():
         (lambda: label_noise(0.5, 3), "rater_error is 0.5"),
         (lambda: label_noise(0.1, 0), "raters is 0"),
         (lambda: label_noise("a", 1), "rater_error is 'a', a number was expected"),
-        (lambda: noisy_design(0.1, 0.1, 0.2, 0.5), "noise is 0.5"),
+        (lambda: noisy_design(Design(0.1, 0.1, 0.2), 0.5), "noise is 0.5"),
         (
-            lambda: noisy_pair_correlation(0.0, 0.1, 0.1, 0.2, 0.1),
+            lambda: noisy_design(Design(0.1, 0.1, 0.2, pair_correlation=0.0), 0.1),
             "pair_correlation is 0.0, a number in .*within=0.2",
         ),
         (lambda: rogan_gladen(1.1, 0.1), "rate is 1.1"),

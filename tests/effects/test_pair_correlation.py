@@ -1,11 +1,14 @@
-"""The transects assumed in planning against images drawn one by one."""
+"""The transects assumed in planning, and the pairs of a finished audit, image by image."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from helpers.effects import shared_pair_correlation
-from helpers.effects.pair_correlation import discordant_share, transect_types
+from helpers.effects import Design, planning_values, shared_pair_correlation
+from helpers.effects.pair_correlation import transect_types
+
+AXES = ("skin_colour", "hair_length", "gender")
 
 
 def drawn_differences(n, p0, p1, across, same, rng):
@@ -31,7 +34,7 @@ def binary_correlation(p0, p1, latent):
 def test_chances_are_those_of_images_drawn_one_by_one(retention):
     across, p0, p1, n = 0.525, 0.05, 0.07, 400_000
     within = binary_correlation(p0, p1, across)
-    types, chance = transect_types(p1 - p0, p0, within, retention, 4, None)
+    types, chance = transect_types(Design(p1 - p0, p0, within, retention))
     rng = np.random.default_rng(0)
     low, high = drawn_differences(n, p0, p1, across, across, rng)
     kept = (rng.random((2, n, 4)) < retention).all(axis=0)
@@ -45,12 +48,13 @@ def test_chances_are_those_of_images_drawn_one_by_one(retention):
 def test_pair_correlation_is_that_of_the_differences():
     difference, base, within = 0.03, 0.1, 0.23
     for wanted in (None, 0.2):
-        types, chance = transect_types(difference, base, within, 1.0, 4, wanted)
+        design = Design(difference, base, within, pair_correlation=wanted)
+        types, chance = transect_types(design)
         total = types[:, 1] - types[:, 2]
-        single = discordant_share(difference, base, within) - difference**2
+        single = design.variance
         variance = chance @ total**2 - (chance @ total) ** 2
         rho = (variance / (4 * single) - 1) / 3
-        expected = wanted or shared_pair_correlation(difference, base, within)
+        expected = wanted or shared_pair_correlation(design)
         assert rho == pytest.approx(expected, abs=1e-8)
         assert chance @ total == pytest.approx(4 * difference)
         assert chance @ types[:, 1:].sum(axis=1) == pytest.approx(4 * (single + difference**2))
@@ -64,13 +68,13 @@ def test_shared_pair_correlation_from_bivariate_normals():
         sign * binary_correlation(a, b, latent) * np.sqrt(a * (1 - a) * b * (1 - b))
         for a, b, sign in pairs
     )
-    variance = discordant_share(p1 - p0, p0, within) - (p1 - p0) ** 2
-    found = shared_pair_correlation(p1 - p0, p0, within)
-    assert found == pytest.approx(covariance / variance, rel=1e-4)
+    design = Design(p1 - p0, p0, within)
+    found = shared_pair_correlation(design)
+    assert found == pytest.approx(covariance / design.variance, rel=1e-4)
 
 
 def test_independent_images_give_independent_pairs():
-    assert shared_pair_correlation(0.05, 0.1, 0.0) == pytest.approx(0, abs=1e-12)
+    assert shared_pair_correlation(Design(0.05, 0.1, 0.0)) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -81,11 +85,51 @@ def test_independent_images_give_independent_pairs():
         ((0.02, 0.05, 0.05, 1.0, 4, 0.99), "pair_correlation is 0.99; .* lies between"),
         ((0.02, 0.0, 0.05, 1.0, 4, None), "base_rate is 0.0, a number between 0 and 1"),
         ((0.6, 0.5, 0.05, 1.0, 4, None), "difference is 0.6: base_rate \\+ difference"),
-        ((0.02, 0.05, -0.1, 1.0, 4, None), "within is -0.1, a correlation"),
-        ((0.02, 0.05, 0.05, 0.0, 4, None), "retention is 0.0, a share"),
+        ((0.02, 0.05, -0.1, 1.0, 4, None), "within is -0.1, a number in \\[0, 1\\)"),
+        ((0.02, 0.05, 0.05, 0.0, 4, None), "retention is 0.0, a number in \\(0, 1\\]"),
+        (("a", 0.05, 0.05, 1.0, 4, None), "difference is 'a', a number was expected"),
+        ((0.02, [0.05], 0.05, 1.0, 4, None), "base_rate is \\[0.05\\], a number was expected"),
+        ((0.02, 1.05, 0.05, 1.0, 4, None), "base_rate is 1.05"),
+        ((0.02, 0.05, "a", 1.0, 4, None), "within is 'a', a number was expected"),
+        ((0.02, 0.05, 0.05, 1.0, "a", None), "pairs is 'a', a number was expected"),
+        ((0.02, 0.05, 0.05, 1.0, 4, "a"), "pair_correlation is 'a', a number"),
         ((0.02, 0.05, 0.05, 1.0, 1.5, None), "pairs is 1.5, a whole number of at least 1"),
     ],
 )
 def test_impossible_errors_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        transect_types(*arguments)
+        transect_types(Design(*arguments))
+
+
+@pytest.fixture(scope="module")
+def audit() -> pd.DataFrame:
+    """200 transects of eight images whose errors share the face's difficulty."""
+    rng = np.random.default_rng(0)
+    levels = np.indices((2, 2, 2)).reshape(3, -1).T
+    frame = pd.DataFrame(np.tile(levels, (200, 1)), columns=[f"{axis}_level" for axis in AXES])
+    frame.insert(0, "transect", np.repeat(np.arange(200), 8))
+    risk = rng.beta(0.5, 2, 200)[frame["transect"]] * (0.6 + 0.8 * frame["hair_length_level"])
+    return frame.assign(error=(rng.random(len(frame)) < risk.clip(0, 1)).astype(int))
+
+
+def of_hair(frame):
+    by = ["skin_colour_level", "gender_level"]
+    return planning_values(frame, "error", "hair_length_level", by, "transect")
+
+
+def test_planning_values_are_those_of_the_pairs(audit):
+    found = of_hair(audit)
+    cells = audit["error"].to_numpy().reshape(200, 2, 2, 2)
+    short, long = cells[:, :, 0].reshape(-1), cells[:, :, 1].reshape(-1)
+    assert found["low"] == pytest.approx(short.mean())
+    assert found["high"] == pytest.approx(long.mean())
+    assert found["differ"] == pytest.approx((short != long).mean())
+    assert found["within"] == pytest.approx(np.corrcoef(short, long)[0, 1])
+    differences = (cells[:, :, 1] - cells[:, :, 0]).reshape(200, 4)
+    alike = np.corrcoef(differences.T)[np.triu_indices(4, 1)].mean()
+    assert found["between"] == pytest.approx(alike)
+
+
+def test_planning_values_need_both_images_of_a_pair(audit):
+    # Rows 0 and 2 are one pair along hair length.
+    assert of_hair(audit.drop(index=0)) == of_hair(audit.drop(index=[0, 2]))

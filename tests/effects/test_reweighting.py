@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from scipy.special import expit, logit
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.effects import calibrate_intercept, transport
+from helpers.effects import calibrate_intercept, ratio_interval, transport
 from helpers.resampling import cluster_weights
 
 STRATA = ["skin", "hair", "gender"]
@@ -214,3 +214,22 @@ def test_bad_arguments_are_named():
         calibrate_intercept([0.1, 1.2], [5, 5], 3)
     with pytest.raises(ValueError, match="errors is 10: .* fewer than 10 errors"):
         calibrate_intercept([0.1, 0.2], [5, 5], 10)
+
+
+def test_limits_of_a_ratio_are_where_the_difference_is_just_significant():
+    top, bottom = (0.05, 0.03, 0.07), (0.10, 0.06, 0.14)
+    low, high = ratio_interval(top, bottom)
+    assert low < 0.5 < high
+    for share in (low, high):
+        margin = np.hypot(0.02, share * 0.04)
+        assert abs(0.05 - share * 0.10) == pytest.approx(margin)
+    assert ratio_interval(top, (0.10, -0.01, 0.21)) == (-np.inf, np.inf)
+
+
+def test_ratio_intervals_cover_the_ratio():
+    rng, covered = np.random.default_rng(0), []
+    for a, b in zip(rng.normal(0.05, 0.02, 400), rng.normal(0.1, 0.02, 400), strict=True):
+        spans = [(x, x - 1.96 * 0.02, x + 1.96 * 0.02) for x in (a, b)]
+        low, high = ratio_interval(*spans)
+        covered.append(low <= 0.5 <= high)
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)

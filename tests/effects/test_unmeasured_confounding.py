@@ -10,7 +10,6 @@ from helpers.effects import (
     e_value_limit,
     e_values,
     leakage_tipping_point,
-    nearest_limit,
     rosenbaum_gamma,
 )
 
@@ -37,6 +36,7 @@ def test_e_values_of_arrays_and_edges():
     assert np.isnan(e_value(np.nan))
     assert e_value(3.0, null=1.5) == pytest.approx(e_value(2.0))
     assert e_value_limit(0.9, 1.2) == 1.0
+    assert np.isnan(e_value_limit(np.nan, 1.2))
     assert e_value_limit(0.9, 1.2, null=1.5) == pytest.approx(e_value(1.5 / 1.2))
     with pytest.raises(ValueError, match="rr is -1.0"):
         e_value([2.0, -1.0])
@@ -108,8 +108,3 @@ def test_tipping_point_is_the_outcome_effect_that_explains_everything():
     error = rng.random((n, 2)) < 0.1 + 0.4 * hidden
     effect = np.diff(error.mean(axis=0))[0]
     assert leakage_tipping_point(effect, leakage) == pytest.approx(0.4, abs=0.02)
-
-
-def test_the_nearest_limit():
-    np.testing.assert_allclose(nearest_limit([0.1, -0.3, -0.1], [0.4, -0.2, 0.1]), [0.1, -0.2, 0.0])
-    assert np.isnan(nearest_limit(np.nan, 0.1))

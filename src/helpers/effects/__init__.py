@@ -13,10 +13,9 @@ from helpers.effects.misclassification import (
     disattenuate,
     label_noise,
     noisy_design,
-    noisy_pair_correlation,
     rogan_gladen,
 )
-from helpers.effects.pair_correlation import shared_pair_correlation
+from helpers.effects.pair_correlation import Design, planning_values, shared_pair_correlation
 from helpers.effects.paper import (
     PAPER_AGES,
     PAPER_LEVELS,
@@ -29,7 +28,7 @@ from helpers.effects.paper import (
     summarize_draws,
 )
 from helpers.effects.regression import logit
-from helpers.effects.reweighting import calibrate_intercept, transport
+from helpers.effects.reweighting import calibrate_intercept, ratio_interval, transport
 from helpers.effects.risks import (
     direct_effects,
     hybrid_score_interval,
@@ -53,6 +52,5 @@ from helpers.effects.unmeasured_confounding import (
     e_value_limit,
     e_values,
     leakage_tipping_point,
-    nearest_limit,
     rosenbaum_gamma,
 )

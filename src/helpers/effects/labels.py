@@ -20,6 +20,8 @@ CONTRASTS: Mapping[str, str] = {
     "gender": "male − female",
 }
 """Axis → name of its effect, high minus low. Introduced in chapter 10."""
+GENDERS: Mapping[int, str] = {0: "women", 1: "men"}
+"""Level of perceived gender → whom it stands for in a figure. Introduced in chapter 12."""
 Z = norm.ppf(0.975)
 """Standard errors on either side of an estimate in a 95 % interval. Introduced in chapter 09."""
 

@@ -1,19 +1,23 @@
-"""Errors of the pairs of a transect, as planned: correlated within pairs and between them.
+"""Errors of the pairs of a transect, as planned and as found: correlated within pairs and between.
 
-An image errs where a normal variable falls below a threshold, and the images of one transect share
-part of that variable. Given what they share, their errors are independent, so that the chance of
-every possible transect is an integral over it.
+Planned: an image errs where a normal variable falls below a threshold, and the images of one
+transect share part of that variable. Given what they share, their errors are independent, so that
+the chance of every possible transect is an integral over it. Found: the same rates and
+correlations, counted in the errors of a finished audit. Chapter 12 plans with both.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import comb
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from helpers.utils.checks import check_inside, check_number, check_whole
+from helpers.utils.checks import check_inside, check_number, check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -21,103 +25,210 @@ MOST_SHARED = 0.995
 """Largest latent correlation: beyond it, the integrals over the transects would be inaccurate."""
 
 
-def shared_pair_correlation(difference: float, base_rate: float, within: float = 0.05) -> float:
-    """ρ_d that follows from `within` alone, when transects share one effect on a latent scale."""
-    check_design(difference, base_rate, within, retention=1.0, pairs=1)
-    weights, low, high = _risks(difference, base_rate, within, None)
-    return _pair_correlation(weights, low, high)
+@dataclass(frozen=True)
+class Design:
+    """What an audit is planned for: an effect, and how the errors of pairs hang together.
+
+    Args:
+        difference: risk at the higher level minus at the lower, as a fraction.
+        base_rate: risk at the lower level.
+        within: correlation of the errors of the two images of a pair.
+        retention: chance that an image survives pruning, independently of the others.
+        pairs: pairs per transect before pruning: 4 averages over a 2 x 2 x 2 design, 1 is a cell.
+        pair_correlation: ρ_d, of the differences of two pairs of a transect. None is the least that
+            is possible (`shared_pair_correlation`), and 0 for the plain formula; more means an
+            effect that varies between transects.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from helpers import effects
+        >>> plan = effects.Design(difference=0.02, base_rate=0.05)
+        >>> replace(plan, retention=2 / 3).pairs_left
+        1.7777777777777777
+    """
+
+    difference: float
+    base_rate: float
+    within: float = 0.05
+    retention: float = 1.0
+    pairs: int = 4
+    pair_correlation: float | None = None
+
+    def __post_init__(self) -> None:
+        check_inside("base_rate", self.base_rate)
+        if not 0 < self.base_rate + check_number("difference", self.difference) < 1:
+            raise ValueError(
+                f"difference is {self.difference}: base_rate + difference must lie between 0 and 1"
+            )
+        check_range("within", self.within, 0, 1, "[)")
+        check_range("retention", self.retention, 0, 1, "(]")
+        check_whole("pairs", self.pairs, 1)
+        if self.pair_correlation is not None:
+            check_number("pair_correlation", self.pair_correlation)
+
+    @property
+    def risks(self) -> tuple[float, float]:
+        """Risks at the lower and at the higher level."""
+        return self.base_rate, self.base_rate + self.difference
+
+    @property
+    def pairs_left(self) -> float:
+        """Complete pairs that a transect keeps on average: a pair needs both its images."""
+        return self.pairs * self.retention**2
+
+    @property
+    def covariance(self) -> float:
+        """Covariance of the errors of the two images of a pair."""
+        p0, p1 = self.risks
+        return self.within * np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
+
+    @property
+    def discordant(self) -> float:
+        """ψ, the chance that the model errs on exactly one image of a pair."""
+        p0, p1 = self.risks
+        return p0 * (1 - p1) + p1 * (1 - p0) - 2 * self.covariance
+
+    @property
+    def variance(self) -> float:
+        """Variance ψ − Δ² of the difference of a pair."""
+        return self.discordant - self.difference**2
 
 
-def transect_types(
-    difference: float,
-    base_rate: float,
-    within: float,
-    retention: float,
-    pairs: int,
-    pair_correlation: float | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
-    check_design(difference, base_rate, within, retention, pairs)
-    if pair_correlation is not None:
-        check_number("pair_correlation", pair_correlation)
-    return _transect_types(difference, base_rate, within, retention, pairs, pair_correlation)
+def shared_pair_correlation(design: Design) -> float:
+    """The least ρ_d: what `within` alone implies when transects share one effect, latently.
+
+    Args:
+        design: of which the two risks and `within` count.
+
+    Returns:
+        Correlation of the differences of two pairs of one transect.
+
+    Raises:
+        ValueError: errors with these risks cannot correlate by `within`.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> plan = effects.Design(difference=0.02, base_rate=0.05, within=0.4)
+        >>> round(effects.shared_pair_correlation(plan), 4)
+        0.0181
+    """
+    return _pair_correlation(*_with_one_effect(design, _across(design)))
+
+
+def planning_values(
+    frame: pd.DataFrame, outcome: str, attribute: str, by: Sequence[str], transect: str
+) -> dict[str, float]:
+    """What the errors of a finished audit say about the pairs along one axis.
+
+    Args:
+        frame: a row per image; complete pairs count.
+        outcome: column of the errors, 0 or 1.
+        attribute: column of the level (0 or 1) in which the images of a pair differ.
+        by: columns of the other axes' levels, in which they agree.
+        transect: column of the transects.
+
+    Returns:
+        low and high, the error rates at the two levels; differ, the share of pairs in which one
+        image is an error and the other is not; within, the correlation of the errors of a pair;
+        between (ρ_d), the mean correlation of the differences of two pairs of a transect.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"face": [0, 0, 1, 1, 2, 2], "skin": [0, 1] * 3, "hair": 0})
+        >>> frame["error"] = [0, 1, 0, 0, 1, 1]
+        >>> found = effects.planning_values(frame, "error", "skin", ["hair"], "face")
+        >>> round(found["differ"], 3), round(found["within"], 3)
+        (0.333, 0.5)
+    """
+    pairs = frame.pivot_table(outcome, [transect, *by], attribute).dropna()
+    change = (pairs[1] - pairs[0]).rename("change").reset_index()
+    alike = change.pivot_table("change", transect, list(by)).corr().to_numpy()
+    between = alike[np.triu_indices(len(alike), 1)]
+    return {
+        "low": float(pairs[0].mean()),
+        "high": float(pairs[1].mean()),
+        "differ": float((pairs[0] != pairs[1]).mean()),
+        "within": float(pairs[0].corr(pairs[1])),
+        "between": float(np.nanmean(between)) if len(between) else np.nan,
+    }
 
 
 @cache
-def _transect_types(
-    difference: float,
-    base_rate: float,
-    within: float,
-    retention: float,
-    pairs: int,
-    pair_correlation: float | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    weights, low, high = _risks(difference, base_rate, within, pair_correlation)
+def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
+    """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
+    weights, low, high = _conditional_risks(design)
     worse, better = high * (1 - low), low * (1 - high)
     types, chances = [], []
-    for n in range(pairs + 1):
+    for n in range(design.pairs + 1):
         for up, down in ((i, j) for i in range(n + 1) for j in range(n + 1 - i)):
             ways = comb(n, up) * comb(n - up, down)
             equal = (1 - worse - better) ** (n - up - down)
+            left = binom.pmf(n, design.pairs, design.retention**2)
             types.append((n, up, down))
-            chances.append(
-                binom.pmf(n, pairs, retention**2)
-                * ways
-                * (weights @ (worse**up * better**down * equal))
-            )
+            chances.append(left * ways * (weights @ (worse**up * better**down * equal)))
     return np.array(types), np.array(chances) / np.sum(chances)
 
 
-def discordant_share(difference: float, base_rate: float, within: float) -> float:
-    """ψ, the chance that the model errs on exactly one image of a pair."""
-    p0, p1 = base_rate, base_rate + difference
-    deviations = np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
-    return p0 * (1 - p1) + p1 * (1 - p0) - 2 * within * deviations
-
-
-def _risks(
-    difference: float, base_rate: float, within: float, pair_correlation: float | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights and the two risks of transects (Q,), at the nodes of a quadrature.
-
-    An image errs where a normal variable falls below a threshold. Those of one transect correlate
-    by `across` when they differ in the attribute and by `same` when they do not.
-    """
-    p0, p1 = base_rate, base_rate + difference
-    covariance = within * np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
+def _across(design: Design) -> float:
+    """Correlation of the normal variables of two images that differ in the attribute."""
+    p0, p1 = design.risks
 
     def excess(across: float) -> float:
-        low, high = (_conditional(p, across, NODES) for p in (p0, p1))
-        return WEIGHTS @ (low * high) - p0 * p1 - covariance
+        weights, low, high = _with_one_effect(design, across)
+        return weights @ (low * high) - p0 * p1 - design.covariance
 
     if excess(MOST_SHARED) < 0:
-        most = within * (excess(MOST_SHARED) + covariance) / covariance
+        most = design.within * (excess(MOST_SHARED) + design.covariance) / design.covariance
         raise ValueError(
-            f"within is {within}, but errors with the rates {p0:.3g} and {p1:.3g} correlate by "
-            f"{most:.2f} at most"
+            f"within is {design.within}, but errors with the rates {p0:.3g} and {p1:.3g} correlate "
+            f"by {most:.2f} at most"
         )
-    across = brentq(excess, 0.0, MOST_SHARED) if within > 0 else 0.0
-    if pair_correlation is None:
-        return WEIGHTS, _conditional(p0, across, NODES), _conditional(p1, across, NODES)
+    return brentq(excess, 0.0, MOST_SHARED) if design.within > 0 else 0.0
 
+
+def _with_one_effect(design: Design, across: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks (Q,) of transects whose images all correlate by `across`."""
+    return WEIGHTS, *(_conditional(p, across, NODES) for p in design.risks)
+
+
+def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks of transects (Q,), at the nodes of a quadrature.
+
+    Normal variables of one transect correlate by `across` when they differ in the attribute and by
+    `same` when they do not.
+    """
+    across = _across(design)
+    if design.pair_correlation is None:
+        return _with_one_effect(design, across)
     weights = np.outer(WEIGHTS, WEIGHTS).ravel()
     first, second = (axis.ravel() for axis in np.meshgrid(NODES, NODES, indexing="ij"))
 
     def risks(same: float) -> tuple[np.ndarray, np.ndarray]:
-        shared = across / same if same else 0.0
-        other = shared * first + np.sqrt(1 - shared**2) * second
+        share = across / same if same else 0.0
+        other = share * first + np.sqrt(1 - share**2) * second
+        p0, p1 = design.risks
         return _conditional(p0, same, first), _conditional(p1, same, other)
 
     def surplus(same: float) -> float:
-        return _pair_correlation(weights, *risks(same)) - pair_correlation
+        return _pair_correlation(weights, *risks(same)) - design.pair_correlation
 
-    least, most = (surplus(same) + pair_correlation for same in (across, MOST_SHARED))
-    if not least - 1e-9 <= pair_correlation <= most:
+    least, most = (surplus(same) + design.pair_correlation for same in (across, MOST_SHARED))
+    if not least - 1e-9 <= design.pair_correlation <= most:
         raise ValueError(
-            f"pair_correlation is {pair_correlation}; with these rates and within={within} it "
-            f"lies between {least:.4f} and {most:.4f}"
+            f"pair_correlation is {design.pair_correlation}; with these rates and "
+            f"within={design.within} it lies between {least:.4f} and {most:.4f}"
         )
-    same = brentq(surplus, across, MOST_SHARED) if pair_correlation > least else across
+    same = brentq(surplus, across, MOST_SHARED) if design.pair_correlation > least else across
     return weights, *risks(same)
 
 
@@ -130,19 +241,3 @@ def _pair_correlation(weights: np.ndarray, low: np.ndarray, high: np.ndarray) ->
     mean = weights @ (high - low)
     discordant = weights @ (high * (1 - low) + low * (1 - high))
     return float((weights @ (high - low) ** 2 - mean**2) / (discordant - mean**2))
-
-
-def check_design(
-    difference: float, base_rate: float, within: float, retention: float, pairs: int
-) -> None:
-    check_inside("base_rate", base_rate)
-    if not 0 < base_rate + check_number("difference", difference) < 1:
-        raise ValueError(
-            f"difference is {difference}: base_rate + difference must lie between 0 and 1, "
-            f"not at {base_rate + difference:.3g}"
-        )
-    if not 0 <= check_number("within", within) < 1:
-        raise ValueError(f"within is {within}, a correlation in [0, 1) was expected")
-    if not 0 < check_number("retention", retention) <= 1:
-        raise ValueError(f"retention is {retention}, a share in (0, 1] was expected")
-    check_whole("pairs", pairs, 1)

@@ -4,7 +4,8 @@ The transects paper (Balakrishnan et al. 2020) claims that effects found by expe
 disparate impact elsewhere and does not show it. The prediction is R(P) = Σ P(x) ê(x) over the
 strata x: direct standardisation. It holds when the strata take in everything that differs
 between the experiment and the population and matters for errors. What is the same everywhere but
-a shift of all log odds, such as easier photographs, a calibrated intercept takes up.
+a shift of all log odds, such as easier photographs, a calibrated intercept takes up. Chapter 13
+puts the claim to a test.
 """
 
 from collections.abc import Sequence
@@ -58,16 +59,28 @@ def transport(
         - estimate, low, high: over the strata that the experiment has, with a 95 % percentile
           interval. Without any error among a group's images, Wilson's interval with transects as
           units, and Newcombe's for its differences;
-        - share: of the group in the target; n: images of the experiment in its strata;
+        - n: images of the experiment in its strata;
         - missing: share of the group whose strata the experiment lacks (in a difference, the larger
           of the two); lower, upper: bounds of the estimate when those err never or always;
-        - reason: which strata are missing, or why there is no estimate, else empty.
+        - reason: which strata are missing, else empty.
 
         `attrs["intercept"]` is the shift of the log odds, 0 without `labelled`.
 
     Raises:
         ValueError: a missing column or value, an outcome other than 0 and 1, `by` outside of
             `strata`, one cluster, or a labelled sample that admits no intercept.
+
+    Introduced in chapter 13.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> here = pd.DataFrame({"hair": ["short", "long"] * 4, "error": [1, 0, 0, 0] * 2})
+        >>> there = pd.DataFrame({"hair": ["short", "short", "short", "long"]})
+        >>> faces = here.assign(face=range(8))
+        >>> table = effects.transport(faces, "error", ["hair"], there, "face", n_boot=20)
+        >>> table["estimate"].tolist()
+        [0.375]
     """
     strata, by = list(strata), list(by)
     if not strata or not set(by) <= set(strata):
@@ -80,8 +93,7 @@ def transport(
     stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
     clusters, _ = cluster_codes(frame[cluster])
     counts = pattern_counts(stratum, as_binary(frame[outcome]), clusters)
-    weights = cluster_weights(frame[cluster], n_boot, seed)
-    weights = np.vstack([np.ones(weights.shape[1]), weights])
+    weights = _with_own(cluster_weights(frame[cluster], n_boot, seed))
     trials, errors = np.split(weights @ counts, 2, axis=1)
     rates = np.divide(errors, trials, out=np.full_like(errors, np.nan), where=trials > 0)
     shift = np.zeros(n_boot + 1)
@@ -89,19 +101,26 @@ def transport(
         shift = _labelled_shift(rates, labelled, outcome, strata, cells, n_boot, seed)
         rates = expit(_logit(rates) + shift[:, None])
 
-    groups = _groups(target, strata, by, cells)
-    shares = np.array([group["shares"] for group in groups])
+    parts = {"all": target}
+    if by:
+        parts |= {", ".join(map(str, key)): part for key, part in target.groupby(by)}
+    mixes = [pd.MultiIndex.from_frame(p[strata]).value_counts() / len(p) for p in parts.values()]
+    shares = np.array([mix.reindex(cells, fill_value=0) for mix in mixes])
     draws = _standardise(rates, shares)
     present = (counts[:, : len(cells)] > 0).sum(axis=0)
-    table = [
-        _rate_row(group, draw, trials[0], errors[0], present)
-        for group, draw in zip(groups, draws.T, strict=True)
-    ]
-    rows = list(zip(table, draws.T, strict=True))
-    table += [_difference_row(*first, *second) for first, second in combinations(rows[1:], 2)]
-    result = pd.DataFrame(table).drop(columns="errors")
-    result.attrs["intercept"] = float(shift[0])
-    return result
+    n, wrong = (shares > 0) @ trials[0], (shares > 0) @ errors[0]
+    # Without any error, or with errors only, all resamples are alike.
+    alike = (wrong == 0) | (wrong == n)
+    rows = pd.DataFrame({"kind": "rate", "group": list(parts), "reference": ""})
+    rows["estimate"] = draws[:, 0]
+    rows["low"], rows["high"] = _limits(draws, alike, _wilson(draws[:, 0], shares, present))
+    rows["n"] = n.astype(np.int64)
+    rows = pd.concat([rows, pd.DataFrame(_unseen(mix, cells) for mix in mixes)], axis=1)
+    rows["lower"] = (1 - rows["missing"]) * rows["estimate"].fillna(0)
+    rows["upper"] = rows["lower"] + rows["missing"]
+    table = pd.concat([rows, _differences(rows, draws, alike)], ignore_index=True)
+    table.attrs["intercept"] = float(shift[0])
+    return table
 
 
 def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
@@ -116,21 +135,60 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
         n: (S,) labelled faces in every stratum.
         errors: how many of them the model got wrong.
 
+    Returns:
+        The shift a.
+
     Raises:
         ValueError: rates outside [0, 1], or errors that no finite shift gives.
+
+    Serves chapter 13, through `transport`.
+
+    Example:
+        >>> from helpers import effects
+        >>> round(effects.calibrate_intercept([0.1, 0.5], [100, 100], 80), 2)
+        0.56
     """
     rates, n = np.asarray(rates, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if rates.shape != n.shape or not ((rates >= 0) & (rates <= 1)).all() or (n < 0).any():
         raise ValueError("rates in [0, 1] and as many counts n of at least 0 were expected")
-    movable = (rates > 0) & (rates < 1)
-    least = n[rates == 1].sum()
-    most = least + n[movable].sum()
+    least, most = n[rates == 1].sum(), n[rates > 0].sum()
     if not least < errors < most:
         raise ValueError(
             f"errors is {errors}: a shift of the log odds gives more than {least:g} and fewer "
             f"than {most:g} errors among these {n.sum():g} labelled faces"
         )
     return float(_solve(rates[None], n[None], np.array([errors]))[0])
+
+
+def ratio_interval(
+    top: tuple[float, float, float], bottom: tuple[float, float, float]
+) -> tuple[float, float]:
+    """95 % interval of a ratio of two independent estimates, such as predicted over observed.
+
+    Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185: the ratios that the two
+    estimates do not reject. Each is taken as normal, with half its interval's width as margin.
+
+    Args:
+        top: estimate, low and high of the numerator.
+        bottom: those of the denominator.
+
+    Returns:
+        The limits; (-inf, inf) where the denominator may be 0, so that the ratio has none.
+
+    Introduced in chapter 13.
+
+    Example:
+        >>> from helpers import effects
+        >>> low, high = effects.ratio_interval((0.05, 0.03, 0.07), (0.10, 0.06, 0.14))
+        >>> round(float(low), 2), round(float(high), 2)
+        (0.27, 0.92)
+    """
+    (a, low_a, high_a), (b, low_b, high_b) = top, bottom
+    square = b**2 - ((high_b - low_b) / 2) ** 2
+    if not square > 0:
+        return -np.inf, np.inf
+    root = np.sqrt(max((a * b) ** 2 - square * (a**2 - ((high_a - low_a) / 2) ** 2), 0))
+    return (a * b - root) / square, (a * b + root) / square
 
 
 def _check(frame: pd.DataFrame, strata: list[str], name: str) -> None:
@@ -141,106 +199,70 @@ def _check(frame: pd.DataFrame, strata: list[str], name: str) -> None:
         require_present(frame[column], "a level")
 
 
-def _groups(
-    target: pd.DataFrame, strata: list[str], by: list[str], cells: pd.MultiIndex
-) -> list[dict]:
-    """Per group: its name, share of the target, shares of the cells (S,), and what is missing."""
-    parts = [("all", target)]
-    if by:
-        parts += [(", ".join(map(str, key)), part) for key, part in target.groupby(by, sort=True)]
-    groups = []
-    for name, part in parts:
-        found = pd.MultiIndex.from_frame(part[strata]).value_counts() / len(part)
-        known = found.index.isin(cells)
-        groups.append(
-            {
-                "group": name,
-                "share": len(part) / len(target),
-                "shares": found[known].reindex(cells, fill_value=0).to_numpy(),
-                "missing": float(found[~known].sum()),
-                "unseen": ["/".join(map(str, cell)) for cell in found.index[~known].sort_values()],
-            }
-        )
-    return groups
+def _with_own(weights: np.ndarray) -> np.ndarray:
+    """The sample itself, then its resamples."""
+    return np.vstack([np.ones(weights.shape[1]), weights])
 
 
 def _standardise(rates: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Mean rates of the groups (B, groups), over the strata that a resample has."""
+    """Mean rates of the groups (groups, B), over the strata that a resample has."""
     known = ~np.isnan(rates)
     covered = known @ shares.T
     total = np.where(known, rates, 0) @ shares.T
-    return np.divide(total, covered, out=np.full_like(total, np.nan), where=covered > 0)
+    return np.divide(total, covered, out=np.full_like(total, np.nan), where=covered > 0).T
 
 
-def _rate_row(
-    group: dict, draws: np.ndarray, trials: np.ndarray, errors: np.ndarray, clusters: np.ndarray
-) -> dict[str, object]:
-    estimate, *resampled = draws
-    shares, missing = group["shares"], group["missing"]
-    used = shares > 0
-    reason = ""
-    if group["unseen"]:
-        reason = f"not in the experiment: {'; '.join(group['unseen'])}"
-    row = {
-        "kind": "rate",
-        "group": group["group"],
-        "reference": "",
-        "estimate": estimate,
-        "low": np.nan,
-        "high": np.nan,
-        "share": group["share"],
-        "n": int(trials[used].sum()),
-        "missing": missing,
-        "lower": 0.0,
-        "upper": 1.0,
-        "errors": int(errors[used].sum()),
-        "reason": reason,
-    }
-    if not used.any():
-        return row
-    wrong = row["errors"]
-    if wrong in (0, row["n"]):
-        effective = 1 / np.sum((shares[used] / shares[used].sum()) ** 2 / clusters[used])
-        low, high = proportion_confint(estimate * effective, effective, method="wilson")
-    else:
-        low, high = np.nanquantile(resampled, [0.025, 0.975])
-    lower = (1 - missing) * estimate
-    return row | {"low": low, "high": high, "lower": lower, "upper": lower + missing}
+def _unseen(mix: pd.Series, cells: pd.MultiIndex) -> dict[str, object]:
+    """Share of a group whose strata the experiment lacks, and their names."""
+    lacking = mix[~mix.index.isin(cells)].sort_index()
+    names = "; ".join("/".join(map(str, cell)) for cell in lacking.index)
+    reason = f"not in the experiment: {names}" if names else ""
+    return {"missing": float(lacking.sum()), "reason": reason}
 
 
-def _difference_row(
-    first: dict[str, object],
-    first_draws: np.ndarray,
-    second: dict[str, object],
-    second_draws: np.ndarray,
-) -> dict[str, object]:
-    estimate, *resampled = first_draws - second_draws
-    if any(side["errors"] in (0, side["n"]) for side in (first, second)):
-        # Newcombe, Statistics in Medicine 17 (1998) 873-890, method 10.
-        low = estimate - np.hypot(
-            first["estimate"] - first["low"], second["high"] - second["estimate"]
-        )
-        high = estimate + np.hypot(
-            first["high"] - first["estimate"], second["estimate"] - second["low"]
-        )
-    else:
-        low, high = np.nanquantile(resampled, [0.025, 0.975])
-    reasons = [f"{side['group']} {side['reason']}" for side in (first, second) if side["reason"]]
-    return {
-        "kind": "difference",
-        "group": first["group"],
-        "reference": second["group"],
-        "estimate": estimate,
-        "low": low,
-        "high": high,
-        "share": first["share"] + second["share"],
-        "n": first["n"] + second["n"],
-        "missing": max(first["missing"], second["missing"]),
-        "lower": first["lower"] - second["upper"],
-        "upper": first["upper"] - second["lower"],
-        "errors": first["errors"] + second["errors"],
-        "reason": "; ".join(reasons),
-    }
+def _wilson(rates: np.ndarray, shares: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Wilson's limits (2, groups) with clusters as units, fewer where the mix is uneven."""
+    covered = shares.sum(axis=1)
+    share = shares / np.where(covered > 0, covered, np.nan)[:, None]
+    size = 1 / (share**2 / clusters).sum(axis=1)
+    return np.array(proportion_confint(rates * size, size, method="wilson"))
+
+
+def _limits(draws: np.ndarray, alike: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Percentile limits (2, rows) of resampled rows; the `other` ones where those are alike."""
+    limits = other.copy()
+    for row in np.flatnonzero(~alike):
+        limits[:, row] = np.nanquantile(draws[row, 1:], [0.025, 0.975])
+    return limits
+
+
+def _differences(rows: pd.DataFrame, draws: np.ndarray, alike: np.ndarray) -> pd.DataFrame:
+    """Rows of the differences between each two groups, the first one being all."""
+    first, second = np.array([*combinations(range(1, len(rows)), 2)], int).reshape(-1, 2).T
+    one, two = (rows.iloc[side].reset_index(drop=True) for side in (first, second))
+    estimate = one["estimate"] - two["estimate"]
+    # Newcombe, Statistics in Medicine 17 (1998) 873-890, method 10.
+    below = np.hypot(one["estimate"] - one["low"], two["high"] - two["estimate"])
+    above = np.hypot(one["high"] - one["estimate"], two["estimate"] - two["low"])
+    newcombe = np.array([estimate - below, estimate + above])
+    low, high = _limits(draws[first] - draws[second], alike[first] | alike[second], newcombe)
+    reasons = (rows["group"] + " " + rows["reason"]).where(rows["reason"] != "", "")
+    reasons = zip(reasons[first], reasons[second], strict=True)
+    return pd.DataFrame(
+        {
+            "kind": "difference",
+            "group": one["group"],
+            "reference": two["group"],
+            "estimate": estimate,
+            "low": low,
+            "high": high,
+            "n": one["n"] + two["n"],
+            "missing": np.maximum(one["missing"], two["missing"]),
+            "reason": ["; ".join(filter(None, both)) for both in reasons],
+            "lower": one["lower"] - two["upper"],
+            "upper": one["upper"] - two["lower"],
+        }
+    )
 
 
 def _labelled_shift(
@@ -260,9 +282,7 @@ def _labelled_shift(
     if known.sum() < 2:
         raise ValueError("labelled has fewer than two faces in the strata of the experiment")
     wrong, stratum = as_binary(labelled[outcome])[known], stratum[known]
-    rows = np.arange(len(stratum))
-    weights = cluster_weights(rows, n_boot, seed + 1)
-    weights = np.vstack([np.ones(len(rows)), weights])
+    weights = _with_own(cluster_weights(np.arange(len(stratum)), n_boot, seed + 1))
     n = weights @ np.eye(len(cells))[stratum]
     calibrate_intercept(rates[0], n[0], wrong.sum())
     return _solve(rates, n, weights @ wrong)

@@ -1,9 +1,9 @@
-"""How many transects an audit needs: power, sample size, crowd and cost.
+"""How many transects an audit needs: power, sample size, crowd and cost (chapter 12).
 
 The test is that of `helpers.effects.matched_effects`: the mean difference of an error (0 or 1)
 over the pairs of images that differ in one attribute. A transect of a 2 x 2 x 2 design gives up to
 four such pairs, one per cell of the two other attributes; averaged over them, m' = 4 retention²
-are expected, since a pair needs both of its images. Two correlations matter:
+are expected, since a pair needs both of its images. Two correlations of a `Design` matter:
 
 - `within`: of the errors of the two images of a pair. The more a transect's face decides whether
   the model errs, the more of that cancels in the difference.
@@ -20,84 +20,82 @@ then rises with its numerator, and the statistic varies less. It also counts m' 
 transect, although m' is a mean. `power` and `transects_needed` correct for both.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
 import pandas as pd
 from scipy.stats import binom, norm
 from scipy.stats import t as student
+from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
-from helpers.effects.misclassification import label_noise, noisy_design, noisy_pair_correlation
-from helpers.effects.pair_correlation import (
-    check_design,
-    discordant_share,
-    shared_pair_correlation,
-    transect_types,
-)
+from helpers.effects.misclassification import label_noise, noisy_design
+from helpers.effects.pair_correlation import Design, transect_types
 from helpers.utils import seeding
 from helpers.utils.checks import check_inside, check_number, check_positive, check_whole
 
 MOST_TRANSECTS = 10**7
 
-GRID = {
-    "base_rate": (0.02, 0.05, 0.10, 0.20),
-    "difference": (0.02, 0.03, 0.05),
-    "within": (0.05, 0.23, 0.41),
-    "retention": (1.0, 2 / 3),
-    "target": (0.5, 0.65, 0.8, 0.95),
-}
-"""Designs of `power_grid`; `target` is the power for which the transects are chosen."""
+
+def printed_power(transects: float, design: Design, alpha: float = 0.05) -> float:
+    """Power by the closed formula that `printed_transects` solves for the transects.
+
+    Args:
+        transects: number of them, fractions allowed.
+        design: with a `pair_correlation` of None taken as 0.
+        alpha: level of the two-sided test, of which the formula counts the likelier side.
+
+    Returns:
+        The power, from 0 to 1.
+
+    Raises:
+        ValueError: no transects, or a design without a difference.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> plan = effects.Design(difference=0.02, base_rate=0.05)
+        >>> round(effects.printed_power(525, plan), 2)
+        0.8
+    """
+    difference, deviation = _per_transect(design)
+    check_positive("transects", transects)
+    return float(normal_power(difference, transects, alpha / 2, "larger", deviation))
 
 
-def printed_power(
-    transects: float,
-    difference: float,
-    base_rate: float,
-    within: float = 0.05,
-    retention: float = 1.0,
-    pairs: int = 4,
-    pair_correlation: float = 0.0,
-    alpha: float = 0.05,
-) -> float:
-    """Power by the closed formula that `printed_transects` solves for the transects."""
-    one = _printed_unit(difference, base_rate, within, retention, pairs, pair_correlation)
-    return float(
-        norm.cdf(np.sqrt(check_positive("transects", transects) / one) + norm.ppf(alpha / 2))
-    )
-
-
-def printed_transects(
-    difference: float,
-    base_rate: float,
-    within: float = 0.05,
-    retention: float = 1.0,
-    pairs: int = 4,
-    pair_correlation: float = 0.0,
-    alpha: float = 0.05,
-    power: float = 0.8,
-) -> float:
+def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -> float:
     """Transects for a given power by the closed formula, not rounded.
 
     S = (z_α/2 + z_β)² (ψ − Δ²) [1 + (m' − 1) ρ_d] / (m' Δ²) with m' = pairs · retention² and the
-    share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Arguments as for `power`, but for
-    `pair_correlation` (ρ_d), which is 0 unless given. Once m' < 1 the bracket falls below one: the
-    printed formula then takes dependent pairs for an advantage.
+    share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Once m' < 1 the bracket falls below
+    one: the printed formula then takes dependent pairs for an advantage.
+
+    Args:
+        design: with a `pair_correlation` of None taken as 0.
+        alpha: level of the two-sided test.
+        power: wanted, between 0 and 1.
+
+    Returns:
+        The number of transects.
+
+    Raises:
+        ValueError: a design without a difference, a power outside its range.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> round(effects.printed_transects(effects.Design(difference=0.02, base_rate=0.05)))
+        525
     """
-    one = _printed_unit(difference, base_rate, within, retention, pairs, pair_correlation)
-    return float((norm.isf(alpha / 2) + norm.ppf(check_inside("power", power))) ** 2 * one)
+    difference, deviation = _per_transect(design)
+    check_inside("power", power)
+    return float(normal_sample_size_one_tail(difference, power, alpha / 2, deviation))
 
 
-def power(
-    transects: float,
-    difference: float,
-    base_rate: float,
-    within: float = 0.05,
-    retention: float = 1.0,
-    pairs: int = 4,
-    pair_correlation: float | None = None,
-    alpha: float = 0.05,
-) -> float:
+def power(transects: float, design: Design, alpha: float = 0.05) -> float:
     """Chance that the matched test finds a difference of error rates, two-sided at level `alpha`.
 
     With one pair per transect, the exact power of McNemar's exact test. With several, the score
@@ -109,113 +107,140 @@ def power(
     Args:
         transects: faces, each shown at every combination of the attributes. A curve may run
             through fractions, but for one pair per transect.
-        difference: risk at the higher level minus at the lower, as a fraction.
-        base_rate: risk at the lower level.
-        within: correlation of the errors of the two images of a pair.
-        retention: chance that an image survives pruning, independently of the others.
-        pairs: pairs per transect before pruning: 4 averages over a 2 x 2 x 2 design, 1 is a cell.
-        pair_correlation: ρ_d; None is the least, which the shared effect alone implies
-            (`shared_pair_correlation`). More means an effect that varies between transects.
+        design: what is planned for.
         alpha: level of the test.
+
+    Returns:
+        The power, from 0 to 1.
 
     Raises:
         ValueError: an argument outside its range, or correlations that no such errors can have.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> round(effects.power(525, effects.Design(difference=0.02, base_rate=0.05)), 2)
+        0.8
     """
     if not 2 <= check_number("transects", transects) < np.inf:
         raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
-    check_inside("alpha", alpha)
-    arguments = (difference, base_rate, within, retention, pairs, pair_correlation)
-    types, chance = transect_types(*arguments)
-    if pairs == 1:
+    if design.pairs == 1:
         check_whole("transects", transects, 2)
-        return _exact_power(transects, types, chance, alpha)
-    return _moments_power(transects, types, chance, alpha)
+    return _method(design)(transects, *transect_types(design), check_inside("alpha", alpha))
 
 
-def transects_needed(
-    difference: float,
-    base_rate: float,
-    within: float = 0.05,
-    retention: float = 1.0,
-    pairs: int = 4,
-    pair_correlation: float | None = None,
-    alpha: float = 0.05,
-    power: float = 0.8,
-) -> int:
-    """Least number of transects at which `power` reaches the given power; arguments as there."""
+def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Least number of transects at which `helpers.effects.power` reaches the given power.
+
+    Args:
+        design: what is planned for.
+        alpha: level of the test.
+        power: wanted, between 0 and 1.
+
+    Returns:
+        The number of transects. With one pair per transect, the exact power rises in a saw-tooth,
+        and some larger numbers may fall short again.
+
+    Raises:
+        ValueError: an argument outside its range, a design without a difference, or more than
+            `MOST_TRANSECTS`.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.transects_needed(effects.Design(difference=0.05, base_rate=0.05))
+        106
+    """
     check_inside("power", power)
-    if difference == 0:
-        raise ValueError("difference is 0: no number of transects detects it")
-    arguments = (difference, base_rate, within, retention, pairs, pair_correlation)
-    types, chance = transect_types(*arguments)
-    method = _exact_power if pairs == 1 else _moments_power
-    few, many = 1, 2
-    while method(many, types, chance, alpha) < power:
-        few, many = many, 2 * many
-        if many > MOST_TRANSECTS:
-            raise ValueError(f"difference {difference}: needs more than {MOST_TRANSECTS} transects")
-    while many - few > 1:
-        middle = (few + many) // 2
-        enough = method(middle, types, chance, alpha) >= power
-        few, many = (few, middle) if enough else (middle, many)
-    return many
+    _check_difference(design)
+    sizes = range(2, MOST_TRANSECTS)
+    arguments = (*transect_types(design), check_inside("alpha", alpha))
+    reaches = bisect_left(sizes, True, key=lambda s: _method(design)(s, *arguments) >= power)
+    if reaches == len(sizes):
+        raise ValueError(
+            f"difference {design.difference}: needs more than {MOST_TRANSECTS} transects"
+        )
+    return sizes[reaches]
 
 
 def simulated_power(
-    transects: int,
-    difference: float,
-    base_rate: float,
-    within: float = 0.05,
-    retention: float = 1.0,
-    pairs: int = 4,
-    pair_correlation: float | None = None,
-    alpha: float = 0.05,
-    n_simulations: int = 2000,
-    seed: int = 0,
+    transects: int, design: Design, alpha: float = 0.05, n_simulations: int = 2000, seed: int = 0
 ) -> float:
     """Share of simulated audits in which the test of `matched_effects` finds the difference.
 
-    Arguments as for `power`. An audit is a multinomial draw of transects over the possible counts
-    of complete, worse and better pairs.
+    An audit is a multinomial draw of transects over the possible counts of complete, worse and
+    better pairs.
+
+    Args:
+        transects: of every audit.
+        design: what is planned for.
+        alpha: level of the test.
+        n_simulations: number of audits.
+        seed: of the draws.
+
+    Returns:
+        The share, from 0 to 1.
+
+    Raises:
+        ValueError: an argument outside its range, or correlations that no such errors can have.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> sure = effects.Design(difference=0.5, base_rate=0.05)
+        >>> effects.simulated_power(100, sure, n_simulations=20)
+        1.0
     """
     check_whole("transects", transects, 2)
-    arguments = (difference, base_rate, within, retention, pairs, pair_correlation)
-    types, chance = transect_types(*arguments)
+    types, chance = transect_types(design)
     rng = seeding.rng(seed, "simulated power")
     p = _matched_test(rng.multinomial(transects, chance, size=n_simulations), types)
     return float((p < alpha).mean())
 
 
 def power_grid(
-    n_simulations: int = 2000, seed: int = 0, **choices: Sequence[float]
+    grid: Mapping[str, Sequence[float]], n_simulations: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
-    """Both formulas against simulation, a row per design of `GRID`.
+    """Both formulas against simulation, a row per combination of a grid's values.
 
-    Columns base_rate, difference, within, retention, target, transects (that the closed formula
-    with ρ_d = 0 asks for), pair_correlation (`shared_pair_correlation`), simulated, power,
-    printed (ρ_d = 0) and printed_shared (with that ρ_d). `choices` replace entries of `GRID`.
+    Args:
+        grid: values of arguments of `Design`, and of target: the power for which the closed
+            formula chooses the transects.
+        n_simulations: audits per row.
+        seed: of the draws; the rows have seeds of their own.
+
+    Returns:
+        A column per entry of the grid, transects, and the power by simulation, by `power` and by
+        `printed_power` (simulated, power, printed).
+
+    Raises:
+        ValueError: a value outside its range, or correlations that no such errors can have.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> grid = {"base_rate": [0.1], "difference": [0.05], "target": [0.5, 0.8]}
+        >>> effects.power_grid(grid, n_simulations=10)["transects"].tolist()
+        [80, 163]
     """
-    if unknown := sorted(set(choices) - set(GRID)):
-        raise ValueError(f"the grid has no {unknown}; it has {sorted(GRID)}")
-    grid = GRID | choices
     rows = []
     for item, values in enumerate(product(*grid.values())):
-        *_, retention, target = values
-        pair = dict(zip(["base_rate", "difference", "within"], values, strict=False))
-        design = pair | {"retention": retention}
-        shared = shared_pair_correlation(**pair)
-        transects = int(np.ceil(printed_transects(**design, power=target)))
-        simulated = simulated_power(
-            transects, **design, n_simulations=n_simulations, seed=seed + item
-        )
+        row = dict(zip(grid, values, strict=True))
+        design = Design(**{name: value for name, value in row.items() if name != "target"})
+        transects = int(np.ceil(printed_transects(design, power=row["target"])))
         found = {
-            "simulated": simulated,
-            "power": power(transects, **design),
-            "printed": printed_power(transects, **design),
-            "printed_shared": printed_power(transects, **design, pair_correlation=shared),
+            "transects": transects,
+            "simulated": simulated_power(
+                transects, design, n_simulations=n_simulations, seed=seed + item
+            ),
+            "power": power(transects, design),
+            "printed": printed_power(transects, design),
         }
-        context = {"target": target, "transects": transects, "pair_correlation": shared}
-        rows.append(design | context | found)
+        rows.append(row | found)
     return pd.DataFrame(rows)
 
 
@@ -240,6 +265,16 @@ def cost(
 
     Returns:
         images, judgements, hours (of raters' work) and money.
+
+    Raises:
+        ValueError: a count that is no whole number of at least 1, a price or time not above 0.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.cost(1000, 5, price=0.012, seconds=3.6)["judgements"]
+        320000
     """
     counts = {"transects": transects, "raters": raters, "images": images, "attributes": attributes}
     for name, count in counts.items():
@@ -258,60 +293,67 @@ def cost(
 def design_table(
     transects: Sequence[int],
     raters: Sequence[int],
-    difference: float,
-    base_rate: float,
+    design: Design,
     rater_error: float,
     *,
     price: float,
     seconds: float,
-    within: float = 0.05,
-    retention: float = 1.0,
-    pair_correlation: float | None = None,
 ) -> pd.DataFrame:
     """Power and cost of each number of transects with each number of raters.
 
-    `rater_error` is the chance that one rater mislabels an image; the majority of more raters errs
-    less (`label_noise`), and its errors dilute the difference (`noisy_design`). Rates and
-    correlations are those without such errors; `pair_correlation` None is the least possible, with
-    which the power is an upper bound. Index transects, raters; columns label_noise, power, and
-    those of `cost`.
+    Args:
+        transects: numbers of transects to compare.
+        raters: numbers of raters per image to compare.
+        design: without errors of labels. A `pair_correlation` of None is the least possible, with
+            which the power is an upper bound.
+        rater_error: chance that one rater mislabels an image; the majority of more raters errs less
+            (`label_noise`), and its errors dilute the difference (`noisy_design`).
+        price: money per answer.
+        seconds: working time per answer.
+
+    Returns:
+        Index transects, raters; columns label_noise, power, and those of `cost`.
+
+    Raises:
+        ValueError: as `noisy_design`, `power` and `cost` do.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> from helpers import effects
+        >>> plan = effects.Design(difference=0.05, base_rate=0.05)
+        >>> table = effects.design_table([100, 200], [1], plan, 0.1, price=0.02, seconds=4)
+        >>> table["power"].round(1).tolist()
+        [0.3, 0.6]
     """
-    true = difference, base_rate, within
     rows = {}
     for count in raters:
         noise = label_noise(rater_error, count)
-        seen = noisy_design(*true, noise)
-        between = pair_correlation
-        if between is not None:
-            between = noisy_pair_correlation(between, *true, noise)
+        seen = noisy_design(design, noise)
         for size in transects:
-            row = {
-                "label_noise": noise,
-                "power": power(size, *seen, retention, pair_correlation=between),
-            }
+            row = {"label_noise": noise, "power": power(size, seen)}
             rows[size, count] = row | cost(size, count, price=price, seconds=seconds)
     table = pd.DataFrame.from_dict(rows, orient="index")
     return table.rename_axis(["transects", "raters"]).sort_index()
 
 
-def _printed_unit(
-    difference: float,
-    base_rate: float,
-    within: float,
-    retention: float,
-    pairs: int,
-    pair_correlation: float,
-) -> float:
-    """Transects for z_α/2 + z_β = 1."""
-    check_design(difference, base_rate, within, retention, pairs)
-    if difference == 0:
+def _check_difference(design: Design) -> None:
+    if design.difference == 0:
         raise ValueError("difference is 0: no number of transects detects it")
-    expected = pairs * retention**2
-    variance = discordant_share(difference, base_rate, within) - difference**2
-    return variance * (1 + (expected - 1) * pair_correlation) / (expected * difference**2)
 
 
-def _moments_power(transects: int, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
+def _per_transect(design: Design) -> tuple[float, float]:
+    """Size of the difference, and standard deviation of a transect's, by the closed formula."""
+    _check_difference(design)
+    bracket = 1 + (design.pairs_left - 1) * (design.pair_correlation or 0)
+    return abs(design.difference), np.sqrt(design.variance * bracket / design.pairs_left)
+
+
+def _method(design: Design):
+    return _exact_power if design.pairs == 1 else _moments_power
+
+
+def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
     n, worse, better = types.T
     mean = chance @ (worse - better) / (chance @ n)
     discordant = chance @ (worse + better) / (chance @ n)

@@ -4,6 +4,7 @@ Dropping images breaks pairs, and whether an image is dropped may depend on the 
 what makes the model err: the pairs that remain need not stand for all (transects, sections 5.2.1
 and 5.4, prunes image by image). What the dropped images would have shown is unknown to whoever
 prunes because their labels cannot be trusted, but an error is 0 or 1, and that bounds the effect.
+Chapter 12 compares.
 """
 
 from collections.abc import Sequence
@@ -26,9 +27,6 @@ def pruning_bounds(
 ) -> pd.DataFrame:
     """Matched effects before and after pruning, side by side with worst-case bounds.
 
-    Arguments as for `matched_effects`, of all generated images; the column `kept` says which ones
-    pruning leaves. Index: arm, then the cell. The arms are
-
     - "all": every image, as if all labels could be trusted;
     - "pruned": pairs of which both images are kept;
     - "complete transects": transects of which every image is kept;
@@ -38,12 +36,31 @@ def pruning_bounds(
       cover the effect, not the bounds, with 95 % (Imbens & Manski, Econometrica 72 (2004)
       1845-1857; standard errors of the bounds with transects as units).
 
-    Columns estimate, low, high, lower, upper, n (complete pairs; in the worst case, all of which
-    there was an image), transects, missing (of those, pairs that the arm lacks or has to bound),
-    reason (why there is no interval, else empty).
+    Args:
+        frame: all generated images; a missing outcome is bounded like a dropped one.
+        kept: column that says which images pruning leaves, true or false.
+        outcome, attribute, by, transect: columns as for `helpers.effects.matched_effects`.
 
-    A missing outcome is bounded like a dropped one. Raises ValueError as `matched_effects` does,
-    for a missing attribute or transect, and for a `kept` other than true and false.
+    Returns:
+        Index arm (see above), then the cell; columns estimate, low, high, lower, upper, n
+        (complete pairs; in the worst case, all of which there was an image), transects, missing (of
+        those, pairs that the arm lacks or has to bound), reason (why there is no interval, else
+        empty).
+
+    Raises:
+        ValueError: as `matched_effects` does, for a missing attribute or transect, and for a `kept`
+            other than true and false.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"t": [0, 0, 1, 1, 2, 2], "skin_level": [0, 1] * 3})
+        >>> frame = frame.assign(error=[0, 1, 0, 0, 0, 1], kept=[True] * 5 + [False])
+        >>> table = effects.pruning_bounds(frame, "kept", "error", "skin_level", [], "t")
+        >>> table.loc["worst case", ["lower", "upper"]].round(2).values.tolist()
+        [[0.33, 0.67]]
     """
     by = list(by)
     require_columns(frame, [kept, attribute, transect])

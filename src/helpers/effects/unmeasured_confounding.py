@@ -1,38 +1,73 @@
-"""How strong something that was not annotated would have to be to change a conclusion."""
+"""How strong something not annotated would have to be to change a conclusion (chapter 14)."""
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from helpers.utils.checks import require_columns
+from helpers.utils.checks import check_inside, require_columns
 
 
-def e_value(rr: ArrayLike, null: float = 1.0) -> np.ndarray | float:
+def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     """E-value of a risk ratio: rr + √(rr (rr − 1)), ratios below one inverted first.
 
     The least risk ratio by which an unmeasured confounder must be associated with both attribute
     and error to move the estimate to `null`. For a finding, that is 1; beside "no effect", set it
     to the smallest ratio that would matter, and the E-value says how much could be hidden.
-    Of an interval, use `e_value_limit`. A ratio of 0 has an infinite one, NaN stays.
+    VanderWeele & Ding, Annals of Internal Medicine 167 (2017) 268-274.
 
-    Source: VanderWeele & Ding, Annals of Internal Medicine 167 (2017) 268-274.
-    Raises ValueError for a negative ratio and for a `null` that is not positive.
+    Args:
+        rr: risk ratios (...), at least 0. Of an interval, use `e_value_limit`.
+        null: a positive ratio for all, or one for each.
+
+    Returns:
+        E-values (...): infinite for a ratio of 0, NaN where a ratio is.
+
+    Raises:
+        ValueError: a negative ratio, or a `null` that is not positive.
+
+    Serves chapter 14.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.e_value([1.0, 2.0, 0.5]).round(2).tolist()
+        [1.0, 3.41, 3.41]
     """
-    rr = np.asarray(rr, dtype=np.float64)
+    rr, null = np.asarray(rr, dtype=np.float64), np.asarray(null, dtype=np.float64)
     if (rr < 0).any():
         raise ValueError(f"rr is {rr[rr < 0].flat[0]}, a risk ratio of at least 0 was expected")
-    if not 0 < null < np.inf:
+    if ((null <= 0) | np.isinf(null)).any():
         raise ValueError(f"null is {null}, a positive risk ratio was expected")
     with np.errstate(divide="ignore"):
         ratio = np.maximum(rr / null, null / rr)
     return (ratio + np.sqrt(ratio * (ratio - 1)))[()]
 
 
-def e_value_limit(low: ArrayLike, high: ArrayLike, null: float = 1.0) -> np.ndarray | float:
-    """E-value of the limit of a risk ratio's interval that is nearest to `null`; 1 inside it."""
+def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
+    """E-value of the limit of a risk ratio's interval that is nearest to `null`; 1 inside it.
+
+    Args:
+        low, high: limits (...).
+        null: as for `e_value`.
+
+    Returns:
+        E-values (...), NaN where a limit is.
+
+    Raises:
+        ValueError: a lower limit above the upper one, and as `e_value` does.
+
+    Serves chapter 14.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.e_value_limit([0.9, 2.0], [1.2, 5.0]).round(2).tolist()
+        [1.0, 3.41]
+    """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    return e_value(_nearest(low, high, null), null)
+    if (low > high).any():
+        raise ValueError(f"low is {low} and high {high}: low must not exceed high")
+    unknown = np.isnan(low) | np.isnan(high)
+    return e_value(np.where(unknown, np.nan, np.clip(null, low, high)), null)
 
 
 def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> pd.DataFrame:
@@ -46,6 +81,18 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
     Returns:
         Index of `effects`; rr, rr_low, rr_high, e_value, e_value_limit, and reason, which says why
         a row has none.
+
+    Raises:
+        ValueError: a missing column, a rate outside [0, 1], or a `null` below minus a rate.
+
+    Introduced in chapter 14.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> found = pd.DataFrame({"estimate": [0.05], "low": [0.02], "high": [0.08]})
+        >>> effects.e_values(found, 0.05)["e_value"].round(2).tolist()
+        [3.41]
     """
     require_columns(effects, ["estimate", "low", "high"])
     base = pd.Series(np.broadcast_to(base_rate, len(effects)), effects.index, dtype=float)
@@ -54,19 +101,17 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
     if bad := base[base + null < 0].tolist():
         raise ValueError(f"null is {null}: no rate lies that far below the base_rate {bad[0]}")
     base = base.where(base + null > 0)
+    ratio = (base + null) / base
     # An interval may reach below a rate of zero; no risk ratio does.
     columns = {"rr": "estimate", "rr_low": "low", "rr_high": "high"}
     ratios = {name: ((base + effects[c]) / base).clip(lower=0) for name, c in columns.items()}
     table = pd.DataFrame(ratios)
-    values, limits = [], []
-    for (_, row), rate in zip(table.iterrows(), base, strict=True):
-        ratio = (rate + null) / rate
-        known = ratio == ratio
-        values.append(e_value(row["rr"], ratio) if known else np.nan)
-        limits.append(e_value_limit(row["rr_low"], row["rr_high"], ratio) if known else np.nan)
-    reason = np.where(base.isna(), "no error at the base", "")
-    reason = np.where(base.notna() & table["rr"].isna(), "no estimate", reason)
-    return table.assign(e_value=values, e_value_limit=limits, reason=reason)
+    reason = np.where(base.notna() & table["rr"].isna(), "no estimate", "")
+    return table.assign(
+        e_value=e_value(table["rr"], ratio),
+        e_value_limit=e_value_limit(table["rr_low"], table["rr_high"], ratio),
+        reason=np.where(base.isna(), "no error at the base", reason),
+    )
 
 
 def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarray | float:
@@ -76,21 +121,31 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     could fall on the image with the attribute with a chance of up to Γ/(1 + Γ) instead of 1/2
     (Rosenbaum, Observational Studies, 2nd ed. (2002), section 4.3.2). The bound on the two-sided
     p-value is twice the upper binomial tail, so that Γ = 1 is McNemar's exact test; solved by the
-    beta quantile. NaN where that test does not reject: there is nothing to be sensitive. Pairs
-    must be independent, one per transect.
+    beta quantile. Pairs must be independent, one per transect.
 
     Args:
-        b, c: pairs in which only the one or only the other image has an error.
+        b, c: pairs (...) in which only the one or only the other image has an error.
         alpha: level of the two-sided test.
+
+    Returns:
+        Γ (...); NaN where the test does not reject: there is nothing to be sensitive.
+
+    Raises:
+        ValueError: counts that are not whole numbers of at least 0, a level outside (0, 1).
+
+    Introduced in chapter 14.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.rosenbaum_gamma([30, 10], [5, 10]).round(2).tolist()
+        [2.31, nan]
     """
     b, c = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
     for name, count in (("b", b), ("c", c)):
         if not ((count >= 0) & (count == np.floor(count))).all():
             raise ValueError(f"{name} is {count}, whole numbers of at least 0 were expected")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha}, a number between 0 and 1 was expected")
-    more, fewer = np.maximum(b, c), np.minimum(b, c)
-    chance = beta.ppf(alpha / 2, more, fewer + 1)
+    check_inside("alpha", alpha)
+    chance = beta.ppf(alpha / 2, np.maximum(b, c), np.minimum(b, c) + 1)
     gamma = chance / (1 - chance)
     return np.where(gamma >= 1, gamma, np.nan)[()]
 
@@ -99,28 +154,25 @@ def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray |
     """Effect γ per unit of a hidden attribute that would account for an estimated effect.
 
     Moving along a direction also changes the hidden attribute, by `leakage` (δ) on average. That
-    adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|. Infinite
-    without leakage: nothing the attribute does could then explain the effect.
+    adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|.
 
     Args:
-        effect: risk difference; of an interval, use `nearest_limit` for the limit's tipping point.
-        leakage: change of the hidden attribute from the lower to the higher level.
+        effect: risk differences (...); of an interval, the limit nearest to zero.
+        leakage: change of the hidden attribute from the lower to the higher level (...).
+
+    Returns:
+        γ (...): infinite without leakage, since nothing the attribute does could then explain the
+        effect; NaN where an effect is.
+
+    Introduced in chapter 14.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.leakage_tipping_point([0.05, -0.05], [0.1, 0.0]).tolist()
+        [0.5, inf]
     """
     effect, leakage = np.asarray(effect, dtype=np.float64), np.asarray(leakage, dtype=np.float64)
     size = np.abs(effect)
     with np.errstate(divide="ignore", invalid="ignore"):
         point = size / np.abs(leakage)
     return np.where((leakage == 0) & ~np.isnan(size), np.inf, point)[()]
-
-
-def nearest_limit(low: ArrayLike, high: ArrayLike) -> np.ndarray | float:
-    """The limit of an interval that is nearest to zero, or 0 where the interval holds it."""
-    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    return _nearest(low, high, 0.0)
-
-
-def _nearest(low: np.ndarray, high: np.ndarray, null: float) -> np.ndarray | float:
-    if (low > high).any():
-        raise ValueError(f"low is {low} and high {high}: low must not exceed high")
-    unknown = np.isnan(low) | np.isnan(high)
-    return np.where(unknown, np.nan, np.clip(null, low, high))[()]

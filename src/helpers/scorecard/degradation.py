@@ -208,7 +208,7 @@ def _formula(size: int, errors: np.ndarray) -> float:
         return np.nan
     try:
         within = float(np.corrcoef(errors.T)[0, 1])
-        return effects.power(size, high - low, low, within, pairs=1)
+        return effects.power(size, effects.Design(high - low, low, within, pairs=1))
     except ValueError:
         return np.nan
 

@@ -22,6 +22,15 @@ def check_inside(name: str, value: float) -> float:
     return value
 
 
+def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
+    """Raise ValueError unless a number lies between two; `ends` are included "[]" or left out."""
+    above = low <= check_number(name, value) if ends[0] == "[" else low < check_number(name, value)
+    if not (above and (value <= high if ends[1] == "]" else value < high)):
+        where = f"{ends[0]}{low:g}, {high:g}{ends[1]}"
+        raise ValueError(f"{name} is {value}, a number in {where} was expected")
+    return value
+
+
 def check_positive(name: str, value: float) -> float:
     if not 0 < check_number(name, value) < np.inf:
         raise ValueError(f"{name} is {value}, a positive number was expected")

@@ -1,0 +1,474 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Carrying the result elsewhere
+#
+# A transect shows what a model does to a face when one thing about it changes. Whoever is to use the
+# model asks another question: how often will it err among *my* people, whom nobody arranged in a
+# grid? An audit that cannot say anything about them stays in the laboratory. One that claims too
+# much does harm. This chapter carries the audit's error rates to two other populations, and counts
+# how far the predictions miss.
+
+# %% [markdown]
+# ## Question
+#
+# Can error rates measured on transects predict error rates, and differences of error rates, in a
+# population with another mix of faces? And where a prediction misses, what had it not seen?
+
+# %% [markdown]
+# ## Design contract
+#
+# | | |
+# |---|---|
+# | Unit | one face of the target population |
+# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
+# | Held fixed | the error rate of each stratum; only the mix of strata changes |
+# | Outcome | error against the raters' majority, 0 or 1 |
+# | Estimand | error rate and disparity in the target population |
+# | Known failure | faces of one stratum are not alike: what differs inside it, and matters to the model, is not carried over |
+
+# %% [markdown]
+# ## Prerequisites
+#
+# You need the transects and their errors from [](05_transect_generation) to
+# [](08_stratified_errors), the test set of [](01_observational_audit), and the models and faces of
+# [](02_face_world). From statistics: what a weighted average is. The chapter takes about half an
+# hour to read and less than a minute to run. *Female* and *male* stand for perceived gender.
+
+# %%
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+
+from helpers import annotations, effects, errors, faces, figures, models
+from helpers.annotations import crowd
+from helpers.artifacts import Stage
+from helpers.effects import labels
+from helpers.effects.figures import draw_transport
+from helpers.faces import populations
+from helpers.utils import seeding
+
+# %% tags=["parameters"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+n_train = 10000
+n_heldout = 1000
+n_raters = 5
+n_boot = 1000
+
+# %%
+stage = Stage("13_transport", profile=profile, device=device, seed=seed)
+figures.style()
+pd.options.display.float_format = "{:.3f}".format
+
+# %%
+TRAINED = ("celeba-like", "fairface-like", "plantskin")
+MODELS = (*TRAINED, "null")
+
+# %% [markdown]
+# ## From strata to a population
+#
+# A test set tells what happens to the people in it, and a transect what a model does to a face. Can
+# the second say something about the first? {cite:t}`transects` claims so: by combining the
+# contributions of the attributes, one may predict disparate impact in a specific population. The
+# claim is not put to a test there. It can be put to one here, on two populations whose
+# images were really rendered, rated and judged.
+
+# %% [markdown]
+# The recipe is direct standardisation. Let $\hat e(x)$ be the error rate on the transects in
+# stratum
+# $x$, such as *seen as female, short hair, dark skin*, and $P(x)$ the share of that stratum in the
+# target. The target needs annotations of its attributes, but no labels and no answers of the model:
+#
+# $$
+# R(P) = \sum_x P(x)\, \hat e(x)
+# $$
+
+# %% [markdown]
+# What licenses it is one assumption, that the error rate of a stratum is the same here and there
+# {cite:p}`transportability`. Nothing in the data of the experiment can check it. The first target
+# is the PPB-like test set with which the book began. All images of the transects enter, since
+# pruning would remove the very faces that models find difficult.
+
+# %% [markdown]
+# A stratum needs cuts. They are those of the paper, as in [](01_observational_audit): gender and skin
+# colour are cut in the middle of their scales, hair length somewhat below. The scores are what people
+# saw, here and there, because in a population nobody knows more. Cut elsewhere, the shares would
+# change, and so would the rates.
+
+
+# %%
+STRATA = ("seen_as", "hair", "skin")
+
+
+def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
+    """Strata from perceived scores, as words."""
+    strata = {
+        "seen_as": errors.discretize(frame["gender"], [0.5], ["female", "male"]),
+        "hair": errors.discretize(frame["hair_length"], [0.4], ["short", "long"]),
+        "skin": errors.discretize(frame["skin_colour"], [0.5], ["light", "dark"]),
+    }
+    return frame.assign(**{name: levels.astype(str) for name, levels in strata.items()})
+
+
+# %%
+audit = with_strata(stage.load("08_stratified_errors", "audit.parquet"))
+ppb = stage.load("01_observational_audit", "ppb.parquet").rename_axis("face").reset_index()
+ppb = with_strata(ppb)
+
+# %%
+mixes = {"transects": audit, "PPB-like": ppb}
+shares = {name: frame.value_counts([*STRATA]) for name, frame in mixes.items()}
+shares = pd.DataFrame(shares).fillna(0)
+(shares / shares.sum()).style.format("{:.1%}")
+
+# %% [markdown]
+# The transects fill the strata evenly, the test set does not, which is the whole difference between
+# the two columns. `effects.transport` takes the rates from one frame and the shares from another.
+# Given the same frame for both, it returns that frame's own rates, so one function yields three
+# rows to compare: the transects in their own mix, the prediction, and what was observed. Intervals
+# resample transects, or faces for the observed. Three quantities matter here: the rate of all
+# faces, and the disparity between dark and light skin, among women and among men.
+
+# %%
+QUANTITIES = {
+    ("all", ""): "all faces",
+    ("female, dark", "female, light"): "women, dark − light",
+    ("male, dark", "male, light"): "men, dark − light",
+}
+
+
+# %%
+def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd.DataFrame:
+    """The quantities in a target for every model, from the strata's rates in a frame."""
+    options = {"by": ["seen_as", "skin"], "labelled": labelled, "n_boot": n_boot, "seed": seed}
+    tables = {
+        model: effects.transport(frame, f"error_{model}", strata, target, cluster, **options)
+        for model in MODELS
+    }
+    table = pd.concat(tables, names=["model", "row"]).reset_index("model")
+    sides = zip(table["group"], table["reference"], strict=True)
+    table["quantity"] = [QUANTITIES.get(side) for side in sides]
+    table["points"] = labels.points(table)
+    return table.dropna(subset="quantity").set_index(["model", "quantity"])
+
+
+# %%
+parliament = {
+    "transects' own mix": carry(audit, audit),
+    "predicted": carry(audit, ppb),
+    "observed": carry(ppb, ppb, "face"),
+}
+wide = pd.DataFrame({name: table["points"] for name, table in parliament.items()})
+wide.loc[[*TRAINED]]
+
+# %% mystnb={"image": {"alt": "Four panels, one per model. In each, three rows: the error rate of all faces, and the differences dark minus light skin among women and among men. In every row a circle for the transects in their own mix, a square for the prediction and a triangle for what was observed in the PPB-like set, with intervals, around a line at zero."}, "figure": {"name": "fig-transport-ppb", "caption": "Error rates and disparities in the PPB-like set: the transects in their own mix, the transects' strata in the mix of the target (predicted), and the target's own errors (observed); 95 % intervals, n images."}}
+_ = draw_transport(parliament)
+
+# %% [markdown]
+# The first marks are what a naive reader of the audit would expect: an effect of skin with all else
+# equal. The second marks let hair go with skin as it does in the target. If they move towards the
+# third, then much of the disparity *is* predictable from an experiment, and comes with the mix and
+# not with skin.
+
+# %% [markdown]
+# How much is it? The question makes sense wherever there is a disparity to predict: its interval
+# must leave out zero. A share is a ratio of two estimates, each with chance of its own, and takes an
+# interval that knows of both, Fieller's. Where the disparity itself is only just told from zero,
+# that interval may have no limits, and no share should be quoted.
+
+# %%
+WOMEN = "women, dark − light"
+found, said = (
+    parliament[source].xs(WOMEN, level="quantity") for source in ("observed", "predicted")
+)
+clear = found[(found["low"] > 0) | (found["high"] < 0)].index
+INTERVAL = ["estimate", "low", "high"]
+limits = {
+    model: effects.ratio_interval(said.loc[model, INTERVAL], found.loc[model, INTERVAL])
+    for model in clear
+}
+
+# %% tags=["hide-input"]
+lines = []
+for model in found.index:
+    line = f"- **{model}**, {WOMEN}: {found['points'][model]} points observed, "
+    if model in limits:
+        share = said["estimate"][model] / found["estimate"][model]
+        ends = "{:.0%} to {:.0%}".format(*limits[model])
+        ends = ends if np.isfinite(limits[model][0]) else "with no limits to the share"
+        line += f"{said['points'][model]} predicted, which is {share:.0%} of it ({ends})."
+    else:
+        line += "so there is no clear disparity to predict."
+    lines.append(line)
+Markdown("\n".join(lines))
+
+# %% [markdown]
+# ### A few labels from the target
+#
+# If photographs are merely harder or easier there than here, all log odds shift alike. A small
+# labelled sample of the target is enough to estimate such a shift: one number, the calibrated
+# intercept. The strata keep their order. It repairs the level of the error rate; a disparity it
+# can only stretch.
+
+# %%
+LABELLED = 200
+drawn = seeding.rng(seed, "14_planning_and_transport/labelled").permutation(len(ppb))[:LABELLED]
+calibrated = carry(audit, ppb, labelled=ppb.iloc[drawn])
+wide["calibrated"] = calibrated["points"]
+wide.loc[[*TRAINED], ["predicted", "calibrated", "observed"]].rename_axis([None, None])
+
+# %%
+gone = {"plain": parliament["predicted"], "calibrated": calibrated}
+gone = {k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t in gone.items()}
+nearer = (gone["calibrated"] < gone["plain"]).groupby("quantity", sort=False).sum()
+counts = "; ".join(f"{name}: {count} of {len(MODELS)}" for name, count in nearer.items())
+Markdown(f"Models for which calibration brings the prediction nearer: {counts}.")
+
+# %% [markdown]
+# The price is precision: the sample's own chance enters all rates. And if an error rate is all one
+# wants, a labelled sample gives it without any experiment. What the experiment adds is the
+# disparity between groups that are rare in the sample.
+
+# %% [markdown]
+# ### A second population
+#
+# The FairFace-like faces come from the other end: balanced skin colours, all ages, more poses, hair
+# that goes with gender and not with skin. Their held-out images were rendered in
+# [](02_face_world). Here raters see them, and all models judge them.
+
+# %%
+everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
+visible = faces.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
+ratings = crowd.annotate(visible, n_raters, seed=seed, stage="14_planning_and_transport")
+annotations.write_mturk(ratings, stage.path("fairface.csv"))
+fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))[0])
+fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").reset_index()
+
+# %%
+pictures = stage.load("02_face_world", "fairface-like.npy")[n_train:]
+for name in TRAINED:
+    network = models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
+    fairface[f"score_{name}"] = models.predict(network, pictures)
+
+# %%
+label, item = errors.majority(fairface["gender"]), np.arange(n_heldout)
+NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
+fairface["score_null"] = models.null_control(label, item, item, **NULL, seed=seed)
+for name in MODELS:
+    fairface[f"error_{name}"] = ((fairface[f"score_{name}"] > 0.5) != label).astype(int)
+
+# %% mystnb={"image": {"alt": "Four panels, one per model, in the same layout as the figure before, now for the FairFace-like population: transects in their own mix, prediction and observation for the error rate of all faces and for the differences dark minus light skin among women and men."}, "figure": {"name": "fig-transport-fairface", "caption": "The same for the held-out FairFace-like faces, which include children and teenagers; 95 % intervals."}}
+street = {
+    "transects' own mix": parliament["transects' own mix"],
+    "predicted": carry(audit, fairface),
+    "observed": carry(fairface, fairface, "face"),
+}
+_ = draw_transport(street)
+
+# %% [markdown]
+# ## Where it fails
+#
+# A prediction that misses should be taken apart by stratum, because the recipe has only two
+# ingredients. The shares are known, so the rates must be wrong: the faces of a stratum there err at
+# another rate than the faces of the same stratum here. The scatter holds them against each other
+# for one model. On the dashed line, the assumption of transport is right.
+
+# %% mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; Wilson intervals. On the dashed line a stratum errs alike in both."}}
+both = pd.concat(mixes, names=["data"]).reset_index("data")
+both["data"] = pd.Categorical(both["data"], list(mixes))
+pairs = errors.matched_groups(both, "data", STRATA, "error_fairface-like")
+_ = figures.matched_scatter(pairs)
+
+# %% [markdown]
+# The miss of the overall rate is a sum over the strata: the difference of the two rates, times the
+# stratum's share of the target. So each stratum's part in it can be named.
+
+# %%
+here, there = (
+    errors.stratified_errors(frame, STRATA, "error_fairface-like") for frame in (audit, ppb)
+)
+adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
+
+# %% tags=["remove-cell"]
+OVERALL = ("fairface-like", "all faces")
+miss = parliament["observed"]["estimate"][OVERALL] - parliament["predicted"]["estimate"][OVERALL]
+assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
+
+# %% tags=["hide-input"]
+largest = adds.loc[adds.abs().nlargest(3).index]
+named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
+Markdown(f"To a miss of {adds.sum():+.1f} points in the overall rate, these add most: {named}.")
+
+# %% [markdown]
+# ### What a stratum hides
+#
+# What differs inside? The strata cut perceived gender in two. On the transects it was *set*, far
+# from the middle on both sides; in a population it spreads, and some faces divide the raters. If
+# these are the hard ones, errors fall from the first row of the table to the last, and a population
+# with more of the first errs more. And they may collect in odd places: where hardly any man wears
+# long hair, a long-haired face that is seen as male may just be a face that can be seen either way.
+
+# %% [markdown]
+# How clear a face is, the raters say themselves: by the distance of their mean from the middle, as a
+# part of half the scale. Below a quarter of it they are *divided*, above half of it *clear*.
+
+# %%
+CLARITY = ["divided", "leaning", "clear"]
+for frame in (audit, ppb, fairface):
+    distance = (2 * frame["gender"] - 1).abs()
+    frame["clarity"] = errors.discretize(distance, [0.25, 0.5], CLARITY).astype(str)
+
+# %%
+targets = {"PPB-like": ppb, "FairFace-like": fairface}
+clarity = {
+    name: errors.stratified_errors(frame, "clarity", "error_fairface-like")
+    for name, frame in {"transects": audit, **targets}.items()
+}
+clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
+clarity = clarity.loc[CLARITY, ["n", "rate"]]
+clarity.style.format("{:.1%}", subset=["rate"])
+
+# %%
+odd = ppb[(ppb["seen_as"] == "male") & (ppb["hair"] == "long")]
+unclear = {"all": (ppb["clarity"] != "clear").mean(), "odd": (odd["clarity"] != "clear").mean()}
+Markdown(
+    f"In the PPB-like set {unclear['all']:.0%} of the faces leave the raters less than clear; of the "
+    f"{len(odd)} that are seen as male with long hair, {unclear['odd']:.0%}."
+)
+
+# %% [markdown]
+# The second thing that differs is age. The transects are adults by design, the FairFace-like faces
+# are not. Transport can be told so: with the age group among the strata, it names what the
+# experiment has never seen, and reports its share instead of guessing. Bounds then say how far the
+# overall rate could lie from the estimate if those faces erred never or always.
+
+# %%
+for frame in (audit, fairface):
+    frame["age_group"] = errors.age_group(frame["age"]).astype(str)
+
+# %%
+aged = carry(audit, fairface, strata=(*STRATA, "age_group"))
+aged = aged.xs("all faces", level="quantity")
+aged["observed"] = street["observed"]["estimate"].xs("all faces", level="quantity")
+100 * aged[["estimate", "missing", "lower", "upper", "observed"]]
+
+# %%
+unseen = aged["reason"].iloc[0].removeprefix("not in the experiment: ").split("; ")
+Markdown(f"Strata that the experiment lacks: {len(unseen)}, among them {'; '.join(unseen[:4])}.")
+
+# %% [markdown]
+# ### Does a finer mix help?
+#
+# A stratum can be cut more finely, as long as the experiment has faces in all of its parts. The
+# table compares three predictions, by how far they miss what was observed, in points and averaged
+# over the trained models: with no reweighting, with the three attributes, and with the clarity of
+# the perceived gender as well.
+
+# %%
+observed = {"PPB-like": parliament["observed"], "FairFace-like": street["observed"]}
+finer = {name: carry(audit, frame, strata=(*STRATA, "clarity")) for name, frame in targets.items()}
+
+# %%
+chosen = {
+    ("PPB-like", "no reweighting"): parliament["transects' own mix"],
+    ("PPB-like", "three attributes"): parliament["predicted"],
+    ("PPB-like", "and clarity"): finer["PPB-like"],
+    ("FairFace-like", "no reweighting"): street["transects' own mix"],
+    ("FairFace-like", "three attributes"): street["predicted"],
+    ("FairFace-like", "and clarity"): finer["FairFace-like"],
+}
+misses = {}
+for (target, prediction), table in chosen.items():
+    distance = (table["estimate"] - observed[target]["estimate"]).abs().loc[[*TRAINED]]
+    misses[target, prediction] = 100 * distance.groupby("quantity", sort=False).mean()
+misses = pd.DataFrame(misses).T
+misses.style.format("{:.1f}")
+
+# %% [markdown]
+# An overall rate that is met without any reweighting is met by accident: transects hold too many
+# faces of rare strata and too few on which people are divided, and the two errors can cancel. The
+# disparities, where they cannot, show it.
+
+# %% [markdown]
+# What is left after the finest mix is due to what no stratum holds: pose, light, glasses, hair that
+# is tied back, the many ways in which a face can be clear to people and not to a model. A designer
+# can add axes to the experiment, or give up the claim. The claim that survives is a modest one: the
+# part of a disparity that comes with *these* attributes can be predicted, and its size is a lesson
+# about the disparity's cause.
+
+# %% [markdown]
+# There is a moral side to this. A prediction from an experiment is no substitute for
+# counting errors among the people whom a system will meet; it may say *fair enough* because the
+# experiment left out the very faces that suffer. What is missing is reported here for that reason,
+# and whoever quotes the estimate should quote the share that it covers.
+
+# %% [markdown]
+# ## What would change our mind
+#
+# - If predictions were no nearer to the observed disparities than the transects' own mix, the
+#   paper's claim about other populations would be refuted in this world.
+# - If the strata erred alike here and there and predictions missed all the same, the fault would lie
+#   with the reckoning and not with the assumption.
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise} Your own population
+# :label: exercise-population
+# Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes
+# with neither gender nor skin. Predict the disparity between dark- and light-skinned women in it.
+# What does the answer estimate?
+# ```
+#
+# ```{solution} exercise-population
+# :class: dropdown
+# `pd.MultiIndex.from_product([...], names=STRATA).to_frame(index=False)` gives one face per
+# stratum, and `carry(audit, frame)` the prediction. Hair is alike for all groups, so that only the effect of skin itself is left: the average of the two hair
+# lengths' effects, which [](10_effects_and_truth) estimates from pairs. Disparate impact and effect
+# coincide where nothing goes with skin.
+# ```
+
+# %% [markdown]
+# ## Takeaways
+#
+# - Error rates travel by stratum, as far as strata hold what matters. Name what they do not hold.
+# - A few labels from the target repair the level of a prediction. A disparity they can only stretch.
+# - What the experiment has never seen is reported with its share, not guessed.
+
+
+# %% tags=["hide-input"]
+def rows(table: pd.DataFrame) -> dict:
+    """Rows by name, with null where there is no estimate."""
+    return table.astype(object).where(table.notna(), None).to_dict("index")
+
+
+def nested(carried: dict[str, pd.DataFrame]) -> dict:
+    """Rows as {source: {model: {quantity: {estimate, low, high}}}}."""
+    interval = ["estimate", "low", "high"]
+    return {
+        source: {model: rows(table.loc[model, interval]) for model in MODELS}
+        for source, table in carried.items()
+    }
+
+
+# %% tags=["hide-input"]
+_ = stage.finish(
+    {
+        "transport": {"ppb-like": nested(parliament), "fairface-like": nested(street)},
+        "transport_misses": {name: rows(misses.loc[name]) for name in targets},
+    }
+)
