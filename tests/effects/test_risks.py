@@ -84,10 +84,10 @@ def test_one_column_of_cells_or_none(frame):
 def test_adjusted_differences_equal_g_computation_with_statsmodels(frame):
     adjust = ["beard", "smile"]
     table = risk_differences(frame, "error", "skin_level", "gender_level", "transect", adjust)
-    formula = "error ~ C(skin_level) * C(gender_level) + beard + smile"
-    fitted = smf.glm(formula, frame, family=sm.families.Binomial()).fit(tol=1e-12)
     for gender, row in table.iterrows():
         rows = frame[frame["gender_level"] == gender]
+        formula = "error ~ skin_level + beard + smile"
+        fitted = smf.glm(formula, rows, family=sm.families.Binomial()).fit(tol=1e-12)
         risks = [fitted.predict(rows.assign(skin_level=level)).mean() for level in (0, 1)]
         assert row["estimate"] == pytest.approx(risks[1] - risks[0], abs=1e-8)
     assert not table.attrs["firth"]
@@ -311,15 +311,18 @@ def test_a_covariate_that_tells_the_arms_is_confounded(frame):
     ("change", "message"),
     [
         (lambda f: f.drop(columns="smile"), "no column .*smile"),
-        (lambda f: f.assign(error=1.5), "'error', row [0-9]+: 1.5 where a number in .0, 1."),
-        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row [0-9]+: '[01]' where"),
+        (lambda f: f.assign(error=1.5), "'error', row [0-9]+ is 1.5, a number in .0, 1."),
+        (
+            lambda f: f.assign(error=f["error"].astype(str)),
+            "'error', row [0-9]+ is '[01]', a number",
+        ),
         (
             lambda f: f.assign(smile=f["smile"].where(f.index != f.index[3])),
-            "'smile', row [0-9]+: ",
+            "'smile', row [0-9]+ is ",
         ),
         (
             lambda f: f.assign(hair_level=f["hair_level"].where(f.index != f.index[3])),
-            "'hair_level', row [0-9]+: nan",
+            "'hair_level', row [0-9]+ is nan",
         ),
         (
             lambda f: f.assign(smile=np.arange(len(f)) / 7),
@@ -393,11 +396,12 @@ def test_few_transects_detect_no_less_than_their_interval_is_wide(transects):
     assert row["mde"] > half
 
 
-def test_a_regression_on_too_many_cells_is_refused(frame):
-    often = np.random.default_rng(5).integers(2, size=len(frame))
-    cells = frame.assign(place=np.arange(len(frame)) // 8, error=often)
-    with pytest.raises(ValueError, match="the regression has [0-9]+ coefficients, .* 200"):
-        risk_differences(cells, "error", "skin_level", "place", adjust=["smile"])
+def test_a_regression_on_too_many_levels_is_refused(frame):
+    rng = np.random.default_rng(5)
+    names = [f"place {k}" for k in range(5)]
+    places = frame.assign(**{name: rng.integers(50, size=len(frame)) for name in names})
+    with pytest.raises(ValueError, match="the regression has 247 coefficients, .* 200"):
+        risk_differences(places, "error", "skin_level", adjust=names)
 
 
 # --- direct effects
@@ -446,6 +450,3 @@ def test_a_regression_that_does_not_converge_is_no_estimate_and_no_crash(monkeyp
     table = effects.risk_differences(frame, "error", "treated", adjust=["beard"])
     assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
     assert table["reason"].tolist() == ["the regression does not converge"]
-    fitted = effects.logit(frame, "error", ["treated", "beard"])
-    assert fitted["estimate"].isna().all()
-    assert set(fitted["reason"]) == {"the regression does not converge"}

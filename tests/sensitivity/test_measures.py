@@ -252,7 +252,7 @@ def test_lines_of_one_class_alone_and_what_is_refused():
         lines(z, positive[1:], 0)
     with pytest.raises(ValueError, match="positive: expected bool .* got int64"):
         lines(z, positive.astype(int), 0)
-    with pytest.raises(ValueError, match="z: row 1, column 0 is nan, expected a number"):
+    with pytest.raises(ValueError, match="z: row 1, column 0 is nan, a finite number was"):
         lines(np.where(np.arange(10)[:, None] == 1, np.nan, z), positive, 0)
 
 
@@ -302,7 +302,7 @@ def test_perception_names_what_is_wrong():
     ):
         perception_sensitivity(PERCEIVED, SEEN[1:])
     holes = SEEN.mask(SEEN["age"][4] == SEEN)
-    with pytest.raises(ValueError, match="after: row 4, column 0 is nan, expected a number"):
+    with pytest.raises(ValueError, match="after: row 4, column 0 is nan, a finite number was"):
         perception_sensitivity(PERCEIVED, holes)
     with pytest.raises(ValueError, match="vector 'Young': after: row 4"):
         perception_matrix({"Young": (PERCEIVED, holes)})
@@ -361,7 +361,7 @@ def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
     assert table.loc[["explained", "rest"]].isna().all(axis=None)
     with pytest.raises(ValueError, match="cluster: one code only"):
         explained(*changes, np.zeros(80), 50, 2)
-    with pytest.raises(ValueError, match="score_change: row 3 is -2.31, expected changes in"):
+    with pytest.raises(ValueError, match="score_change: row 3 is -2.31, a change in"):
         explained(np.where(np.arange(80) == 3, -2.31, changes[0]), *changes[1:], None, 50, 2)
     with pytest.raises(ValueError, match=r"perceived_change: shape \(79,\), expected \(80,\)"):
         explained(changes[0], changes[1][1:], *changes[2:], None, 50, 2)
@@ -369,9 +369,7 @@ def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
 
 def test_scores_must_be_probabilities():
     logits = np.where(np.arange(90) == 3, -2.31, BEFORE)
-    words = (
-        "row 3 is -2.31, expected probabilities in \\[0, 1\\]; does the classifier return logits"
-    )
+    words = "row 3 is -2.31, a probability in .* was expected; does the classifier return logits"
     with pytest.raises(ValueError, match=f"scores_before: {words}"):
         score_sensitivity(logits, AFTER)
     with pytest.raises(ValueError, match=f"scores_after: {words}"):
@@ -379,18 +377,20 @@ def test_scores_must_be_probabilities():
     with pytest.raises(ValueError, match=f"scores: {words}"):
         consistency(np.ones(90, bool), logits)
     for bad in (np.nan, None):
-        with pytest.raises(ValueError, match=r"scores_after: row 1 is nan, expected .*\[0, 1\]$"):
+        with pytest.raises(
+            ValueError, match=r"scores_after: row 1 is (nan|None), .* was expected$"
+        ):
             flips([0.1, 0.2], [0.3, bad])
-    with pytest.raises(ValueError, match="scores: row 1, column 0 is 3, expected probabilities"):
+    with pytest.raises(ValueError, match="scores: row 1, column 0 is 3, a probability"):
         curve([[0.1, 0.2], [3, 0.1]], [0, 1])
-    with pytest.raises(ValueError, match="scores_before: expected numbers"):
+    with pytest.raises(ValueError, match="scores_before: row 0 is .high., a probability"):
         flips(["high"], [0.1])
 
 
 def test_shapes_and_settings_must_fit():
     with pytest.raises(ValueError, match=r"scores_after: shape \(89,\), expected \(90,\) as of"):
         flips(BEFORE, AFTER[1:])
-    with pytest.raises(ValueError, match=r"scores_before: shape \(0,\), expected 1 axes, one row"):
+    with pytest.raises(ValueError, match=r"scores_before: shape \(0,\), at least one row"):
         flips([], [])
     with pytest.raises(ValueError, match="cluster: 89 identifiers for 90 rows"):
         flips(BEFORE, AFTER, cluster=THREES[1:])
@@ -406,5 +406,5 @@ def test_shapes_and_settings_must_fit():
         curve(SCORES, LAMBDAS + 5)
     with pytest.raises(ValueError, match="lambdas: expected at least 2 steps, all distinct"):
         dose_response(SCORES, [0, 0, 1, 2])
-    with pytest.raises(ValueError, match="lambdas: row 0 is inf, expected a number"):
+    with pytest.raises(ValueError, match="lambdas: row 0 is inf, a finite number was"):
         dose_response(SCORES, [np.inf, 0, 1, 2])

@@ -109,9 +109,7 @@ def test_all_flips_are_those_of_the_longest_steps(scores, threshold):
 @pytest.mark.parametrize("scores_of", [{}, {"score": np.full(60, -1.5)}])
 def test_disaggregated_refuses_what_is_no_score(scores_of):
     frame = labelled().drop(columns="score").assign(**scores_of)
-    with pytest.raises(
-        ValueError, match="score.*(frame has no column|expected probabilities)|no column"
-    ):
+    with pytest.raises(ValueError, match="score.*(frame has no column|a probability in)|no column"):
         tables.disaggregated(frame, ["Male"])
 
 

@@ -12,7 +12,13 @@ from statsmodels.stats.contingency_tables import cochrans_q
 
 from helpers.effects.coding import collapse
 from helpers.effects.equivalence import holm, mde, verdict
-from helpers.utils.checks import as_rates, require_columns, require_present
+from helpers.utils.checks import (
+    as_rates,
+    require_columns,
+    require_distinct,
+    require_present,
+    require_rows,
+)
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
 COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
@@ -58,8 +64,7 @@ def matched_effects(
     require_columns(frame, [outcome, attribute, transect, *by])
     if attribute in by:
         raise ValueError(f"{attribute!r} cannot be the attribute and define the cells too")
-    if frame.empty:
-        raise ValueError("the frame has no rows")
+    require_rows(frame)
     for column in others:
         require_present(frame[column], "a value")
 
@@ -150,7 +155,7 @@ def cochran_q(
     for column in attributes:
         require_present(frame[column], "a value")
     images = frame[frame[[outcome, transect]].notna().all(axis=1)]
-    _require_places(images, [transect, *attributes])
+    require_distinct(images, [transect, *attributes], "place of a transect")
     coded = images.assign(outcome=as_rates(images[outcome]))
     wide = coded.pivot_table("outcome", transect, attributes)
     complete = wide.dropna().to_numpy()
@@ -209,16 +214,9 @@ def _pair_differences(
     row = np.full((2, place.max(initial=-1) + 1), -1)
     row[higher.astype(int), place] = np.arange(len(frame))
     if (row >= 0).sum() < len(frame):
-        _require_places(frame, [*places, attribute])
+        require_distinct(frame, [*places, attribute], "place of a transect")
     lower, upper = row[:, (row >= 0).all(axis=0)]
     return lower, rates[upper] - rates[lower]
-
-
-def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
-    repeated = frame.duplicated(place)
-    if repeated.any():
-        first = frame.loc[repeated, place].iloc[0].to_dict()
-        raise ValueError(f"two images in one place of a transect: {first}")
 
 
 def _paired_effect(

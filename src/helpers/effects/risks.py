@@ -8,12 +8,12 @@ from scipy.special import stdtr, stdtrit
 
 from helpers.effects.equivalence import holm, mde, verdict
 from helpers.effects.gcomputation import (
+    Cell,
     Risks,
-    Rows,
     adjusted_risks,
     corrected_influence,
     crude_risks,
-    read_rows,
+    read_cells,
 )
 
 LARGEST_QUANTILE = 40.0
@@ -37,8 +37,8 @@ def risk_differences(
     An outcome is 0 or 1, or in between where it is a rate, such as of several answers for an image.
 
     Without `adjust` it is the difference of two rates. With it, both risks are predicted for all
-    images of the cell, from a logit with a coefficient for every cell and level of the treatment
-    and main effects of the categorical columns `adjust`, and averaged. `contrast` names the lower
+    images of the cell, from a logit of its own with main effects of the treatment and of the
+    categorical columns `adjust`, and averaged (g-computation). `contrast` names the lower
     and the higher level, by default the two that occur; rows at other levels are left out.
 
     One row per combination of levels of `by` ("all" without), with the columns
@@ -58,10 +58,10 @@ def risk_differences(
     of [0, 1], more than two levels without a contrast, a covariate of more levels than bins have
     (`regression.MOST_LEVELS`), and a column in two roles.
     """
-    rows = read_rows(frame, outcome, treatment, by, cluster, contrast, adjust)
-    risks = adjusted_risks(rows) if adjust else crude_risks(rows)
-    table = pd.DataFrame(_differences(rows, risks, tolerance), index=rows.cells)
-    table.attrs |= {"dropped": risks.dropped, "firth": risks.firth}
+    cells, index = read_cells(frame, outcome, treatment, by, cluster, contrast, adjust)
+    risks = [(adjusted_risks if adjust else crude_risks)(cell) for cell in cells]
+    table = pd.DataFrame(_differences(cells, risks, tolerance), index=index)
+    table.attrs |= _notes(risks)
     return table
 
 
@@ -86,17 +86,17 @@ def direct_effects(
     `risk_differences`, arguments too. The interval of the difference is a Student interval from the
     same influence functions, both estimates being from the same images; Holm covers each effect.
     """
-    rows = read_rows(frame, outcome, treatment, by, cluster, contrast, mediators)
-    total, direct = crude_risks(rows), adjusted_risks(rows)
+    cells, index = read_cells(frame, outcome, treatment, by, cluster, contrast, mediators)
+    total, direct = [crude_risks(cell) for cell in cells], [adjusted_risks(cell) for cell in cells]
     tables = {
-        "total": _differences(rows, total, tolerance),
-        "direct": _differences(rows, direct, tolerance),
-        "total - direct": _difference_of_effects(rows, total, direct, tolerance),
+        "total": _differences(cells, total, tolerance),
+        "direct": _differences(cells, direct, tolerance),
+        "total - direct": _eliminated(cells, total, direct, tolerance),
     }
-    tables = {name: pd.DataFrame(table, index=rows.cells) for name, table in tables.items()}
+    tables = {name: pd.DataFrame(table, index=index) for name, table in tables.items()}
     table = pd.concat(tables, names=["effect"])
-    table = table.reorder_levels([*rows.cells.names, "effect"]).loc[list(rows.cells)]
-    table.attrs |= {"dropped": direct.dropped, "firth": direct.firth}
+    table = table.reorder_levels([*index.names, "effect"]).loc[list(index)]
+    table.attrs |= _notes(direct)
     return table
 
 
@@ -162,31 +162,41 @@ def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> n
     return np.sqrt((first**2 + second**2 - 2 * correlation * first * second).clip(0))
 
 
-def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.ndarray]:
-    n = rows.count()
-    arms, clusters = rows.count_clusters()
-    influence, df = corrected_influence(rows, risks)
-    variance = (influence**2).sum(axis=0)
-    binomial = risks.risk * (1 - risks.risk)
+def _notes(risks: Sequence[Risks]) -> dict[str, object]:
+    """`attrs` of a table: covariates that were left out of a cell, and whether any needed Firth."""
+    dropped = dict.fromkeys(name for cell in risks for name in cell.dropped)
+    return {"dropped": list(dropped), "firth": any(cell.firth for cell in risks)}
+
+
+def _differences(
+    cells: Sequence[Cell], risks: Sequence[Risks], tolerance: float
+) -> dict[str, np.ndarray]:
+    """Columns of `risk_differences`, (C,) each."""
+    n = np.array([cell.n for cell in cells])
+    arms = np.array([cell.present.sum(axis=0) for cell in cells])
+    risk = np.array([found.risk for found in risks])
+    influence, df = zip(*map(corrected_influence, cells, risks), strict=True)
+    variance = np.array([(moved**2).sum(axis=0) for moved in influence])
+    covariance = np.array([moved.prod(axis=1).sum() for moved in influence])
+    df, reason = np.array(df), np.array([*map(_reason, cells, risks)], dtype=object)
+    binomial = risk * (1 - risk)
     # Where clusters do not differ (no error, or as many in each), each counts as one image.
     # Rounding must not tell apart the clusters of an arm in which all or none err.
     equal = variance <= 1e-9 * np.maximum(binomial, 1e-9) / np.maximum(n, 1)
     size = np.where(equal, arms, binomial / np.where(equal, 1.0, variance))
-    covariance = influence.prod(axis=2).sum(axis=0)
     # Newcombe's correction of a positive correlation, without which a width could be zero.
     covariance -= np.clip(covariance, 0, 0.5 / np.where(arms > 0, size, 1.0).prod(axis=1))
     scale = np.sqrt(np.where(equal, np.inf, variance).prod(axis=1))
     correlation = np.divide(covariance, scale, out=np.zeros(scale.shape), where=scale > 0)
     correlation = correlation.clip(-1, 1)
 
-    reason = _reasons(rows, risks, n, arms, clusters)
-    without = (n == 0).any(axis=1) | (risks.obstacle != "")
-    estimate = np.where(without, np.nan, risks.risk[:, 1] - risks.risk[:, 0])
+    obstacle = np.array([found.obstacle != "" for found in risks])
+    estimate = np.where((n == 0).any(axis=1) | obstacle, np.nan, risk[:, 1] - risk[:, 0])
     size = np.where((reason == "")[:, None], size, np.nan)
     quantile = stdtrit(df, 0.975)
-    low, high = hybrid_score_interval(risks.risk, size, correlation, quantile)
-    inner = hybrid_score_interval(risks.risk, size, correlation, stdtrit(df, 0.95))
-    p = hybrid_score_p(risks.risk, size, correlation, df)
+    low, high = hybrid_score_interval(risk, size, correlation, quantile)
+    inner = hybrid_score_interval(risk, size, correlation, stdtrit(df, 0.95))
+    p = hybrid_score_p(risk, size, correlation, df)
     return {
         "estimate": estimate,
         "low": low,
@@ -194,47 +204,43 @@ def _differences(rows: Rows, risks: Risks, tolerance: float) -> dict[str, np.nda
         "p": p,
         "p_holm": holm(p),
         "n": n.sum(axis=1),
-        "dropped": rows.dropped,
-        "clusters": clusters,
+        "dropped": np.array([cell.dropped for cell in cells]),
+        "clusters": np.array([len(cell.present) for cell in cells]),
         "verdict": verdict(low, high, *inner, tolerance),
         "mde": mde((high - low) / (2 * quantile), df=df),
         "reason": reason,
     }
 
 
-def _reasons(
-    rows: Rows, risks: Risks, n: np.ndarray, arms: np.ndarray, clusters: np.ndarray
-) -> np.ndarray:
-    reasons = []
-    for cell in range(len(n)):
-        absent, single = n[cell] == 0, arms[cell] == 1
-        if absent.all():
-            lacking = "every image lacks its outcome, treatment or cluster"
-            reason = lacking if rows.dropped[cell] else "no image"
-        elif not all(rows.levels):
-            reason = "constant treatment"
-        elif absent.any():
-            reason = f"no image with {rows.levels[absent.argmax()]}"
-        elif risks.obstacle[cell]:
-            reason = risks.obstacle[cell]
-        elif clusters[cell] == 1:
-            reason = "one cluster"
-        elif single.any():
-            reason = f"one {rows.unit} with {rows.levels[single.argmax()]}"
-        else:
-            reason = ""
-        reasons.append(reason)
-    return np.array(reasons, dtype=object)
+def _reason(cell: Cell, risks: Risks) -> str:
+    """Why a cell has no interval, else empty."""
+    absent, single = cell.n == 0, cell.present.sum(axis=0) == 1
+    if absent.all():
+        lacking = "every image lacks its outcome, treatment or cluster"
+        return lacking if cell.dropped else "no image"
+    if not all(cell.levels):
+        return "constant treatment"
+    if absent.any():
+        return f"no image with {cell.levels[absent.argmax()]}"
+    if risks.obstacle:
+        return risks.obstacle
+    if len(cell.present) == 1:
+        return "one cluster"
+    return f"one {cell.unit} with {cell.levels[single.argmax()]}" if single.any() else ""
 
 
-def _difference_of_effects(
-    rows: Rows, total: Risks, direct: Risks, tolerance: float
+def _eliminated(
+    cells: Sequence[Cell], total: Sequence[Risks], direct: Sequence[Risks], tolerance: float
 ) -> dict[str, np.ndarray]:
     """Columns of `_differences` for the total minus the direct effect, by a Student interval."""
-    table = _differences(rows, direct, tolerance)
-    (first, df), (second, _) = corrected_influence(rows, total), corrected_influence(rows, direct)
-    risk = total.risk - direct.risk
-    se = np.sqrt(((np.diff(first - second, axis=2)[..., 0]) ** 2).sum(axis=0))
+    table = _differences(cells, direct, tolerance)
+    first, second = (
+        [corrected_influence(*pair) for pair in zip(cells, risks, strict=True)]
+        for risks in (total, direct)
+    )
+    gaps = [np.diff(a - b, axis=1) for (a, _), (b, _) in zip(first, second, strict=True)]
+    se, df = np.array([np.sqrt((gap**2).sum()) for gap in gaps]), np.array([df for _, df in first])
+    risk = np.array([a.risk - b.risk for a, b in zip(total, direct, strict=True)])
     same = (table["reason"] == "") & (se == 0)
     table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
     se = np.where(table["reason"] == "", se, np.nan)
