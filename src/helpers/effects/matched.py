@@ -1,4 +1,7 @@
-"""Differences within matched pairs: two images of one transect that differ in one attribute."""
+"""Differences within matched pairs: two images of one transect that differ in one attribute.
+
+The estimator of the transects, introduced in chapter 10.
+"""
 
 from collections.abc import Hashable, Sequence
 from itertools import combinations
@@ -36,27 +39,47 @@ def matched_effects(
     """Paired risk differences of the two levels of `attribute` within transects, by cell.
 
     A pair is two images of one transect with equal levels on every other axis: the columns in
-    `by` and all that end in `_level`. A cell is a combination of levels of `by`; `by=[]` averages
-    over all pairs, each pair counting equally. One row per cell with the columns
+    `by` and all that end in `_level`. A cell is a combination of levels of `by`.
 
-    - estimate: risk of `outcome` (0 or 1, or in between where it is a rate, such as of several
-      answers for an image) at the higher level of `attribute` minus at the lower;
-    - low, high: 95 % interval by Tango's score method, which has a width without any discordant
-      pair; where transects give several pairs, with their design effect and Student quantiles;
-    - p: exact McNemar test, or the score test with the design effect (several pairs of a
-      transect, rates); p_holm: Holm over the cells;
-    - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
-      the transects of `frame`; dropped: images left out, for want of an outcome, a level of
-      `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
-      only, or with the higher rate there;
-    - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum
-      detectable effect at the standard error that the width of the interval implies, with the
-      quantiles of the interval;
-    - reason: why there is no interval ("no pair", "one transect"), else empty.
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
+        attribute: column of the two levels that are compared.
+        by: columns of the cells; `[]` averages over all pairs, each pair counting equally.
+        transect: column that names the transects.
+        tolerance: for the verdict.
 
-    Raises ValueError for an empty frame, a missing column, a missing level of another axis, an
-    outcome outside of [0, 1], an attribute of more than two levels, and two images in one place of
-    a transect.
+    Returns:
+        One row per cell with the columns
+
+        - estimate: risk at the higher level of `attribute` minus at the lower;
+        - low, high: 95 % interval by Tango's score method, which has a width without any discordant
+          pair; where transects give several pairs, with their design effect and Student quantiles;
+        - p: exact McNemar test, or the score test with the design effect (several pairs of a
+          transect, rates); p_holm: Holm over the cells;
+        - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
+          the transects of `frame`; dropped: images left out, for want of an outcome, a level of
+          `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
+          only, or with the higher rate there;
+        - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the
+          minimum detectable effect at the standard error that the width of the interval implies,
+          with the quantiles of the interval;
+        - reason: why there is no interval ("no pair", "one transect"), else empty.
+
+    Raises:
+        ValueError: an empty frame, a missing column, a missing level of another axis, an outcome
+            outside of [0, 1], an attribute of more than two levels, or two images in one place of
+            a transect.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> frame["error"] = [0, 1, 0, 0]
+        >>> effects.matched_effects(frame, "error", "skin_level", [], "transect")["estimate"].item()
+        0.5
     """
     by = list(by)
     others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
@@ -111,11 +134,26 @@ def all_matched_effects(
 ) -> pd.DataFrame:
     """`matched_effects` of each of the attributes, in every cell of the others and averaged.
 
-    Attribute `a` has its levels in the column `<a>_level`. Rows and keys are those of
-    `helpers.scorecard.truth.effects`: the attribute, then a column per attribute with the level at
-    which it is held, or <NA> where it is averaged over (and for the attribute itself). `p_holm`
-    covers the cells in which all others are held, of all attributes together; averages of them have
-    none.
+    Args:
+        frame: one row per image; attribute `a` has its levels in the column `<a>_level`.
+        outcome, transect, tolerance: as of `matched_effects`.
+        attributes: those that the transects manipulate.
+
+    Returns:
+        Rows and keys as those of `helpers.scorecard.truth.effects`: the attribute, then a column
+        per attribute with the level at which it is held, or <NA> where it is averaged over (and for
+        the attribute itself). `p_holm` covers the cells in which all others are held, of all
+        attributes together; averages of them have none.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> frame["error"] = [0, 1, 0, 0]
+        >>> effects.all_matched_effects(frame, "error", ["skin"], "transect")["attribute"].tolist()
+        ['skin']
     """
     tables = []
     for attribute in attributes:
@@ -142,13 +180,33 @@ def cochran_q(
     """Cochran's Q: is the risk of `outcome` the same at all combinations of `attributes`?
 
     Compares the images of one transect, so only complete transects count: those with an image at
-    every combination of levels. Entries statistic, df, p, transects (complete), incomplete,
-    dropped (images left out, for want of an outcome or a transect), and reason: why there is no
-    test ("one combination of levels", "fewer than two complete transects", "no transect with
-    different outcomes", "outcomes are rates, not 0 and 1"), else empty.
+    every combination of levels (Cochran, Biometrika 37 (1950) 256-266).
 
-    Raises ValueError for a missing column or level, an outcome outside of [0, 1], and two images
-    of one transect at the same levels.
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1.
+        attributes: columns of levels.
+        transect: column that names the transects.
+
+    Returns:
+        Entries statistic, df, p, transects (complete), incomplete, dropped (images left out, for
+        want of an outcome or a transect), and reason: why there is no test ("one combination of
+        levels", "fewer than two complete transects", "no transect with different outcomes",
+        "outcomes are rates, not 0 and 1"), else empty.
+
+    Raises:
+        ValueError: a missing column or level, an outcome outside of [0, 1], or two images of one
+            transect at the same levels.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> frame["error"] = [0, 1, 0, 1]
+        >>> round(effects.cochran_q(frame, "error", ["skin_level"], "transect")["p"].item(), 3)
+        0.157
     """
     attributes = list(attributes)
     require_columns(frame, [outcome, *attributes, transect])
@@ -274,7 +332,21 @@ def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) 
 
 
 def mcnemar(worse: int, better: int) -> float:
-    """Exact two-sided p of as many discordant pairs of either kind; 1 where there is none."""
+    """McNemar's exact two-sided p of as many discordant pairs of either kind.
+
+    Args:
+        worse, better: pairs with an error on one side only.
+
+    Returns:
+        p, 1 where no pair is discordant.
+
+    Introduced in chapter 10, inside `matched_effects`.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.mcnemar(6, 0)
+        0.03125
+    """
     return min(2 * float(bdtr(min(worse, better), int(worse + better), 0.5)), 1.0)
 
 
@@ -283,7 +355,23 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
 
     Tango, Statistics in Medicine 17 (1998) 891-908: the differences that a score test with the
     restricted maximum-likelihood variance does not reject. The width is positive even where no
-    pair is discordant, where Wald's is zero. Counts may be fractions (effective sample sizes).
+    pair is discordant, where Wald's is zero.
+
+    Args:
+        worse, better: discordant pairs of either kind; fractions are effective sample sizes.
+        n: all pairs.
+        quantile: of the normal or Student distribution.
+
+    Returns:
+        Lower and upper end.
+
+    Introduced in chapter 10, inside `matched_effects`.
+
+    Example:
+        >>> from helpers import effects
+        >>> low, high = effects.paired_interval(0, 0, 100, 1.96)
+        >>> round(low, 3), round(high, 3)
+        (-0.037, 0.037)
     """
     upper = _score_limit(worse, better, n, quantile)
     lower = -_score_limit(better, worse, n, quantile)

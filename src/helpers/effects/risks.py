@@ -1,4 +1,7 @@
-"""Risk differences by g-computation, clustered, with intervals that hold when errors are rare."""
+"""Risk differences by g-computation, clustered, with intervals that hold when errors are rare.
+
+Chapter 10 introduces them; chapters 11, 12 and 14 use them.
+"""
 
 from collections.abc import Hashable, Sequence
 
@@ -34,29 +37,53 @@ def risk_differences(
 ) -> pd.DataFrame:
     """Risk of `outcome` at the higher level of `treatment` minus at the lower, by cell of `by`.
 
-    An outcome is 0 or 1, or in between where it is a rate, such as of several answers for an image.
-
     Without `adjust` it is the difference of two rates. With it, both risks are predicted for all
     images of the cell, from a logit of its own with main effects of the treatment and of the
-    categorical columns `adjust`, and averaged (g-computation). `contrast` names the lower
-    and the higher level, by default the two that occur; rows at other levels are left out.
+    categorical columns `adjust`, and averaged (g-computation; Hernán & Robins, Causal Inference:
+    What If, chapter 13).
 
-    One row per combination of levels of `by` ("all" without), with the columns
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
+        treatment: column of the levels that are compared.
+        by: columns of the cells.
+        cluster: column of the units of inference; None: rows are independent.
+        adjust: categorical columns.
+        contrast: the lower and the higher level, by default the two that occur; rows at other
+            levels are left out.
+        tolerance: for the verdict.
 
-    - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`, clustered by
-      the column `cluster` (None: rows are independent), with Student quantiles;
-    - p: at which the interval would end in zero; p_holm: Holm over the rows;
-    - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
-      clusters: those with an image in the cell;
-    - verdict: against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum detectable
-      effect at the standard error that the width of the interval implies, with Student quantiles;
-    - reason: why something is not estimable (NaN), else empty.
+    Returns:
+        One row per combination of levels of `by` ("all" without), with the columns
 
-    `attrs["dropped"]` names covariates that are constant or told by others; `attrs["firth"]` says
-    whether Firth's penalty was needed, because a coefficient would be infinite. Raises ValueError
-    for an empty frame, a missing column, a missing level of `by` or `adjust`, an outcome outside
-    of [0, 1], more than two levels without a contrast, a covariate of more levels than bins have
-    (`regression.MOST_LEVELS`), and a column in two roles.
+        - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`, with
+          Student quantiles;
+        - p: at which the interval would end in zero; p_holm: Holm over the rows;
+        - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
+          clusters: those with an image in the cell;
+        - verdict: against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum detectable
+          effect at the standard error that the width of the interval implies, with Student
+          quantiles;
+        - reason: why something is not estimable (NaN), else empty.
+
+        `attrs["dropped"]` names covariates that are constant or told by others in a cell;
+        `attrs["firth"]` says whether Firth's penalty was needed, because a coefficient would be
+        infinite.
+
+    Raises:
+        ValueError: an empty frame, a missing column, a missing level of `by` or `adjust`, an
+            outcome outside of [0, 1], more than two levels without a contrast, a covariate of more
+            levels than bins have (`checks.MOST_LEVELS`), or a column in two roles.
+
+    Introduced in chapter 11, in its observational audits.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> dark, error = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1]
+        >>> frame = pd.DataFrame({"dark": dark, "error": error})
+        >>> effects.risk_differences(frame, "error", "dark").loc["all", "estimate"].item()
+        0.5
     """
     cells, index = read_cells(frame, outcome, treatment, by, cluster, contrast, adjust)
     risks = [(adjusted_risks if adjust else crude_risks)(cell) for cell in cells]
@@ -82,9 +109,28 @@ def direct_effects(
     It takes them to act alike at both levels of the treatment (no interaction, in log odds), and
     nothing unadjusted to move both a mediator and the errors.
 
-    Rows: cells, then effect ("total", "direct", "total - direct"); columns and errors of
-    `risk_differences`, arguments too. The interval of the difference is a Student interval from the
-    same influence functions, both estimates being from the same images; Holm covers each effect.
+    Args:
+        frame, outcome, treatment, by, cluster, contrast, tolerance: as of `risk_differences`.
+        mediators: categorical columns.
+
+    Returns:
+        Rows: cells, then effect ("total", "direct", "total - direct"); columns of
+        `risk_differences`. The interval of the difference is a Student interval from the same
+        influence functions, both estimates being from the same images; Holm covers each effect.
+
+    Raises:
+        ValueError: as of `risk_differences`.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> male, beard, error = [*"00001111"], [*"00010111"], [0, 1, 0, 1, 1, 0, 1, 1]
+        >>> frame = pd.DataFrame({"male": male, "beard": beard, "error": error})
+        >>> table = effects.direct_effects(frame, "error", "male", ["beard"])
+        >>> table.index.get_level_values("effect").tolist()
+        ['total', 'direct', 'total - direct']
     """
     cells, index = read_cells(frame, outcome, treatment, by, cluster, contrast, mediators)
     total, direct = [crude_risks(cell) for cell in cells], [adjusted_risks(cell) for cell in cells]
@@ -103,9 +149,24 @@ def direct_effects(
 def score_interval(
     risk: np.ndarray, size: np.ndarray, quantile: np.ndarray | float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval of a risk (...), whose variance is that of `size` (...) independent images.
+    """Wilson's interval of a risk whose variance is that of `size` independent images.
 
-    `quantile` is of the normal or Student distribution.
+    Args:
+        risk: (...), in [0, 1].
+        size: (...), above 0; it need not be whole.
+        quantile: of the normal or Student distribution.
+
+    Returns:
+        Lower and upper ends, (...) each.
+
+    Introduced in chapter 10, inside `hybrid_score_interval`.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import effects
+        >>> low, high = effects.score_interval(np.array([0.0]), np.array([40.0]), 1.96)
+        >>> round(high.item(), 3)
+        0.088
     """
     middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
     spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
@@ -127,6 +188,20 @@ def hybrid_score_interval(
         size: (..., 2), sizes of samples of independent images with equal variances.
         correlation: (...), of the two estimated risks.
         quantile: (...), of the normal or Student distribution.
+
+    Returns:
+        Lower and upper ends, (...) each.
+
+    Introduced in chapter 10, inside `risk_differences`.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import effects
+        >>> low, high = effects.hybrid_score_interval(
+        ...     np.array([[0.1, 0.3]]), np.array([[100.0, 100.0]]), np.array([0.0]), 1.96
+        ... )
+        >>> low.round(3).item(), high.round(3).item()
+        (0.09, 0.306)
     """
     lower, upper = score_interval(risk, size, np.asarray(quantile)[..., None])
     below, above = risk - lower, upper - risk
@@ -139,7 +214,26 @@ def hybrid_score_interval(
 def hybrid_score_p(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
 ) -> np.ndarray:
-    """Two-sided p (C,) at whose quantile `hybrid_score_interval` ends in zero, by section."""
+    """Two-sided p at whose quantile `hybrid_score_interval` ends in zero, by section.
+
+    Args:
+        risk: (C, 2), in [0, 1].
+        size: (C, 2), NaN where there is no test.
+        correlation: (C,), of the two estimated risks.
+        df: (C,), degrees of freedom.
+
+    Returns:
+        (C,) float64.
+
+    Introduced in chapter 10, inside `risk_differences`.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import effects
+        >>> sizes, none, many = np.array([[100.0, 100.0]]), np.array([0.0]), np.array([np.inf])
+        >>> effects.hybrid_score_p(np.array([[0.1, 0.3]]), sizes, none, many).round(4).item()
+        0.0005
+    """
     # With the arms in order of their risks, the lower end is the one that reaches zero.
     order = np.argsort(risk, axis=1)
     cells = np.arange(len(risk))
