@@ -35,7 +35,7 @@ def test_differences_and_errors_are_those_of_marginaleffects(frame, treatment, a
     model = smf.glm(formula, frame, family=sm.families.Binomial()).fit(tol=1e-12, **clustered)
     found = marginaleffects.avg_comparisons(model, variables={treatment: [0, 1]})
 
-    (cell,), _ = read_cells(frame, "error", treatment, None, "transect", None, adjust)
+    (cell,), _ = read_cells(frame, "error", treatment, None, "transect", adjust)
     risks = adjusted_risks(cell)
     influence, _ = corrected_influence(cell, risks)
     se = np.sqrt((np.diff(influence, axis=1) ** 2).sum())
@@ -59,14 +59,14 @@ def test_the_error_of_a_difference_is_that_of_the_delta_method(frame):
     slope = gradient[1] - gradient[0]
     se = np.sqrt(slope @ fitted.cov_params() @ slope)
 
-    (cell,), _ = read_cells(frame, "error", "skin_level", None, "transect", None, ["beard"])
+    (cell,), _ = read_cells(frame, "error", "skin_level", None, "transect", ["beard"])
     influence, _ = corrected_influence(cell, adjusted_risks(cell))
     assert np.sqrt((np.diff(influence, axis=1) ** 2).sum()) == pytest.approx(se, rel=0.02)
 
 
 def test_cells_count_images_and_clusters(frame):
     few = frame[(frame["transect"] < 4) & ((frame["hair_level"] == 0) | (frame["transect"] < 2))]
-    cells, index = read_cells(few, "error", "skin_level", "hair_level", "transect", None, [])
+    cells, index = read_cells(few, "error", "skin_level", "hair_level", "transect", [])
     assert index.tolist() == [0, 1] and [cell.n.tolist() for cell in cells] == [[8, 8], [4, 4]]
     assert [cell.present.sum(axis=0).tolist() for cell in cells] == [[4, 4], [2, 2]]
     assert cells[0].levels == ("skin_level = 0", "skin_level = 1") and cells[0].unit == "cluster"

@@ -51,6 +51,23 @@ def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
     return codes, levels.tolist()
 
 
+def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.Index]:
+    """Cell of every row (n,) by the levels of the columns `by`, and the index of all cells.
+
+    Without columns there is one cell, "all".
+    """
+    cell, levels = np.zeros(len(frame), np.int64), []
+    for column in by:
+        code, names = code_levels(frame[column])
+        cell = cell * len(names) + code
+        levels.append(names)
+    if not levels:
+        return cell, pd.Index(["all"], name="cell")
+    if len(levels) == 1:
+        return cell, pd.Index(levels[0], name=by[0])
+    return cell, pd.MultiIndex.from_product(levels, names=by)
+
+
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
     key, *rest = codes

@@ -7,7 +7,7 @@ whether the treatment varies within transects (manipulated) or between them (of 
 chapters 10, 11, 12 and 14 through `helpers.effects.risk_differences`.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,12 +18,12 @@ from scipy.special import expit
 from helpers.effects.batched_logit import MAX_STEPS, TOLERANCE, firth_logits, fit_logits
 from helpers.effects.coding import (
     RANK_TOLERANCE,
+    code_cells,
     code_covariate,
     code_levels,
     complete_rows,
     independent_columns,
 )
-from helpers.effects.matched import cell_index
 from helpers.utils.checks import as_codes, as_rates, check_size
 
 
@@ -68,7 +68,6 @@ class Risks:
     influence: np.ndarray
     share: np.ndarray
     obstacle: str = ""
-    dropped: tuple[str, ...] = ()
     firth: bool = False
 
 
@@ -78,7 +77,6 @@ def read_cells(
     treatment: str,
     by: str | Sequence[str] | None,
     cluster: str | None,
-    contrast: tuple[Hashable, Hashable] | None,
     adjust: Sequence[str],
 ) -> tuple[list[Cell], pd.Index]:
     """The cells of `by` and their index; arguments and errors as of `risk_differences`."""
@@ -89,35 +87,25 @@ def read_cells(
     needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
     complete = complete_rows(frame, needed, [*by, *adjust])
     error = as_rates(frame[outcome])
-    code, present = code_levels(frame[treatment])
-    if contrast is None and len(present) > 2:
+    arm, present = code_levels(frame[treatment])
+    if len(present) > 2:
         raise ValueError(
-            f"column {treatment!r} has the levels {present}: name two of them as `contrast`"
+            f"column {treatment!r} has the levels {present}: a difference compares two, keep two "
+            "of them"
         )
-    low, high = contrast or (*present, None, None)[:2]
-    position = {level: k for k, level in enumerate(present)}
-    arm = (code == position.get(high, len(present))).astype(np.int64)
-    compared = (arm == 1) | (code == position.get(low, len(present)))
-    kept, lost = compared & complete, (compared | (code < 0)) & ~complete
-
-    place, levels = np.zeros(len(frame), np.int64), []
-    for column in by:
-        inner, names = code_levels(frame[column])
-        place = place * len(names) + inner
-        levels.append(names)
-    index = cell_index(by, levels)
+    levels = [f"{treatment} = {level}" for level in present] + ["", ""]
+    place, index = code_cells(frame, by)
     cells = []
-    arms = tuple("" if level is None else f"{treatment} = {level}" for level in (low, high))
     for number in range(len(index)):
-        inside = kept & (place == number)
+        inside = complete & (place == number)
         cells.append(
             Cell(
                 error=error[inside],
                 arm=arm[inside],
                 cluster=as_codes(None if cluster is None else frame[cluster][inside], inside.sum()),
                 covariates={column: code_covariate(frame[column][inside]) for column in adjust},
-                dropped=int((lost & (place == number)).sum()),
-                levels=arms,
+                dropped=int((~complete & (place == number)).sum()),
+                levels=(levels[0], levels[1]),
                 unit="image" if cluster is None else "cluster",
             )
         )
@@ -137,25 +125,19 @@ def adjusted_risks(cell: Cell) -> Risks:
     An arm in which all or none err keeps its rate, which is what maximum likelihood tends to.
     Firth's penalty, which draws risks towards a half, is for what is infinite for other reasons.
     """
-    constant = tuple(name for name, (_, levels) in cell.covariates.items() if len(levels) == 1)
-    crude = replace(crude_risks(cell), dropped=constant)
+    crude = crude_risks(cell)
     mixed = (crude.risk > 0) & (crude.risk < 1)
     if not cell.n.all() or not mixed.any():
         return crude
-    columns = {
-        f"{name}={level}": code == k
-        for name, (code, levels) in cell.covariates.items()
-        for k, level in enumerate(levels)
-        if k > 0
-    }
-    check_size(2 + len(columns))
-    covariates = np.column_stack([*columns.values(), cell.arm])[:, : len(columns)]
+    indicators = [
+        code == k for code, _ in cell.covariates.values() for k in range(1, code.max() + 1)
+    ]
+    check_size(2 + len(indicators))
+    covariates = np.column_stack([*indicators, cell.arm])[:, :-1]
     by_arm = [_design(arm, mixed.all(), covariates) for arm in (0, 1)]
     X = np.where(cell.arm[:, None] == 1, by_arm[1], by_arm[0])
     fitted = mixed[cell.arm]
     keep = independent_columns(X[fitted])
-    names = np.array([""] * (X.shape[1] - len(columns)) + list(columns), dtype=object)
-    crude = replace(crude, dropped=(*constant, *names[~keep]))
     if not all(_told_by_others(X[fitted], by_arm[arm], keep) for arm in np.flatnonzero(mixed)):
         return replace(crude, obstacle="confounded with the covariates")
     X, by_arm = X[:, keep], [design[:, keep] for design in by_arm]
@@ -171,8 +153,7 @@ def adjusted_risks(cell: Cell) -> Risks:
         gradient = (risk * (1 - risk)) @ by_arm[arm] / len(X)
         slopes[fitted, arm] = X[fitted] @ np.linalg.solve(information, gradient)
     average = np.where(mixed, predicted.mean(axis=0), crude.risk)
-    found = _with_influence(cell, average, predicted, slopes)
-    return replace(found, dropped=crude.dropped, firth=firth)
+    return replace(_with_influence(cell, average, predicted, slopes), firth=firth)
 
 
 def corrected_influence(cell: Cell, risks: Risks) -> tuple[np.ndarray, float]:

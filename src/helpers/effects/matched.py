@@ -3,7 +3,7 @@
 The estimator of the transects, introduced in chapter 10.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from math import sqrt
 
@@ -13,14 +13,13 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from helpers.effects.coding import collapse
+from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows
 from helpers.effects.equivalence import holm, mde, verdict
 from helpers.utils.checks import (
     as_rates,
     require_columns,
     require_distinct,
     require_present,
-    require_rows,
 )
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
@@ -84,21 +83,11 @@ def matched_effects(
     by = list(by)
     others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
     others = [column for column in others if column != attribute]
-    require_columns(frame, [outcome, attribute, transect, *by])
     if attribute in by:
         raise ValueError(f"{attribute!r} cannot be the attribute and define the cells too")
-    require_rows(frame)
-    for column in others:
-        require_present(frame[column], "a value")
-
-    complete = np.logical_and.reduce(
-        [frame[column].notna() for column in (outcome, attribute, transect)]
-    )
-    coded = {column: _coded(frame[column]) for column in others}
-    levels = [coded[column][1] for column in by]
-    cell = np.zeros(len(frame), np.int64)
-    for column, names in zip(by, levels, strict=True):
-        cell = cell * len(names) + coded[column][0]
+    complete = complete_rows(frame, [outcome, attribute, transect], others)
+    cell, index = code_cells(frame, by)
+    coded = {column: code_levels(frame[column]) for column in others}
     clusters, identifiers = pd.factorize(frame[transect])
     inner = [len(names) for column, (_, names) in coded.items() if column not in by]
     expected = len(identifiers) * int(np.prod(inner))
@@ -111,7 +100,6 @@ def matched_effects(
         | {column: code[complete] for column, (code, _) in coded.items()},
     )
     pair_cell, pair_cluster = cell[complete][first], clusters[complete][first]
-    index = cell_index(by, levels)
     dropped = np.bincount(cell[~complete], minlength=len(index)).tolist()
     rows = [
         _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
@@ -236,23 +224,6 @@ def cochran_q(
     return pd.Series(test)
 
 
-def cell_index(by: list[str], levels: list[list[Hashable]]) -> pd.Index:
-    """All combinations of the levels of the columns `by`; one row "all" where there are none."""
-    if not by:
-        return pd.Index(["all"], name="cell")
-    if len(by) == 1:
-        return pd.Index(levels[0], name=by[0])
-    return pd.MultiIndex.from_product(levels, names=by)
-
-
-def _coded(values: pd.Series) -> tuple[np.ndarray, list[Hashable]]:
-    """Code of every value (n,), and the levels that occur, in their own order, not categories'."""
-    codes, levels = pd.factorize(values)
-    levels = levels.tolist()
-    order = sorted(range(len(levels)), key=levels.__getitem__)
-    return np.argsort(order)[codes], [levels[k] for k in order]
-
-
 def _pair_differences(
     frame: pd.DataFrame, outcome: str, attribute: str, places: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -260,7 +231,7 @@ def _pair_differences(
 
     `places` are the codes (n,) of the columns in which the two images of a pair agree.
     """
-    level, levels = _coded(frame[attribute])
+    level, levels = code_levels(frame[attribute])
     if len(levels) > 2:
         raise ValueError(
             f"column {attribute!r} has the levels {levels}: a pair compares two, keep two of them"

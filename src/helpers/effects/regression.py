@@ -63,8 +63,6 @@ def logit(
           coefficient would be infinite", "confounded with other terms", "every image lacks its
           outcome or cluster"), else empty.
 
-        `attrs["left_out"]` counts the rows left out, `attrs["dropped"]` names constant columns.
-
     Raises:
         ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], more
             than `checks.MOST_LEVELS` levels of a column or `checks.MOST_COEFFICIENTS` coefficients,
@@ -91,8 +89,6 @@ def logit(
     codes = as_codes(None if cluster is None else frame[cluster][kept], len(error))
     table = _estimates(np.column_stack([*columns.values()]), error, codes, weights)
     table.insert(5, "p_holm", holm(table["p"].where(table.index != "intercept")))
-    table.attrs["left_out"] = int((~kept).sum())
-    table.attrs["dropped"] = [name for name, (_, names) in levels.items() if len(names) == 1]
     return table
 
 

@@ -3,7 +3,7 @@
 Chapter 10 introduces them; chapters 11, 12 and 14 use them.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,6 @@ def risk_differences(
     by: str | Sequence[str] | None = None,
     cluster: str | None = None,
     adjust: Sequence[str] = (),
-    contrast: tuple[Hashable, Hashable] | None = None,
     tolerance: float = 0.05,
 ) -> pd.DataFrame:
     """Risk of `outcome` at the higher level of `treatment` minus at the lower, by cell of `by`.
@@ -49,8 +48,6 @@ def risk_differences(
         by: columns of the cells.
         cluster: column of the units of inference; None: rows are independent.
         adjust: categorical columns.
-        contrast: the lower and the higher level, by default the two that occur; rows at other
-            levels are left out.
         tolerance: for the verdict.
 
     Returns:
@@ -66,13 +63,12 @@ def risk_differences(
           quantiles;
         - reason: why something is not estimable (NaN), else empty.
 
-        `attrs["dropped"]` names covariates that are constant or told by others in a cell;
         `attrs["firth"]` says whether Firth's penalty was needed, because a coefficient would be
         infinite.
 
     Raises:
         ValueError: an empty frame, a missing column, a missing level of `by` or `adjust`, an
-            outcome outside of [0, 1], more than two levels without a contrast, a covariate of more
+            outcome outside of [0, 1], more than two levels of the treatment, a covariate of more
             levels than bins have (`checks.MOST_LEVELS`), or a column in two roles.
 
     Introduced in chapter 11, in its observational audits.
@@ -85,10 +81,10 @@ def risk_differences(
         >>> effects.risk_differences(frame, "error", "dark").loc["all", "estimate"].item()
         0.5
     """
-    cells, index = read_cells(frame, outcome, treatment, by, cluster, contrast, adjust)
+    cells, index = read_cells(frame, outcome, treatment, by, cluster, adjust)
     risks = [(adjusted_risks if adjust else crude_risks)(cell) for cell in cells]
     table = pd.DataFrame(_differences(cells, risks, tolerance), index=index)
-    table.attrs |= _notes(risks)
+    table.attrs["firth"] = any(found.firth for found in risks)
     return table
 
 
@@ -99,7 +95,6 @@ def direct_effects(
     mediators: Sequence[str],
     by: str | Sequence[str] | None = None,
     cluster: str | None = None,
-    contrast: tuple[Hashable, Hashable] | None = None,
     tolerance: float = 0.05,
 ) -> pd.DataFrame:
     """Total effect, controlled direct effect and their difference, by cell.
@@ -110,7 +105,7 @@ def direct_effects(
     nothing unadjusted to move both a mediator and the errors.
 
     Args:
-        frame, outcome, treatment, by, cluster, contrast, tolerance: as of `risk_differences`.
+        frame, outcome, treatment, by, cluster, tolerance: as of `risk_differences`.
         mediators: categorical columns.
 
     Returns:
@@ -132,7 +127,7 @@ def direct_effects(
         >>> table.index.get_level_values("effect").tolist()
         ['total', 'direct', 'total - direct']
     """
-    cells, index = read_cells(frame, outcome, treatment, by, cluster, contrast, mediators)
+    cells, index = read_cells(frame, outcome, treatment, by, cluster, mediators)
     total, direct = [crude_risks(cell) for cell in cells], [adjusted_risks(cell) for cell in cells]
     tables = {
         "total": _differences(cells, total, tolerance),
@@ -142,7 +137,7 @@ def direct_effects(
     tables = {name: pd.DataFrame(table, index=index) for name, table in tables.items()}
     table = pd.concat(tables, names=["effect"])
     table = table.reorder_levels([*index.names, "effect"]).loc[list(index)]
-    table.attrs |= _notes(direct)
+    table.attrs["firth"] = any(found.firth for found in direct)
     return table
 
 
@@ -254,12 +249,6 @@ def hybrid_score_p(
 
 def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
     return np.sqrt((first**2 + second**2 - 2 * correlation * first * second).clip(0))
-
-
-def _notes(risks: Sequence[Risks]) -> dict[str, object]:
-    """`attrs` of a table: covariates that were left out of a cell, and whether any needed Firth."""
-    dropped = dict.fromkeys(name for cell in risks for name in cell.dropped)
-    return {"dropped": list(dropped), "firth": any(cell.firth for cell in risks)}
 
 
 def _differences(
