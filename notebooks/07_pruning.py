@@ -423,7 +423,7 @@ grids = [rows.assign(population=name) for name, rows in grid.items()]
 both = pd.concat([wild.replace({"population": WILD}), *grids])
 both = both[[*names, "population"]].reset_index(drop=True)
 both["seen as"] = errors.majority(both["gender"]).map({0: "female", 1: "male"})
-both["skin"] = errors.discretize(both["skin_colour"], [0.5], ["light", "dark"])
+both["skin"] = errors.discretize(both["skin_colour"], *errors.STRATA["skin_colour"])
 both = both.sort_values("seen as", kind="stable")
 both["population"] = pd.Categorical(both["population"], [*WILD.values(), *grid])
 

@@ -68,11 +68,11 @@ def test_svm_names_an_attribute_with_too_few_positives():
 
 def test_scores_must_be_numbers_and_match_the_latents():
     holes = SCORES["age"].where(SCORES.index != 17)
-    with pytest.raises(ValueError, match="age: 1 scores are not numbers, the first in row 17"):
+    with pytest.raises(ValueError, match="'age', row 17 is nan, a finite number was"):
         fit_ridge(W, holes)
-    with pytest.raises(ValueError, match=r"age: \(600,\) scores for latents of shape \(599, 24\)"):
+    with pytest.raises(ValueError, match=r"age: shape \(600,\), expected \(599,\)"):
         fit_ridge(W[1:], SCORES["age"])
-    with pytest.raises(ValueError, match="latents: row 2 "):
+    with pytest.raises(ValueError, match="latents: row 2, column 0 is inf"):
         fit_ridge(np.where(np.arange(600)[:, None] == 2, np.inf, W), SCORES["age"])
     with pytest.raises(ValueError, match="^scores: "):
         fit_ridge(W, np.zeros(3))
@@ -85,7 +85,7 @@ def test_fit_hyperplanes_collects_both_kinds():
     np.testing.assert_array_equal(planes.normals, [ridge.normal, svm.normal])
     np.testing.assert_array_equal(planes.intercepts, [ridge.intercept, svm.intercept])
     assert planes.scores == {"age": ridge.score, "makeup": svm.score}
-    with pytest.raises(ValueError, match="no scores of smiling; there are age, makeup"):
+    with pytest.raises(ValueError, match="no score of smiling among age, makeup"):
         fit_hyperplanes(W, SCORES, continuous=["age"], binary={"smiling": 0.5})
 
 
@@ -104,13 +104,11 @@ def test_unit_planes_measure_signed_distance(planes):
     assert unit.scores == planes.scores
 
 
-def test_cosines_and_angles(planes):
+def test_cosines(planes):
     expected = [[1, 0.8, 0], [0.8, 1, 0], [0, 0, 1]]
     found = directions.cosines(planes)
     np.testing.assert_allclose(found, expected, atol=1e-15)
     assert list(found.index) == list(found.columns) == ["age", "gender", "hair"]
-    assert directions.angles(planes).loc["age", "gender"] == pytest.approx(36.8699, abs=1e-4)
-    assert directions.angles(planes).loc["hair", "hair"] == 0
 
 
 def test_select_keeps_the_order_asked_for(planes):
@@ -125,30 +123,22 @@ def test_select_keeps_the_order_asked_for(planes):
 def test_save_and_load(planes, tmp_path):
     path = tmp_path / "hyperplanes.npz"
     planes.save(path)
-    read = Hyperplanes.load(path)
+    with np.load(path) as arrays:
+        read = Hyperplanes.from_arrays(arrays)
     assert (read.names, read.scores) == (planes.names, planes.scores)
     np.testing.assert_array_equal(read.normals, planes.normals)
     np.testing.assert_array_equal(read.intercepts, planes.intercepts)
 
 
-def test_load_names_a_file_that_is_not_one(planes, tmp_path):
-    damaged = tmp_path / "damaged.npz"
-    planes.save(damaged)
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    with pytest.raises(ValueError, match="damaged.npz holds no hyperplanes"):
-        Hyperplanes.load(damaged)
-    other = tmp_path / "other.npz"
-    np.savez(other, names=["age"], normals=np.ones((1, 2)))
-    with pytest.raises(ValueError, match="other.npz holds no hyperplanes: .*without intercepts"):
-        Hyperplanes.load(other)
-    with pytest.raises(FileNotFoundError):
-        Hyperplanes.load(tmp_path / "absent.npz")
+def test_arrays_that_are_missing_are_named():
+    with pytest.raises(ValueError, match="hyperplanes without intercepts"):
+        Hyperplanes.from_arrays({"names": ["age"], "normals": np.ones((1, 2))})
 
 
 def test_arrays_must_fit_together():
-    with pytest.raises(ValueError, match=r"normals: expected \(2, D\)"):
+    with pytest.raises(ValueError, match=r"normals: shape \(3, 4\), expected \(2, D\)"):
         Hyperplanes(("a", "b"), np.ones((3, 4)), np.zeros(2))
-    with pytest.raises(ValueError, match=r"intercepts: expected \(2,\)"):
+    with pytest.raises(ValueError, match=r"intercepts: shape \(3,\), expected \(2,\)"):
         Hyperplanes(("a", "b"), np.eye(2), np.zeros(3))
     with pytest.raises(ValueError, match="not distinct"):
         Hyperplanes(("a", "a"), np.eye(2), np.zeros(2))

@@ -92,7 +92,7 @@ def test_warning_names_the_rows_above_the_cap():
         ([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [3, 2, 0, 0]], r"\[0, 1, 3\]"),
         ([[1, 0], [0, 1], [1, 1]], r"\[0, 1, 2\]"),
         ([[1, 0], [0, 0]], r"\[1\] are zero"),
-        ([[1, 0], [np.nan, 1]], r"\[1\] are not finite"),
+        ([[1, 0], [np.nan, 1]], "normals: row 1, column 0 is nan"),
     ],
 )
 @pytest.mark.parametrize("function", [dual_basis, variance_inflation, gram_schmidt])
@@ -102,7 +102,7 @@ def test_dependent_rows_are_named(function, rows, named):
 
 
 def test_normals_must_be_a_matrix():
-    with pytest.raises(ValueError, match=r"\(K, D\)"):
+    with pytest.raises(ValueError, match=r"normals: shape \(3,\), expected 2 axes"):
         dual_basis(np.ones(3))
 
 
@@ -188,9 +188,9 @@ def test_leakage_refuses_what_it_cannot_compare():
     low, high = ends()
     with pytest.raises(ValueError, match="low ends are of"):
         leakage({"a": low["a"]}, high)
-    with pytest.raises(ValueError, match=r"a: \(20, 3\) scores at the low ends, \(19, 3\)"):
+    with pytest.raises(ValueError, match=r"a, high ends: shape \(19, 3\), expected \(20, 3\)"):
         leakage(low, high | {"a": high["a"][1:]})
-    with pytest.raises(ValueError, match="no column a among b, c"):
+    with pytest.raises(ValueError, match="no score of a among b, c"):
         leakage({"a": low["a"][["b", "c"]]}, {"a": high["a"][["b", "c"]]})
     with pytest.raises(ValueError, match="moving along a leaves its own score unchanged"):
         leakage(low, high | {"a": low["a"]})

@@ -1,4 +1,6 @@
-"""Hyperplanes in latent space, one per attribute (transects 4.1.1, 5.2; sensitivity 4.2).
+"""Hyperplanes in latent space, one per attribute, fitted in chapter 03.
+
+Sources: transects 4.1.1 and 5.2; sensitivity 4.2.
 
 The *decision value* of a latent w is ⟨normal, w⟩ + intercept. Zero is the neutral face: a score of
 0.5 for attributes fitted by ridge regression, the class boundary for those fitted by an SVM.
@@ -18,16 +20,25 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.svm import LinearSVC
 
-# Decades from hardly to strongly regularised, for latents with coordinates of about unit variance;
-# RidgeCV chooses by leave-one-out error.
+from helpers.utils.checks import as_finite, require_members, require_shape
+
 ALPHAS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-# The papers give no C. With 600 and with 5,000 simulated latents in 512 dimensions this one was at
-# least as accurate as scikit-learn's default of 1, which is slow and does not always converge.
+"""Decades from hardly to strongly regularised, for latents with coordinates of about unit variance;
+RidgeCV chooses by leave-one-out error."""
 C = 0.01
+"""The papers give no C. With 600 and with 5,000 simulated latents in 512 dimensions this one was at
+least as accurate as scikit-learn's default of 1, which is slow and does not always converge."""
 
 
 class Plane(NamedTuple):
-    """One fitted hyperplane: normal (D,), intercept, and its cross-validated score."""
+    """One fitted hyperplane: normal (D,), intercept, and its cross-validated score.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> Plane(np.array([1.0, 0.0]), -0.5, 0.9).score
+        0.9
+    """
 
     normal: np.ndarray
     intercept: float
@@ -46,6 +57,13 @@ class Hyperplanes:
 
     Raises:
         ValueError: shapes that do not fit, values that are not finite, or a name given twice.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> planes = Hyperplanes(("age", "gender"), np.eye(2), np.array([0.0, -1.0]))
+        >>> planes.decision_values([[0.5, 2.0]]).tolist()
+        [[0.5, 1.0]]
     """
 
     names: tuple[str, ...]
@@ -55,10 +73,8 @@ class Hyperplanes:
 
     def __post_init__(self) -> None:
         count = len(self.names)
-        if self.normals.ndim != 2 or self.normals.shape[0] != count:
-            raise ValueError(f"normals: expected ({count}, D), got {self.normals.shape}")
-        if self.intercepts.shape != (count,):
-            raise ValueError(f"intercepts: expected ({count},), got {self.intercepts.shape}")
+        require_shape(self.normals, "normals", (count, -1))
+        require_shape(self.intercepts, "intercepts", (count,))
         if len(set(self.names)) != count:
             raise ValueError(f"names are not distinct: {', '.join(self.names)}")
         finite = np.isfinite(self.normals).all(axis=1) & np.isfinite(self.intercepts)
@@ -83,33 +99,14 @@ class Hyperplanes:
         Raises:
             ValueError: an attribute that has none.
         """
-        if missing := [name for name in names if name not in self.names]:
-            raise ValueError(f"no hyperplane of {', '.join(missing)} among {', '.join(self.names)}")
+        require_members(names, self.names, "hyperplane")
         rows = [self.names.index(name) for name in names]
         scores = {name: self.scores[name] for name in names if name in self.scores}
         return Hyperplanes(tuple(names), self.normals[rows], self.intercepts[rows], scores)
 
-    def join(self, other: Hyperplanes) -> Hyperplanes:
-        """These hyperplanes and then the others; ValueError for a name that is in both."""
-        return Hyperplanes(
-            self.names + other.names,
-            np.concatenate([self.normals, other.normals]),
-            np.concatenate([self.intercepts, other.intercepts]),
-            self.scores | other.scores,
-        )
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Plain arrays `names`, `normals`, `intercepts`, `scores` (NaN where unknown)."""
-        return {
-            "names": np.array(self.names),
-            "normals": self.normals,
-            "intercepts": self.intercepts,
-            "scores": np.array([self.scores.get(name, np.nan) for name in self.names]),
-        }
-
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Hyperplanes:
-        """The reverse of `to_arrays`.
+        """Hyperplanes of the arrays that `save` wrote: names, normals, intercepts, scores.
 
         Raises:
             ValueError: an array is missing, or they do not fit together.
@@ -127,25 +124,14 @@ class Hyperplanes:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write an `.npz` of `to_arrays`."""
-        with Path(path).open("wb") as stream:  # numpy would append .npz to other names
-            np.savez(stream, **self.to_arrays())
-
-    @classmethod
-    def load(cls, path: str | Path) -> Hyperplanes:
-        """Read what `save` wrote.
-
-        Raises:
-            ValueError: not such a file; the message names it.
-        """
-        try:
-            # Opened here because numpy leaves a damaged file open.
-            with Path(path).open("rb") as stream, np.load(stream) as arrays:
-                return cls.from_arrays(dict(arrays))
-        except FileNotFoundError:
-            raise
-        except Exception as error:  # numpy and zipfile raise half a dozen kinds for a damaged file
-            raise ValueError(f"{path} holds no hyperplanes: {error}") from error
+        """Write an `.npz` of plain arrays, scores NaN where unknown; `from_arrays` reads them."""
+        np.savez(
+            path,
+            names=np.array(self.names),
+            normals=self.normals,
+            intercepts=self.intercepts,
+            scores=np.array([self.scores.get(name, np.nan) for name in self.names]),
+        )
 
 
 def fit_ridge(
@@ -166,6 +152,14 @@ def fit_ridge(
 
     Raises:
         ValueError: rows that do not match, or scores that are not numbers.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> w = np.random.default_rng(0).standard_normal((200, 3))
+        >>> plane = fit_ridge(w, 0.5 + 0.1 * w[:, 0])
+        >>> round(float(plane.normal[0]), 2), round(plane.score, 2)
+        (0.1, 1.0)
     """
     w, score, _ = _checked(w, score)
     model = RidgeCV(alphas=alphas).fit(w, score)
@@ -195,6 +189,14 @@ def fit_svm(
     Raises:
         ValueError: rows that do not match, scores that are not numbers, or fewer than `folds`
             scores on one side of the threshold; the message names the attribute and the counts.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> w = np.random.default_rng(0).standard_normal((200, 3))
+        >>> plane = fit_svm(w, 0.5 + 0.1 * w[:, 0], threshold=0.5)
+        >>> bool(plane.score > 0.9)
+        True
     """
     w, score, name = _checked(w, score)
     positive = score > threshold
@@ -222,11 +224,21 @@ def fit_hyperplanes(
         continuous: attributes to fit by `fit_ridge`.
         binary: attribute → threshold, to fit by `fit_svm`.
 
+    Returns:
+        Hyperplanes of all of them, with their cross-validated scores.
+
     Raises:
         ValueError: an attribute without a column, or as in `fit_ridge` and `fit_svm`.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> w = np.random.default_rng(0).standard_normal((200, 3))
+        >>> scores = pd.DataFrame({"age": 0.5 + 0.1 * w[:, 0], "makeup": 0.5 + 0.1 * w[:, 1]})
+        >>> fit_hyperplanes(w, scores, ["age"], {"makeup": 0.5}).names
+        ('age', 'makeup')
     """
-    if missing := [name for name in (*continuous, *binary) if name not in scores]:
-        raise ValueError(f"no scores of {', '.join(missing)}; there are {', '.join(scores)}")
+    require_members([*continuous, *binary], scores.columns, "score")
     planes = {name: fit_ridge(w, scores[name]) for name in continuous}
     planes |= {name: fit_svm(w, scores[name], threshold) for name, threshold in binary.items()}
     return Hyperplanes(
@@ -238,27 +250,22 @@ def fit_hyperplanes(
 
 
 def cosines(planes: Hyperplanes) -> pd.DataFrame:
-    """Cosines between all pairs of normals, (K, K); 0 for attributes that are not entangled."""
+    """Cosines between all pairs of normals, (K, K); 0 for attributes that are not entangled.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> planes = Hyperplanes(("age", "makeup"), np.array([[2.0, 0], [3, 3]]), np.zeros(2))
+        >>> round(float(cosines(planes).loc["age", "makeup"]), 4)
+        0.7071
+    """
     normals = planes.unit().normals
     return pd.DataFrame(normals @ normals.T, planes.names, planes.names).clip(-1, 1)
-
-
-def angles(planes: Hyperplanes) -> pd.DataFrame:
-    """Angles between all pairs of normals in degrees, (K, K)."""
-    return np.degrees(np.arccos(cosines(planes)))
 
 
 def _checked(w: ArrayLike, score: ArrayLike) -> tuple[np.ndarray, np.ndarray, str]:
     """Latents, scores and what to call the scores in a message."""
     name = str(getattr(score, "name", None) or "scores")
-    w, score = np.asarray(w, dtype=np.float64), np.asarray(score, dtype=np.float64)
-    if w.ndim != 2 or score.shape != w.shape[:1]:
-        raise ValueError(f"{name}: {score.shape} scores for latents of shape {w.shape}")
-    if not np.isfinite(score).all():
-        rows = np.flatnonzero(~np.isfinite(score))
-        raise ValueError(f"{name}: {len(rows)} scores are not numbers, the first in row {rows[0]}")
-    if not np.isfinite(w).all():
-        raise ValueError(
-            f"latents: row {np.flatnonzero(~np.isfinite(w).all(axis=1))[0]} not finite"
-        )
+    w, score = as_finite(w, "latents", ndim=2), as_finite(score, name)
+    require_shape(score, name, w.shape[:1])
     return w, score, name

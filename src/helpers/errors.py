@@ -1,7 +1,7 @@
-"""Errors of a classifier by group: rates with counts and intervals, thresholds, worst images.
+"""Strata of images by perceived scores, and a classifier's error rates in them.
 
 Frames have one row per image. `error` is 0 or 1: whether the model's answer differs from the
-human majority (transects, section 4.2, equation 1).
+human majority (transects, section 4.2, equation 1). Chapter 08 defends the cuts.
 """
 
 from collections.abc import Sequence
@@ -9,32 +9,42 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from sklearn.metrics import roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.utils.checks import _reject, as_binary, require_columns, require_present
+from helpers.utils.checks import as_binary, as_scores, require_columns, require_present
 
+STRATA: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
+    "gender": ((0.5,), ("female", "male")),
+    "hair_length": ((0.4,), ("short", "long")),
+    "skin_colour": ((0.5,), ("light", "dark")),
+}
+"""Cuts of perceived scores and names of the strata, for `discretize`: those of the paper's figures
+(transects, Fig 13), in the middle of the ranges that pruning removes. Chapter 08 defends them."""
 AGE_GROUPS: tuple[str, ...] = ATTRIBUTES["age"]
-SCORE_DIGITS = 6
-"""Scores are means of few whole levels; digits beyond these are rounding, not information."""
-
-
-def as_scores(score: pd.Series) -> np.ndarray:
-    """Scores in [0, 1] as float64, shape (n,), free of rounding in the last digits.
-
-    Raises ValueError naming the column and row of the first score that is missing or outside.
-    """
-    values = np.round(score.to_numpy(np.float64, na_value=np.nan), SCORE_DIGITS)
-    _reject(score, ~((values >= 0) & (values <= 1)), "a score in [0, 1]")
-    return values
+"""The annotated levels of age, Child ... Senior."""
 
 
 def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -> pd.Series:
-    """Bins of a score (transects, section 4.2), as an ordered categorical of all `labels`.
+    """Bins of a score (transects, section 4.2).
 
-    Label k holds cuts[k - 1] <= score < cuts[k]; a score on a cut goes up.
+    Args:
+        score: (n,), in [0, 1]; digits beyond `checks.SCORE_DIGITS` are taken for rounding.
+        cuts: increasing, one fewer than labels.
+        labels: label k holds cuts[k - 1] <= score < cuts[k]; a score on a cut goes up.
+
+    Returns:
+        (n,) ordered categorical of all `labels`, with the index and name of the score.
+
+    Raises:
+        ValueError: naming the first row whose score is missing or outside [0, 1].
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> hair = pd.Series([0.1, 0.4], name="hair_length")
+        >>> discretize(hair, *STRATA["hair_length"]).tolist()
+        ['short', 'long']
     """
     codes = np.digitize(as_scores(score), cuts)
     bins = pd.Categorical.from_codes(codes, categories=list(labels), ordered=True)
@@ -42,7 +52,20 @@ def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -
 
 
 def age_group(score: pd.Series) -> pd.Series:
-    """The level of age nearest to a perceived age score: Child ... Senior."""
+    """The level of age nearest to a perceived age score: Child ... Senior.
+
+    Args:
+        score: (n,), in [0, 1].
+
+    Returns:
+        (n,) ordered categorical of `AGE_GROUPS`.
+
+    Introduced in chapter 08.
+
+    Example:
+        >>> age_group(pd.Series([0.0, 0.7])).tolist()
+        ['Child', 'Middle age']
+    """
     steps = len(AGE_GROUPS) - 1
     return discretize(score, (np.arange(steps) + 0.5) / steps, AGE_GROUPS)
 
@@ -50,7 +73,19 @@ def age_group(score: pd.Series) -> pd.Series:
 def majority(score: pd.Series) -> pd.Series:
     """What the raters say of an attribute with two ends: 1 where the mean score is >= 0.5.
 
-    The images in between are the ambiguous ones that pruning removes.
+    Images near the middle are the ambiguous ones that pruning removes.
+
+    Args:
+        score: (n,), in [0, 1].
+
+    Returns:
+        (n,) int64 of 0 and 1.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> majority(pd.Series([0.45, 0.5])).tolist()
+        [0, 1]
     """
     return pd.Series((as_scores(score) >= 0.5).astype(np.int64), score.index, name=score.name)
 
@@ -60,9 +95,24 @@ def stratified_errors(
 ) -> pd.DataFrame:
     """Error rate of every stratum with its Wilson 95 % interval (transects, eq. 1, Figs 1, 13).
 
-    One row per combination of the levels of `by`, with the columns n, errors, rate, low, high.
-    A combination without images has n = 0 and no rate (NaN): it never reads as 0.
-    Raises ValueError for a missing column, a missing stratum or an error other than 0 and 1.
+    Args:
+        frame: one row per image.
+        by: columns of strata; all categories of a categorical one appear.
+        error: column of 0 and 1.
+
+    Returns:
+        One row per combination of the levels of `by`, with the columns n, errors, rate, low, high.
+        A combination without images has n = 0 and no rate (NaN): it never reads as 0.
+
+    Raises:
+        ValueError: a missing column, a missing stratum or an error other than 0 and 1.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> frame = pd.DataFrame({"skin": ["light", "dark", "dark"], "error": [0, 0, 1]})
+        >>> stratified_errors(frame, "skin")["rate"].to_dict()
+        {'dark': 0.5, 'light': 0.0}
     """
     by = [by] if isinstance(by, str) else list(by)
     require_columns(frame, [*by, error])
@@ -82,8 +132,25 @@ def matched_groups(
 ) -> pd.DataFrame:
     """Pairs of groups that differ in one attribute only (transects, Fig 14).
 
-    One row per cell of `by` and pair of levels of `attribute`: the two levels in `first` and
-    `second`, then n, errors, rate, low and high of each, with the suffixes _first and _second.
+    Args:
+        frame: one row per image.
+        attribute: column in which the groups of a pair differ.
+        by: columns that they share.
+        error: column of 0 and 1.
+
+    Returns:
+        One row per cell of `by` and pair of levels of `attribute`: the two levels in `first` and
+        `second`, then n, errors, rate, low and high of each, with the suffixes _first and _second.
+
+    Raises:
+        ValueError: as of `stratified_errors`, no column in `by`, or one level of `attribute`.
+
+    Introduced in chapter 08.
+
+    Example:
+        >>> frame = pd.DataFrame({"skin": [*"ldld"], "hair": [*"ssll"], "error": [0, 1, 0, 0]})
+        >>> matched_groups(frame, "skin", ["hair"])[["rate_first", "rate_second"]].loc["s"].tolist()
+        [1.0, 0.0]
     """
     if not by:
         raise ValueError("`by` names no column: the pairs need attributes that they share")
@@ -102,42 +169,3 @@ def matched_groups(
     if not pairs:
         raise ValueError(f"column {attribute!r} has one level, {levels[0]!r}: nothing to pair")
     return pd.concat(pairs)
-
-
-def worst(
-    frame: pd.DataFrame, score: str, label: str, n: int, threshold: float = 0.5
-) -> pd.DataFrame:
-    """The n most wrong images of each direction (transects, Fig 17).
-
-    `score` is the model's probability of level 1 and `label` the raters' mean score of the same
-    attribute. Among the misclassified images, the `gap` is score - label, and `direction` is
-    "1 read as 0" or "0 read as 1"; the largest gaps come first.
-    """
-    require_columns(frame, [score, label])
-    truth = majority(frame[label])
-    answer = (frame[score] >= threshold).astype(np.int64)
-    gap = frame[score] - frame[label]
-    sides = []
-    for level in (1, 0):
-        wrong = (truth == level) & (answer != level)
-        rows = frame.assign(direction=f"{level} read as {1 - level}", gap=gap)[wrong]
-        sides.append(rows.sort_values("gap", key=np.abs, ascending=False, kind="stable").head(n))
-    return pd.concat(sides)
-
-
-def tune_threshold(score: ArrayLike, label: ArrayLike) -> float:
-    """The decision threshold with the least balanced error, (FPR + FNR) / 2.
-
-    Use held-out data: the paper's 0.8 (transects, Fig 16) was tuned on the test set itself. The
-    threshold lies halfway between two scores; among equals, the one nearest to 0.5.
-    Raises ValueError unless both labels occur.
-    """
-    label = as_binary(label, "label")
-    if len(np.unique(label)) < 2:
-        raise ValueError("column 'label' holds one class only: no threshold separates anything")
-    fpr, tpr, scores = roc_curve(label, score, drop_intermediate=False)
-    balanced = (fpr - tpr + 1)[1:] / 2
-    scores = scores[1:].astype(np.float64)
-    thresholds = (scores + np.append(scores[1:], scores[-1])) / 2
-    best = thresholds[np.isclose(balanced, balanced.min(), rtol=0, atol=1e-12)]
-    return float(best[np.argmin(np.abs(best - 0.5))])

@@ -1,7 +1,8 @@
-"""Directions that move one attribute and leave the others where they are (transects 4.1.3).
+"""Directions that move one attribute and leave the others where they are, made in chapter 04.
 
-Wanted are v_j ⟂ n_k for every k ≠ j: the dual basis of the normals. Algorithm 2 of the paper is
-kept beside it because it does not deliver this. All matrices hold one vector per row.
+Source: transects 4.1.3. Wanted are v_j ⟂ n_k for every k ≠ j: the dual basis of the normals.
+Algorithm 2 of the paper is kept beside it because it does not deliver this. All matrices hold one
+vector per row.
 """
 
 from __future__ import annotations
@@ -15,11 +16,21 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-VIF_CAP = 10.0  # the usual alarm: steps √10 ≈ 3.2 times as long as for orthogonal attributes
+from helpers.utils.checks import as_finite, require_alike, require_members
+
+VIF_CAP = 10.0
+"""The usual alarm: steps √10 ≈ 3.2 times as long as for orthogonal attributes."""
 
 
 class OffTarget(NamedTuple):
-    """Summary of a leakage matrix; `intended` and `perceived` name its largest entry."""
+    """Summary of a leakage matrix; `intended` and `perceived` name its largest entry.
+
+    Introduced in chapter 04, see `off_target`.
+
+    Example:
+        >>> OffTarget(mean=0.1, max=0.3, intended="gender", perceived="makeup").max
+        0.3
+    """
 
     mean: float
     max: float
@@ -43,6 +54,12 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
 
     Raises:
         ValueError: the rows are linearly dependent, naming those that depend on each other.
+
+    Introduced in chapter 04.
+
+    Example:
+        >>> dual_basis([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
+        [[1.0, -1.0], [0.0, 1.0]]
     """
     normals = _matrix(normals)
     dual = _dual(normals)
@@ -62,8 +79,20 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
     √VIF_j = ‖v_j‖·‖n_j‖ is the price of orthogonality: how much longer the step along the dual
     vector is than the one along the normal, for the same change of decision value.
 
+    Args:
+        normals: (K, D), linearly independent rows of any length.
+
+    Returns:
+        (K,) float64, 1 for a normal that is orthogonal to all others.
+
     Raises:
         ValueError: linearly dependent rows.
+
+    Introduced in chapter 04.
+
+    Example:
+        >>> variance_inflation([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
+        [2.0, 2.0]
     """
     normals = _matrix(normals)
     return _inflation(_dual(normals), normals)
@@ -77,8 +106,21 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
     the first vector stays as it was, and the result depends on the order of the attributes. Use
     `dual_basis`.
 
+    Args:
+        normals: (K, D), linearly independent rows of any length.
+
+    Returns:
+        (K, D) float64.
+
     Raises:
         ValueError: linearly dependent rows.
+
+    Introduced in chapter 04.
+
+    Example:
+        >>> changed = gram_schmidt([[1.0, 0.0], [1.0, 1.0]])
+        >>> (changed @ np.array([[1.0, 0.0], [1.0, 1.0]]).T).round(3).tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
     """
     normals = _matrix(normals)
     q = np.linalg.qr(normals.T)[0].T
@@ -104,18 +146,21 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
     Raises:
         ValueError: low and high do not match, the intended attribute is not among the scores, or
             its own score does not change.
+
+    Introduced in chapter 04.
+
+    Example:
+        >>> low = pd.DataFrame({"a": [0.2], "b": [0.5]})
+        >>> high = pd.DataFrame({"a": [0.7], "b": [0.6]})
+        >>> leakage({"a": low}, {"a": high}).round(3).loc["a"].tolist()
+        [1.0, 0.2]
     """
     if list(low) != list(high):
         raise ValueError(f"low ends are of {list(low)}, high ends of {list(high)}")
     matrix = {}
     for intended in low:
-        if low[intended].shape != high[intended].shape:
-            raise ValueError(
-                f"{intended}: {low[intended].shape} scores at the low ends, "
-                f"{high[intended].shape} at the high ends"
-            )
-        if intended not in low[intended]:
-            raise ValueError(f"no column {intended} among {', '.join(low[intended])}")
+        require_alike(high[intended], f"{intended}, high ends", low[intended], "low ends")
+        require_members([intended], low[intended].columns, "score")
         change = high[intended].mean() - low[intended].mean()
         if not abs(change[intended]) > 0:
             raise ValueError(f"moving along {intended} leaves its own score unchanged")
@@ -124,7 +169,17 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
 
 
 def off_target(matrix: pd.DataFrame) -> OffTarget:
-    """Mean and largest |off-target| / |on-target| change in a leakage matrix."""
+    """Mean and largest |off-target| / |on-target| change in a leakage matrix.
+
+    Args:
+        matrix: intended (rows) × perceived (columns), from `leakage`.
+
+    Introduced in chapter 04.
+
+    Example:
+        >>> off_target(pd.DataFrame([[1, -0.2], [0.1, 1]], ["a", "b"], ["a", "b"])).max
+        0.2
+    """
     own = matrix.index.to_numpy()[:, None] == matrix.columns.to_numpy()
     ratios = matrix.abs().mask(own)
     intended = ratios.max(axis=1).idxmax()
@@ -137,12 +192,7 @@ def off_target(matrix: pd.DataFrame) -> OffTarget:
 
 
 def _matrix(normals: ArrayLike) -> np.ndarray:
-    normals = np.asarray(normals, dtype=np.float64)
-    if normals.ndim != 2:
-        raise ValueError(f"normals: expected a (K, D) matrix, got shape {normals.shape}")
-    if not np.isfinite(normals).all():
-        rows = np.flatnonzero(~np.isfinite(normals).all(axis=1)).tolist()
-        raise ValueError(f"normals: rows {rows} are not finite")
+    normals = as_finite(normals, "normals", ndim=2)
     _refuse_dependent(normals)
     return normals
 

@@ -2,6 +2,7 @@
 
 Pruning image by image breaks the pairs that the transects were made for, and it selects after
 treatment: report every headline number pruned and unpruned (transects, sections 5.2.1 and 5.4).
+Chapter 07 shows and examines the rules.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.errors import SCORE_DIGITS
-from helpers.utils.checks import require_columns
+from helpers.utils.checks import SCORE_DIGITS, require_columns
 
 PAPER_RULES: Mapping[str, pd.Interval] = {
     "fakeness": pd.Interval(0.75, 1.0, closed="both"),
@@ -29,11 +29,26 @@ def prune(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Drop the images whose perceived score lies in the interval of a rule, or is missing.
 
-    Returns the rows kept, and a report in the order of the rules with the columns attribute,
-    interval, reason ("in interval"; a second row "missing" where scores are missing), dropped
-    (images that match the rule), dropped_here (those that no earlier rule had dropped) and
-    remaining. An endpoint is met up to rounding: 3/5 lies in [0.4, 0.6].
-    Raises ValueError when a score column is missing.
+    An endpoint is met up to rounding: 3/5 lies in [0.4, 0.6].
+
+    Args:
+        frame: one row per image, with a column of scores for every rule.
+        rules: attribute → the scores to drop, as `PAPER_RULES` and `ADULT_RULE`.
+
+    Returns:
+        The rows kept, and a report in the order of the rules with the columns attribute, interval,
+        reason ("in interval"; a second row "missing" where scores are missing), dropped (images
+        that match the rule), dropped_here (those that no earlier rule had dropped) and remaining.
+
+    Raises:
+        ValueError: a column of scores is missing.
+
+    Introduced in chapter 07.
+
+    Example:
+        >>> kept, report = prune(pd.DataFrame({"age": [0.2, 0.6, 0.8]}), ADULT_RULE)
+        >>> kept["age"].tolist(), report["dropped"].tolist()
+        ([0.6, 0.8], [1])
     """
     require_columns(frame, list(rules))
     kept = np.ones(len(frame), dtype=bool)
@@ -59,7 +74,19 @@ def _inside(score: np.ndarray, interval: pd.Interval) -> np.ndarray:
 
 
 def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect") -> pd.DataFrame:
-    """The rows of the transects that still have all their `size` images."""
+    """The rows of the transects that still have all their `size` images.
+
+    Args:
+        frame: one row per image.
+        size: images of a complete transect.
+        transect: column that names the transects.
+
+    Introduced in chapter 07.
+
+    Example:
+        >>> complete_transects(pd.DataFrame({"transect": [0, 0, 1]}), size=2)["transect"].tolist()
+        [0, 0]
+    """
     require_columns(frame, [transect])
     return frame[frame.groupby(transect)[transect].transform("size") == size]
 
@@ -70,6 +97,19 @@ def complete_pairs(
     """The rows whose partners along `axis` are all there.
 
     Partners are images of one transect with equal levels in `by`, the other axes.
+
+    Args:
+        frame: one row per image.
+        axis: column of the levels in which partners differ.
+        by: columns of the levels of the other axes.
+        transect: column that names the transects.
+
+    Introduced in chapter 07.
+
+    Example:
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1], "skin": [0, 1, 0], "hair": [0, 0, 0]})
+        >>> complete_pairs(frame, "skin", ["hair"])["transect"].tolist()
+        [0, 0]
     """
     require_columns(frame, [transect, axis, *by])
     levels = max(2, frame[axis].nunique())
@@ -81,9 +121,23 @@ def completeness(
 ) -> pd.DataFrame:
     """What pruning leaves of the images, the complete transects and the pairs of every axis.
 
-    One row per unit ("image", "transect", and "pair" once per axis), with the columns unit, axis,
-    before (its number in `full`), after (in `kept`) and share = after / before. Along an axis of
-    more than two levels, a pair is complete when all the levels are there.
+    Args:
+        full: one row per image, with the columns `axes` and `transect`.
+        kept: those that pruning keeps.
+        axes: columns of levels. Along an axis of more than two levels, a pair is complete when all
+            the levels are there.
+        transect: column that names the transects.
+
+    Returns:
+        One row per unit ("image", "transect", and "pair" once per axis), with the columns unit,
+        axis, before (its number in `full`), after (in `kept`) and share = after / before.
+
+    Introduced in chapter 07.
+
+    Example:
+        >>> full = pd.DataFrame({"transect": [0, 0, 1, 1], "skin": [0, 1, 0, 1]})
+        >>> completeness(full, full.iloc[:3], ["skin"])["share"].tolist()
+        [0.75, 0.5, 0.5]
     """
     require_columns(full, [transect, *axes])
     require_columns(kept, [transect, *axes])

@@ -1,28 +1,40 @@
-"""The bootstrap by counting: a resample is a row of weights, one for every cluster."""
+"""The bootstrap by counting: a resample is a row of weights, one for every cluster.
+
+Serves the bootstraps of chapters 07, 09, 11, 13, 15 and 17.
+"""
 
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from helpers.utils import seeding
-from helpers.utils.checks import cluster_codes
-
-
-def resample_numbers(n_boot: int, least: int = 1) -> range:
-    """0 ... n_boot - 1; ValueError for an `n_boot` that is no whole number of at least `least`."""
-    if not isinstance(n_boot, Integral) or n_boot < least:
-        raise ValueError(f"n_boot is {n_boot}, a whole number of at least {least} was expected")
-    return range(n_boot)
+from helpers.utils.checks import as_resamples, cluster_codes
 
 
 def draw_weights(
     n_clusters: int, resamples: Sequence[int], seed: int, stage: str = "bootstrap"
 ) -> np.ndarray:
-    """How often each cluster is drawn in the given resamples, float64 (len(resamples), G).
+    """How often each cluster is drawn in the given resamples.
 
-    Each row depends only on the seed, the stage and the number of the resample.
+    Args:
+        n_clusters: G, at least 2.
+        resamples: numbers of the resamples; each row depends only on the seed, the stage and its
+            number.
+        seed: of the run.
+        stage: what is drawn.
+
+    Returns:
+        (len(resamples), G) float64; every row sums to G.
+
+    Raises:
+        ValueError: fewer than two clusters.
+
+    Introduced in chapter 09, inside its bootstrap.
+
+    Example:
+        >>> draw_weights(3, range(2), seed=1).sum(axis=1).tolist()
+        [3.0, 3.0]
     """
     if n_clusters < 2:
         raise ValueError(f"a bootstrap needs at least two clusters, not {n_clusters}")
@@ -34,16 +46,24 @@ def draw_weights(
 
 
 def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
-    """How often each cluster is drawn in each of `n_boot` resamples, float64 (n_boot, G).
+    """How often each cluster is drawn in each of `n_boot` resamples.
 
-    Column g belongs to the g-th identifier in sorted order; every row sums to G. Identifiers that
-    all differ give the bootstrap of images. The first resamples do not depend on `n_boot`.
-    Raises ValueError for a missing identifier and for fewer than two clusters.
+    Args:
+        clusters: (n,) identifier of every row's cluster; all different to resample images.
+        n_boot: number of resamples; the first ones do not depend on it.
+        seed: of the run.
+
+    Returns:
+        (n_boot, G) float64; column g belongs to the g-th identifier in sorted order.
+
+    Raises:
+        ValueError: a missing identifier, fewer than two clusters, or no resample.
+
+    Introduced in chapter 07.
+
+    Example:
+        >>> cluster_weights(["a", "a", "b"], n_boot=4, seed=1).shape
+        (4, 2)
     """
     _, identifiers = cluster_codes(clusters)
-    return draw_weights(len(identifiers), resample_numbers(n_boot), seed)
-
-
-def image_weights(n: int, n_boot: int, seed: int) -> np.ndarray:
-    """How often each of `n` images is drawn in each of `n_boot` resamples, float64 (n_boot, n)."""
-    return draw_weights(n, resample_numbers(n_boot), seed)
+    return draw_weights(len(identifiers), as_resamples(n_boot), seed)

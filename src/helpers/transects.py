@@ -1,4 +1,6 @@
-"""Transects: grids of latents that differ in chosen attributes only (transects 4.1.2, 4.1.4).
+"""Transects: grids of latents that differ in chosen attributes only, made in chapter 05.
+
+Sources: transects 4.1.2 and 4.1.4.
 
 A hyperplane is a normal n and an intercept b; the *decision value* of a latent w is ⟨n, w⟩ + b and
 its *signed distance* is that divided by ‖n‖. All steps here are in decision values; with unit
@@ -17,9 +19,12 @@ from helpers.directions import Hyperplanes
 from helpers.generators.base import Generator
 from helpers.orthogonalization import dual_basis
 from helpers.utils import seeding
+from helpers.utils.checks import as_finite, require_shape
 
-_LEVELS = 10  # an image id has one digit per axis
-_CANDIDATES = 4  # latents drawn for every base point; about half of the face world's are adults
+_LEVELS = 10
+"""An image id has one digit per axis."""
+_CANDIDATES = 4
+"""Latents drawn for every base point; about half of the face world's are adults."""
 
 
 def base_latents(
@@ -52,6 +57,18 @@ def base_latents(
 
     Raises:
         ValueError: too few of the candidates are adults, or an attribute without a hyperplane.
+
+    Introduced in chapter 05.
+
+    Example:
+        >>> import torch
+        >>> class Normal:
+        ...     def sample(self, n, seed):
+        ...         return torch.randn(n, 3, generator=torch.Generator().manual_seed(seed % 2**32))
+        >>> planes = Hyperplanes(("age", "hair"), np.eye(3)[:2], np.zeros(2))
+        >>> w = base_latents(Normal(), planes, ["hair"], 5, youngest=0.0, seed=1, stage="doc")
+        >>> w.shape, bool((w[:, 0] >= 0).all()), bool(np.allclose(w[:, 1], 0))
+        ((5, 3), True, True)
     """
     drawn = generator.sample(_CANDIDATES * n, int(seeding.rng(seed, stage).integers(2**62)))
     candidates = drawn.cpu().numpy().astype(np.float64)
@@ -87,6 +104,12 @@ def project(
 
     Raises:
         ValueError: shapes that do not fit, or linearly dependent normals.
+
+    Introduced in chapter 05.
+
+    Example:
+        >>> project([[3.0, 4.0]], normals=[[2.0, 0.0]], intercepts=[-2.0]).tolist()
+        [[1.0, 4.0]]
     """
     w, normals, intercepts = _checked(w, normals, intercepts)
     excess = w @ normals.T + intercepts - np.asarray(values, dtype=np.float64)
@@ -101,11 +124,21 @@ def project_cyclic(
     Converges to `project`, but slowly when normals are nearly collinear: at a cosine of 0.95 it is
     still visibly off after 50 rounds.
 
+    Args:
+        w: latents (n, D).
+        normals, intercepts: hyperplanes, (K, D) and (K,).
+        rounds: how often to go through all hyperplanes.
+
     Returns:
         (n, D) float64.
+
+    Introduced in chapter 05.
+
+    Example:
+        >>> project_cyclic([[3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], rounds=1).tolist()
+        [[0.0, 0.0]]
     """
     w, normals, intercepts = _checked(w, normals, intercepts)
-    w = w.copy()
     for _ in range(rounds):
         for normal, intercept in zip(normals, intercepts, strict=True):
             w -= np.outer(w @ normal + intercept, normal / (normal @ normal))
@@ -144,6 +177,13 @@ def grid(
     Raises:
         ValueError: shapes that do not fit, dependent normals, a direction that does not cross its
             own hyperplane, or an unknown variant.
+
+    Introduced in chapter 04.
+
+    Example:
+        >>> axis = np.array([[1.0, 0.0]])
+        >>> grid([[5.0, 7.0]], axis, [0.0], axis, [[-1.0, 1.0]]).tolist()
+        [[[-1.0, 7.0], [1.0, 7.0]]]
     """
     w, normals, intercepts = _checked(w, normals, intercepts)
     directions = np.asarray(directions, dtype=np.float64)
@@ -172,6 +212,12 @@ def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
     Raises:
         ValueError: an axis has more than ten levels, so that a digit cannot hold its level.
+
+    Introduced in chapter 05.
+
+    Example:
+        >>> index(1, {"skin_colour": [-2.0, 2.0]})["image_id"].tolist()
+        ['00000_0', '00000_1']
     """
     values = {name: np.asarray(axis, dtype=np.float64) for name, axis in axes.items()}
     for name, axis in values.items():
@@ -212,14 +258,8 @@ def _unit_steps(normals: np.ndarray, directions: np.ndarray, variant: str) -> np
 def _checked(
     w: ArrayLike, normals: ArrayLike, intercepts: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    w, normals, intercepts = (np.asarray(a, dtype=np.float64) for a in (w, normals, intercepts))
-    if not (
-        w.ndim == normals.ndim == 2
-        and w.shape[1] == normals.shape[1]
-        and intercepts.shape == normals.shape[:1]
-    ):
-        raise ValueError(
-            f"expected w (n, D), normals (K, D) and intercepts (K,), "
-            f"got {w.shape}, {normals.shape} and {intercepts.shape}"
-        )
+    w, normals = as_finite(w, "latents", ndim=2), as_finite(normals, "normals", ndim=2)
+    intercepts = as_finite(intercepts, "intercepts")
+    require_shape(normals, "normals", (len(normals), w.shape[1]))
+    require_shape(intercepts, "intercepts", (len(normals),))
     return w, normals, intercepts

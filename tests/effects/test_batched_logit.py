@@ -1,76 +1,13 @@
-"""Bootstrap weights, counts of patterns, and the batched Newton against scikit-learn."""
+"""Counts of patterns, and the batched Newton against scikit-learn."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
-from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
-from helpers.effects import bootstrap_paper_logit
 from helpers.effects.batched_logit import firth_logits, fit_logits, pattern_counts
-from helpers.resampling import cluster_weights, image_weights
-from helpers.utils.checks import cluster_codes
-
-
-def test_weights_are_multinomial_counts():
-    weights = cluster_weights(np.repeat(np.arange(30), 4), n_boot=400, seed=1)
-    assert weights.shape == (400, 30)
-    assert (weights.sum(axis=1) == 30).all()
-    # Every cluster is drawn once on average: a chi-square test of the totals.
-    statistic = ((weights.sum(axis=0) - 400) ** 2 / 400).sum()
-    assert chi2.cdf(statistic, 29) < 0.999
-    np.testing.assert_allclose(weights.var(), 1 - 1 / 30, rtol=0.05)
-
-
-def test_weights_depend_on_seed_and_number_of_the_resample_only():
-    clusters = list("abcdefgh")
-    weights = cluster_weights(clusters, 50, seed=1)
-    np.testing.assert_array_equal(weights[:7], cluster_weights(clusters, 7, seed=1))
-    assert not np.array_equal(weights, cluster_weights(clusters, 50, seed=2))
-    # Neither the order of the rows nor the number of images of a cluster matters.
-    np.testing.assert_array_equal(weights, cluster_weights([*clusters[::-1], "a"], 50, seed=1))
-
-
-def test_cluster_codes_follow_the_sorted_identifiers():
-    codes, identifiers = cluster_codes(["b", "a", "b"])
-    np.testing.assert_array_equal(codes, [1, 0, 1])
-    assert list(identifiers) == ["a", "b"]
-
-
-@pytest.mark.parametrize("clusters", [["a", None, "b"], [1.0, np.nan, 2.0]])
-def test_a_missing_identifier_is_named(clusters):
-    with pytest.raises(ValueError, match="row 1 has no cluster"):
-        cluster_weights(clusters, 3, seed=1)
-
-
-def test_a_missing_identifier_is_named_as_the_reader_wrote_it():
-    with pytest.raises(ValueError, match="row 4 has no cluster"):
-        cluster_codes(pd.Series(["a", None], [3, 4]))
-
-
-@pytest.mark.parametrize("n_boot", [-3, 0, 2.5, "a"])
-def test_the_number_of_resamples_is_checked(n_boot):
-    calls = [
-        lambda: cluster_weights(["a", "b"], n_boot, seed=1),
-        lambda: image_weights(3, n_boot, seed=1),
-        lambda: bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1),
-    ]
-    for call in calls:
-        with pytest.raises(ValueError, match=f"n_boot is {n_boot}, a whole number of at least 1"):
-            call()
-
-
-def test_one_cluster_cannot_be_resampled():
-    with pytest.raises(ValueError, match="at least two clusters"):
-        cluster_weights(["a", "a"], 3, seed=1)
-
-
-def test_images_are_clusters_of_one():
-    np.testing.assert_array_equal(
-        image_weights(30, 5, seed=4), cluster_weights(np.arange(30), 5, seed=4)
-    )
+from helpers.resampling import cluster_weights
 
 
 def test_counts_of_a_resample_are_those_of_its_rows():

@@ -220,11 +220,11 @@ def test_all_effects_have_the_keys_and_values_of_the_truth():
     ("change", "message"),
     [
         (lambda f: f.drop(columns="transect"), "no column .*transect"),
-        (lambda f: f.assign(error=1.5), "'error', row 0: 1.5 where a number in"),
-        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row 0: '[01]' where a number"),
+        (lambda f: f.assign(error=1.5), "'error', row 0 is 1.5, a number in"),
+        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row 0 is '[01]', a number"),
         (
             lambda f: f.assign(hair_level=f["hair_level"].where(f.index != 2)),
-            "'hair_level', row 2:",
+            "'hair_level', row 2 is",
         ),
         (lambda f: f.assign(skin_level=f.index % 3), "levels .0, 1, 2.*two"),
         (lambda f: pd.concat([f, f.iloc[[9]]]), "two images in one place"),

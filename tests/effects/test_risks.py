@@ -84,10 +84,10 @@ def test_one_column_of_cells_or_none(frame):
 def test_adjusted_differences_equal_g_computation_with_statsmodels(frame):
     adjust = ["beard", "smile"]
     table = risk_differences(frame, "error", "skin_level", "gender_level", "transect", adjust)
-    formula = "error ~ C(skin_level) * C(gender_level) + beard + smile"
-    fitted = smf.glm(formula, frame, family=sm.families.Binomial()).fit(tol=1e-12)
     for gender, row in table.iterrows():
         rows = frame[frame["gender_level"] == gender]
+        formula = "error ~ skin_level + beard + smile"
+        fitted = smf.glm(formula, rows, family=sm.families.Binomial()).fit(tol=1e-12)
         risks = [fitted.predict(rows.assign(skin_level=level)).mean() for level in (0, 1)]
         assert row["estimate"] == pytest.approx(risks[1] - risks[0], abs=1e-8)
     assert not table.attrs["firth"]
@@ -106,16 +106,8 @@ def test_standard_errors_are_those_of_the_cluster_bootstrap(frame):
         assert np.std(draws) / se == pytest.approx(1, abs=0.25)
 
 
-def test_rows_at_other_levels_are_left_out_of_a_contrast(frame):
-    contrast = ("none", "full")
-    table = risk_differences(frame, "error", "beard", "hair_level", "transect", contrast=contrast)
-    kept = frame[frame["beard"].isin(contrast)]
-    kept = kept.assign(full=(kept["beard"] == "full").astype(int))
-    expected = risk_differences(kept, "error", "full", "hair_level", "transect")
-    pd.testing.assert_frame_equal(table, expected)
-    back = risk_differences(frame, "error", "beard", "hair_level", contrast=("full", "none"))
-    np.testing.assert_allclose(back["estimate"], -table["estimate"])
-    with pytest.raises(ValueError, match="name two of them"):
+def test_more_than_two_levels_are_refused(frame):
+    with pytest.raises(ValueError, match="'beard' has the levels .*keep two of them"):
         risk_differences(frame, "error", "beard")
 
 
@@ -195,9 +187,7 @@ def test_images_taken_for_independent_make_seed_level_intervals_too_narrow():
 
 
 def test_verdicts_against_the_tolerance(frame):
-    table = risk_differences(
-        frame, "error", "skin_level", "gender_level", "transect", (), None, 0.3
-    )
+    table = risk_differences(frame, "error", "skin_level", "gender_level", "transect", (), 0.3)
     assert list(table["verdict"]) == ["within", "within"]
     table = risk_differences(
         frame, "error", "skin_level", "gender_level", "transect", tolerance=0.01
@@ -284,15 +274,12 @@ def test_one_transect_or_one_level_is_not_estimable(frame, adjust):
     dark = frame[frame["skin_level"] == 1]
     constant = risk_differences(dark, "error", "skin_level", None, "transect", adjust).iloc[0]
     assert constant["reason"] == "constant treatment" and np.isnan(constant["estimate"])
-    missing = risk_differences(frame, "error", "skin_level", contrast=(5, 6), adjust=adjust)
-    assert missing["reason"].iloc[0] == "no image"
 
 
-def test_a_constant_covariate_is_dropped_and_named(frame):
+def test_a_constant_covariate_or_a_copy_changes_nothing(frame):
     adult = frame.assign(age="adult", copy=frame["smile"])
     arguments = "error", "skin_level", "gender_level", "transect"
     table = risk_differences(adult, *arguments, ["smile", "age", "copy"])
-    assert table.attrs["dropped"] == ["age", "copy=smile"]
     pd.testing.assert_frame_equal(table, risk_differences(frame, *arguments, ["smile"]))
 
 
@@ -311,15 +298,18 @@ def test_a_covariate_that_tells_the_arms_is_confounded(frame):
     ("change", "message"),
     [
         (lambda f: f.drop(columns="smile"), "no column .*smile"),
-        (lambda f: f.assign(error=1.5), "'error', row [0-9]+: 1.5 where a number in .0, 1."),
-        (lambda f: f.assign(error=f["error"].astype(str)), "'error', row [0-9]+: '[01]' where"),
+        (lambda f: f.assign(error=1.5), "'error', row [0-9]+ is 1.5, a number in .0, 1."),
+        (
+            lambda f: f.assign(error=f["error"].astype(str)),
+            "'error', row [0-9]+ is '[01]', a number",
+        ),
         (
             lambda f: f.assign(smile=f["smile"].where(f.index != f.index[3])),
-            "'smile', row [0-9]+: ",
+            "'smile', row [0-9]+ is ",
         ),
         (
             lambda f: f.assign(hair_level=f["hair_level"].where(f.index != f.index[3])),
-            "'hair_level', row [0-9]+: nan",
+            "'hair_level', row [0-9]+ is nan",
         ),
         (
             lambda f: f.assign(smile=np.arange(len(f)) / 7),
@@ -363,12 +353,6 @@ def test_rows_that_lack_something_are_left_out_and_counted(frame, adjust):
         assert set(nothing["reason"]) == {one["reason"].iloc[1]}
 
 
-def test_rows_at_other_levels_are_not_dropped_ones(frame):
-    unknown = frame.assign(error=frame["error"].where(frame["beard"] != "some"))
-    arguments = {"treatment": "beard", "contrast": ("none", "full")}
-    assert (risk_differences(unknown, "error", **arguments)["dropped"] == 0).all()
-
-
 def test_rates_are_estimated_like_the_answers_that_they_summarise(frame):
     rng = np.random.default_rng(4)
     answers = pd.concat([frame] * 4).assign(error=rng.random(4 * len(frame)) < 0.2)
@@ -393,11 +377,12 @@ def test_few_transects_detect_no_less_than_their_interval_is_wide(transects):
     assert row["mde"] > half
 
 
-def test_a_regression_on_too_many_cells_is_refused(frame):
-    often = np.random.default_rng(5).integers(2, size=len(frame))
-    cells = frame.assign(place=np.arange(len(frame)) // 8, error=often)
-    with pytest.raises(ValueError, match="the regression has [0-9]+ coefficients, .* 200"):
-        risk_differences(cells, "error", "skin_level", "place", adjust=["smile"])
+def test_a_regression_on_too_many_levels_is_refused(frame):
+    rng = np.random.default_rng(5)
+    names = [f"place {k}" for k in range(5)]
+    places = frame.assign(**{name: rng.integers(50, size=len(frame)) for name in names})
+    with pytest.raises(ValueError, match="the regression has 247 coefficients, .* 200"):
+        risk_differences(places, "error", "skin_level", adjust=names)
 
 
 # --- direct effects
@@ -446,6 +431,3 @@ def test_a_regression_that_does_not_converge_is_no_estimate_and_no_crash(monkeyp
     table = effects.risk_differences(frame, "error", "treated", adjust=["beard"])
     assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
     assert table["reason"].tolist() == ["the regression does not converge"]
-    fitted = effects.logit(frame, "error", ["treated", "beard"])
-    assert fitted["estimate"].isna().all()
-    assert set(fitted["reason"]) == {"the regression does not converge"}

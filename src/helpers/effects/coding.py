@@ -1,17 +1,17 @@
-"""Categorical columns as codes and indicators: levels, cells, patterns and independent columns."""
+"""Categorical columns as codes and indicators: levels, patterns and independent columns.
+
+Serves the estimators of chapters 10 and 11.
+"""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from helpers.utils.checks import cluster_codes, require_columns, require_present
+from helpers.utils.checks import MOST_LEVELS, require_columns, require_present, require_rows
 
 RANK_TOLERANCE = 1e-9
-MOST_LEVELS = 50
-"""A column with more of them is a number that was not cut into bins, or an identifier."""
-MOST_COEFFICIENTS = 200
-"""Memory grows with the square of their number."""
+"""A column is a combination of others when less than this part of it is left."""
 MOST_KEYS = 2**62
 """Combinations beyond these are numbered anew: products of many numbers of levels overflow."""
 
@@ -22,16 +22,10 @@ def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[
     Raises ValueError for an empty frame, a missing column, and a missing level of `factors`.
     """
     require_columns(frame, [*needed, *factors])
-    if frame.empty:
-        raise ValueError("the frame has no rows")
+    require_rows(frame)
     for column in factors:
         require_present(frame[column], "a level")
     return np.logical_and.reduce([frame[column].notna() for column in needed])
-
-
-def read_clusters(frame: pd.DataFrame, cluster: str | None, kept: np.ndarray) -> np.ndarray:
-    """Codes of the kept rows' clusters; without a column of them, every row is its own."""
-    return np.arange(kept.sum()) if cluster is None else cluster_codes(frame[cluster][kept])[0]
 
 
 def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
@@ -57,13 +51,21 @@ def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
     return codes, levels.tolist()
 
 
-def check_size(coefficients: int) -> None:
-    """Raise ValueError for a regression that memory might not hold."""
-    if coefficients > MOST_COEFFICIENTS:
-        raise ValueError(
-            f"the regression has {coefficients:,} coefficients, of which there may be "
-            f"{MOST_COEFFICIENTS}: use fewer levels, cells or products"
-        )
+def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.Index]:
+    """Cell of every row (n,) by the levels of the columns `by`, and the index of all cells.
+
+    Without columns there is one cell, "all".
+    """
+    cell, levels = np.zeros(len(frame), np.int64), []
+    for column in by:
+        code, names = code_levels(frame[column])
+        cell = cell * len(names) + code
+        levels.append(names)
+    if not levels:
+        return cell, pd.Index(["all"], name="cell")
+    if len(levels) == 1:
+        return cell, pd.Index(levels[0], name=by[0])
+    return cell, pd.MultiIndex.from_product(levels, names=by)
 
 
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,7 @@
 """From intervals to verdicts: several tests, a stated tolerance, and what a study could have seen.
 
+Chapter 10 introduces them; every later audit uses them.
+
 An interval that holds zero is no evidence of no effect. Three states say what is known about a
 stated tolerance: the effect exceeds it, it is within it, or the data cannot tell.
 """
@@ -8,12 +10,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from helpers.utils.checks import check_positive
+
 EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
+"""What `verdict` says of an interval."""
 NOT_ESTIMABLE = "not estimable"
+"""What it says where there is no interval."""
 
 
 def holm(p: ArrayLike) -> np.ndarray:
-    """Holm's adjusted p-values, same shape (n,); NaN (not estimable) stays and is not counted."""
+    """Holm's adjusted p-values (Scandinavian Journal of Statistics 6 (1979) 65-70).
+
+    Args:
+        p: (n,) p-values; NaN (not estimable) stays and is not counted.
+
+    Returns:
+        (n,) float64.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.holm([0.01, 0.04, float("nan")]).tolist()
+        [0.02, 0.04, nan]
+    """
     p = np.asarray(p, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     # Not statsmodels' multipletests: it runs the garbage collector, which costs 50 ms a call.
@@ -33,10 +53,25 @@ def verdict(
       equivalence at 5 % (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680);
     - "inconclusive": neither;  "not estimable": the interval is NaN.
 
-    Raises ValueError for a tolerance that is not above zero.
+    Args:
+        low, high: ends of the 95 % intervals.
+        low90, high90: ends of the 90 % intervals, of the same shape.
+        tolerance: largest effect that does not matter, in the units of the effects.
+
+    Returns:
+        Strings of the intervals' shape.
+
+    Raises:
+        ValueError: a tolerance that is not above zero.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.verdict([0.06, -0.02], [0.09, 0.03], [0.07, -0.01], [0.08, 0.02], 0.05).tolist()
+        ['exceeds', 'within']
     """
-    if not tolerance > 0:
-        raise ValueError(f"the tolerance must be above zero, not {tolerance}")
+    check_positive("tolerance", tolerance)
     low, high, low90, high90 = (np.asarray(limit, float) for limit in (low, high, low90, high90))
     states = {
         NOT_ESTIMABLE: np.isnan(low) | np.isnan(high),
@@ -55,5 +90,21 @@ def mde(
     Quantiles are Student's with `df` degrees of freedom, by default the normal's. It exceeds half
     the width of the 1 - alpha interval; where it exceeds the largest effect that there can be (1,
     of a risk), none is sure to be found.
+
+    Args:
+        se: standard errors, in the units of the effects.
+        alpha: level of the test.
+        power: chance to find the effect.
+        df: degrees of freedom, of the shape of `se`.
+
+    Returns:
+        float64 of the shape of `se`.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> from helpers import effects
+        >>> round(float(effects.mde(0.01)), 3)
+        0.028
     """
     return (stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * np.asarray(se, dtype=np.float64)

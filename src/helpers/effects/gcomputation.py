@@ -1,96 +1,85 @@
-"""Standardised risks by cell and arm, with the influence of every cluster on them.
+"""Standardised risks of two arms, with the influence of every cluster on them.
 
 A risk is what the rate of errors would be if all images of a cell had one level of the treatment
 (Hernán & Robins, Causal Inference: What If, chapter 13). Its uncertainty is that of its influence
 function summed over the images of a cluster, so that images of a transect need not be independent,
-whether the treatment varies within transects (manipulated) or between them (of the seed).
+whether the treatment varies within transects (manipulated) or between them (of the seed). Serves
+chapters 10, 11, 12 and 14 through `helpers.effects.risk_differences`.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array
 from scipy.special import expit
 
-from helpers.effects.batched_logit import MAX_STEPS, TOLERANCE, pattern_counts
+from helpers.effects.batched_logit import MAX_STEPS, TOLERANCE, firth_logits, fit_logits
 from helpers.effects.coding import (
     RANK_TOLERANCE,
-    check_size,
+    code_cells,
     code_covariate,
     code_levels,
-    collapse,
     complete_rows,
     independent_columns,
-    read_clusters,
 )
-from helpers.effects.matched import cell_index
-from helpers.effects.regression import fit
-from helpers.utils.checks import as_rates
+from helpers.utils.checks import as_codes, as_rates, check_size
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Coded rows of the two arms (n,): arm 0 or 1, cell 0 ... C - 1, cluster 0 ... G - 1.
+class Cell:
+    """Images of one cell: error (n,), arm (n,) of 0 and 1, cluster (n,) of 0 ... G - 1.
 
-    `dropped` (C,) counts the rows of every cell that lack an outcome, a treatment or a cluster.
+    `dropped` counts the rows that lack an outcome, a treatment or a cluster. `levels` are the names
+    of the two arms, "" for a level that nobody has; `unit` says what the clusters are.
     """
 
     error: np.ndarray
     arm: np.ndarray
-    cell: np.ndarray
     cluster: np.ndarray
     covariates: dict[str, tuple[np.ndarray, list]]
-    cells: pd.Index
+    dropped: int
     levels: tuple[str, str]
     unit: str
-    dropped: np.ndarray
 
-    @property
-    def group(self) -> np.ndarray:
-        return 2 * self.cell + self.arm
+    @cached_property
+    def n(self) -> np.ndarray:
+        """Images of either arm (2,)."""
+        return np.bincount(self.arm, minlength=2)
 
-    def count(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Number, or sum of weights, of the rows of every cell and arm (C, 2)."""
-        size = 2 * len(self.cells)
-        return np.bincount(self.group, weights, minlength=size).reshape(-1, 2)
-
-    def count_clusters(self) -> tuple[np.ndarray, np.ndarray]:
-        """Number of clusters in every cell and arm (C, 2), and in every cell (C,)."""
-        size = 2 * len(self.cells)
-        shape = -1, len(self.cells), 2
-        clusters = self.cluster.max() + 1 if len(self.cluster) else 0
-        key = self.cluster * size + self.group
-        present = np.bincount(key, minlength=clusters * size).reshape(shape) > 0
-        return present.sum(axis=0), present.any(axis=2).sum(axis=0)
+    @cached_property
+    def present(self) -> np.ndarray:
+        """Which clusters have an image in either arm (G, 2)."""
+        present = np.zeros((self.cluster.max(initial=-1) + 1, 2), bool)
+        present[self.cluster, self.arm] = True
+        return present
 
 
 @dataclass(frozen=True)
 class Risks:
-    """Risks (C, 2), NaN without an estimate; influence of the clusters on them (G, C, 2).
+    """Risks (2,), NaN without an image; influence of the clusters on them (G, 2).
 
-    `share` (G, C) is proportional to the variance that every cluster would add to a difference if
-    all images varied alike. `obstacle` (C,) says why a cell has no estimate, else it is empty.
+    `share` (G,) is proportional to the variance that every cluster would add to a difference if
+    all images varied alike. `obstacle` says why there is no estimate, else it is empty.
     """
 
     risk: np.ndarray
     influence: np.ndarray
     share: np.ndarray
-    obstacle: np.ndarray
-    dropped: list[str]
-    firth: bool
+    obstacle: str = ""
+    firth: bool = False
 
 
-def read_rows(
+def read_cells(
     frame: pd.DataFrame,
     outcome: str,
     treatment: str,
     by: str | Sequence[str] | None,
     cluster: str | None,
-    contrast: tuple[Hashable, Hashable] | None,
     adjust: Sequence[str],
-) -> Rows:
+) -> tuple[list[Cell], pd.Index]:
+    """The cells of `by` and their index; arguments and errors as of `risk_differences`."""
     by = [by] if isinstance(by, str) else list(by or [])
     factors = [treatment, *by, *adjust]
     if len(set(factors)) < len(factors):
@@ -98,200 +87,143 @@ def read_rows(
     needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
     complete = complete_rows(frame, needed, [*by, *adjust])
     error = as_rates(frame[outcome])
-    code, present = code_levels(frame[treatment])
-    if contrast is None and len(present) > 2:
+    arm, present = code_levels(frame[treatment])
+    if len(present) > 2:
         raise ValueError(
-            f"column {treatment!r} has the levels {present}: name two of them as `contrast`"
+            f"column {treatment!r} has the levels {present}: a difference compares two, keep two "
+            "of them"
         )
-    low, high = contrast or (*present, None, None)[:2]
-    position = {level: k for k, level in enumerate(present)}
-    arm = (code == position.get(high, len(present))).astype(np.int64)
-    compared = (arm == 1) | (code == position.get(low, len(present)))
-    kept = compared & complete
-
-    cells, levels = np.zeros(len(frame), np.int64), []
-    for column in by:
-        inner, names = code_levels(frame[column])
-        cells = cells * len(names) + inner
-        levels.append(names)
-    index = cell_index(by, levels)
-    covariates = {column: code_covariate(frame[column][kept]) for column in adjust}
-    return Rows(
-        error=error[kept],
-        arm=arm[kept],
-        cell=cells[kept],
-        cluster=read_clusters(frame, cluster, kept),
-        covariates=covariates,
-        cells=index,
-        levels=tuple("" if level is None else f"{treatment} = {level}" for level in (low, high)),
-        unit="image" if cluster is None else "cluster",
-        dropped=np.bincount(cells[(compared | (code < 0)) & ~complete], minlength=len(index)),
-    )
+    levels = [f"{treatment} = {level}" for level in present] + ["", ""]
+    place, index = code_cells(frame, by)
+    cells = []
+    for number in range(len(index)):
+        inside = complete & (place == number)
+        cells.append(
+            Cell(
+                error=error[inside],
+                arm=arm[inside],
+                cluster=as_codes(None if cluster is None else frame[cluster][inside], inside.sum()),
+                covariates={column: code_covariate(frame[column][inside]) for column in adjust},
+                dropped=int((~complete & (place == number)).sum()),
+                levels=(levels[0], levels[1]),
+                unit="image" if cluster is None else "cluster",
+            )
+        )
+    return cells, index
 
 
-def crude_risks(rows: Rows) -> Risks:
-    n, errors = rows.count(), rows.count(rows.error)
-    risk = np.divide(errors, n, out=np.full(n.shape, np.nan), where=n > 0)
-    weight = 1 / n.ravel()[rows.group]
-    residual = weight * (rows.error - risk.ravel()[rows.group])
-    cells = len(rows.cells)
-    clusters = rows.cluster.max(initial=-1) + 1
-    influence = np.bincount(
-        rows.cluster * 2 * cells + rows.group, residual, minlength=clusters * 2 * cells
-    )
-    share = np.bincount(rows.cluster * cells + rows.cell, weight**2, minlength=clusters * cells)
-    return Risks(
-        risk=risk,
-        influence=influence.reshape(clusters, cells, 2),
-        share=share.reshape(clusters, cells),
-        obstacle=np.full(cells, "", dtype=object),
-        dropped=[],
-        firth=False,
-    )
+def crude_risks(cell: Cell) -> Risks:
+    """The rates of errors of the two arms."""
+    errors = np.bincount(cell.arm, cell.error, minlength=2)
+    risk = np.divide(errors, cell.n, out=np.full(2, np.nan), where=cell.n > 0)
+    return _with_influence(cell, risk, np.tile(risk, (len(cell.arm), 1)), _own_slopes(cell))
 
 
-def adjusted_risks(rows: Rows) -> Risks:
-    """Predicted risks; those of an arm without any error, or without any success, are its rates.
+def adjusted_risks(cell: Cell) -> Risks:
+    """Risks predicted by a logit of the arm and the covariates, averaged over the cell's images.
 
-    The latter is what maximum likelihood tends to, and keeps Firth's penalty, which draws risks
-    towards a half, for what is infinite for other reasons.
+    An arm in which all or none err keeps its rate, which is what maximum likelihood tends to.
+    Firth's penalty, which draws risks towards a half, is for what is infinite for other reasons.
     """
-    constant = [name for name, (_, levels) in rows.covariates.items() if len(levels) == 1]
-    crude = crude_risks(rows)
+    crude = crude_risks(cell)
     mixed = (crude.risk > 0) & (crude.risk < 1)
-    if not mixed.any():
-        return replace(crude, dropped=constant)
-
-    # Pattern 2 q + a: the q-th combination of cell and covariates, in arm a, observed or not.
-    first, place = collapse([rows.cell, *(code for code, _ in rows.covariates.values())])
-    cell = np.repeat(rows.cell[first], 2)
-    group = 2 * cell + np.tile([0, 1], len(first))
-    counts = pattern_counts(2 * place + rows.arm, rows.error, rows.cluster, 2 * len(first))
-    trials, errors = np.split(counts.sum(axis=0), 2)
-    modelled = mixed.ravel()[group]
-    fitted = modelled & (trials > 0)
-
-    columns = _indicators(rows.covariates, first)
-    groups = np.flatnonzero(mixed)
-    check_size(len(groups) + len(columns))
-    design = np.column_stack([group[:, None] == groups, *columns.values()]).astype(np.float64)
-    keep = independent_columns(design[fitted])
-    told = _told_by_others(design, keep, fitted)
-    confounded = np.bincount(cell, modelled & ~told, minlength=len(mixed)) > 0
-    obstacle = np.where(confounded, "confounded with the covariates", "").astype(object)
-    names = np.array([""] * len(groups) + list(columns), dtype=object)
-    dropped = constant + names[~keep].tolist()
-    X = design[:, keep]
-    coefficients, firth = _fit_groups(X, len(groups), trials * fitted, errors * fitted)
+    if not cell.n.all() or not mixed.any():
+        return crude
+    indicators = [
+        code == k for code, _ in cell.covariates.values() for k in range(1, code.max() + 1)
+    ]
+    check_size(2 + len(indicators))
+    covariates = np.column_stack([*indicators, cell.arm])[:, :-1]
+    by_arm = [_design(arm, mixed.all(), covariates) for arm in (0, 1)]
+    X = np.where(cell.arm[:, None] == 1, by_arm[1], by_arm[0])
+    fitted = mixed[cell.arm]
+    keep = independent_columns(X[fitted])
+    if not all(_told_by_others(X[fitted], by_arm[arm], keep) for arm in np.flatnonzero(mixed)):
+        return replace(crude, obstacle="confounded with the covariates")
+    X, by_arm = X[:, keep], [design[:, keep] for design in by_arm]
+    coefficients, firth = _fit(X[fitted], cell.error[fitted], mixed.sum())
     if not np.isfinite(coefficients).all():
-        obstacle[mixed.any(axis=1)] = "the regression does not converge"
-        return replace(crude, obstacle=obstacle, dropped=dropped, firth=firth)
-    risk = np.where(modelled, expit(X @ coefficients), crude.risk.ravel()[group])
-    risk[np.isnan(risk)] = 0.0  # of an arm without images
+        return replace(crude, obstacle="the regression does not converge", firth=firth)
 
-    average, influence, share = _average_over_cells(rows, counts, group, X, risk, modelled)
-    return Risks(
-        risk=np.where(mixed, average, crude.risk),
-        influence=influence,
-        share=share,
-        obstacle=obstacle,
-        dropped=dropped,
-        firth=firth,
-    )
+    predicted, slopes = np.tile(crude.risk, (len(X), 1)), _own_slopes(cell)
+    own = expit(X[fitted] @ coefficients)
+    information = (X[fitted].T * (own * (1 - own))) @ X[fitted]
+    for arm in np.flatnonzero(mixed):
+        risk = predicted[:, arm] = expit(by_arm[arm] @ coefficients)
+        gradient = (risk * (1 - risk)) @ by_arm[arm] / len(X)
+        slopes[fitted, arm] = X[fitted] @ np.linalg.solve(information, gradient)
+    average = np.where(mixed, predicted.mean(axis=0), crude.risk)
+    return replace(_with_influence(cell, average, predicted, slopes), firth=firth)
 
 
-def _indicators(
-    covariates: dict[str, tuple[np.ndarray, list]], first: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Columns of all levels but the first, in both arms of the combinations with rows `first`."""
-    return {
-        f"{name}={level}": np.repeat(code[first] == k, 2)
-        for name, (code, levels) in covariates.items()
-        for k, level in enumerate(levels)
-        if k > 0
-    }
-
-
-def _average_over_cells(
-    rows: Rows,
-    counts: csr_array,
-    group: np.ndarray,
-    X: np.ndarray,
-    risk: np.ndarray,
-    modelled: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average risks (C, 2), influence (G, C, 2) and share (G, C), from risks of the patterns.
-
-    A cluster moves an average by its errors, through the coefficients (delta method), and by the
-    covariates of its images, over which the risks are averaged.
-    """
-    n = rows.count()
-    size, cell = n.sum(axis=1), group // 2
-    trials = counts.sum(axis=0)[: len(group)]
-    weight = np.repeat(trials.reshape(-1, 2).sum(axis=1), 2) / size[cell]
-    average = np.bincount(group, weight * risk, minlength=n.size)
-    belongs = (group[:, None] == np.arange(n.size)).astype(np.float64)
-
-    variance = risk * (1 - risk)
-    gradient = belongs.T @ ((weight * variance)[:, None] * X)
-    information = (X.T * (trials * modelled * variance)) @ X
-    slopes = X @ np.linalg.solve(information, gradient.T)
-    # Rates that are not modelled: the influence of an error on them.
-    slopes[~modelled] = (belongs / np.maximum(n.ravel(), 1))[~modelled]
-
-    deviation = belongs * ((risk - average[group]) / size[cell])[:, None]
-    sampled = np.repeat(deviation[0::2] + deviation[1::2], 2, axis=0)
-    influence = counts @ np.vstack([sampled - risk[:, None] * slopes, slopes])
-    contrast = (slopes[:, 1::2] - slopes[:, 0::2]) ** 2
-    share = counts @ np.vstack([contrast, np.zeros_like(contrast)])
-    return average.reshape(-1, 2), influence.reshape(-1, len(n), 2), share
-
-
-def _told_by_others(design: np.ndarray, keep: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    """Rows (P,) whose predictor the fit determines, although some columns are left out of it."""
-    left_out = design[:, ~keep]
-    relation = np.linalg.lstsq(design[fitted][:, keep], left_out[fitted])[0]
-    gap = np.abs(left_out - design[:, keep] @ relation)
-    return gap.max(axis=1, initial=0.0) < np.sqrt(RANK_TOLERANCE)
-
-
-def _fit_groups(
-    X: np.ndarray, groups: int, trials: np.ndarray, errors: np.ndarray
-) -> tuple[np.ndarray, bool]:
-    """Coefficients of the logit whose first columns are indicators of groups; whether by Firth.
-
-    After Firth's fit, the groups' intercepts are estimated again without the penalty, so that the
-    mean predicted risk of every group is its rate of errors, as it is of maximum likelihood (Puhr,
-    Heinze, Nold, Lusa & Geroldinger, Statistics in Medicine 36 (2017) 2302-2317).
-    """
-    used = trials > 0
-    X, trials, errors = X[used], trials[used], errors[used]
-    with_intercept = X.copy()
-    with_intercept[:, 0] = 1.0
-    coefficients, firth = fit(with_intercept, trials, errors)
-    coefficients[1:groups] += coefficients[0]
-    if firth and np.isfinite(coefficients).all():
-        indicators = X[:, :groups]
-        for _ in range(MAX_STEPS):
-            risk = expit(X @ coefficients)
-            missing = (errors - trials * risk) @ indicators
-            step = missing / ((trials * risk * (1 - risk)) @ indicators)
-            reach = np.abs(step)
-            if reach.max() < TOLERANCE:
-                break
-            # As in Newton's steps for all coefficients: never too far.
-            coefficients[:groups] += np.sign(step) * np.log1p(reach)
-    return coefficients, firth
-
-
-def corrected_influence(rows: Rows, risks: Risks) -> tuple[np.ndarray, np.ndarray]:
-    """Influence (G, C, 2) corrected for few clusters in an arm, and degrees of freedom (C,).
+def corrected_influence(cell: Cell, risks: Risks) -> tuple[np.ndarray, float]:
+    """Influence (G, 2) corrected for few clusters in an arm, and degrees of freedom.
 
     With equal clusters, squares then sum to the variances of the one- and two-sample t test. The
     degrees of freedom are those of Satterthwaite for images that vary alike.
     """
-    arms, _ = rows.count_clusters()
+    arms = cell.present.sum(axis=0)
     correction = np.sqrt(np.where(arms > 1, arms, np.nan) / np.maximum(arms - 1, 1))
-    total, squares = risks.share.sum(axis=0), (risks.share**2).sum(axis=0)
-    effective = np.divide(total**2, squares, out=np.ones(total.shape), where=squares > 0)
-    return risks.influence * correction, np.maximum(effective - 1, 1)
+    total, squares = risks.share.sum(), (risks.share**2).sum()
+    effective = total**2 / squares if squares > 0 else 1.0
+    return risks.influence * correction, max(effective - 1, 1.0)
+
+
+def _own_slopes(cell: Cell) -> np.ndarray:
+    """Influence of an image's error on the rates of both arms (n, 2)."""
+    return (cell.arm[:, None] == [0, 1]) / np.maximum(cell.n, 1)
+
+
+def _with_influence(
+    cell: Cell, average: np.ndarray, predicted: np.ndarray, slopes: np.ndarray
+) -> Risks:
+    """Average risks (2,) with their influence, from every image's risk in either arm (n, 2).
+
+    A cluster moves an average by its errors, through the coefficients (delta method), and by the
+    covariates of its images, over which the risks are averaged.
+    """
+    residual = cell.error - predicted[np.arange(len(predicted)), cell.arm]
+    moved = (predicted - average) / max(len(predicted), 1) + slopes * residual[:, None]
+    clusters = len(cell.present)
+    influence = [np.bincount(cell.cluster, moved[:, arm], minlength=clusters) for arm in (0, 1)]
+    contrast = (slopes[:, 1] - slopes[:, 0]) ** 2
+    share = np.bincount(cell.cluster, contrast, minlength=clusters)
+    return Risks(average, np.column_stack(influence), share)
+
+
+def _design(arm: int, both: bool, covariates: np.ndarray) -> np.ndarray:
+    """Intercept, the arm where both are modelled, and the covariates, of all images in one arm."""
+    return np.insert(covariates.astype(np.float64), 0, [[1.0], [arm]] if both else 1.0, axis=1)
+
+
+def _told_by_others(fitted: np.ndarray, design: np.ndarray, keep: np.ndarray) -> bool:
+    """Whether the fit determines all predictors of a design, although it leaves columns out."""
+    relation = np.linalg.lstsq(fitted[:, keep], fitted[:, ~keep])[0]
+    gap = np.abs(design[:, ~keep] - design[:, keep] @ relation)
+    return gap.max(initial=0.0) < np.sqrt(RANK_TOLERANCE)
+
+
+def _fit(X: np.ndarray, error: np.ndarray, arms: int) -> tuple[np.ndarray, bool]:
+    """Coefficients of a logit, intercept first, then the arm if there are two; whether by Firth.
+
+    Without a penalty, unless one of them is infinite, as in most of the observational audits of
+    chapter 11. After Firth's fit, the intercepts of the arms are estimated again without the
+    penalty, so that the mean predicted risk of every arm is its rate of errors, as it is of maximum
+    likelihood (Puhr, Heinze, Nold, Lusa & Geroldinger, Statistics in Medicine 36 (2017) 2302-2317).
+    """
+    coefficients = fit_logits(X[:, 1:], np.ones((1, len(X))), error[None], C=np.inf)[0]
+    if np.isfinite(coefficients).all():
+        return coefficients, False
+    X, place = np.unique(X, axis=0, return_inverse=True)
+    trials, errors = np.bincount(place), np.bincount(place, error)
+    coefficients = firth_logits(X[:, 1:], trials[None], errors[None])[0]
+    indicators = np.column_stack([1 - X[:, 1], X[:, 1]]) if arms == 2 else X[:, :1]
+    for _ in range(MAX_STEPS if np.isfinite(coefficients).all() else 0):
+        risk = expit(X @ coefficients)
+        steps = (errors - trials * risk) @ indicators / (trials * risk * (1 - risk) @ indicators)
+        if np.abs(steps).max() < TOLERANCE:
+            break
+        # As in Newton's steps for all coefficients: never too far.
+        steps = np.sign(steps) * np.log1p(np.abs(steps))
+        coefficients[:arms] += np.diff(steps, prepend=0.0)
+    return coefficients, True

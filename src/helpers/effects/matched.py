@@ -1,6 +1,9 @@
-"""Differences within matched pairs: two images of one transect that differ in one attribute."""
+"""Differences within matched pairs: two images of one transect that differ in one attribute.
 
-from collections.abc import Hashable, Sequence
+The estimator of the transects, introduced in chapter 10.
+"""
+
+from collections.abc import Sequence
 from itertools import combinations
 from math import sqrt
 
@@ -10,9 +13,14 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from helpers.effects.coding import collapse
+from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows
 from helpers.effects.equivalence import holm, mde, verdict
-from helpers.utils.checks import as_rates, require_columns, require_present
+from helpers.utils.checks import (
+    as_rates,
+    require_columns,
+    require_distinct,
+    require_present,
+)
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
 COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
@@ -30,47 +38,56 @@ def matched_effects(
     """Paired risk differences of the two levels of `attribute` within transects, by cell.
 
     A pair is two images of one transect with equal levels on every other axis: the columns in
-    `by` and all that end in `_level`. A cell is a combination of levels of `by`; `by=[]` averages
-    over all pairs, each pair counting equally. One row per cell with the columns
+    `by` and all that end in `_level`. A cell is a combination of levels of `by`.
 
-    - estimate: risk of `outcome` (0 or 1, or in between where it is a rate, such as of several
-      answers for an image) at the higher level of `attribute` minus at the lower;
-    - low, high: 95 % interval by Tango's score method, which has a width without any discordant
-      pair; where transects give several pairs, with their design effect and Student quantiles;
-    - p: exact McNemar test, or the score test with the design effect (several pairs of a
-      transect, rates); p_holm: Holm over the cells;
-    - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
-      the transects of `frame`; dropped: images left out, for want of an outcome, a level of
-      `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
-      only, or with the higher rate there;
-    - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum
-      detectable effect at the standard error that the width of the interval implies, with the
-      quantiles of the interval;
-    - reason: why there is no interval ("no pair", "one transect"), else empty.
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
+        attribute: column of the two levels that are compared.
+        by: columns of the cells; `[]` averages over all pairs, each pair counting equally.
+        transect: column that names the transects.
+        tolerance: for the verdict.
 
-    Raises ValueError for an empty frame, a missing column, a missing level of another axis, an
-    outcome outside of [0, 1], an attribute of more than two levels, and two images in one place of
-    a transect.
+    Returns:
+        One row per cell with the columns
+
+        - estimate: risk at the higher level of `attribute` minus at the lower;
+        - low, high: 95 % interval by Tango's score method, which has a width without any discordant
+          pair; where transects give several pairs, with their design effect and Student quantiles;
+        - p: exact McNemar test, or the score test with the design effect (several pairs of a
+          transect, rates); p_holm: Holm over the cells;
+        - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
+          the transects of `frame`; dropped: images left out, for want of an outcome, a level of
+          `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
+          only, or with the higher rate there;
+        - verdict: of the interval against ±`tolerance`, see `helpers.effects.verdict`; mde: the
+          minimum detectable effect at the standard error that the width of the interval implies,
+          with the quantiles of the interval;
+        - reason: why there is no interval ("no pair", "one transect"), else empty.
+
+    Raises:
+        ValueError: an empty frame, a missing column, a missing level of another axis, an outcome
+            outside of [0, 1], an attribute of more than two levels, or two images in one place of
+            a transect.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> frame["error"] = [0, 1, 0, 0]
+        >>> effects.matched_effects(frame, "error", "skin_level", [], "transect")["estimate"].item()
+        0.5
     """
     by = list(by)
     others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
     others = [column for column in others if column != attribute]
-    require_columns(frame, [outcome, attribute, transect, *by])
     if attribute in by:
         raise ValueError(f"{attribute!r} cannot be the attribute and define the cells too")
-    if frame.empty:
-        raise ValueError("the frame has no rows")
-    for column in others:
-        require_present(frame[column], "a value")
-
-    complete = np.logical_and.reduce(
-        [frame[column].notna() for column in (outcome, attribute, transect)]
-    )
-    coded = {column: _coded(frame[column]) for column in others}
-    levels = [coded[column][1] for column in by]
-    cell = np.zeros(len(frame), np.int64)
-    for column, names in zip(by, levels, strict=True):
-        cell = cell * len(names) + coded[column][0]
+    complete = complete_rows(frame, [outcome, attribute, transect], others)
+    cell, index = code_cells(frame, by)
+    coded = {column: code_levels(frame[column]) for column in others}
     clusters, identifiers = pd.factorize(frame[transect])
     inner = [len(names) for column, (_, names) in coded.items() if column not in by]
     expected = len(identifiers) * int(np.prod(inner))
@@ -83,7 +100,6 @@ def matched_effects(
         | {column: code[complete] for column, (code, _) in coded.items()},
     )
     pair_cell, pair_cluster = cell[complete][first], clusters[complete][first]
-    index = cell_index(by, levels)
     dropped = np.bincount(cell[~complete], minlength=len(index)).tolist()
     rows = [
         _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
@@ -106,11 +122,26 @@ def all_matched_effects(
 ) -> pd.DataFrame:
     """`matched_effects` of each of the attributes, in every cell of the others and averaged.
 
-    Attribute `a` has its levels in the column `<a>_level`. Rows and keys are those of
-    `helpers.scorecard.truth.effects`: the attribute, then a column per attribute with the level at
-    which it is held, or <NA> where it is averaged over (and for the attribute itself). `p_holm`
-    covers the cells in which all others are held, of all attributes together; averages of them have
-    none.
+    Args:
+        frame: one row per image; attribute `a` has its levels in the column `<a>_level`.
+        outcome, transect, tolerance: as of `matched_effects`.
+        attributes: those that the transects manipulate.
+
+    Returns:
+        Rows and keys as those of `helpers.scorecard.truth.effects`: the attribute, then a column
+        per attribute with the level at which it is held, or <NA> where it is averaged over (and for
+        the attribute itself). `p_holm` covers the cells in which all others are held, of all
+        attributes together; averages of them have none.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> frame["error"] = [0, 1, 0, 0]
+        >>> effects.all_matched_effects(frame, "error", ["skin"], "transect")["attribute"].tolist()
+        ['skin']
     """
     tables = []
     for attribute in attributes:
@@ -137,20 +168,40 @@ def cochran_q(
     """Cochran's Q: is the risk of `outcome` the same at all combinations of `attributes`?
 
     Compares the images of one transect, so only complete transects count: those with an image at
-    every combination of levels. Entries statistic, df, p, transects (complete), incomplete,
-    dropped (images left out, for want of an outcome or a transect), and reason: why there is no
-    test ("one combination of levels", "fewer than two complete transects", "no transect with
-    different outcomes", "outcomes are rates, not 0 and 1"), else empty.
+    every combination of levels (Cochran, Biometrika 37 (1950) 256-266).
 
-    Raises ValueError for a missing column or level, an outcome outside of [0, 1], and two images
-    of one transect at the same levels.
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1.
+        attributes: columns of levels.
+        transect: column that names the transects.
+
+    Returns:
+        Entries statistic, df, p, transects (complete), incomplete, dropped (images left out, for
+        want of an outcome or a transect), and reason: why there is no test ("one combination of
+        levels", "fewer than two complete transects", "no transect with different outcomes",
+        "outcomes are rates, not 0 and 1"), else empty.
+
+    Raises:
+        ValueError: a missing column or level, an outcome outside of [0, 1], or two images of one
+            transect at the same levels.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> frame["error"] = [0, 1, 0, 1]
+        >>> round(effects.cochran_q(frame, "error", ["skin_level"], "transect")["p"].item(), 3)
+        0.157
     """
     attributes = list(attributes)
     require_columns(frame, [outcome, *attributes, transect])
     for column in attributes:
         require_present(frame[column], "a value")
     images = frame[frame[[outcome, transect]].notna().all(axis=1)]
-    _require_places(images, [transect, *attributes])
+    require_distinct(images, [transect, *attributes], "place of a transect")
     coded = images.assign(outcome=as_rates(images[outcome]))
     wide = coded.pivot_table("outcome", transect, attributes)
     complete = wide.dropna().to_numpy()
@@ -173,23 +224,6 @@ def cochran_q(
     return pd.Series(test)
 
 
-def cell_index(by: list[str], levels: list[list[Hashable]]) -> pd.Index:
-    """All combinations of the levels of the columns `by`; one row "all" where there are none."""
-    if not by:
-        return pd.Index(["all"], name="cell")
-    if len(by) == 1:
-        return pd.Index(levels[0], name=by[0])
-    return pd.MultiIndex.from_product(levels, names=by)
-
-
-def _coded(values: pd.Series) -> tuple[np.ndarray, list[Hashable]]:
-    """Code of every value (n,), and the levels that occur, in their own order, not categories'."""
-    codes, levels = pd.factorize(values)
-    levels = levels.tolist()
-    order = sorted(range(len(levels)), key=levels.__getitem__)
-    return np.argsort(order)[codes], [levels[k] for k in order]
-
-
 def _pair_differences(
     frame: pd.DataFrame, outcome: str, attribute: str, places: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +231,7 @@ def _pair_differences(
 
     `places` are the codes (n,) of the columns in which the two images of a pair agree.
     """
-    level, levels = _coded(frame[attribute])
+    level, levels = code_levels(frame[attribute])
     if len(levels) > 2:
         raise ValueError(
             f"column {attribute!r} has the levels {levels}: a pair compares two, keep two of them"
@@ -209,16 +243,9 @@ def _pair_differences(
     row = np.full((2, place.max(initial=-1) + 1), -1)
     row[higher.astype(int), place] = np.arange(len(frame))
     if (row >= 0).sum() < len(frame):
-        _require_places(frame, [*places, attribute])
+        require_distinct(frame, [*places, attribute], "place of a transect")
     lower, upper = row[:, (row >= 0).all(axis=0)]
     return lower, rates[upper] - rates[lower]
-
-
-def _require_places(frame: pd.DataFrame, place: list[str]) -> None:
-    repeated = frame.duplicated(place)
-    if repeated.any():
-        first = frame.loc[repeated, place].iloc[0].to_dict()
-        raise ValueError(f"two images in one place of a transect: {first}")
 
 
 def _paired_effect(
@@ -276,7 +303,21 @@ def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) 
 
 
 def mcnemar(worse: int, better: int) -> float:
-    """Exact two-sided p of as many discordant pairs of either kind; 1 where there is none."""
+    """McNemar's exact two-sided p of as many discordant pairs of either kind.
+
+    Args:
+        worse, better: pairs with an error on one side only.
+
+    Returns:
+        p, 1 where no pair is discordant.
+
+    Introduced in chapter 10, inside `matched_effects`.
+
+    Example:
+        >>> from helpers import effects
+        >>> effects.mcnemar(6, 0)
+        0.03125
+    """
     return min(2 * float(bdtr(min(worse, better), int(worse + better), 0.5)), 1.0)
 
 
@@ -285,7 +326,23 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
 
     Tango, Statistics in Medicine 17 (1998) 891-908: the differences that a score test with the
     restricted maximum-likelihood variance does not reject. The width is positive even where no
-    pair is discordant, where Wald's is zero. Counts may be fractions (effective sample sizes).
+    pair is discordant, where Wald's is zero.
+
+    Args:
+        worse, better: discordant pairs of either kind; fractions are effective sample sizes.
+        n: all pairs.
+        quantile: of the normal or Student distribution.
+
+    Returns:
+        Lower and upper end.
+
+    Introduced in chapter 10, inside `matched_effects`.
+
+    Example:
+        >>> from helpers import effects
+        >>> low, high = effects.paired_interval(0, 0, 100, 1.96)
+        >>> round(low, 3), round(high, 3)
+        (-0.037, 0.037)
     """
     upper = _score_limit(worse, better, n, quantile)
     lower = -_score_limit(better, worse, n, quantile)

@@ -13,8 +13,15 @@ from numpy.typing import ArrayLike
 
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, age_group, discretize
-from helpers.resampling import draw_weights, resample_numbers
-from helpers.utils.checks import as_codes, as_finite, as_rates, require_columns, require_present
+from helpers.resampling import draw_weights
+from helpers.utils.checks import (
+    as_codes,
+    as_finite,
+    as_rates,
+    as_resamples,
+    require_columns,
+    require_present,
+)
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": ((0.4,), ("Short hair", "Long hair")),
@@ -175,7 +182,7 @@ def bootstrap_paper_logit(
     patterns, pattern, error = _collapse(X, error)
     codes = as_codes(cluster, len(error))
     counts = pattern_counts(pattern, error, codes)
-    coefficients, resamples = [], resample_numbers(n_boot)
+    coefficients, resamples = [], as_resamples(n_boot)
     for start in range(0, n_boot, chunk):
         weights = draw_weights(codes.max() + 1, resamples[start : start + chunk], seed)
         coefficients.append(_fit(patterns, weights @ counts, C))

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.resampling import draw_weights, resample_numbers
+from helpers.resampling import draw_weights
 from helpers.sensitivity.intervals import CONFIDENCE, Interval, as_table, mean_interval
-from helpers.utils.checks import as_changes, as_codes, as_finite, require_alike
+from helpers.utils.checks import as_changes, as_codes, as_finite, as_resamples, require_alike
 
 
 def perception_sensitivity(
@@ -159,7 +159,7 @@ def explained(
         table.loc["total"] = mean_interval(changes[:, 0], codes)
         return table
     sums = np.stack([np.bincount(codes, column) for column in changes.T], axis=1)
-    weights = draw_weights(count, resample_numbers(n_boot), seed, "explained")
+    weights = draw_weights(count, as_resamples(n_boot), seed, "explained")
     draws = _parts(weights @ sums / (weights @ np.bincount(codes))[:, None])
     ends = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     table[:] = np.stack([_parts(changes.mean(axis=0)), *ends], axis=1)

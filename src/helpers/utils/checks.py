@@ -1,22 +1,53 @@
-"""What callers may pass: one validator for each kind of argument; errors name the place."""
+"""What callers may pass: the one place where arguments are checked, for every chapter.
+
+`as_*` converts and checks; `require_*` checks a frame or an array, and `check_*` one number,
+without a change. All raise a ValueError of one wording: the place, what stands there, and what was
+expected: "column 'error', row 4 is None, 0 or 1 was expected (3 such values)".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Real
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+SCORE_DIGITS = 6
+"""Scores are means of few whole levels; digits beyond these are rounding, not information."""
+MOST_LEVELS = 50
+"""A column with more of them is a number that was not cut into bins, or an identifier."""
+MOST_COEFFICIENTS = 200
+"""The memory of a regression grows with the square of their number."""
+
+
+# --- numbers
+
 
 def check_number(name: str, value: float) -> float:
+    """The number itself; ValueError for what is none.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> check_number("transects", 40)
+        40
+    """
     if not isinstance(value, Real):
         raise ValueError(f"{name} is {value!r}, a number was expected")
     return value
 
 
 def check_inside(name: str, value: float) -> float:
+    """The number itself; ValueError unless it lies between 0 and 1, ends excluded.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> check_inside("alpha", 0.05)
+        0.05
+    """
     if not 0 < check_number(name, value) < 1:
         raise ValueError(f"{name} is {value}, a number between 0 and 1 was expected")
     return value
@@ -32,66 +63,253 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
 
 
 def check_positive(name: str, value: float) -> float:
+    """The number itself; ValueError unless it is finite and above 0.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> check_positive("tolerance", 0.05)
+        0.05
+    """
     if not 0 < check_number(name, value) < np.inf:
         raise ValueError(f"{name} is {value}, a positive number was expected")
     return value
 
 
 def check_whole(name: str, value: float, least: int) -> None:
+    """Raise ValueError unless a number is whole and at least `least`.
+
+    Introduced in chapter 12.
+
+    Example:
+        >>> check_whole("raters", 5, least=1)
+    """
     if not np.isfinite(check_number(name, value)) or value != int(value) or value < least:
         raise ValueError(f"{name} is {value}, a whole number of at least {least} was expected")
 
 
+def check_size(coefficients: int) -> None:
+    """Raise ValueError for a regression of more than `MOST_COEFFICIENTS`: memory may not hold it.
+
+    Introduced in chapter 11.
+
+    Example:
+        >>> check_size(17)
+    """
+    if coefficients > MOST_COEFFICIENTS:
+        raise ValueError(
+            f"the regression has {coefficients:,} coefficients, of which there may be "
+            f"{MOST_COEFFICIENTS}: use fewer levels, cells or products"
+        )
+
+
+def as_resamples(n_boot: int, least: int = 1) -> range:
+    """Numbers 0 ... n_boot - 1 of the resamples; ValueError for fewer than `least`.
+
+    Introduced in chapter 07.
+
+    Example:
+        >>> list(as_resamples(3))
+        [0, 1, 2]
+    """
+    if not isinstance(n_boot, Integral) or n_boot < least:
+        raise ValueError(f"n_boot is {n_boot}, a whole number of at least {least} was expected")
+    return range(n_boot)
+
+
+# --- frames
+
+
 def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise ValueError when `frame` lacks one of `columns`."""
+    """Raise ValueError when `frame` lacks one of `columns`.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> require_columns(pd.DataFrame({"age": [0.5]}), ["age"])
+    """
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise ValueError(f"the frame has no column {missing}; it has {list(frame.columns)}")
 
 
-def _reject(values: pd.Series, bad: np.ndarray, expected: str) -> None:
-    if bad.any():
-        # Lists hold Python's own numbers: a reader's row is 4, not np.int64(4).
-        row, found = values.index[bad].tolist()[0], values[bad].tolist()[0]
-        raise ValueError(
-            f"column {values.name!r}, row {row!r}: {found!r} where {expected} was "
-            f"expected ({int(bad.sum())} such rows)"
-        )
+def require_rows(frame: pd.DataFrame) -> None:
+    """Raise ValueError for a frame without rows.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> require_rows(pd.DataFrame({"age": [0.5]}))
+    """
+    if frame.empty:
+        raise ValueError("the frame has no rows")
 
 
 def require_present(values: pd.Series, expected: str) -> None:
-    """Raise ValueError naming the column and the first row of `values` that is missing."""
-    _reject(values, values.isna().to_numpy(), expected)
+    """Raise ValueError naming the column and the first row of `values` that is missing.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> require_present(pd.Series(["light", "dark"], name="skin"), "a level")
+    """
+    _refuse(values.isna().to_numpy(), values, str(values.name), expected)
+
+
+def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) -> None:
+    """Raise ValueError when two rows agree in all `columns`, which together name a `place`.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> frame = pd.DataFrame({"transect": [0, 0], "skin_level": [0, 1]})
+        >>> require_distinct(frame, ["transect", "skin_level"], "place of a transect")
+    """
+    repeated = frame.duplicated(list(columns))
+    if repeated.any():
+        first = frame.loc[repeated, list(columns)].iloc[0].to_dict()
+        raise ValueError(f"two images in one {place}: {first}")
+
+
+def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: str) -> None:
+    """Raise ValueError naming those of `names` that are not among the known ones of `what`.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> require_members(["age"], ["age", "gender"], "hyperplane")
+    """
+    if missing := [name for name in names if name not in known]:
+        raise ValueError(f"no {what} of {', '.join(missing)} among {', '.join(map(str, known))}")
+
+
+# --- columns and arrays
 
 
 def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
     """Outcomes as an int64 array of 0 and 1, shape (n,).
 
-    Raises ValueError naming the column and row of the first missing or fractional value.
+    Args:
+        values: (n,); a Series is named in the error by its own name and index.
+        name: what to call other arrays.
+
+    Raises:
+        ValueError: naming the place of the first missing or fractional value.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> as_binary([True, False]).tolist()
+        [1, 0]
     """
-    series = values if isinstance(values, pd.Series) else pd.Series(np.asarray(values), name=name)
-    _reject(series, ~series.isin([0, 1]).to_numpy(), "0 or 1")
-    return series.to_numpy(np.int64)
+    numbers = _floats(values, name, 1)
+    _refuse((numbers != 0) & (numbers != 1), values, name, "0 or 1")
+    return numbers.astype(np.int64)
 
 
 def as_rates(values: pd.Series) -> np.ndarray:
     """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
 
-    Raises ValueError naming the column and row of the first that is outside or not a number.
+    Raises:
+        ValueError: naming column and row of the first that is outside or not a number.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> as_rates(pd.Series([0, 0.25, None], name="error")).tolist()
+        [0.0, 0.25, nan]
     """
-    number = present = values.notna().to_numpy()
-    if values.dtype.kind not in "biuf":
-        number = present & np.array([isinstance(value, Real) for value in values.tolist()], bool)
-    rates = np.full(len(values), np.nan)
-    rates[number] = values[number].to_numpy(np.float64)
-    _reject(values, present & ~((rates >= 0) & (rates <= 1)), "a number in [0, 1]")
+    rates = _floats(values, "rates", 1)
+    missing = values.isna().to_numpy()
+    _refuse(~missing & ~((rates >= 0) & (rates <= 1)), values, "rates", "a number in [0, 1]")
     return rates
 
 
-def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Code 0 ... G - 1 of every row's cluster, and the G identifiers in sorted order.
+def as_scores(score: pd.Series) -> np.ndarray:
+    """Scores in [0, 1] as float64, shape (n,), rounded to `SCORE_DIGITS`.
 
-    Raises ValueError naming the first row without an identifier.
+    Raises:
+        ValueError: naming column and row of the first score that is missing or outside.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> as_scores(pd.Series([0.1 + 0.2], name="age")).tolist()
+        [0.3]
+    """
+    scores = np.round(_floats(score, "scores", 1), SCORE_DIGITS)
+    _refuse(~((scores >= 0) & (scores <= 1)), score, "scores", "a score in [0, 1]")
+    return scores
+
+
+def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
+    """Probabilities as float64 of `ndim` axes; ValueError for the first outside [0, 1].
+
+    Introduced in chapter 15.
+
+    Example:
+        >>> as_probabilities([0, 0.5], "scores").tolist()
+        [0.0, 0.5]
+    """
+    hint = "; does the classifier return logits?"
+    return _between(0, 1, values, name, ndim, "a probability in [0, 1]", hint)
+
+
+def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
+    """Changes of a score in [0, 1] as float64; ValueError for the first outside [-1, 1].
+
+    Introduced in chapter 15.
+
+    Example:
+        >>> as_changes([-0.5, 1], "smile").tolist()
+        [-0.5, 1.0]
+    """
+    hint = "; is it a change of probabilities?"
+    return _between(-1, 1, values, name, ndim, "a change in [-1, 1]", hint)
+
+
+def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
+    """Any finite numbers as float64 of `ndim` axes; ValueError for the first that is not.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> as_finite([[1, 2]], "latents", ndim=2).shape
+        (1, 2)
+    """
+    largest = np.finfo(np.float64).max
+    return _between(-largest, largest, values, name, ndim, "a finite number")
+
+
+def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
+    """Steps λ as float64 (L,); ValueError unless finite, distinct and one per column of scores.
+
+    Introduced in chapter 15.
+
+    Example:
+        >>> as_steps([-1, 0, 1], n_columns=3).tolist()
+        [-1.0, 0.0, 1.0]
+    """
+    lambdas = as_finite(lambdas, "lambdas")
+    if len(lambdas) != n_columns:
+        raise ValueError(f"lambdas: {len(lambdas)} steps for {n_columns} columns of scores")
+    if len(np.unique(lambdas)) < max(len(lambdas), 2):
+        raise ValueError(f"lambdas: expected at least 2 steps, all distinct, got {lambdas}")
+    return lambdas
+
+
+def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Code 0 ... G - 1 of every row's cluster (n,), and the G identifiers in sorted order.
+
+    Raises:
+        ValueError: naming the first row without an identifier.
+
+    Introduced in chapter 09.
+
+    Example:
+        >>> codes, identifiers = cluster_codes(["b", "a", "b"])
+        >>> codes.tolist(), identifiers.tolist()
+        ([1, 0, 1], ['a', 'b'])
     """
     clusters = pd.Series(clusters)
     if clusters.isna().any():
@@ -102,49 +320,15 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     return codes, identifiers
 
 
-def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Scores as float64; ValueError naming `name` and the first that is outside [0, 1]."""
-    values = _as_numbers(values, name, ndim)
-    _require(
-        (values >= 0) & (values <= 1),
-        values,
-        f"{name}: {{place}} is {{value:g}}, expected probabilities in [0, 1]",
-        hint="; does the classifier return logits?",
-    )
-    return values
-
-
-def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Changes of a score in [0, 1] as float64; ValueError for the first outside [-1, 1]."""
-    values = _as_numbers(values, name, ndim)
-    _require(
-        np.abs(values) <= 1,
-        values,
-        f"{name}: {{place}} is {{value:g}}, expected changes in [-1, 1]",
-        hint="; is it a change of probabilities?",
-    )
-    return values
-
-
-def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Any finite numbers as float64; ValueError for the first that is not."""
-    values = _as_numbers(values, name, ndim)
-    _require(np.isfinite(values), values, f"{name}: {{place}} is {{value:g}}, expected a number")
-    return values
-
-
-def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
-    """Steps λ as float64 (L,); ValueError unless finite, distinct and one per column of scores."""
-    lambdas = as_finite(lambdas, "lambdas")
-    if len(lambdas) != n_columns:
-        raise ValueError(f"lambdas: {len(lambdas)} steps for {n_columns} columns of scores")
-    if len(np.unique(lambdas)) < max(len(lambdas), 2):
-        raise ValueError(f"lambdas: expected at least 2 steps, all distinct, got {lambdas}")
-    return lambdas
-
-
 def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
-    """Number of every row's code, int (n,); rows are codes where `cluster` is None."""
+    """`cluster_codes` of n rows, int (n,); where there is no `cluster`, every row is its own.
+
+    Introduced in chapter 10.
+
+    Example:
+        >>> as_codes(None, 3).tolist()
+        [0, 1, 2]
+    """
     if cluster is None:
         return np.arange(n)
     codes, _ = cluster_codes(cluster)
@@ -167,29 +351,75 @@ def as_places(rows: ArrayLike, n: int, name: str) -> np.ndarray:
 
 
 def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
-    """Raise ValueError unless both have the same shape."""
+    """Raise ValueError unless both have the same shape.
+
+    Introduced in chapter 15.
+
+    Example:
+        >>> require_alike(np.zeros(3), "after", np.ones(3), "before")
+    """
     if values.shape != like.shape:
         raise ValueError(f"{name}: shape {values.shape}, expected {like.shape} as of {other}")
 
 
-def _as_numbers(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
-    try:
-        values = np.asarray(values, np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected numbers ({error})") from error
-    if values.ndim != ndim or values.size == 0:
-        expected = "one row at least" if ndim == 1 else "one row and one column at least"
-        raise ValueError(f"{name}: shape {values.shape}, expected {ndim} axes, {expected}")
-    return values
+def require_shape(values: np.ndarray, name: str, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless an array has this shape; -1 stands for any length.
+
+    Introduced in chapter 03.
+
+    Example:
+        >>> require_shape(np.zeros((3, 512)), "normals", (3, -1))
+    """
+    fits = all(n in (-1, m) for n, m in zip(shape, values.shape, strict=False))
+    if len(shape) != values.ndim or not fits:
+        expected = str(shape).replace("-1", "D")
+        raise ValueError(f"{name}: shape {values.shape}, expected {expected}")
 
 
-def _require(good: np.ndarray, values: np.ndarray, message: str, hint: str = "") -> None:
-    if good.all():
+def _between(
+    low: float,
+    high: float,
+    values: ArrayLike,
+    name: str,
+    ndim: int,
+    expected: str,
+    hint: str = "",
+) -> np.ndarray:
+    """Numbers from `low` to `high`, at least one of them."""
+    numbers = _floats(values, name, ndim)
+    if not numbers.size:
+        raise ValueError(f"{name}: shape {numbers.shape}, at least one row was expected")
+    _refuse(~((numbers >= low) & (numbers <= high)), values, name, expected, hint)
+    return numbers
+
+
+def _floats(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
+    """Numbers as float64, NaN for what is none; words are none, even if they read like one."""
+    if isinstance(values, pd.Series) and values.dtype.kind in "biuf":
+        return values.to_numpy(np.float64, na_value=np.nan)
+    array = np.asarray(values)
+    if array.ndim != ndim:
+        raise ValueError(f"{name}: shape {array.shape}, expected {ndim} axes")
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    numbers = [float(v) if isinstance(v, Real) else np.nan for v in array.ravel().tolist()]
+    return np.array(numbers, np.float64).reshape(array.shape)
+
+
+def _refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: str = "") -> None:
+    """Raise the ValueError that names the first bad place, if there is one."""
+    if not bad.any():
         return
-    place = np.argwhere(~good)[0]  # NaN is not good either
-    value = values[tuple(place)]
-    words = ", ".join(
-        f"{axis} {number}" for axis, number in zip(("row", "column"), place, strict=False)
-    )
+    place = np.argwhere(bad)[0]
+    if isinstance(values, pd.Series):
+        # Lists hold Python's own numbers: a reader's row is 4, not np.int64(4).
+        words = f"column {values.name!r}, row {values.index[bad].tolist()[0]!r}"
+        found = values[bad].tolist()[0]
+    else:
+        words = f"{name}: " + ", ".join(map("{} {}".format, ("row", "column"), place))
+        found = np.asarray(values)[tuple(place)]
+        found = found.item() if isinstance(found, np.generic) else found
     # The hint is about numbers on another scale, not about missing ones.
-    raise ValueError(message.format(place=words, value=value) + hint * bool(np.isfinite(value)))
+    hint *= isinstance(found, Real) and bool(np.isfinite(found))
+    number = f" ({bad.sum()} such values)" if bad.sum() > 1 else ""
+    raise ValueError(f"{words} is {found!r}, {expected} was expected{number}{hint}")

@@ -10,6 +10,12 @@ def resolve_device(device: str | torch.device) -> torch.device:
 
     Raises:
         ValueError: no such device, or a GPU is asked for and torch sees none.
+
+    Introduced in chapter 01, where models first answer.
+
+    Example:
+        >>> resolve_device("cpu")
+        device(type='cpu')
     """
     try:
         resolved = torch.device(device)

@@ -28,6 +28,12 @@ def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
 
     Raises:
         ValueError: the item is negative or has more than 64 bits.
+
+    Introduced in chapter 02.
+
+    Example:
+        >>> rng(1, "crowd", item=5).random() == rng(1, "crowd", item=5).random()
+        True
     """
     _check(item)
     digest = blake2b(f"{int(seed)}/{stage}".encode(), digest_size=16).digest()
@@ -39,6 +45,16 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
     """`rng` of each of the items, one after the other; valid until the next one is asked for.
 
     One rng is moved along, which takes a tenth of the time of making another.
+
+    Args:
+        seed, stage: as of `rng`.
+        items: numbers, in any order.
+
+    Introduced in chapter 02, inside the draws of many rows.
+
+    Example:
+        >>> [random.random() < 1 for random in rngs(1, "crowd", [5, 3])]
+        [True, True]
     """
     random = rng(seed, stage)
     start = random.bit_generator.state
@@ -50,12 +66,43 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
 
 
 def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
-    """Standard normal draws, float64 (n, k); row i depends only on (seed, stage, items[i])."""
+    """Standard normal draws; row i depends only on (seed, stage, items[i]).
+
+    Args:
+        seed, stage: as of `rng`.
+        items: (n,) numbers.
+        k: draws per item.
+
+    Returns:
+        (n, k) float64.
+
+    Introduced in chapter 02.
+
+    Example:
+        >>> together, alone = normals(1, "faces", [4, 7], 3), normals(1, "faces", [7], 3)
+        >>> bool((together[1] == alone[0]).all())
+        True
+    """
     return _rows(np.random.Generator.standard_normal, seed, stage, items, k)
 
 
 def uniforms(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
-    """Draws uniform on [0, 1), float64 (n, k); row i depends only on (seed, stage, items[i])."""
+    """Draws uniform on [0, 1); row i depends only on (seed, stage, items[i]).
+
+    Args:
+        seed, stage: as of `rng`.
+        items: (n,) numbers.
+        k: draws per item.
+
+    Returns:
+        (n, k) float64.
+
+    Introduced in chapter 01.
+
+    Example:
+        >>> uniforms(1, "faces", range(4), 2).shape
+        (4, 2)
+    """
     return _rows(np.random.Generator.random, seed, stage, items, k)
 
 

@@ -34,8 +34,8 @@ from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
 from helpers.effects import score_interval
-from helpers.resampling import draw_weights, resample_numbers
-from helpers.utils.checks import cluster_codes
+from helpers.resampling import draw_weights
+from helpers.utils.checks import as_resamples, cluster_codes
 from helpers.verification.curves import GroupPairs, allowed_matches
 
 ROUNDING = 1e-9
@@ -174,7 +174,7 @@ def draw_vertices(
     Raises ValueError as `vertex_codes`, and for fewer than two identities or resamples.
     """
     # One resample has no variance, and would make all identities err alike.
-    resamples = resample_numbers(n_boot, least=2)
+    resamples = as_resamples(n_boot, least=2)
     codes, identities = vertex_codes(vertices, m)
     weights = draw_weights(len(identities), resamples, seed, STAGE)
     return codes, np.ascontiguousarray(weights.T)
