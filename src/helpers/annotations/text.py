@@ -1,4 +1,7 @@
-"""Text files read with the line of every record, so that messages can name it."""
+"""Text files read with the line of every record, so that messages can name it.
+
+The readers of chapters 3, 6 and 16 use it.
+"""
 
 from __future__ import annotations
 
