@@ -46,7 +46,7 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
 def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
     """Set every base face to every combination of low (0) and high (1) doses.
 
-    Introduced in chapter 10.
+    Serves chapter 10, where `scorecard` looks up the truth with it.
 
     Args:
         base: (n, P), columns as in `helpers.faces.parameters.NAMES`.
