@@ -1,7 +1,6 @@
 """Annotations: external formats at the edge, one tidy table inside."""
 
 from helpers.annotations.agreement import agreement_table
-from helpers.annotations.causalface import causalface_names, read_causalface
 from helpers.annotations.counts import count_tensor, scores, standard_deviation
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import (

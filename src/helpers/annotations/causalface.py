@@ -46,21 +46,33 @@ _FILE_NAME = re.compile(
 
 
 def read_causalface(path: str | Path, attribute: str, *, salt: str = "helpers") -> Ingest:
-    """Read the ratings of one attribute.
+    """Read the ratings of one attribute from the release of Liang et al. (2023).
+
+    Serves readers of chapter 16 who have the release.
 
     Args:
         path: the CSV file.
         attribute: that the file is about, a key of `schema.ATTRIBUTES`; the file does not say.
-        salt: of the workers' hashes (`schema.hash_annotator`).
+        salt: of the workers' hashes.
 
     Returns:
-        The tidy table and the report of what was rejected (`ingest.validate`); every answer counts
+        The tidy table and the report of what was rejected, see `Ingest`; every answer counts
         as an assignment, and none has a time. Image ids are file names without extension, which
         `causalface_names` takes apart. Rows may have different numbers of workers.
 
     Raises:
         ValueError: the attribute is unknown, or the file is not such a CSV; names the file, the
             line and what was expected.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import annotations
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        ...     _ = file.write("image,worker,score\\n"
+        ...                    "seed_3_race_white_gender_male_age_0.png,w1,4\\n")
+        ...     file.flush()
+        ...     annotations.read_causalface(file.name, "gender").frame["level"].tolist()
+        [4]
     """
     if attribute not in ATTRIBUTES:
         raise ValueError(f"unknown attribute {attribute!r}, expected one of {list(ATTRIBUTES)}")
@@ -70,7 +82,9 @@ def read_causalface(path: str | Path, attribute: str, *, salt: str = "helpers") 
 
 
 def causalface_names(names: Iterable[str]) -> pd.DataFrame:
-    """What the release's file names say.
+    """Take the release's file names apart (Liang et al. 2023).
+
+    Serves readers of chapter 16 who have the release.
 
     Args:
         names: image ids of `read_causalface`, or paths that end in `seed_<n>/<file>`.
@@ -82,6 +96,11 @@ def causalface_names(names: Iterable[str]) -> pd.DataFrame:
 
     Raises:
         ValueError: a name is of neither form, or names another race or gender.
+
+    Example:
+        >>> from helpers import annotations
+        >>> annotations.causalface_names(["seed_3/white_male_y_-22.5.png"]).values.tolist()
+        [[3, 'european male', 'pose', -22.5]]
     """
     names = pd.Index(names, name="name")
     return pd.DataFrame([_parsed(name) for name in names], index=names)
