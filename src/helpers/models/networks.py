@@ -39,8 +39,9 @@ class SmallNet(nn.Module):
     def __init__(self, classes: int = 1) -> None:
         super().__init__()
         width = self.WIDTHS[-1]
-        last = nn.Sequential(_convolution(width, width, 3), nn.ReLU())
-        self.features = nn.Sequential(*halving(3, *self.WIDTHS), last)
+        self.features = nn.Sequential(
+            *halving(3, *self.WIDTHS), _convolution(width, width, 3), nn.ReLU()
+        )
         self.head = nn.Linear(width, classes)
 
     def forward(self, images: Tensor) -> Tensor:
