@@ -149,9 +149,7 @@ _ = figures.gallery(portraits, ncol=8, row_labels=[f"{skin}\n{gender}" for gende
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
-for name in TRAINED:
-    stage.load("02_face_world", f"{name}.json")
-    model = models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
+for name, model in models.load_all(stage, "02_face_world", TRAINED).items():
     frame[f"score_{name}"] = models.predict(model, pictures)
 
 # %%
@@ -415,9 +413,9 @@ for name in precise:  # the first three rows: ever better labels of short and lo
 # Adjustment can overshoot. A coefficient that turns from positive to negative says that, at equal
 # length, dark skin goes with *fewer* errors. That may be so, or the adjustment may have done more
 # than it should; the regression cannot tell. We only learn which in the
-# [last chapter](09_logistic_ate.ipynb), where the truth is looked up. There is reason for doubt:
-# the same length need not be the same look. Here are the hair styles of the women whom raters call
-# short-haired, as shares of each skin group.
+# [tenth chapter](10_effects_and_truth.ipynb), where the truth is looked up. There is reason for
+# doubt: the same length need not be the same look. Here are the hair styles of the women whom
+# raters call short-haired, as shares of each skin group.
 
 # %%
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
@@ -496,7 +494,7 @@ saved.append(stage.save("ppb.parquet", frame[columns]))
 # :class: dropdown
 #
 # ```python
-# draws = keyed.uniforms(seed, "exercise", range(len(frame)), 1)[:, 0]
+# draws = seeding.uniforms(seed, "exercise", range(len(frame)), 1)[:, 0]
 # for share in (0, 0.1, 0.2, 0.3, 0.5):
 #     noisy = (is_short ^ (draws < share)).astype(int).rename("noisy")
 #     print(share, log_odds("fairface-like", "dark + noisy", women.join(noisy)))

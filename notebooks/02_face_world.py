@@ -468,7 +468,7 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 # :class: dropdown
 #
 # ```python
-# face = truth.do(faces.defaults(), gender=0.2, age=0.95, hair_length=0.8, hair_style=2,
+# face = interventions.do(faces.defaults(), gender=0.2, age=0.95, hair_length=0.8, hair_style=2,
 #                 hair_colour=0.9, light_elevation=80)
 # figures.gallery(draw(face, "mine"), ncol=1)
 # ```

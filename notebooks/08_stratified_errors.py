@@ -98,8 +98,7 @@ assert audit["label"].isin([0, 1]).all() and audit[["kept", "adult"]].notna().al
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
-for name in TRAINED:
-    network = models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
+for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
     audit[f"score_{name}"] = models.predict(network, pictures)
 
 # %% [markdown]

@@ -372,10 +372,7 @@ base = world.parameters(torch.from_numpy(latents))
 pd.DataFrame(doses, index=["low", "high"]).T
 
 # %%
-networks = {
-    name: models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
-    for name in MODELS[:3]
-}
+networks = models.load_all(stage, "02_face_world", MODELS[:3])
 
 # %%
 wrong_under_do = {

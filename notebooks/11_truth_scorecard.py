@@ -276,10 +276,7 @@ both = torch.cat([with_skin_of(light), with_skin_of(dark)])
 rendered = render_to_store(both, image_size, stage.path("skins.npy"), device=device)
 
 # %%
-networks = {
-    name: models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
-    for name in TRAINED
-}
+networks = models.load_all(stage, "02_face_world", TRAINED)
 as_men = {name: models.predict(network, rendered) > 0.5 for name, network in networks.items()}
 rates = {name: answers.reshape(2, -1).mean(axis=1) for name, answers in as_men.items()}
 skin_effect = {name: float(high - low) for name, (low, high) in rates.items()} | {"null": 0.0}

@@ -260,8 +260,7 @@ fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").rese
 
 # %%
 pictures = stage.load("02_face_world", "fairface-like.npy")[n_train:]
-for name in TRAINED:
-    network = models.load(stage.load("02_face_world", f"{name}.safetensors"), device)
+for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
     fairface[f"score_{name}"] = models.predict(network, pictures)
 
 # %%

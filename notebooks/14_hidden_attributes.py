@@ -191,9 +191,7 @@ base_faces = generator.parameters(torch.from_numpy(base))
 # with the earrings that the face has before any walk begins.
 
 # %%
-networks = {
-    name: models.load(stage.load("02_face_world", f"{name}.safetensors"), device) for name in MODELS
-}
+networks = models.load_all(stage, "02_face_world", MODELS)
 ASKED = max(n_transects // 4, min(n_transects, 40))
 with_earrings = doses | {"earrings": (0.0, 1.0)}
 rendering = {"size": image_size, "path": stage.path("put_on.npy"), "device": device}

@@ -61,6 +61,7 @@ from helpers import figures, identities, models, verification
 from helpers.artifacts import Stage
 from helpers.faces import interventions
 from helpers.figures import widgets
+from helpers.models import checkpoints
 from helpers.verification import figures as drawing
 from helpers.verification import study
 
@@ -463,7 +464,7 @@ changed = study.render(torch.cat(turned), image_size, stage.path("do.npy"), devi
 def under_do(name: str) -> pd.Series:
     """Share of each seed's turned pictures that a recogniser rejects, by group."""
     weights = stage.load("16_verification_measures", f"{name}.safetensors")
-    vectors = models.load_recogniser(weights, device)(changed)
+    vectors = checkpoints.read(models.Recogniser, weights, device)(changed)
     vectors = vectors.reshape(len(GROUPS), len(YAWS), len(reference), -1)
     alike = np.einsum("gnd,gynd->gyn", vectors[:, 0], vectors[:, 1:])
     fails = (alike < thresholds[name]).mean(axis=1)

@@ -49,7 +49,6 @@ def test_an_image_without_answers_is_missing_not_zero():
     )
     scores = counts.scores(tidy)
     assert scores["gender"].isna().tolist() == [False, True]
-    assert counts.majorities(tidy)["gender"].isna().tolist() == [False, True]
     assert list(scores) == ["gender", "age"]
 
 
@@ -57,25 +56,6 @@ def test_one_answer_has_no_unbiased_deviation():
     count = np.array([[0, 1, 0], [0, 2, 0], [0, 0, 0]])
     np.testing.assert_array_equal(counts.standard_deviation(count), [np.nan, 0, np.nan])
     np.testing.assert_array_equal(counts.standard_deviation(count, ddof=0), [0, 0, np.nan])
-
-
-@pytest.mark.parametrize(
-    ("count", "level"),
-    [
-        ([0, 3, 1, 1, 0], 1),
-        ([2, 0, 0, 2, 1], 3),  # tie: level 3 is nearer the mean of 2
-        ([2, 0, 1, 0, 2], 0),  # tie at equal distance: the lower level
-        ([0, 0, 0, 0, 0], -1),
-    ],
-)
-def test_majority(count, level):
-    assert counts.majority(np.array([count])).tolist() == [level]
-
-
-def test_counts_of_a_rating_matrix():
-    ratings = np.array([[0, 4, 4], [-1, 2, 2]])
-    expected = [[1, 0, 0, 0, 2], [0, 0, 2, 0, 0]]
-    assert counts.from_ratings(ratings, "gender").tolist() == expected
 
 
 @pytest.mark.parametrize(("attribute", "level"), [("beauty", 0), ("makeup", 4), ("makeup", -1)])

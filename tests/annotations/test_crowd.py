@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from simulated import perceived_scores
 
-from helpers.annotations import ATTRIBUTES, crowd, krippendorff_alpha
+from helpers.annotations import ATTRIBUTES, crowd
+from helpers.annotations.agreement import krippendorff_alpha
 
 
 @pytest.fixture

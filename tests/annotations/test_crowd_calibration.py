@@ -6,15 +6,9 @@ import pandas as pd
 import pytest
 from scipy.stats import beta
 
-from helpers.annotations import (
-    ATTRIBUTES,
-    crowd,
-    from_ratings,
-    icc,
-    krippendorff_alpha,
-    mean_deviation,
-)
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.annotations import crowd_calibration as calibration
+from helpers.annotations.agreement import icc, krippendorff_alpha, mean_deviation
 from helpers.utils import seeding
 
 REAL = {
@@ -26,6 +20,11 @@ REAL = {
 needs_real_data = pytest.mark.skipif(
     "HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set"
 )
+
+
+def from_ratings(ratings: np.ndarray, attribute: str) -> np.ndarray:
+    """Counts (n, levels) of a rating matrix (n, raters), negative = missing."""
+    return (ratings[:, :, None] == np.arange(len(ATTRIBUTES[attribute]))).sum(axis=1)
 
 
 def mostly_little() -> np.ndarray:

@@ -12,7 +12,6 @@ from helpers.annotations import (
     read_label_studio,
     scores,
     write_label_studio,
-    write_tasks,
 )
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
@@ -234,9 +233,3 @@ def test_the_configuration_offers_exactly_the_scales():
     assert offered == ATTRIBUTES
     assert view.find("Image").attrib == {"name": "img", "value": "$image"}
     assert {choices.get("toName") for choices in view.iter("Choices")} == {"img"}
-
-
-def test_tasks_point_to_the_images(tmp_path):
-    write_tasks(["a", "b"], tmp_path / "tasks.json", "https://host.example/{image_id}.png")
-    tasks = json.loads((tmp_path / "tasks.json").read_text())
-    assert tasks[1] == {"data": {"image": "https://host.example/b.png", "image_id": "b"}}

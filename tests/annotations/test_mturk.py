@@ -6,9 +6,39 @@ import pytest
 from simulated import perceived_scores
 
 from helpers.annotations import crowd, read_mturk, write_mturk
-from helpers.annotations.mturk import FIXED_COLUMNS, parse_times
+from helpers.annotations.mturk import parse_times
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
+# The 27 columns that stand in every batch results file, in their order.
+FIXED_COLUMNS = [
+    "HITId",
+    "HITTypeId",
+    "Title",
+    "Description",
+    "Keywords",
+    "Reward",
+    "CreationTime",
+    "MaxAssignments",
+    "RequesterAnnotation",
+    "AssignmentDurationInSeconds",
+    "AutoApprovalDelayInSeconds",
+    "Expiration",
+    "NumberOfSimilarHITs",
+    "LifetimeInSeconds",
+    "AssignmentId",
+    "WorkerId",
+    "AssignmentStatus",
+    "AcceptTime",
+    "SubmitTime",
+    "AutoApprovalTime",
+    "ApprovalTime",
+    "RejectionTime",
+    "RequesterFeedback",
+    "WorkTimeInSeconds",
+    "LifetimeApprovalRate",
+    "Last30DaysApprovalRate",
+    "Last7DaysApprovalRate",
+]
 ROW = dict.fromkeys(FIXED_COLUMNS, "") | {
     "HITId": "3H",
     "HITTypeId": "3T",
@@ -172,7 +202,7 @@ def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
     path = tmp_path / "crowd.csv"
     write_mturk(answers, path)
     header = pd.read_csv(path, nrows=0).columns.tolist()
-    assert tuple(header[:27]) == FIXED_COLUMNS
+    assert header[:27] == FIXED_COLUMNS
     assert header[-2:] == ["Approve", "Reject"]
     frame, report = read_mturk(path)
     accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]

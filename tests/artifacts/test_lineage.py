@@ -45,6 +45,12 @@ def test_inputs_are_the_literal_stage_names_loaded(tree):
     assert lineage.inputs(lineage.source_of("02_second")) == ["01_first", "survey"]
 
 
+def test_several_models_loaded_at_once_count_as_read(tree):
+    source = tree / "notebooks" / "03_third.py"
+    source.write_text('models.load_all(stage, "02_second", NAMES)\nstage.path("01_first")\n')
+    assert lineage.inputs(source) == ["02_second"]
+
+
 def test_helper_modules_are_closed_over_imports(tree):
     found = lineage.helper_modules(lineage.source_of("02_second"))
     names = {str(p.relative_to(tree / "src" / "helpers")) for p in found}

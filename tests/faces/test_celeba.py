@@ -1,18 +1,19 @@
 """Rules on the renderer's parameters against faces made for them."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-from helpers.faces import HAIR_STYLES, from_frame, populations
+from helpers.faces import HAIR_STYLES, populations
 from helpers.faces.celeba import RULES, celeba_attributes, rules_table
+from helpers.faces.interventions import do
 from helpers.faces.parameters import defaults
 
 
 def attributes(**columns):
     """Attributes of faces with the given parameters, the others at their default."""
-    return celeba_attributes(from_frame(pd.DataFrame(columns)))
+    n = max(np.size(values) for values in columns.values())
+    return celeba_attributes(do(defaults(n), **columns))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import torch
 
 from helpers import faces, models
 from helpers.faces.parameters import HAIR_STYLES, INDEX, PARAMETERS
-from helpers.models import attribute_reader, training
+from helpers.models import attribute_reader, checkpoints, training
+from helpers.models.attribute_reader import READ
 
 COLOURS = ["red", "blue"]
 
@@ -38,15 +39,15 @@ def drawn():
 
 def test_attributes_are_uniform_and_independent(drawn):
     frame = faces.to_frame(drawn)
-    names = [name for name in models.READ if name not in ("earrings", "glasses")]
+    names = [name for name in READ if name not in ("earrings", "glasses")]
     for name in names:
         deciles = np.histogram(frame[name], 10, (0, 1))[0]
         assert deciles.sum() == 4000 and abs(deciles - 400).max() < 90, name
     for name in ("earrings", "glasses"):
         assert set(frame[name]) == {0, 1} and frame[name].mean() == pytest.approx(0.5, abs=0.03)
-    others = [p.name for p in PARAMETERS if frame[p.name].std() > 0 and p.name not in models.READ]
-    correlation = frame[[*models.READ, *others]].corr().loc[list(models.READ)]
-    for name in models.READ:
+    others = [p.name for p in PARAMETERS if frame[p.name].std() > 0 and p.name not in READ]
+    correlation = frame[[*READ, *others]].corr().loc[list(READ)]
+    for name in READ:
         correlation.loc[name, name] = 0
     assert correlation.abs().max(axis=None) < 0.075  # 5 standard errors of 10 × 44 correlations
 
@@ -66,7 +67,7 @@ def test_a_face_depends_on_seed_and_number_alone(drawn):
 
 def test_scores_are_what_is_seen(drawn):
     scores = models.scores_to_read(drawn)
-    assert tuple(scores) == models.READ and "fakeness" not in scores
+    assert tuple(scores) == READ and "fakeness" not in scores
     assert ((scores >= 0) & (scores <= 1)).all(axis=None)
     np.testing.assert_allclose(scores["smiling"], drawn[:, INDEX["smiling"]])
     tied = (drawn[:, INDEX["hair_style"]] == HAIR_STYLES.index("tied back")).numpy()
@@ -105,7 +106,7 @@ def test_the_loss_is_the_unread_share_and_accuracy_what_is_almost_right():
     network = torch.nn.Flatten()
     images = torch.tensor([[0.0, 0.5], [0.4, 1.0]]).reshape(2, 2, 1, 1)
     targets = torch.tensor([[0.05, 0.3], [0.9, 1.0]])
-    task = attribute_reader.ReadingTask(torch.tensor([0.5, 0.25]))
+    task = attribute_reader.ReadingTask(attribute_reader.RECIPE, torch.tensor([0.5, 0.25]))
     loss, accuracy = task.loss(network, images, targets, 0.5)
     assert loss.item() == pytest.approx((0.1**2 + 0.8**2 + 1.0**2) / 4)
     assert accuracy.item() == 0.5
@@ -123,10 +124,10 @@ def test_colours_are_left_alone_where_they_are_read():
 def test_reading_is_clipped_and_does_not_depend_on_the_batch(trained):
     found, _ = trained
     extreme = np.concatenate([patches(30, seed=4)[0], np.full((2, 3, 16, 16), 255, np.uint8)])
-    scores = models.read(found, extreme)
+    scores = found(extreme)
     assert list(scores) == COLOURS and scores.shape == (32, 2)
     assert ((scores >= 0) & (scores <= 1)).all(axis=None)
-    np.testing.assert_allclose(scores, models.read(found, extreme, batch=7), atol=1e-5)
+    np.testing.assert_allclose(scores, found(extreme, batch=7), atol=1e-5)
     assert found(extreme[:0]).shape == (0, 2)
     with pytest.raises(ValueError, match="images must be uint8"):
         found(extreme / 255)
@@ -134,22 +135,22 @@ def test_reading_is_clipped_and_does_not_depend_on_the_batch(trained):
 
 def test_a_reader_is_read_back_whole_or_not_at_all(trained, tmp_path):
     found, path = trained
-    loaded = models.load_reader(path)
+    loaded = checkpoints.read(models.Reader, path)
     images, _ = patches(5, seed=6)
     pd.testing.assert_frame_equal(loaded(images), found(images))
     assert loaded.training == found.training and loaded.curve.equals(found.curve)
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(ValueError, match="no readable reader"):
-        models.load_reader(copy)
+        checkpoints.read(models.Reader, copy)
     card = path.with_suffix(".json").read_text()
     copy.with_suffix(".json").write_text(card)
     with pytest.raises(ValueError, match="not those that copy.json describes"):
-        models.load_reader(copy)
+        checkpoints.read(models.Reader, copy)
     copy.write_bytes(path.read_bytes())
     copy.with_suffix(".json").write_text(card.replace('"red",', '"red", "green",'))
     with pytest.raises(ValueError, match="no weights of a reader"):
-        models.load_reader(copy)
+        checkpoints.read(models.Reader, copy)
 
 
 def test_interrupted_training_ends_where_the_uninterrupted_does(tmp_path, monkeypatch):

@@ -1,18 +1,14 @@
-"""Recognisers: losses by hand, training that learns and resumes, sets of stated composition."""
+"""Recognisers: losses by hand, and training that learns and resumes."""
 
 import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
 import torch
 
-from helpers import faces, identities, models
-from helpers.faces.parameters import INDEX
-from helpers.identities import ANCESTRIES, GROUPS, nearest_ancestry, split
-from helpers.identities.training_sets import IDENTITY
-from helpers.models import recognisers, training
+from helpers import models
+from helpers.models import checkpoints, recognisers, training
 
 
 def people(identities, each, seed=0):
@@ -48,9 +44,9 @@ def test_margins_grow_from_none_and_make_it_harder(margin):
 
 def test_the_loss_is_cross_entropy_with_the_margin_on_the_own_identity():
     torch.manual_seed(0)
-    network = recognisers._Trained(5)
+    network = recognisers.RecognitionNet(5)
     images, labels = torch.rand(4, 3, 32, 32), torch.tensor([0, 3, 3, 1])
-    task = recognisers.RecognitionTask(recognisers.arcface)
+    task = recognisers.RecognitionTask(recognisers.RECIPE, recognisers.arcface)
     loss, accuracy = task.loss(network.eval(), images, labels, 1.0)
     vectors = network(images)
     directions = network.identities / network.identities.norm(dim=1, keepdim=True)
@@ -71,7 +67,7 @@ def test_the_loss_is_cross_entropy_with_the_margin_on_the_own_identity():
 def trained(tmp_path_factory):
     path = tmp_path_factory.mktemp("recognition") / "toy.safetensors"
     images, labels = people(20, 10)
-    recogniser = models.train_recogniser(
+    recogniser = recognisers.train_recogniser(
         images, labels, path, loss="arcface", epochs=4, seed=3, held_out=people(10, 5, seed=1)
     )
     return recogniser, path
@@ -91,13 +87,13 @@ def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(trained):
     vectors = recogniser(images)
     assert vectors.dtype == np.float32 and vectors.shape == (12, recognisers.EMBEDDING)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(vectors, models.embed(recogniser, images, batch=5), atol=1e-5)
+    np.testing.assert_allclose(vectors, recogniser(images, batch=5), atol=1e-5)
     assert recogniser(images[:0]).shape == (0, recognisers.EMBEDDING)
 
 
 def test_a_recogniser_is_read_back_whole_or_not_at_all(trained, tmp_path):
     recogniser, path = trained
-    loaded = models.load_recogniser(path)
+    loaded = checkpoints.read(models.Recogniser, path)
     images, _ = people(3, 2, seed=5)
     np.testing.assert_array_equal(loaded(images), recogniser(images))
     assert loaded.training == recogniser.training
@@ -106,10 +102,10 @@ def test_a_recogniser_is_read_back_whole_or_not_at_all(trained, tmp_path):
     copy = tmp_path / "copy.safetensors"
     copy.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.raises(ValueError, match="no readable recogniser"):
-        models.load_recogniser(copy)
+        checkpoints.read(models.Recogniser, copy)
     copy.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
     with pytest.raises(ValueError, match="not those that copy.json describes"):
-        models.load_recogniser(copy)
+        checkpoints.read(models.Recogniser, copy)
 
 
 def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
@@ -126,19 +122,19 @@ def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_pat
     images, labels = people(20, 10)
     settings = {"loss": "arcface", "epochs": 4, "seed": 3}
     with pytest.raises(KeyboardInterrupt):
-        models.train_recogniser(images, labels, path, **settings)
+        recognisers.train_recogniser(images, labels, path, **settings)
     monkeypatch.setattr(training, "train_epoch", real)
     # Names of identities do not matter, only who is the same.
-    models.train_recogniser(images, labels * 7 + 2, path, **settings)
+    recognisers.train_recogniser(images, labels * 7 + 2, path, **settings)
     assert path.read_bytes() == reference.read_bytes()
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
     monkeypatch.setattr(training, "train_epoch", None)
-    models.train_recogniser(images, labels, path, **settings)
+    recognisers.train_recogniser(images, labels, path, **settings)
 
 
 def test_training_rejects_what_it_cannot_use(tmp_path):
     images, labels = people(3, 2)
-    train = models.train_recogniser
+    train = recognisers.train_recogniser
     settings = {"path": tmp_path / "x.safetensors", "epochs": 1, "seed": 0}
     with pytest.raises(ValueError, match="loss 'cosface' is not one of"):
         train(images, labels, loss="cosface", **settings)
@@ -165,74 +161,3 @@ def test_equal_error_rate_is_that_of_a_brute_force_search():
     assert 0.05 < found < 0.5 and found == pytest.approx(sum(best) / 2, abs=1e-3)
     with pytest.raises(ValueError, match="two people or more"):
         recognisers.held_out_error(lambda _: vectors, images, np.arange(32))
-
-
-def test_without_onnxruntime_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ValueError, match="other.onnx: .*pip install onnxruntime"):
-        models.onnx_recogniser("other.onnx")
-
-
-# Identity sets
-
-
-def test_an_identity_set_is_as_composed_and_looks_it():
-    wanted = {group: 5 + 3 * k for k, group in enumerate(GROUPS)}
-    parameters, labels, frame = identities.identity_set(wanted, 4, seed=1)
-    assert frame.drop_duplicates("identity")["group"].value_counts().to_dict() == wanted
-    assert (np.bincount(labels) == 4).all() and len(parameters) == len(labels) == len(frame)
-    faces.render(parameters[:1], 16)  # valid parameters
-    ancestry, male = split(frame["group"])
-    place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
-    assert (np.array(ANCESTRIES)[nearest_ancestry(place)] == ancestry).all()
-    assert ((parameters[:, INDEX["gender"]] > 0.5).numpy() == male).all()
-
-
-def test_images_of_a_person_share_the_identity_and_differ_in_the_scene():
-    wanted = {"african male": 6, "european female": 6}
-    parameters, labels, _ = identities.identity_set(wanted, 5, seed=1)
-    values = faces.to_frame(parameters).groupby(labels)
-    spread = values.std()
-    own = [*IDENTITY, "skin_colour", "gender", "hair_style", "hair_colour"]
-    assert (spread[own] == 0).all(axis=None)
-    assert (spread[["yaw", "light_azimuth", "smiling", "age"]] > 0).all(axis=None)
-    assert (values.mean()[list(IDENTITY)].std() > 0.3).all()
-
-
-def test_a_larger_set_begins_with_the_same_people():
-    small, _, few = identities.identity_set({"east asian male": 3}, 2, seed=4)
-    large, _, many = identities.identity_set({"african male": 2, "east asian male": 6}, 3, seed=4)
-    asian = (many["group"] == "east asian male").to_numpy()
-    first = large[asian & (many["image"] < 2).to_numpy()][: len(small)]
-    torch.testing.assert_close(first, small)
-    assert len(few) == 6
-    with pytest.raises(ValueError, match="needs identities"):
-        identities.identity_set({"african male": 0}, 2, seed=4)
-
-
-@pytest.mark.parametrize("n", [24, 400, 401])
-def test_training_sets_have_their_compositions_and_the_skewed_ones_nobody_in_common(n):
-    _, _, frame = identities.identity_set(identities.pool_composition(n), 2, seed=2)
-    sets = identities.draw_sets(frame, n, seed=1)
-    assert list(sets) == list(identities.RECOGNISERS)
-    people = {name: set(frame["identity"].iloc[rows]) for name, rows in sets.items()}
-    for name, design in identities.RECOGNISERS.items():
-        wanted = identities.composition(design.shares, n)
-        assert sum(wanted.values()) == n == len(people[name])
-        assert all(abs(count - n * design.shares[g]) < 1 for g, count in wanted.items())
-        drawn = frame.iloc[sets[name]]["group"].value_counts().to_dict()
-        assert drawn == {group: 2 * count for group, count in wanted.items() if count}
-    skewed = [members for name, members in people.items() if name != identities.CONTROL]
-    assert len(set.union(*skewed)) == 3 * n
-    others = identities.draw_sets(frame, n, seed=3)
-    assert all(set(rows) != set(others[name]) for name, rows in sets.items())
-
-
-def test_compositions_that_cannot_be_had_are_named():
-    needed = identities.pool_composition(60)
-    _, _, frame = identities.identity_set(needed | {"african male": 3}, 1, seed=2)
-    message = f"has 3 identities of 'african male', not {needed['african male']}"
-    with pytest.raises(ValueError, match=message):
-        identities.draw_sets(frame, 60, seed=1)
-    with pytest.raises(ValueError, match="add up to 1"):
-        identities.composition({"african male": 1.0}, 10)

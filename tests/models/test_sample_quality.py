@@ -5,7 +5,7 @@ from scipy.linalg import sqrtm
 
 from helpers import models
 from helpers.models import sample_quality
-from helpers.models.networks import build
+from helpers.models.networks import SmallNet
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def test_samples_of_one_kind_only_have_precision_without_recall():
 
 
 def test_features_are_what_the_last_layer_sees(tmp_path):
-    network = build("small", seed=1).eval()
-    training = models.Training("small", 1, 1, 32, 4, "none")
-    model = models.AuditedModel(network, training, None)
+    torch.manual_seed(1)
+    network = SmallNet().eval()
+    model = models.AuditedModel(network, training=None, curve=None)
     images = np.random.default_rng(5).integers(0, 256, (5, 3, 32, 32), dtype=np.uint8)
     seen = sample_quality.features(model, images, batch=2)
     with torch.no_grad():

@@ -1,30 +1,13 @@
 """Annotations: external formats at the edge, one tidy table inside."""
 
-from helpers.annotations.agreement import agreement_table, icc, krippendorff_alpha, mean_deviation
-from helpers.annotations.causalface import causalface_names, read_causalface
-from helpers.annotations.counts import (
-    count_tensor,
-    from_ratings,
-    majorities,
-    majority,
-    mean,
-    scores,
-    standard_deviation,
-)
+from helpers.annotations.agreement import agreement_table
+from helpers.annotations.counts import count_tensor, scores, standard_deviation
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import (
     labelling_config,
     read_label_studio,
     write_label_studio,
-    write_tasks,
 )
 from helpers.annotations.mturk import read_mturk, write_mturk
-from helpers.annotations.pairs import (
-    PairRatings,
-    pair_config,
-    pair_ids,
-    read_pair_export,
-    write_pair_export,
-    write_pair_tasks,
-)
-from helpers.annotations.schema import ATTRIBUTES, COLUMNS
+from helpers.annotations.pairs import PairRatings, pair_ids, read_pair_export, write_pair_export
+from helpers.annotations.schema import ATTRIBUTES

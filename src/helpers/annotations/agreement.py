@@ -3,11 +3,12 @@
 All three follow from the counts of levels per image, so images with the same counts are
 interchangeable. A bootstrap over images is then a multinomial draw over the distinct patterns of
 counts, and every resample's statistic is a matrix product with per-pattern sufficient statistics.
+Chapter 6 explains the measures, and uses the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,44 +19,6 @@ from helpers.utils import seeding
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 
-# (weights (B, n), counts (n, levels)) -> statistic (B,); a row of weights says how often each image
-# is in the resample.
-Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-def krippendorff_alpha(counts: np.ndarray, metric: Metric = "ordinal") -> float:
-    """Krippendorff's alpha: 1 - observed / expected disagreement; 0 is agreement by chance.
-
-    Args:
-        counts: (n images, levels); images with fewer than two answers do not count.
-        metric: distance between levels. "ratio" takes levels as 1, 2, 3, ...
-
-    Returns:
-        alpha, nan where all answers are equal.
-
-    Source:
-        Krippendorff, Computing Krippendorff's alpha-reliability (2011), section on any metric and
-        missing data.
-    """
-    return float(_alpha(np.ones((1, len(counts))), counts, metric)[0])
-
-
-def icc(counts: np.ndarray) -> float:
-    """ICC(1,k): reliability of an image's mean answer, one-way random effects.
-
-    1 - MSW / MSB from the analysis of variance of answers by image (Shrout and Fleiss 1979, case
-    1). With unequal numbers of answers it is that of a typical number of them.
-
-    Args:
-        counts: (n images, levels); images without answers do not count.
-    """
-    return float(_icc(np.ones((1, len(counts))), counts)[0])
-
-
-def mean_deviation(counts: np.ndarray, ddof: int = 1) -> float:
-    """Mean over images of the standard deviation of an image's answers, in units of the range."""
-    return float(np.nanmean(standard_deviation(counts, ddof)))
-
 
 def agreement_table(
     counts: dict[str, np.ndarray],
@@ -65,23 +28,39 @@ def agreement_table(
     n_boot: int = 1000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Agreement of every attribute with 95 % percentile intervals from a bootstrap over images.
+    """Measure the agreement about every attribute, with intervals from a bootstrap over images.
+
+    Introduced in chapter 06.
 
     Args:
-        counts: attribute -> (n images, levels), from `counts.count_tensor`.
-        metric: of alpha.
-        ddof: of the per-image standard deviation.
+        counts: attribute → (n images, levels), from `count_tensor`.
+        metric: distance between levels in alpha: "nominal", "ordinal", "interval" or "ratio"
+            (which takes levels as 1, 2, 3, …).
+        ddof: of the per-image standard deviation, see `standard_deviation`.
         n_boot: resamples.
         seed: of the resamples, drawn for each attribute by its own key.
 
     Returns:
-        Index attribute; columns `images`, `raters` (mean number of answers per image), and of each
-        of `sd`, `alpha`, `icc` the value, `<name>_low` and `<name>_high`.
+        Index attribute; columns `images`, `raters` (mean number of answers per image), and the
+        value, `<name>_low` and `<name>_high` (95 % percentile interval) of each of `sd` (mean
+        standard deviation of an image's answers, in units of the range), `alpha` (Krippendorff
+        2011; nan where all answers are equal) and `icc`, ICC(1,k) of Shrout and Fleiss (1979).
+
+    Raises:
+        ValueError: the metric is unknown.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import annotations
+        >>> counts = {"makeup": np.array([[3, 0, 0, 0], [0, 0, 1, 2]])}
+        >>> table = annotations.agreement_table(counts, n_boot=10)
+        >>> table.loc["makeup", ["images", "raters", "icc"]].round(2).tolist()
+        [2.0, 3.0, 0.98]
     """
-    statistics: dict[str, Statistic] = {
-        "sd": lambda weights, c: _mean_deviation(weights, c, ddof),
-        "alpha": lambda weights, c: _alpha(weights, c, metric),
-        "icc": _icc,
+    statistics = {
+        "sd": partial(mean_deviation, ddof=ddof),
+        "alpha": partial(krippendorff_alpha, metric=metric),
+        "icc": icc,
     }
     rows = {}
     for attribute, count in counts.items():
@@ -92,11 +71,64 @@ def agreement_table(
         resamples = rng.multinomial(len(count), frequency / len(count), size=n_boot)
         weights = np.vstack([frequency, resamples]).astype(float)
         for name, statistic in statistics.items():
-            value, *resampled = statistic(weights, patterns)
+            value, *resampled = statistic(patterns, weights)
             low, high = np.nanquantile(resampled, [0.025, 0.975])
             row |= {name: value, f"{name}_low": low, f"{name}_high": high}
         rows[attribute] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
+
+
+# A row of weights (B, n) says how often each image is in a resample; without, once each.
+
+
+def mean_deviation(
+    counts: np.ndarray, weights: np.ndarray | None = None, ddof: int = 1
+) -> np.ndarray:
+    """Mean over images of the standard deviation of an image's answers, (B,), in ranges."""
+    deviation = standard_deviation(counts, ddof)
+    known = np.isfinite(deviation)
+    weights = _once_each(counts, weights)[:, known]
+    return weights @ deviation[known] / weights.sum(axis=1)
+
+
+def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """ICC(1,k): reliability of an image's mean answer, one-way random effects, (B,).
+
+    1 - MSW / MSB from the analysis of variance of answers by image (Shrout and Fleiss 1979, case
+    1). With unequal numbers of answers it is that of a typical number of them. Images without
+    answers do not count.
+    """
+    answered = counts.sum(axis=1) > 0
+    weights, counts = _once_each(counts, weights)[:, answered], counts[answered]
+    levels = np.arange(counts.shape[1])
+    answers, total = counts.sum(axis=1), counts @ levels
+    images, n = weights.sum(axis=1), weights @ answers
+    between_images = weights @ (total**2 / answers)
+    between = (between_images - (weights @ total) ** 2 / n) / (images - 1)
+    within = (weights @ (counts @ levels**2) - between_images) / (n - images)
+    return 1 - _ratio(within, between)
+
+
+def krippendorff_alpha(
+    counts: np.ndarray, weights: np.ndarray | None = None, metric: Metric = "ordinal"
+) -> np.ndarray:
+    """Krippendorff's alpha, (B,): 1 - observed / expected disagreement; 0 is agreement by chance.
+
+    Images with fewer than two answers do not count; nan where all answers are equal (Krippendorff,
+    Computing Krippendorff's alpha-reliability, 2011, on any metric and missing data).
+    """
+    pairable = counts.sum(axis=1) > 1
+    weights, counts = _once_each(counts, weights)[:, pairable], counts[pairable]
+    levels = counts.shape[1]
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(levels)
+    pairs = pairs / (counts.sum(axis=1) - 1)[:, None, None]
+    observed = (weights @ pairs.reshape(len(counts), -1)).reshape(-1, levels, levels)
+    marginal = observed.sum(axis=2)
+    distance = squared_distance(marginal, metric)
+    expected = marginal[:, :, None] * marginal[:, None, :]
+    disagreement = (observed * distance).sum(axis=(1, 2))
+    by_chance = (expected * distance).sum(axis=(1, 2)) / (marginal.sum(axis=1) - 1)
+    return 1 - _ratio(disagreement, by_chance)
 
 
 def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
@@ -127,37 +159,8 @@ def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
     raise ValueError(f"unknown metric {metric!r}, expected nominal, ordinal, interval or ratio")
 
 
-def _mean_deviation(weights: np.ndarray, counts: np.ndarray, ddof: int) -> np.ndarray:
-    deviation = standard_deviation(counts, ddof)
-    known = np.isfinite(deviation)
-    return weights[:, known] @ deviation[known] / weights[:, known].sum(axis=1)
-
-
-def _icc(weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    answered = counts.sum(axis=1) > 0
-    weights, counts = weights[:, answered], counts[answered]
-    levels = np.arange(counts.shape[1])
-    answers, total = counts.sum(axis=1), counts @ levels
-    images, n = weights.sum(axis=1), weights @ answers
-    between_images = weights @ (total**2 / answers)
-    between = (between_images - (weights @ total) ** 2 / n) / (images - 1)
-    within = (weights @ (counts @ levels**2) - between_images) / (n - images)
-    return 1 - _ratio(within, between)
-
-
-def _alpha(weights: np.ndarray, counts: np.ndarray, metric: Metric) -> np.ndarray:
-    pairable = counts.sum(axis=1) > 1
-    weights, counts = weights[:, pairable], counts[pairable]
-    levels = counts.shape[1]
-    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(levels)
-    pairs = pairs / (counts.sum(axis=1) - 1)[:, None, None]
-    observed = (weights @ pairs.reshape(len(counts), -1)).reshape(-1, levels, levels)
-    marginal = observed.sum(axis=2)
-    distance = squared_distance(marginal, metric)
-    expected = marginal[:, :, None] * marginal[:, None, :]
-    disagreement = (observed * distance).sum(axis=(1, 2))
-    by_chance = (expected * distance).sum(axis=(1, 2)) / (marginal.sum(axis=1) - 1)
-    return 1 - _ratio(disagreement, by_chance)
+def _once_each(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    return np.ones((1, len(counts))) if weights is None else weights
 
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

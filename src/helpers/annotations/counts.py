@@ -1,7 +1,8 @@
 """The count tensor (image x attribute x level) and the figures that follow from it.
 
 The counts are sufficient for an image's mean, spread and majority and for all measures of
-agreement: which rater gave which answer no longer matters.
+agreement: which rater gave which answer no longer matters. Used from chapter 1 on; chapter 6
+explains it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.schema import ATTRIBUTES, n_levels
+from helpers.annotations.schema import ATTRIBUTES
 
 
 def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
-    """How many annotators gave each image each level.
+    """Count how many annotators gave each image each level.
+
+    Introduced in chapter 06.
 
     Args:
-        tidy: answers, columns `schema.COLUMNS`.
+        tidy: answers, one row each, as a reader returns them; columns image_id, attribute and
+            level are used.
 
     Returns:
         The image ids in sorted order, and of every attribute that occurs the counts, int64
@@ -25,6 +29,13 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
 
     Raises:
         ValueError: an attribute is unknown, or a level is outside its scale.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import annotations
+        >>> tidy = pd.DataFrame({"image_id": "a", "attribute": "makeup", "level": [0, 3, 3]})
+        >>> annotations.count_tensor(tidy)[1]["makeup"].tolist()
+        [[1, 0, 0, 2]]
     """
     unknown = sorted(set(tidy["attribute"]) - set(ATTRIBUTES))
     if unknown:
@@ -45,11 +56,26 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
 
 
 def scores(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Perceived scores: an image's mean level over (levels - 1), in [0, 1] (transects, 4.3).
+    """Compute perceived scores: an image's mean level over (levels - 1), in [0, 1].
+
+    Transects, section 4.3. Introduced in chapter 01.
+
+    Args:
+        tidy: answers, one row each, as a reader returns them.
 
     Returns:
         Index image_id (sorted), one column per attribute that occurs, in the order of `ATTRIBUTES`;
         missing where an image has no answer about the attribute.
+
+    Raises:
+        ValueError: an attribute is unknown, or a level is outside its scale.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import annotations
+        >>> tidy = pd.DataFrame({"image_id": "a", "attribute": "age", "level": [1, 4]})
+        >>> annotations.scores(tidy)["age"].tolist()
+        [0.5]
     """
     image_ids, counts = count_tensor(tidy)
     return pd.DataFrame(
@@ -65,11 +91,22 @@ def mean(counts: np.ndarray) -> np.ndarray:
 
 
 def standard_deviation(counts: np.ndarray, ddof: int = 1) -> np.ndarray:
-    """Spread of an image's answers in units of the range, (n,); nan with `ddof` answers or fewer.
+    """Compute the spread of every image's answers, in units of the scale's range.
+
+    Introduced in chapter 06.
 
     Args:
-        counts: (n, levels).
+        counts: (n, levels), of one attribute.
         ddof: 1 divides by answers - 1 (unbiased variance), 0 by the number of answers.
+
+    Returns:
+        float64 (n,); nan with `ddof` answers or fewer.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import annotations
+        >>> annotations.standard_deviation(np.array([[1, 0, 1]]), ddof=0).tolist()
+        [0.5]
     """
     answers = counts.sum(axis=1)
     with np.errstate(invalid="ignore"):
@@ -79,30 +116,5 @@ def standard_deviation(counts: np.ndarray, ddof: int = 1) -> np.ndarray:
     return np.sqrt(np.divide(squares, answers - ddof, out=missing, where=answers > ddof))
 
 
-def majority(counts: np.ndarray) -> np.ndarray:
-    """Most frequent level of each image, int64 (n,); -1 without answers.
-
-    Of equally frequent levels the one nearest the mean is taken, and the lower one if two are as
-    near.
-    """
-    distance = np.abs(_unit_levels(counts) - np.nan_to_num(mean(counts))[:, None])
-    # A distance is at most 1, so a quarter of it never outweighs a whole answer. Rounding makes
-    # equal distances equal in floating point as well.
-    level = np.argmax(counts - np.round(distance, 9) / 4, axis=1)
-    return np.where(counts.sum(axis=1) > 0, level, -1)
-
-
-def majorities(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Most frequent level, Int64, per image (index image_id) and attribute (columns)."""
-    image_ids, counts = count_tensor(tidy)
-    frame = pd.DataFrame({name: majority(count) for name, count in counts.items()}, image_ids)
-    return frame.astype("Int64").where(frame >= 0)
-
-
 def _unit_levels(counts: np.ndarray) -> np.ndarray:
     return np.linspace(0.0, 1.0, counts.shape[1])
-
-
-def from_ratings(ratings: np.ndarray, attribute: str) -> np.ndarray:
-    """Counts (n, levels) of a rating matrix (n, raters) of integer levels, negative = missing."""
-    return (ratings[:, :, None] == np.arange(n_levels(attribute))).sum(axis=1)

@@ -10,7 +10,8 @@ and ICC do: skin colour has the lowest alpha of all in the real annotations (.21
 most of those images show light skin. The same noise over the face world's whole range of skin
 colours gives a higher one.
 
-A few careless raters answer every second question at random.
+A few careless raters answer every second question at random. Chapter 6 shows `DISAGREEMENT` and
+says where it comes from; the crowd works from chapter 1 on.
 """
 
 from __future__ import annotations
@@ -38,6 +39,13 @@ class Disagreement:
             nearer the ends than the scores do (gender .75 is perceived as about .84).
         origin: "measured" on a published rating matrix; "from agreement": only alpha is known;
             "assumed": nothing is known, as the attribute named.
+
+    Introduced in chapter 06.
+
+    Example:
+        >>> from helpers.annotations import crowd
+        >>> crowd.DISAGREEMENT["age"].noise
+        0.54
     """
 
     noise: float
@@ -67,6 +75,7 @@ DISAGREEMENT: dict[str, Disagreement] = {
     "hair_length": Disagreement(0.62, 0.0, "measured"),
     "fakeness": Disagreement(0.83, 0.0, "assumed, as skin_colour"),
 }
+"""How raters differ, by attribute. Introduced in chapter 06."""
 
 # Share of accepted answers that are given at random: the middle of what the likelihood of the real
 # ratings asks for (gender .02, age .03, skin colour .04, hair length .05).
@@ -125,16 +134,25 @@ def rater_pool(
     disagreement: Mapping[str, Disagreement] = DISAGREEMENT,
     stage: str = "crowd/raters",
 ) -> Pool:
-    """A crowd with the calibrated disagreement, a few careless raters among it.
+    """Make a crowd with the calibrated disagreement, a few careless raters among it.
 
     Biases and noises are scaled so that over the pool they amount to exactly `disagreement`,
     however few raters there are. The first rater signs with an e-mail address instead of an id.
+    Chapter 11 asks one and the same pool with ever fewer raters.
 
     Args:
         seed: of the raters.
         n_raters: at least 2.
         disagreement: by attribute.
         stage: of the raters' draws; crowds with another task take another one.
+
+    Raises:
+        ValueError: fewer than 2 raters.
+
+    Example:
+        >>> from helpers.annotations import crowd
+        >>> crowd.rater_pool(seed=1, n_raters=3).bias.shape
+        (3, 8)
     """
     if n_raters < 2:
         raise ValueError(f"a crowd needs at least 2 raters, got {n_raters}")
@@ -174,10 +192,10 @@ def annotate(
     Every image goes to raters in an order of its own until `n_raters` assignments are accepted, so
     rejected and cancelled ones are made up for as long as the pool has raters left. What is
     answered about an image depends on (seed, stage, image id) only, not on the other images,
-    attributes or their order; more raters add answers to those of fewer.
+    attributes or their order; more raters add answers to those of fewer. Introduced in chapter 01.
 
     Args:
-        perceived: visible scores in [0, 1]; index image id, columns attributes.
+        perceived: visible scores in [0, 1], (n, attributes); index image id.
         n_raters: accepted answers per image and attribute.
         seed: of the run.
         stage: that the annotation belongs to.
@@ -194,6 +212,14 @@ def annotate(
     Raises:
         ValueError: an attribute is unknown, an image id occurs twice, a score is missing or outside
             [0, 1], or the pool has fewer than `n_raters` raters.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.annotations import crowd
+        >>> shown = pd.DataFrame({"gender": [0.0, 1.0]}, index=["a", "b"])
+        >>> answers = crowd.annotate(shown, n_raters=3, seed=1, stage="example")
+        >>> answers.groupby("image_id")["gender"].apply(list).to_dict()
+        {'a': [0, 0, 0], 'b': [4, 4, 4]}
     """
     pool = rater_pool(seed) if pool is None else pool
     _require_scores(perceived, scales)

@@ -4,7 +4,8 @@ The latent threshold model of `crowd` gives the probability of every level from 
 score. True scores are not known, so their distribution is estimated along with the noise: the
 nonparametric maximum likelihood estimate of a mixing distribution (Laird 1978), by expectation
 maximisation on a grid. The fitted distribution also says how far real images spread, which is what
-a simulated crowd must be given to be compared with the real one.
+a simulated crowd must be given to be compared with the real one. No chapter runs it: chapter 6
+shows its result, `crowd.DISAGREEMENT`, and tests repeat it on the real files where they are.
 """
 
 from __future__ import annotations

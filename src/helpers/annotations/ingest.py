@@ -1,7 +1,7 @@
 """From raw records to the tidy table and a report of everything that was not taken as it was.
 
 A reader turns its format into *raw records*, a table with one row per answer (`RAW_COLUMNS`); the
-rules for what is rejected are applied here, once, for all formats.
+rules for what is rejected are applied here, once, for all formats. Chapter 6 shows them.
 """
 
 from __future__ import annotations
@@ -25,20 +25,8 @@ from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 # job           whatever identifies the job that the record belongs to, or missing
 # assignment    int, one per annotator's visit to an image
 # line, field   where the answer stands in the file
-RAW_COLUMNS = (
-    "image_id",
-    "attribute",
-    "answer",
-    "annotator",
-    "email",
-    "seconds",
-    "submitted_at",
-    "status",
-    "job",
-    "assignment",
-    "line",
-    "field",
-)
+RAW_COLUMNS = ("image_id", "attribute", "answer", "annotator", "email", "seconds", "submitted_at")
+RAW_COLUMNS += ("status", "job", "assignment", "line", "field")
 
 # What is dropped, in the order of precedence (an answer is counted under its first reason), and
 # what one count stands for.
@@ -63,13 +51,22 @@ _OUTSIDE, _UNKNOWN, _SEVERAL, _NONE = -1, -2, -3, -4
 
 
 class Ingest(NamedTuple):
-    """What a reader returns.
+    """Good answers and counted problems, as every reader returns them.
+
+    Introduced in chapter 01; chapter 06 explains the report.
 
     Attributes:
-        frame: the good answers, one row each, columns `schema.COLUMNS`, in the file's order.
+        frame: the good answers, one row each, in the file's order; columns image_id, attribute,
+            level (0 is the lowest), annotator_id (a hash), seconds (of the whole assignment),
+            submitted_at (UTC) and source.
         report: one row per reason, also those that did not occur: `reason`, `unit` (what is
             counted: assignments or answers), `count`, `dropped` (False: kept and only noted), and
             of the first example `file`, `line`, `field`.
+
+    Example:
+        >>> from helpers import annotations
+        >>> annotations.Ingest._fields
+        ('frame', 'report')
     """
 
     frame: pd.DataFrame

@@ -1,13 +1,14 @@
-"""Label Studio: the labelling configuration and tasks to import, the exports to read.
+"""Label Studio: the labelling configuration to import, the exports to write and to read.
 
 The full JSON export is preferred: JSON_MIN and CSV lose cancelled annotations and the project.
-A choice holds a level's name; a rating is counted from 1, so rating r is level r - 1.
+A choice holds a level's name; a rating is counted from 1, so rating r is level r - 1. Chapter 6
+writes and reads them, and chapter 16 those about pairs (`helpers.annotations.pairs`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -34,60 +35,54 @@ _FLAT_FIELDS = _FIELDS | {"missing annotator": "annotator", "e-mail as annotator
 _ABOUT = {"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
 
 
-def labelling_config(attributes: Iterable[str] = ATTRIBUTES) -> str:
-    """Labelling configuration (XML): one required single choice per attribute under the image."""
+def labelling_config() -> str:
+    """Write the labelling configuration: a required single choice per attribute under the image.
+
+    Introduced in chapter 06.
+
+    Returns:
+        XML, as Label Studio's labelling interface takes it.
+
+    Example:
+        >>> from helpers import annotations
+        >>> annotations.labelling_config().splitlines()[1].strip()
+        '<Image name="img" value="$image" />'
+    """
     view = ElementTree.Element("View")
     ElementTree.SubElement(view, "Image", name="img", value="$image")
-    for attribute in attributes:
+    for attribute, labels in ATTRIBUTES.items():
         title = attribute.replace("_", " ").capitalize()
         ElementTree.SubElement(view, "Header", value=title)
-        add_choices(view, attribute, "img", ATTRIBUTES[attribute])
-    return to_xml(view)
-
-
-def add_choices(view: ElementTree.Element, name: str, to_name: str, labels: Iterable[str]) -> None:
-    """Add a required single choice about the object `to_name` to a labelling configuration."""
-    choices = ElementTree.SubElement(
-        view, "Choices", name=name, toName=to_name, choice="single-radio", required="true"
-    )
-    for label in labels:
-        ElementTree.SubElement(choices, "Choice", value=label)
-
-
-def to_xml(view: ElementTree.Element) -> str:
-    """Text of a labelling configuration."""
+        about = {"name": attribute, "toName": "img", "choice": "single-radio", "required": "true"}
+        choices = ElementTree.SubElement(view, "Choices", about)
+        for label in labels:
+            ElementTree.SubElement(choices, "Choice", value=label)
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def write_tasks(image_ids: Sequence[str], path: str | Path, image_url: str) -> None:
-    """Write the tasks to import, one per image.
-
-    Args:
-        image_ids: of the images to annotate.
-        path: JSON file to write.
-        image_url: where an image is served, with `{image_id}` in it.
-    """
-    tasks = ({"data": _task_data(image_id, image_url)} for image_id in image_ids)
-    write_records(tasks, Path(path))
-
-
-def write_label_studio(
-    answers: pd.DataFrame, path: str | Path, image_url: str = "images/{image_id}.png"
-) -> None:
+def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
     """Write a crowd's answers as a full JSON export, one task a line.
 
     Label Studio has no rejected assignments: they are written as cancelled ones that keep their
-    answers, the crowd's cancelled ones without.
+    answers, the crowd's cancelled ones without. Introduced in chapter 06.
 
     Args:
         answers: as `crowd.annotate` returns them.
         path: JSON file to write.
-        image_url: where an image is served, with `{image_id}` in it.
+
+    Example:
+        >>> import pandas as pd, tempfile
+        >>> from helpers import annotations
+        >>> from helpers.annotations import crowd
+        >>> shown = pd.DataFrame({"age": [0.5]}, index=["a"])
+        >>> answers = crowd.annotate(shown, 2, seed=1, stage="example")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     annotations.write_label_studio(answers, f"{folder}/export.json")
+        ...     len(annotations.read_label_studio(f"{folder}/export.json").frame)
+        2
     """
-    write_export(
-        answers, path, "image", "img", ATTRIBUTES, lambda image_id: _task_data(image_id, image_url)
-    )
+    write_export(answers, path, "image", "img", ATTRIBUTES, _task_data)
 
 
 def write_export(
@@ -108,7 +103,10 @@ def write_export(
         scales: names of the levels of every attribute.
         data: an item's id -> its task's data.
     """
-    write_records(_tasks(answers, item, to_name, scales, data), Path(path))
+    tasks = _tasks(answers, item, to_name, scales, data)
+    # One task a line, so that a line number finds a record.
+    lines = (json.dumps(task, ensure_ascii=False) for task in tasks)
+    Path(path).write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")
 
 
 def read_label_studio(
@@ -117,19 +115,30 @@ def read_label_studio(
     """Read an export: full JSON, JSON_MIN or CSV, recognised by content.
 
     The image is the task's `image_id`, or the file name in its `image`. An annotation counts as
-    submitted when it was created.
+    submitted when it was created. Introduced in chapter 06.
 
     Args:
         path: the export.
         rename: name of a control in the labelling configuration -> attribute, where they differ.
-        salt: of the annotators' hashes (`schema.hash_annotator`).
+        salt: of the annotators' hashes; keep it private where the table is published.
 
     Returns:
-        The tidy table and the report of what was rejected (`ingest.validate`). In JSON_MIN and CSV
-        a bare text under an unknown name cannot be told from the task's data and is passed over.
+        The tidy table and the report of what was rejected, see `Ingest`. In JSON_MIN and CSV a
+        bare text under an unknown name cannot be told from the task's data and is passed over.
 
     Raises:
         ValueError: the file is not an export; names the file, the line and what was expected.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import annotations
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        ...     _ = file.write('[{"annotation_id": 1, "annotator": "x", "image_id": "a",'
+        ...                    ' "gender": "Male", "created_at": "2025-10-09T07:30:20Z"}]')
+        ...     file.flush()
+        ...     tidy, report = annotations.read_label_studio(file.name)
+        >>> tidy[["image_id", "attribute", "level"]].values.tolist()
+        [['a', 'gender', 4]]
     """
     path, rename = Path(path), dict(rename or {})
     raw, fields = read_export(path, "image", {*ATTRIBUTES, *rename})
@@ -277,8 +286,8 @@ def _cell(text: str) -> Any:
 # Writing.
 
 
-def _task_data(image_id: str, image_url: str) -> dict[str, str]:
-    return {"image": image_url.format(image_id=image_id), "image_id": image_id}
+def _task_data(image_id: str) -> dict[str, str]:
+    return {"image": f"images/{image_id}.png", "image_id": image_id}
 
 
 def _tasks(
@@ -334,9 +343,3 @@ def _annotation(
         "lead_time": record.seconds,
         "result": [] if record.status == "cancelled" else results,
     }
-
-
-def write_records(records: Iterable[dict[str, Any]], path: Path) -> None:
-    """A JSON list with one record a line, so that a line number finds a record."""
-    lines = (json.dumps(record, ensure_ascii=False) for record in records)
-    path.write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")

@@ -2,7 +2,8 @@
 
 27 fixed columns, then `Input.*`, `Answer.*`, `Approve` and `Reject`. An answer is spelt
 `Answer.<attribute>`, `Answer.<attribute>.label` (crowd elements) or sits in `Answer.taskAnswers` as
-JSON; it is a level's name or an integer level counted from 0.
+JSON; it is a level's name or an integer level counted from 0. Chapters 1, 3, 12 and 14 write and
+read such files.
 """
 
 from __future__ import annotations
@@ -23,35 +24,6 @@ from helpers.annotations.text import csv_rows, read_text, wrong_format
 SOURCE = "mturk"
 EXPECTED = "an MTurk batch results CSV"
 
-FIXED_COLUMNS = (
-    "HITId",
-    "HITTypeId",
-    "Title",
-    "Description",
-    "Keywords",
-    "Reward",
-    "CreationTime",
-    "MaxAssignments",
-    "RequesterAnnotation",
-    "AssignmentDurationInSeconds",
-    "AutoApprovalDelayInSeconds",
-    "Expiration",
-    "NumberOfSimilarHITs",
-    "LifetimeInSeconds",
-    "AssignmentId",
-    "WorkerId",
-    "AssignmentStatus",
-    "AcceptTime",
-    "SubmitTime",
-    "AutoApprovalTime",
-    "ApprovalTime",
-    "RejectionTime",
-    "RequesterFeedback",
-    "WorkTimeInSeconds",
-    "LifetimeApprovalRate",
-    "Last30DaysApprovalRate",
-    "Last7DaysApprovalRate",
-)
 _NEEDED = ("HITTypeId", "WorkerId", "AssignmentStatus", "SubmitTime", "WorkTimeInSeconds")
 _STATUS = {"submitted": "accepted", "approved": "accepted", "rejected": "rejected"}
 
@@ -78,18 +50,30 @@ def read_mturk(
 
     The image is `Input.image_id`, or the file name in `Input.image_url`. Rows whose status is
     Rejected, or that carry a text under `Reject`, are rejected; a status that is neither Submitted
-    nor Approved counts as cancelled. Jobs are told apart by `HITTypeId`.
+    nor Approved counts as cancelled. Jobs are told apart by `HITTypeId`. Introduced in chapter 01.
 
     Args:
         path: the CSV file.
         rename: name in an `Answer` column or its JSON -> attribute, where they differ.
-        salt: of the annotators' hashes (`schema.hash_annotator`).
+        salt: of the annotators' hashes; keep it private where the table is published.
 
     Returns:
-        The tidy table and the report of what was rejected (`ingest.validate`).
+        The tidy table and the report of what was rejected, see `Ingest`.
 
     Raises:
         ValueError: the file is not such a CSV; names the file, the line and what was expected.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import annotations
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        ...     _ = file.write("HITTypeId,WorkerId,AssignmentStatus,SubmitTime,WorkTimeInSeconds,"
+        ...                    "Input.image_id,Answer.age\\n"
+        ...                    "T,W1,Approved,Thu Oct 09 07:30:20 UTC 2025,12,a,Senior\\n")
+        ...     file.flush()
+        ...     tidy, report = annotations.read_mturk(file.name)
+        >>> tidy[["image_id", "attribute", "level"]].values.tolist()
+        [['a', 'age', 5]]
     """
     path = Path(path)
     header, rows, lines = csv_rows(path, read_text(path, EXPECTED), EXPECTED)
@@ -110,17 +94,25 @@ def parse_times(text: pd.Series) -> pd.Series:
     return (local - pd.to_timedelta(parts[1].map(_ZONES), unit="h")).dt.tz_localize("UTC")
 
 
-def write_mturk(
-    answers: pd.DataFrame, path: str | Path, image_url: str = "images/{image_id}.png"
-) -> None:
+def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
     """Write a crowd's answers as a batch results file.
 
-    A cancelled assignment went back to the pool and leaves no row.
+    A cancelled assignment went back to the pool and leaves no row. Introduced in chapter 01.
 
     Args:
         answers: as `crowd.annotate` returns them.
         path: CSV file to write.
-        image_url: where an image is served, with `{image_id}` in it.
+
+    Example:
+        >>> import pandas as pd, tempfile
+        >>> from helpers import annotations
+        >>> from helpers.annotations import crowd
+        >>> shown = pd.DataFrame({"age": [0.5]}, index=["a"])
+        >>> answers = crowd.annotate(shown, 2, seed=1, stage="example")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     annotations.write_mturk(answers, f"{folder}/batch.csv")
+        ...     len(annotations.read_mturk(f"{folder}/batch.csv").frame)
+        2
     """
     answers = answers[answers["status"] != "cancelled"].reset_index(drop=True)
     rejected = answers["status"] == "rejected"
@@ -141,6 +133,8 @@ def write_mturk(
         "AssignmentDurationInSeconds": 600,
         "AutoApprovalDelayInSeconds": 259200,
         "Expiration": _time_text(submitted.dt.floor("D") + pd.Timedelta(days=7)),
+        "NumberOfSimilarHITs": "",
+        "LifetimeInSeconds": "",
         "AssignmentId": _identifiers(visits),
         "WorkerId": answers["worker_id"],
         "AssignmentStatus": np.where(rejected, "Rejected", "Approved"),
@@ -151,17 +145,17 @@ def write_mturk(
         "RejectionTime": reviewed.where(rejected, ""),
         "RequesterFeedback": np.where(rejected, "Answers do not match the image", ""),
         "WorkTimeInSeconds": worked.astype(int),
+        "LifetimeApprovalRate": "",
+        "Last30DaysApprovalRate": "",
+        "Last7DaysApprovalRate": "",
+        "Input.image_id": answers["image_id"],
+        "Input.image_url": "images/" + answers["image_id"] + ".png",
     }
-    table = pd.DataFrame(batch, index=answers.index).reindex(columns=list(FIXED_COLUMNS))
-    table["Input.image_id"] = answers["image_id"]
-    urls = {image_id: image_url.format(image_id=image_id) for image_id in answers["image_id"]}
-    table["Input.image_url"] = answers["image_id"].map(urls)
-    for attribute in (name for name in ATTRIBUTES if name in answers):
-        table[f"Answer.{attribute}"] = answers[attribute].map(
-            dict(enumerate(ATTRIBUTES[attribute]))
-        )
-    table[["Approve", "Reject"]] = ""
-    table.to_csv(path, index=False)
+    for attribute, levels in ATTRIBUTES.items():
+        if attribute in answers:
+            batch[f"Answer.{attribute}"] = answers[attribute].map(dict(enumerate(levels)))
+    batch |= {"Approve": "", "Reject": ""}
+    pd.DataFrame(batch, index=answers.index).to_csv(path, index=False)
 
 
 def _assignments(batch: pd.DataFrame, lines: np.ndarray) -> pd.DataFrame:

@@ -1,30 +1,24 @@
-"""Label Studio tasks about pairs of faces: are these two the same person? (verification, 3.5)
+"""Exports about pairs of faces: are these two the same person? (verification, section 3.5)
 
 A *pairs table* has one row per pair: its unique index names the pairs (`pair_ids` makes names that
 outlive the table), and its columns `first` and `second` (row numbers of the images) and `kind` (the
 intended answer: "positive", "negative" or a control that polarity is not judged by) are used here.
 
 Ratings count how *different* two faces look: level 0 is "Likely same", 4 "Likely different".
+Chapter 16 writes and reads them, in Label Studio's format.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 
 from helpers.annotations.ingest import validate
-from helpers.annotations.label_studio import (
-    SOURCE,
-    add_choices,
-    read_export,
-    to_xml,
-    write_export,
-    write_records,
-)
+from helpers.annotations.label_studio import SOURCE, read_export, write_export
+from helpers.utils.checks import require_columns
 
 SCALES: dict[str, tuple[str, ...]] = {
     "identity": (
@@ -37,23 +31,26 @@ SCALES: dict[str, tuple[str, ...]] = {
 }
 """The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
 
-IMAGE_URL = "images/{image:05d}.png"
-
 DROPPED = {"surplus rating": "answer", "missing raters": "pair"}
 """What is dropped besides `ingest.DROPPED`, and what one count stands for."""
 
-_CONFIG = "labelling_config.xml"
-_TASKS = "tasks.json"
-
 
 class PairRatings(NamedTuple):
-    """What `read_pair_export` returns.
+    """Ratings of pairs and what was not taken, as `read_pair_export` returns them.
+
+    Introduced in chapter 16.
 
     Attributes:
         ratings: int64 (n, raters), one row per completely rated pair; the index holds the pairs'
             labels in the pairs table, in its order. Ratings of a pair stand in order of time: a
             column is not a person.
-        report: as `ingest.Ingest.report`, with the reasons of `DROPPED` added.
+        report: as `Ingest.report`, with the reasons "surplus rating" (counted in answers) and
+            "missing raters" (in pairs) added.
+
+    Example:
+        >>> from helpers import annotations
+        >>> annotations.PairRatings._fields
+        ('ratings', 'report')
     """
 
     ratings: pd.DataFrame
@@ -61,56 +58,65 @@ class PairRatings(NamedTuple):
 
 
 def pair_ids(pairs: pd.DataFrame) -> pd.Index:
-    """Names of pairs from the numbers of their images, str (n,).
+    """Name pairs by the numbers of their images.
 
-    A pair that occurs again, as in the paper's design, is a pair of its own: "00017-00018.2".
+    A pair that occurs again, as in the design of Liang et al. (2023), is a pair of its own.
+    Introduced in chapter 16.
+
+    Args:
+        pairs: columns `first` and `second`, row numbers of the images.
+
+    Returns:
+        Names, str (n,), all different.
+
+    Raises:
+        ValueError: the table lacks a column.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import annotations
+        >>> annotations.pair_ids(pd.DataFrame({"first": [17, 17], "second": 18})).tolist()
+        ['00017-00018', '00017-00018.2']
     """
-    _require_columns(pairs, ["first", "second"])
+    require_columns(pairs, ["first", "second"])
     names = pairs["first"].map("{:05d}".format) + "-" + pairs["second"].map("{:05d}".format)
     occurrence = names.groupby(names).cumcount() + 1
     names = names.where(occurrence == 1, names + "." + occurrence.astype("str"))
     return pd.Index(names, name="pair_id")
 
 
-def pair_config() -> str:
-    """Labelling configuration (XML): two images side by side, the question and its five answers."""
-    view = ElementTree.Element("View")
-    row = ElementTree.SubElement(view, "View", style="display: flex")
-    for image in ("first", "second"):
-        ElementTree.SubElement(row, "Image", name=image, value=f"${image}")
-    ElementTree.SubElement(view, "Header", value="Do the two images show the same person?")
-    for name, levels in SCALES.items():
-        add_choices(view, name, "first", levels)
-    return to_xml(view)
-
-
-def write_pair_tasks(pairs: pd.DataFrame, folder: str | Path, image_url: str = IMAGE_URL) -> None:
-    """Write what Label Studio imports: `labelling_config.xml` and `tasks.json`, a task per pair.
-
-    Args:
-        pairs: the pairs table (n, ...).
-        folder: to write into, made if it does not exist.
-        image_url: where an image is served, with `{image}`, its row number, in it.
-    """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _CONFIG).write_text(pair_config(), encoding="utf-8")
-    data = _task_data(pairs, image_url)
-    write_records(({"data": task} for task in data.values()), folder / _TASKS)
-
-
-def write_pair_export(
-    answers: pd.DataFrame, path: str | Path, pairs: pd.DataFrame, image_url: str = IMAGE_URL
-) -> None:
+def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFrame) -> None:
     """Write a crowd's answers as a full JSON export, one task a line.
+
+    Introduced in chapter 16.
 
     Args:
         answers: as `crowd_pairs.annotate_pairs` returns them.
         path: JSON file to write.
-        pairs: the pairs table that the answers are about.
-        image_url: where an image is served, with `{image}`, its row number, in it.
+        pairs: the pairs table that the answers are about, (n, …) with `first` and `second`.
+
+    Raises:
+        ValueError: the table lacks a column or names a pair twice.
+
+    Example:
+        >>> import pandas as pd, tempfile
+        >>> from helpers import annotations
+        >>> from helpers.annotations import crowd_pairs
+        >>> pairs = pd.DataFrame({"first": [0], "second": [7], "kind": ["negative"]})
+        >>> pairs.index = annotations.pair_ids(pairs)
+        >>> apart = pd.Series(1.0, pairs.index)
+        >>> answers = crowd_pairs.annotate_pairs(apart, 0 * apart, 9, seed=1, stage="example")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     annotations.write_pair_export(answers, f"{folder}/pairs.json", pairs)
+        ...     annotations.read_pair_export(f"{folder}/pairs.json", pairs).ratings.shape
+        (1, 9)
     """
-    data = _task_data(pairs, image_url)
+    require_columns(pairs, ["first", "second"])
+    images = zip(pairs["first"], pairs["second"], strict=True)
+    data = {
+        label: {"first": f"images/{a:05d}.png", "second": f"images/{b:05d}.png", "pair_id": label}
+        for label, (a, b) in zip(_labels(pairs), images, strict=True)
+    }
     write_export(answers, path, "pair", "first", SCALES, data.__getitem__)
 
 
@@ -126,22 +132,38 @@ def read_pair_export(
     - a pair with fewer is dropped and counted under "missing raters": a trimmed mean of nine and
       one of six do not mean the same.
 
+    Introduced in chapter 16.
+
     Args:
         path: the export.
         pairs: the pairs table that was annotated.
-        n_raters: ratings of every pair; the paper has 9 (verification, 3.5).
-        salt: of the annotators' hashes (`schema.hash_annotator`).
+        n_raters: ratings of every pair; Liang et al. (2023) have 9 (section 3.5).
+        salt: of the annotators' hashes.
+
+    Returns:
+        The ratings of completely rated pairs, and the report of what was dropped.
 
     Raises:
         ValueError: the file is not an export; the table lacks a column or names a pair twice; no
             answer is about a pair of the table; `n_raters` is below 1; or the polarity is reversed,
             which shows when positive pairs look more different than negative ones on average.
+
+    Example:
+        >>> import pandas as pd, tempfile
+        >>> from helpers import annotations
+        >>> pairs = pd.DataFrame({"kind": ["negative"]}, index=["a"])
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        ...     _ = file.write('[{"annotation_id": 1, "annotator": "x", "pair_id": "a",'
+        ...                    ' "identity": "Not sure", "created_at": "2025-10-09T07:30:20Z"}]')
+        ...     file.flush()
+        ...     annotations.read_pair_export(file.name, pairs, n_raters=1).ratings.values.tolist()
+        [[2]]
     """
     if n_raters < 1:
         raise ValueError(f"n_raters is {n_raters}: at least one rating of a pair was expected")
     path = Path(path)
     labels = _labels(pairs)
-    _require_columns(pairs, ["kind"])
+    require_columns(pairs, ["kind"])
     raw, fields = read_export(path, "pair", set(SCALES))
     known = raw["image_id"].isin(labels)
     if len(raw) and not known.any():
@@ -165,11 +187,6 @@ def read_pair_export(
     return PairRatings(ratings, _extended(report, path, lost))
 
 
-def _require_columns(pairs: pd.DataFrame, columns: list[str]) -> None:
-    if missing := [name for name in columns if name not in pairs]:
-        raise ValueError(f"the pairs table has no column {missing[0]!r}: {list(pairs.columns)}")
-
-
 def _labels(pairs: pd.DataFrame) -> pd.Index:
     """The pairs' names as text."""
     labels = pairs.index.map(str)
@@ -177,16 +194,6 @@ def _labels(pairs: pd.DataFrame) -> pd.Index:
         twice = labels[labels.duplicated()][0]
         raise ValueError(f"pair {twice!r} occurs twice in the index of the pairs table")
     return labels
-
-
-def _task_data(pairs: pd.DataFrame, image_url: str) -> dict[str, dict[str, str]]:
-    sides = ["first", "second"]
-    _require_columns(pairs, sides)
-    urls = ([image_url.format(image=image) for image in pairs[side]] for side in sides)
-    return {
-        label: {"first": first, "second": second, "pair_id": label}
-        for label, first, second in zip(_labels(pairs), *urls, strict=True)
-    }
 
 
 def _require_polarity(path: Path, ratings: pd.DataFrame, kind: pd.Series) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-# Levels from low to high (transects, section 4.3). A score is the mean level over (levels - 1).
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "gender": ("Female", "Probably female", "In between", "Probably male", "Male"),
     "facial_hair": ("None", "Minimal", "Mustache", "Beard", "Full"),
@@ -17,14 +16,11 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "makeup": ("None", "Minimal", "Full", "Showy"),
     "smiling": ("Frown", "Slight frown", "Neutral", "Slight smile", "Broad smile"),
     "hair_length": ("Very short", "Short", "Medium", "Long", "Very long"),
-    "fakeness": (
-        "Real for sure",
-        "Likely real",
-        "Not sure",
-        "Likely fake",
-        "Fake for sure",
-    ),
+    "fakeness": ("Real for sure", "Likely real", "Not sure", "Likely fake", "Fake for sure"),
 }
+"""Attribute → names of its levels, from low to high (transects, section 4.3).
+
+A score is the mean level over (levels - 1). Introduced in chapter 01."""
 
 # Columns of the tidy table:
 #   image_id      str
@@ -34,15 +30,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 #   seconds       float, time spent on the whole assignment, repeated on each of its answers
 #   submitted_at  timestamp in UTC, missing where the file has none that can be read
 #   source        str, "<format>:<file name>"
-COLUMNS = (
-    "image_id",
-    "attribute",
-    "level",
-    "annotator_id",
-    "seconds",
-    "submitted_at",
-    "source",
-)
+COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitted_at", "source")
 
 
 def n_levels(attribute: str) -> int:

@@ -1,4 +1,7 @@
-"""Text files read with the line of every record, so that messages can name it."""
+"""Text files read with the line of every record, so that messages can name it.
+
+The readers of chapters 3, 6 and 16 use it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,36 +71,21 @@ def csv_rows(path: Path, text: str, expected: str) -> tuple[list[str], list[list
     """Header, rows and the line each row ends on; blank lines are passed over.
 
     Raises:
-        ValueError: a row has another number of cells than the header, or two columns one name;
-            names the file and the line.
+        ValueError: the text is no CSV, a row has another number of cells than the header, or two
+            columns one name; names the file and the line.
     """
-    records = csv_records(path, text, expected)
-    _, header = next(records)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        (_, header), *records = [(reader.line_num, cells) for cells in reader if cells]
+    except csv.Error as error:
+        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
     if repeated := sorted({name for name in header if header.count(name) > 1}):
         raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
-    rows, lines = [], []
     for line, cells in records:
         if len(cells) != len(header):
             found = f"{len(cells)} cells under {len(header)} column names"
             raise wrong_format(path, line, expected, found)
-        rows.append(cells)
-        lines.append(line)
-    return header, rows, lines
-
-
-def csv_records(path: Path, text: str, expected: str) -> Iterator[tuple[int, list[str]]]:
-    """(line it ends on, cells) of the header and every row that is not blank.
-
-    Raises:
-        ValueError: the text is no CSV; names the file and the line.
-    """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for cells in reader:
-            if cells:
-                yield reader.line_num, cells
-    except csv.Error as error:
-        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
+    return header, [cells for _, cells in records], [line for line, _ in records]
 
 
 def wrong_format(path: Path, line: int, expected: str, found: str) -> ValueError:

@@ -3,6 +3,7 @@
 A set is a uint8 array (n, 3, height, width) in an `.npy` file and a small `.progress.json` beside
 it: the key of its content and the rows that are finished. Rows are finished one chunk at a time;
 a run that was interrupted makes only the missing ones, and a set with another key is made anew.
+Chapters use it through `helpers.faces.batches.render_to_store`.
 """
 
 from __future__ import annotations
@@ -114,6 +115,7 @@ def content_key(rows: np.ndarray, **settings: Any) -> str:
 
 
 def as_float32(rows: ArrayLike) -> np.ndarray:
+    """Rows as a contiguous array on the CPU."""
     if isinstance(rows, torch.Tensor):
         rows = rows.detach().cpu()
     return np.ascontiguousarray(rows, dtype=np.float32)

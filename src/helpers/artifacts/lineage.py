@@ -14,6 +14,7 @@ import hashlib
 import re
 import sys
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -48,19 +49,17 @@ def source_of(stage: str) -> Path:
 
 
 def inputs(source: Path) -> list[str]:
-    """Stages a source reads: the literal first arguments of its `….load("<stage>", …)` calls."""
+    """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
     found = {
-        node.args[0].value
+        argument.value
         for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), filename=str(source)))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "load"
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
-        and (_NOTEBOOK.match(node.args[0].value) or node.args[0].value in STUDIES)
+        and node.func.attr in ("load", "load_all")
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
-    return sorted(found)
+    return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
 
 
 def helper_modules(source: Path) -> list[Path]:
@@ -121,20 +120,13 @@ def _imports_of(text: str, source: Path) -> frozenset[Path]:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, source)
+            base = node.module or ""
+            if node.level:
+                package = source.parent.relative_to(PACKAGE.parent).parts
+                base = resolve_name("." * node.level + base, ".".join(package))
             names.add(base)
             names.update(f"{base}.{alias.name}" for alias in node.names)
     return frozenset(path for name in names for path in _files_of(name))
-
-
-def _absolute(node: ast.ImportFrom, source: Path) -> str:
-    if not node.level:
-        return node.module or ""
-    package = source.parent
-    for _ in range(node.level - 1):
-        package = package.parent
-    base = ".".join(package.relative_to(PACKAGE.parent).parts)
-    return f"{base}.{node.module}" if node.module else base
 
 
 def _files_of(name: str) -> list[Path]:

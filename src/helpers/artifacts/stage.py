@@ -3,7 +3,7 @@
 `artifacts/<profile>/<stage>/` holds a stage's files, its headline numbers (`results.json`) and,
 written last, `manifest.json`: hashes of every file, of the code and of the stages read. A folder
 without a manifest is unfinished and cannot be read; its finished parts are reused when the stage
-runs again. Every file appears by renaming, so none is ever half-written.
+runs again. Every file appears by renaming, so none is ever half-written. Every chapter opens one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib import metadata
@@ -26,22 +26,48 @@ import pandas as pd
 from helpers.artifacts import lineage, profiles
 
 MANIFEST = "manifest.json"
+"""File with the hashes of a finished stage. Serves every chapter, from 01 on."""
 RESULTS = "results.json"
+"""File with a stage's headline numbers. Serves every chapter, from 01 on."""
 _FIELDS = {"id", "profile", "parameters", "source", "inputs", "files"}
 _RECORDED = ("torch", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
 
 
 class ArtifactError(RuntimeError):
-    """An artifact is missing, damaged or stale; the message says which and what to run."""
+    """An artifact is missing, damaged or stale; the message says which and what to run.
+
+    Serves every chapter that reads an earlier one, from 01 on.
+
+    Example:
+        >>> from helpers import artifacts
+        >>> issubclass(artifacts.ArtifactError, RuntimeError)
+        True
+    """
 
 
 def root() -> Path:
-    """Folder of all artifacts: `artifacts/` of the repository, or `$HELPERS_ARTIFACTS`."""
+    """Find the folder of all artifacts: `artifacts/` of the repository, or `$HELPERS_ARTIFACTS`.
+
+    Serves every chapter, from 01 on.
+
+    Returns:
+        Its path.
+
+    Example:
+        >>> import os
+        >>> from unittest import mock
+        >>> from helpers import artifacts
+        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
+        ...     str(artifacts.root())
+        'elsewhere'
+    """
     return Path(os.environ.get("HELPERS_ARTIFACTS", lineage.ROOT / "artifacts"))
 
 
 def load(stage: str, name: str, profile: str) -> Any:
     """Read one file of a finished stage, after checking that it is what the stage left.
+
+    Introduced on the first page; chapters read by `Stage.load`.
 
     Args:
         stage: for example "03_direction_fitting".
@@ -50,9 +76,21 @@ def load(stage: str, name: str, profile: str) -> Any:
             its path.
         profile: whose artifacts.
 
+    Returns:
+        What the file holds, see `name`.
+
     Raises:
         ArtifactError: the stage is unfinished, the file is missing or damaged, or the stage was
             made with another profile, by other code or from inputs that have changed since.
+
+    Example:
+        >>> import os
+        >>> from unittest import mock
+        >>> from helpers import artifacts
+        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
+        ...     artifacts.load("07_pruning", "kept.parquet", "smoke")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        helpers.artifacts.stage.ArtifactError: stage 07_pruning (smoke) has not finished: ...
     """
     folder = root() / profile / stage
     manifest = _checked_manifest(stage, profile)
@@ -75,7 +113,31 @@ def load(stage: str, name: str, profile: str) -> Any:
 class Stage:
     """The running stage: reads earlier stages, writes only its own folder.
 
-    Opening a stage removes its manifest, so nobody reads it before `finish`.
+    Opening a stage removes its manifest, so nobody reads it before `finish`. Introduced in chapter
+    01.
+
+    Args:
+        name: of the notebook or study, for example "01_observational_audit".
+        profile: "smoke", "laptop" or "paper".
+        device: "cpu" or "cuda", recorded in the manifest.
+        seed: of every draw, recorded likewise.
+
+    Attributes:
+        folder: where the stage writes.
+        parameters: those of the profile.
+
+    Raises:
+        ValueError: no such stage or profile.
+
+    Example:
+        >>> import os, tempfile
+        >>> from unittest import mock
+        >>> from helpers.artifacts import Stage
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with mock.patch.dict(os.environ, HELPERS_ARTIFACTS=folder):
+        ...         stage = Stage("07_pruning", profile="smoke", device="cpu", seed=1)
+        ...         stage.finish({"kept": 0.9})
+        {'kept': 0.9}
     """
 
     def __init__(self, name: str, *, profile: str, device: str, seed: int) -> None:
@@ -161,7 +223,21 @@ class Stage:
 
 
 def incomplete(profile: str) -> dict[str, str]:
-    """Stages that are not as they were left, and why: no readable manifest, or a file is gone."""
+    """List the stages that are not as they were left, and why.
+
+    Serves `make reproduce`, which makes them again.
+
+    Args:
+        profile: whose artifacts.
+
+    Returns:
+        Stage → reason: no readable manifest, or a file is gone.
+
+    Example:
+        >>> from helpers import artifacts
+        >>> artifacts.incomplete("no such profile")
+        {}
+    """
     found = {}
     for folder in sorted(path for path in (root() / profile).glob("*") if path.is_dir()):
         if folder.name not in lineage.stages():
@@ -177,8 +253,27 @@ def incomplete(profile: str) -> dict[str, str]:
 
 
 @contextmanager
-def atomic(path: Path):
-    """Give a temporary path beside `path` to write to; it replaces `path` only on success."""
+def atomic(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path` to write to; it replaces `path` only on success.
+
+    Serves every chapter, from 01 on.
+
+    Args:
+        path: of the file that is to appear whole or not at all.
+
+    Yields:
+        The temporary path.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from helpers import artifacts
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "x.txt")
+        ...     with artifacts.atomic(path) as temporary:
+        ...         _ = temporary.write_text("whole")
+        ...     path.read_text()
+        'whole'
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary

@@ -1,15 +1,17 @@
 """Weights of networks on disk: safetensors, which execute nothing on loading, and a card in JSON.
 
 The card beside the weights (`.json`) says what they are and has their SHA-256, so that files that
-do not belong together are noticed.
+do not belong together are noticed. Checkpoints are for going on after an interruption. Classifiers
+(chapter 2), the learned generator (15) and recognisers (16) are kept this way.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
@@ -17,6 +19,8 @@ from safetensors import SafetensorError
 from torch import nn
 
 from helpers.artifacts.stage import atomic
+
+Restored = TypeVar("Restored")
 
 
 def write(network: nn.Module, path: Path, card: dict[str, Any]) -> None:
@@ -75,7 +79,28 @@ def fill(network: nn.Module, weights: bytes, path: Path, kind: str) -> nn.Module
     return network
 
 
-def _problems(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]):
+def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
+    """Write the state of an unfinished training: numbers, text and tensors."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        torch.save(state, temporary)
+
+
+def read_checkpoint(path: Path, restore: Callable[[dict[str, Any]], Restored]) -> Restored:
+    """What `restore` makes of the state that `write_checkpoint` left.
+
+    Raises:
+        ValueError: a damaged checkpoint, or one of another training.
+    """
+    try:
+        return restore(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # torch.load documents no closed list of what damage raises
+        raise ValueError(
+            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
+        ) from error
+
+
+def _problems(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> Iterator[str]:
     for name, weight in wanted.items():
         if name not in state:
             yield f"{name} is missing"

@@ -2,7 +2,8 @@
 
 `render(parameters, size)` turns a tensor (n, P) of documented parameters into images, head masks
 and landmarks. The nose is in `geometry`, the skin in `shading`, eyes and lips in `features`, the
-hair in `hair`; `anatomy` says how gender, age and ancestry change the head's proportions.
+hair in `hair`; `anatomy` says how gender, age and ancestry change the head's proportions. The world
+of the book is in `populations`, `interventions` and `celeba`; `batches` renders whole sets.
 """
 
 from helpers.faces.allocator import keep_freed_pages
@@ -15,7 +16,6 @@ from helpers.faces.parameters import (
     PARAMETERS,
     Parameter,
     defaults,
-    from_frame,
     to_frame,
     validate,
     visible_scores,

@@ -1,4 +1,7 @@
-"""Sets of rendered faces on disk, made on all cores of a processor or on one GPU."""
+"""Sets of rendered faces on disk, made on all cores of a processor or on one GPU.
+
+Every chapter that renders for a model does it here, from chapter 1 on.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ def render_to_store(
     """Render faces into a set of images, on all cores of a processor or on one GPU.
 
     The key covers the parameters, the settings and the renderer's source, but not the device: a
-    set begun on one may be finished on the other, and they differ by rounding only.
+    set begun on one may be finished on the other, and they differ by rounding only. Introduced in
+    chapter 01.
 
     Args:
         parameters: (n, P), as `helpers.faces.render` takes them.
@@ -59,6 +63,14 @@ def render_to_store(
             is no positive integer; a GPU is asked for and there is none; other images than expected
             come back.
         OSError: the disk is full; the message says how much is needed and where.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import faces
+        >>> from helpers.faces.batches import render_to_store
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     render_to_store(faces.defaults(2), 16, f"{folder}/faces.npy").shape
+        (2, 3, 16, 16)
     """
     device = resolve_device(device)
     counts = {"size": size, "supersampling": supersampling, "workers": workers, "chunk": chunk}

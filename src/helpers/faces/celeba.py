@@ -72,10 +72,10 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
         ValueError: a wrong shape or type, or a value out of range; it names parameter and row.
 
     Example:
-        >>> import pandas as pd
+        >>> import torch
         >>> from helpers import faces
-        >>> from helpers.faces import celeba
-        >>> parameters = faces.from_frame(pd.DataFrame({"smiling": [0.4, 0.9]}))
+        >>> from helpers.faces import celeba, interventions
+        >>> parameters = interventions.do(faces.defaults(2), smiling=torch.tensor([0.4, 0.9]))
         >>> celeba.celeba_attributes(parameters)["Smiling"].tolist()
         [False, True]
     """

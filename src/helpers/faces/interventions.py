@@ -1,4 +1,4 @@
-"""Interventions on faces: some parameters set, all others held exactly."""
+"""Interventions on faces: some parameters set, all others held exactly (from chapter 2 on)."""
 
 import itertools
 from collections.abc import Mapping
@@ -9,17 +9,30 @@ from torch import Tensor
 from helpers.faces.parameters import INDEX
 
 Doses = Mapping[str, tuple[float, float]]
+"""Parameter → its low (0) and its high (1) value."""
 
 
 def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
-    """Intervene: a copy of the faces with some parameters set, all others untouched.
+    """Intervene: copy the faces with some parameters set, all others untouched.
+
+    Introduced in chapter 02.
 
     Args:
         parameters: (n, P), columns as in `helpers.faces.parameters.NAMES`.
         values: one number for all faces, or (n,) numbers, per parameter.
 
+    Returns:
+        (n, P).
+
     Raises:
         ValueError: a name that is no parameter of the renderer.
+
+    Example:
+        >>> from helpers import faces
+        >>> from helpers.faces import interventions
+        >>> longer = interventions.do(faces.defaults(), hair_length=0.8)
+        >>> round(longer[0, faces.INDEX["hair_length"]].item(), 3)
+        0.8
     """
     unknown = sorted(set(values) - set(INDEX))
     if unknown:
@@ -31,10 +44,26 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
 
 
 def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
-    """Every base face at every combination of low (0) and high (1) doses.
+    """Set every base face to every combination of low (0) and high (1) doses.
+
+    Serves chapter 10, where `scorecard` looks up the truth with it.
+
+    Args:
+        base: (n, P), columns as in `helpers.faces.parameters.NAMES`.
+        doses: parameter → its low and its high value.
 
     Returns:
-        (n, 2, …, 2, P): one axis of two levels per attribute, in the order of `doses`.
+        (n, 2, …, 2, P): one axis of two levels per parameter, in the order of `doses`.
+
+    Raises:
+        ValueError: a name that is no parameter of the renderer.
+
+    Example:
+        >>> from helpers import faces
+        >>> from helpers.faces import interventions
+        >>> doses = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7)}
+        >>> tuple(interventions.counterfactuals(faces.defaults(5), doses).shape[:3])
+        (5, 2, 2)
     """
     combinations = itertools.product(*doses.values())
     cells = [do(base, **dict(zip(doses, values, strict=True))) for values in combinations]

@@ -34,7 +34,9 @@ _SINGLE = (
 LANDMARK_NAMES: tuple[str, ...] = _SINGLE + tuple(
     f"{name}_{side}" for name in _PAIRED for side in ("left", "right")
 )
-"""Left and right are the image's, for a head that faces the camera."""
+"""Points of `Rendering.landmarks`; left and right are the image's, for a head facing the camera.
+
+Serves no chapter yet; tests hold the renderer to them."""
 
 _MARCH_STEPS = 7
 

@@ -1,7 +1,7 @@
 """The renderer's parameters: one float32 column each, with range, unit and meaning.
 
 `PARAMETERS` is the single source: column order, defaults, validation and the book's table all
-come from it. A batch of faces is a tensor (n, P) of these columns.
+come from it. A batch of faces is a tensor (n, P) of these columns. Chapter 2 shows them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ HAIR_STYLES: tuple[str, ...] = (
     "tied back",
     "covered",
 )
+"""By their index, the value of the parameter hair_style. Introduced in chapter 02."""
 
 IDENTITY_LIMIT = 2.2
 """Identity parameters are about standard normal and clipped here."""
@@ -32,7 +33,15 @@ RANGE_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Parameter:
-    """One column of the parameter tensor."""
+    """One column of the parameter tensor: its range, unit, default, group and meaning.
+
+    The group is "attribute", "scene" or "identity". Introduced in chapter 02.
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.PARAMETERS[faces.INDEX["yaw"]].unit
+        'degree'
+    """
 
     name: str
     low: float
@@ -149,16 +158,21 @@ PARAMETERS: tuple[Parameter, ...] = (
     _identity("hair_parting", "Side of the parting; positive is the image's right."),
     _identity("hair_volume", "Thickness of the hair above the scalp."),
 )
+"""All columns, in their order. Introduced in chapter 02."""
 
 NAMES: tuple[str, ...] = tuple(parameter.name for parameter in PARAMETERS)
+"""Names of the columns, in their order. Serves chapter 02, which shows `PARAMETERS`."""
 INDEX: dict[str, int] = {name: column for column, name in enumerate(NAMES)}
+"""Name → column of the tensor. Introduced in chapter 02."""
 
 ANCESTRY_REFERENCES: dict[str, tuple[float, float]] = {
     "african": (-0.866, -0.5),
     "east asian": (0.866, -0.5),
     "european": (0.0, 1.0),
 }
-"""Three reference points at the corners of an equilateral triangle, one unit from the origin."""
+"""Three reference points at the corners of an equilateral triangle, one unit from the origin.
+
+Introduced in chapter 02."""
 
 ANCESTRY_SHIFTS: dict[str, tuple[float, float, float]] = {
     "face_width": (-0.2, 0.9, -0.7),
@@ -178,43 +192,61 @@ are linear in (ancestry_x, ancestry_y) and vanish at the origin. Stylised, not a
 
 
 def defaults(n: int = 1, device: torch.device | str = "cpu") -> Tensor:
-    """`n` rows of default parameters, float32 (n, P)."""
+    """Make `n` rows of default parameters.
+
+    Introduced in chapter 02.
+
+    Args:
+        n: number of faces.
+        device: of the tensor.
+
+    Returns:
+        float32 (n, P).
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.defaults(2).shape[0]
+        2
+    """
     row = torch.tensor([p.default for p in PARAMETERS], dtype=torch.float32, device=device)
     return row.repeat(n, 1)
 
 
 def to_frame(parameters: Tensor) -> pd.DataFrame:
-    """Parameters as a data frame with one column per name, float32."""
-    return pd.DataFrame(parameters.detach().cpu().numpy(), columns=list(NAMES))
+    """Turn parameters into a data frame with one column per name.
 
+    Introduced in chapter 02.
 
-def from_frame(frame: pd.DataFrame, device: torch.device | str = "cpu") -> Tensor:
-    """Parameters (n, P) from a frame; absent columns take their default.
+    Args:
+        parameters: (n, P).
 
-    Raises:
-        ValueError: when a column is not a parameter, or its values are not finite numbers in range.
+    Returns:
+        float32 (n, P).
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.to_frame(faces.defaults()).loc[0, "smiling"].item()
+        0.5
     """
-    unknown = [name for name in frame.columns if name not in INDEX]
-    if unknown:
-        raise ValueError(
-            f"unknown face parameter {unknown[0]!r}; expected one of {', '.join(NAMES)}"
-        )
-    parameters = defaults(len(frame))
-    for name in frame.columns:
-        try:
-            column = frame[name].to_numpy(dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"face parameter {name!r}: expected numbers ({error})") from error
-        parameters[:, INDEX[name]] = torch.from_numpy(column.copy())
-    validate(parameters)
-    return parameters.to(device)
+    return pd.DataFrame(parameters.detach().cpu().numpy(), columns=list(NAMES))
 
 
 def validate(parameters: Tensor) -> None:
     """Check shape, type, finiteness and ranges of a parameter tensor.
 
+    Serves `render`, which chapter 02 introduces.
+
+    Args:
+        parameters: float (n, P).
+
     Raises:
         ValueError: naming the parameter, the row, its value and what was expected.
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.validate(faces.defaults() - 1)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: face parameter 'gender', row 0: -0.5 is not in [0, 1] (score)
     """
     if not isinstance(parameters, Tensor) or not parameters.is_floating_point():
         kind = getattr(parameters, "dtype", type(parameters).__name__)
@@ -258,10 +290,22 @@ def hair_styles(parameters: Tensor) -> Tensor:
 
 
 def visible_scores(parameters: Tensor) -> pd.DataFrame:
-    """What a perfect rater would answer: scores in [0, 1] of the eight crowd attributes.
+    """Say what a perfect rater would answer about faces.
 
-    Most are the parameters themselves. Fakeness rises with the artefacts; hair under a covering
-    has no visible length, and tied hair looks shorter than it is.
+    Most scores are the parameters themselves. Fakeness rises with the artefacts; hair under a
+    covering has no visible length, and tied hair looks shorter than it is. Introduced in chapter
+    01.
+
+    Args:
+        parameters: the renderer's, (n, P).
+
+    Returns:
+        Scores in [0, 1] of the eight crowd attributes, float64 (n, 8).
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.visible_scores(faces.defaults())["fakeness"].tolist()
+        [0.15]
     """
     frame = to_frame(parameters).astype(np.float64)
     style = hair_styles(parameters).cpu().numpy()

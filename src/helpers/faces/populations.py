@@ -22,6 +22,8 @@ Common to all populations:
 * darker skin goes with darker hair, and mildly with the ancestry axes;
 * loose hair dominates, so that hair length stays what is seen; afro and braids occur mostly with
   dark skin, tied or covered hair in small shares; hair styles carry no information on gender.
+
+Chapter 1 audits the PPB-like population; chapter 2 shows them all and trains on three.
 """
 
 from dataclasses import dataclass, replace
@@ -64,7 +66,15 @@ ADULT = 0.28
 
 @dataclass(frozen=True)
 class Population:
-    """One joint distribution. Pairs hold (women, men) unless a comment says otherwise."""
+    """One joint distribution; pairs hold (women, men) unless a comment says otherwise.
+
+    Introduced in chapter 02.
+
+    Example:
+        >>> from helpers.faces import populations
+        >>> populations.POPULATIONS["ppb-like"].women_short
+        (0.04, 0.78)
+    """
 
     description: str
     links: str
@@ -186,6 +196,7 @@ POPULATIONS: dict[str, Population] = {
         light_power=(0.4, 0.9),
     ),
 }
+"""The data sets of the book's world, by name. Introduced in chapter 02."""
 
 UNIFORMS = (
     "male",
@@ -229,10 +240,20 @@ IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "id
 
 @dataclass(frozen=True)
 class Sample:
-    """Faces drawn from a population.
+    """Faces drawn from a population, as `sample` returns them.
 
-    `parameters` is (n, P) float32 for the renderer. `frame` has a row per face: item, gender (the
-    true label: 0 woman, 1 man), skin_colour, hair_length, hair_style, age as drawn.
+    Introduced in chapter 01.
+
+    Attributes:
+        name: of the population.
+        parameters: float32 (n, P), for the renderer.
+        frame: a row per face: item, gender (the true label: 0 woman, 1 man), skin_colour,
+            hair_length, hair_style, age as drawn.
+
+    Example:
+        >>> from helpers.faces import populations
+        >>> list(populations.sample("ppb-like", 1, seed=1).frame)[:3]
+        ['item', 'gender', 'skin_colour']
     """
 
     name: str
@@ -243,13 +264,24 @@ class Sample:
 def sample(name: str, n: int, seed: int) -> Sample:
     """Draw faces; face i depends on the population, the seed and i alone, not on n.
 
+    Introduced in chapter 01.
+
     Args:
         name: one of `POPULATIONS`: ffhq-like, celeba-like, fairface-like, plantskin, ppb-like.
         n: number of faces.
         seed: the draw; use different seeds for training and test sets.
 
+    Returns:
+        The renderer's parameters and what was drawn.
+
     Raises:
         ValueError: no such population.
+
+    Example:
+        >>> from helpers.faces import populations
+        >>> few, many = (populations.sample("ppb-like", n, seed=1).parameters for n in (3, 9))
+        >>> bool((few == many[:3]).all())
+        True
     """
     if name not in POPULATIONS:
         raise ValueError(f"population {name!r} is not one of {sorted(POPULATIONS)}")
@@ -266,7 +298,18 @@ def sample(name: str, n: int, seed: int) -> Sample:
 
 
 def table() -> pd.DataFrame:
-    """The populations side by side: description, links and the main shares, for the book."""
+    """Put the populations side by side: description, links and the main shares.
+
+    Introduced in chapter 02.
+
+    Returns:
+        A row per population.
+
+    Example:
+        >>> from helpers.faces import populations
+        >>> populations.table().loc["plantskin", "dark skin (women, men)"]
+        (0.15, 0.85)
+    """
     return pd.DataFrame(
         {
             name: {

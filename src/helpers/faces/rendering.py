@@ -43,7 +43,15 @@ HAIR_SLACK = 0.35
 
 @dataclass(frozen=True)
 class Rendering:
-    """A batch of portraits."""
+    """A batch of portraits, as `render` returns it.
+
+    Introduced in chapter 06.
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.render(faces.defaults(), 16).landmarks.shape[0]
+        1
+    """
 
     image: Tensor
     """(n, 3, size, size) float32 sRGB in [0, 1]."""
@@ -71,15 +79,25 @@ class _Scene:
 def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     """Render faces on the device of `parameters`.
 
+    Introduced in chapter 06; chapter 01 renders whole sets by `batches.render_to_store`.
+
     Args:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
         size: side of the images in pixels, at least 16.
         supersampling: renders at `supersampling * size` and averages.
 
+    Returns:
+        Images (n, 3, size, size), head masks (n, size, size) and landmarks (n, L, 2) in pixels.
+
     Raises:
         ValueError: on a wrong shape or type or on no rows, on non-finite or out-of-range values
             (naming the parameter and the row), and on a size or supersampling that is not an
             integer or is too small.
+
+    Example:
+        >>> from helpers import faces
+        >>> tuple(faces.render(faces.defaults(2), 16).image.shape)
+        (2, 3, 16, 16)
     """
     validate(parameters)
     if len(parameters) == 0:

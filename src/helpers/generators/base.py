@@ -1,4 +1,4 @@
-"""What the book asks of a face generator."""
+"""What the book asks of a face generator (from chapter 2 on)."""
 
 from typing import Protocol, runtime_checkable
 
@@ -11,7 +11,16 @@ class Generator(Protocol):
     """Latent codes in, images out.
 
     Some generators can do more (`parameters(w)` of the known-truth world, landmarks, masks); a
-    notebook asks for that with `hasattr`, and never assumes it.
+    notebook asks for that with `hasattr`, and never assumes it. Serves chapter 02.
+
+    Attributes:
+        latent_dim: length of a latent code.
+        device: where codes and images are.
+
+    Example:
+        >>> from helpers import generators
+        >>> isinstance(generators.load_generator("wgan"), generators.Generator)
+        True
     """
 
     latent_dim: int

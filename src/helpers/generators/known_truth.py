@@ -7,7 +7,8 @@ Here the directions, the correlations and the value of every attribute are known
     s = A w                 latent coordinates, about standard normal, correlated as planted
     parameter = link(s)     a sigmoid or another monotone function of its own coordinate
 
-All geometry is float64; the renderer's parameters are float32.
+All geometry is float64; the renderer's parameters are float32. Chapter 2 shows it; it is the
+default generator from chapter 3 on.
 """
 
 from collections.abc import Sequence
@@ -130,11 +131,31 @@ braids 2 %, tied back 2 %. The coordinate is planted independent of all others, 
 confounds nothing."""
 
 LATENTS: tuple[str, ...] = tuple(p.name for p in PARAMETERS)
+"""Names of the latent coordinates: every parameter has one. Introduced in chapter 02."""
 SCENE = tuple(p.name for p in PARAMETERS if p.group == "scene")
 
 
 class KnownTruthGenerator:
-    """See the module's text. The world itself is fixed: every instance has the same geometry."""
+    """An entangled latent space in front of the renderer, whose every attribute is known.
+
+    The world is fixed: every instance has the same geometry. Codes w are (n, 512), about standard
+    normal; `exact_hyperplanes` and `exact_directions` are what fitted ones are compared with.
+    Introduced in chapter 02.
+
+    Args:
+        device: "cpu" or "cuda".
+        size: height and width of the images, in pixels.
+
+    Attributes:
+        latent_dim: 512.
+
+    Example:
+        >>> from helpers import generators
+        >>> world = generators.KnownTruthGenerator(size=16)
+        >>> codes = world.sample(2, seed=1)
+        >>> tuple(codes.shape), tuple(world.synthesize(codes).shape)
+        ((2, 512), (2, 3, 16, 16))
+    """
 
     latent_dim = LATENT_DIM
 
@@ -204,7 +225,7 @@ class KnownTruthGenerator:
         return parameters.to(self.device)
 
     def coordinates(self, w: Tensor, names: Sequence[str]) -> np.ndarray:
-        """Latent coordinates s of those names, float64 (n, len(names))."""
+        """Latent coordinates s of those names, float64 (n, len(names)), of codes w (n, 512)."""
         rows = self._to_latent[[_column(name) for name in names]]
         return w.detach().cpu().numpy().astype(np.float64) @ rows.T
 
@@ -260,7 +281,19 @@ def age_gate(name: str, age: np.ndarray) -> np.ndarray:
 
 
 def correlations() -> np.ndarray:
-    """Correlation matrix of the latent coordinates as planted, float64, in the order `LATENTS`."""
+    """Give the correlations of the latent coordinates as they were planted (`CORRELATIONS`).
+
+    Introduced in chapter 02.
+
+    Returns:
+        float64 (P, P), in the order of `LATENTS`.
+
+    Example:
+        >>> from helpers.generators import known_truth
+        >>> at = known_truth.LATENTS.index
+        >>> known_truth.correlations()[at("gender"), at("hair_length")].item()
+        -0.58
+    """
     matrix = np.eye(len(LATENTS))
     for first, second, value, _ in CORRELATIONS:
         i, j = _column(first), _column(second)

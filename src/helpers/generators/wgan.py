@@ -3,6 +3,7 @@
 Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
 have no known attributes, and an image's code can only be estimated, by a network trained to do
 so (sensitivity, section 4.1). `helpers.generators.train_wgan` trains it and says from what.
+Chapter 15 walks through its latent space.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ BATCH = 64
 
 
 class WGANGenerator:
-    """Codes z (n, 128), standard normal, to images and, approximately, back.
+    """Turn codes z (n, 128), standard normal, into images and, approximately, back.
+
+    Introduced in chapter 15.
 
     Args:
         device: "cpu" or "cuda".
@@ -34,6 +37,13 @@ class WGANGenerator:
     Raises:
         ValueError: weights that are missing, damaged, of another shape or type, or not finite; a
             size that is no integer or too small.
+
+    Example:
+        >>> from helpers import generators
+        >>> learned = generators.WGANGenerator()
+        >>> images = learned.synthesize(learned.sample(2, seed=1))
+        >>> tuple(images.shape), tuple(learned.encode(images).shape)
+        ((2, 3, 64, 64), (2, 128))
     """
 
     latent_dim = LATENT_DIM

@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from helpers.artifacts import atomic
+from helpers.artifacts import weights
 from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Critic, Encoder, Generator
 from helpers.utils import seeding
 
@@ -239,7 +239,6 @@ def run(training: Training, folder: Path, report: Callable[[str], None] = print)
     Raises:
         ValueError: a damaged checkpoint.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{training.name}.checkpoint"
     _resume(training, path)
     saved, first = time.monotonic(), training.step
@@ -264,19 +263,14 @@ def _adam(network: nn.Module) -> torch.optim.Adam:
 
 def _save(training: Training, path: Path) -> None:
     states = {name: part.state_dict() for name, part in training.parts().items()}
-    with atomic(path) as temporary:
-        torch.save({"step": training.step, "states": states}, temporary)
+    weights.write_checkpoint(path, {"step": training.step, "states": states})
 
 
 def _resume(training: Training, path: Path) -> None:
-    if not path.is_file():
-        return
-    try:
-        saved = torch.load(path, map_location="cpu", weights_only=True)
+    def restore(saved: dict[str, Any]) -> None:
         for name, part in training.parts().items():
             part.load_state_dict(saved["states"][name])
         training.step = saved["step"]
-    except Exception as error:  # torch.load documents no closed list of what damage raises
-        raise ValueError(
-            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
-        ) from error
+
+    if path.is_file():
+        weights.read_checkpoint(path, restore)

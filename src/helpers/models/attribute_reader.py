@@ -6,15 +6,14 @@ reads the attributes off them, and simulated raters look through it (see
 independently of all others: a reader of correlated faces would guess one attribute from another,
 say gender from hair, and report the correlation where the audited images do not have it. How far
 its reading is off is measured on other renders (`reading_error`); on images that look unlike
-renders it may be farther off.
+renders it may be farther off. Chapter 15 reads with it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +27,10 @@ from helpers.faces import populations
 from helpers.faces.maths import box_mean
 from helpers.faces.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
 from helpers.models import checkpoints
-from helpers.models.training import Recipe, check_images, data_key, fit, one_cycle, to_float
+from helpers.models.networks import halving
+from helpers.models.training import Recipe, Settings, Task, check_images, one_cycle
 from helpers.utils import seeding
 from helpers.utils.checks import require_columns
-from helpers.utils.devices import resolve_device
 
 RECIPE = Recipe(50, 1.2e-2, 1e-2, one_cycle, recolour=False)
 """Colours stay as they are: skin and hair colour are among what is read."""
@@ -43,7 +42,9 @@ SCENES = "celeba-like"
 """Population whose poses, light, backgrounds, identities and ancestry the faces have."""
 
 JUDGED: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
-"""What raters judge and a reader can see; renders without artefacts have one fakeness only."""
+"""What raters judge and a reader can see; renders without artefacts have one fakeness only.
+
+Introduced in chapter 15."""
 _LOOKS = ("hair_colour",)
 _WORN = ("earrings", "glasses")
 READ: tuple[str, ...] = (*JUDGED, *_LOOKS, *_WORN)
@@ -57,11 +58,12 @@ STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
 
 
 def decorrelated_faces(n: int, seed: int) -> Tensor:
-    """Faces whose attributes are independent of each other, and uniform over their whole range.
+    """Draw faces whose attributes are independent, and uniform over their whole range.
 
     Earrings and glasses are worn by every second face. Scenes and identities are those of the
-    population `SCENES`. Children are among the faces, and so are bearded and made-up ones: without
-    them a beard would tell the age. Face i depends on the seed and i alone, not on n.
+    celeba-like population. Children are among the faces, and so are bearded and made-up ones:
+    without them a beard would tell the age. Face i depends on the seed and i alone, not on n.
+    Introduced in chapter 15.
 
     Args:
         n: number of faces.
@@ -69,6 +71,12 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
 
     Returns:
         The renderer's parameters, float32 (n, P).
+
+    Example:
+        >>> from helpers import faces, models
+        >>> known = models.decorrelated_faces(500, seed=1)
+        >>> bool(faces.to_frame(known)[["age", "makeup"]].corr().iloc[0, 1] < 0.15)
+        True
     """
     parameters = populations.sample(SCENES, n, seed).parameters
     drawn = (*READ, "hair_style")
@@ -83,21 +91,25 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
 
 
 def scores_to_read(parameters: Tensor) -> pd.DataFrame:
-    """What a perfect reader would read of renders: (n, `READ`), float64 in [0, 1].
+    """Say what a perfect reader would read of renders.
 
     What raters judge is as it looks (`faces.visible_scores`): tied hair looks shorter than it is.
+    Introduced in chapter 15.
+
+    Args:
+        parameters: the renderer's, (n, P).
+
+    Returns:
+        Scores in [0, 1], float64 (n, 10): a column for each of `JUDGED`, hair colour, earrings
+        and glasses.
+
+    Example:
+        >>> from helpers import faces, models
+        >>> models.scores_to_read(faces.defaults())["smiling"].tolist()
+        [0.5]
     """
     rest = to_frame(parameters)[[*_LOOKS, *_WORN]].astype(np.float64)
     return visible_scores(parameters)[list(JUDGED)].join(rest)
-
-
-def _convolutions(*channels: int) -> nn.Sequential:
-    """3×3 convolutions of stride 2, batch normalised."""
-    layers: list[nn.Module] = []
-    for before, after in pairwise(channels):
-        convolution = nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False)
-        layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
-    return nn.Sequential(*layers)
 
 
 class ReadingNet(nn.Module):
@@ -117,8 +129,8 @@ class ReadingNet(nn.Module):
 
     def __init__(self, scores: int) -> None:
         super().__init__()
-        self.whole = nn.Sequential(_convolutions(3, 16, 32, 48), _cells(self.CELLS_WHOLE))
-        self.face = nn.Sequential(_convolutions(6, 16, 64, 96), _cells(self.CELLS_FACE))
+        self.whole = nn.Sequential(*halving(3, 16, 32, 48), *_cells(self.CELLS_WHOLE))
+        self.face = nn.Sequential(*halving(6, 16, 64, 96), *_cells(self.CELLS_FACE))
         width = 48 * math.prod(self.CELLS_WHOLE) + 96 * math.prod(self.CELLS_FACE)
         self.head = nn.Sequential(
             nn.Linear(width, self.HIDDEN, bias=False),
@@ -138,30 +150,20 @@ class ReadingNet(nn.Module):
         return self.head(torch.cat([self.whole(half), self.face(details)], 1))
 
 
-def _cells(shape: tuple[int, int]) -> nn.Sequential:
+def _cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
     """Averages over as many cells, whatever the size of the image."""
-    return nn.Sequential(nn.AdaptiveAvgPool2d(shape), nn.Flatten())
-
-
-def _build(scores: int, seed: int = 0) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return ReadingNet(scores).to(memory_format=torch.channels_last)
+    return nn.AdaptiveAvgPool2d(shape), nn.Flatten()
 
 
 @dataclass(frozen=True)
-class ReadingTask:
-    """Tell scores, by least squares in units of their spread (see `training.Task`).
+class ReadingTask(Task):
+    """Tell scores, by least squares in units of their spread.
 
     `spread` (A,) is their standard deviation: an attribute that is on or off does not count for
     more than one that lies in between.
     """
 
     spread: Tensor
-    recipe: Recipe = RECIPE
-
-    def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        return generator.permutation(len(labels))
 
     def loss(
         self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
@@ -172,32 +174,41 @@ class ReadingTask:
 
 
 @dataclass(frozen=True)
-class ReaderTraining:
-    """What fixes a trained reader: the settings, the seed and the data (by content)."""
+class ReaderTraining(Settings):
+    """What fixes a trained reader."""
 
     attributes: tuple[str, ...]
-    epochs: int
-    seed: int
-    size: int
-    images: int
-    data_key: str
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(checkpoints.Trained):
     """A trained reader with its origin; call it with images to read them.
 
-    `curve` has one row per epoch: epoch, loss (mean squared error in units of the training
-    scores' variance: the share that is not read), accuracy (share of training scores read within
-    `ALMOST`) and, where held-out images were given, held_out_loss.
+    Called with uint8 images (n, 3, size, size) it returns scores in [0, 1], float64 (n, A), a
+    column for each attribute. Introduced in chapter 15.
+
+    Attributes:
+        network: images, float32 (n, 3, height, width) in [0, 1] → scores (n, A), not clipped.
+        training: attributes, epochs, seed and the training data (by content).
+        curve: one row per epoch: epoch, loss (mean squared error in units of the training scores'
+            variance: the share that is not read), accuracy (share of training scores read within
+            a tenth of the scale) and, where held-out images were given, held_out_loss.
+
+    Example:
+        >>> from helpers import models
+        >>> models.Reader.kind
+        'reader'
     """
 
-    network: nn.Module
-    training: ReaderTraining
-    curve: pd.DataFrame
+    kind, settings = "reader", ReaderTraining
 
-    def __call__(self, images: np.ndarray) -> pd.DataFrame:
-        return read(self, images)
+    @staticmethod
+    def untrained(training: ReaderTraining) -> nn.Module:
+        """A network with an output for each attribute."""
+        return ReadingNet(len(training.attributes))
+
+    def __call__(self, images: np.ndarray, batch: int = 64) -> pd.DataFrame:
+        scores = self.outputs(images, batch).double().numpy().clip(0, 1)
+        return pd.DataFrame(scores, columns=list(self.training.attributes))
 
 
 def train_reader(
@@ -213,79 +224,54 @@ def train_reader(
     """Train one reader, finish a training that was interrupted, or read a finished one.
 
     As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
-    is replaced.
+    is replaced. Introduced in chapter 15.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
         targets: (n, A) scores in [0, 1], one row an image, a column for everything to be read.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over the images.
         held_out: images and targets on which the curve reports the loss as well.
+        device: "cpu" or "cuda".
+
+    Returns:
+        The reader, on its device.
 
     Raises:
         ValueError: images or targets of another kind or shape, or a score that is none.
+
+    Example:
+        >>> import numpy as np, pandas as pd, tempfile
+        >>> from helpers import models
+        >>> images = np.random.default_rng(0).integers(0, 256, (8, 3, 16, 16)).astype(np.uint8)
+        >>> red = pd.DataFrame({"red": images[:, 0].mean((1, 2)) / 255})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     reader = models.train_reader(images, red, f"{folder}/x", seed=1, epochs=1)
+        >>> reader(images[:3]).shape
+        (3, 1)
     """
     scores = _checked_targets(images, targets).astype(np.float32)
-    path, names = Path(path), tuple(targets.columns)
+    names = tuple(targets.columns)
     if held_out is not None:
         require_columns(held_out[1], names)
         wanted = _checked_targets(held_out[0], held_out[1][list(names)])
-    training = ReaderTraining(
-        names, epochs, seed, images.shape[-1], len(images), data_key(images, scores)
-    )
-    if (finished := checkpoints.finished(load_reader, path, training, device)) is not None:
-        return finished
-    network = _build(len(names), seed).to(resolve_device(device))
+    training = ReaderTraining.of(images, scores, epochs, seed, attributes=names)
     spread = np.where(np.ptp(scores, 0) > 0, scores.std(0), 1).astype(np.float32)
 
-    def after_epoch(rows: list[dict]) -> dict:
-        found = read(Reader(network, training, pd.DataFrame(rows)), held_out[0])
-        error = found.to_numpy() - wanted
+    def report(reader: Reader) -> dict:
+        error = reader(held_out[0]).to_numpy() - wanted
         return {"held_out_loss": float(((error / spread) ** 2).mean())}
 
-    checkpoint = path.with_suffix(".checkpoint")
-    task = ReadingTask(torch.from_numpy(spread))
-    reports = after_epoch if held_out is not None else None
-    rows = fit(network, images, scores, task, training, checkpoint, reports)
-    reader = Reader(network.eval(), training, pd.DataFrame(rows))
-    checkpoints.write(reader, path)
-    checkpoint.unlink(missing_ok=True)
-    return reader
-
-
-@torch.no_grad()
-def read(reader: Reader, images: np.ndarray, batch: int = 64) -> pd.DataFrame:
-    """Scores of every image, float64 (n, A) in [0, 1], a column for each attribute.
-
-    Args:
-        images: uint8 (n, 3, size, size), an array or a memory map.
-
-    Raises:
-        ValueError: images are not uint8 (n, 3, height, width).
-    """
-    check_images(images)
-    network = reader.network.eval()
-    device = next(network.parameters()).device
-    scores = np.empty((len(images), len(reader.training.attributes)))
-    for start in range(0, len(images), batch):
-        part = slice(start, start + batch)
-        scores[part] = network(to_float(images[part], device)).cpu().numpy()
-    return pd.DataFrame(scores.clip(0, 1), columns=list(reader.training.attributes))
-
-
-def load_reader(path: Path, device: str = "cpu") -> Reader:
-    """Read a reader that `train_reader` left at `path`, after checking it.
-
-    Raises:
-        ValueError: weights or settings are missing, damaged, or do not belong together.
-    """
-    card = checkpoints.read(path, "reader", ReaderTraining)
-    training = replace(card.training, attributes=tuple(card.training.attributes))  # JSON has lists
-    network = checkpoints.fill(_build(len(training.attributes)), card, "reader")
-    return Reader(network.to(resolve_device(device)).eval(), training, card.curve)
+    task = ReadingTask(RECIPE, torch.from_numpy(spread))
+    reports = None if held_out is None else report
+    return checkpoints.make(Reader, training, images, scores, task, path, device, reports)
 
 
 def reading_error(reader: Attributes, images: np.ndarray, targets: pd.DataFrame) -> pd.DataFrame:
-    """How far a reader is off on images whose scores are known, and which it was not trained on.
+    """Measure how far a reader is off on images whose scores are known.
+
+    The reader must not have been trained on them. Introduced in chapter 15.
 
     Args:
         reader: a `Reader`, or any function from images to scores.
@@ -302,6 +288,14 @@ def reading_error(reader: Attributes, images: np.ndarray, targets: pd.DataFrame)
     Raises:
         ValueError: images or targets of another kind or shape, fewer than 2 images, or a target
             that the reader does not read, or has no score for.
+
+    Example:
+        >>> import numpy as np, pandas as pd
+        >>> from helpers import models
+        >>> images = np.zeros((3, 3, 8, 8), np.uint8)
+        >>> true = pd.DataFrame({"age": [0.2, 0.4, 0.6]})
+        >>> models.reading_error(lambda _: true + 0.1, images, true)["bias"].round(2).tolist()
+        [0.1]
     """
     true = _checked_targets(images, targets)
     if len(true) < 2:

@@ -1,4 +1,4 @@
-"""Train, keep, load and ask the audited classifiers of faces into two classes.
+"""Train, load and ask the audited classifiers of faces into two classes (from chapter 1 on).
 
 A model answers P(class 1); of a gender classifier that is P(the face is perceived as male).
 Transects, section 5.1: binary cross-entropy, and "to avoid a baseline bias of predicting one gender
@@ -6,30 +6,29 @@ over another, we enforced the likelihood of sampling male and female faces durin
 equal". Other classes, such as smiling or not, are treated alike.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from helpers.artifacts import Stage
 from helpers.models import checkpoints
-from helpers.models.networks import build
+from helpers.models.networks import ARCHITECTURES
 from helpers.models.training import (
     Recipe,
+    Settings,
+    Task,
     check_images,
-    data_key,
-    fit,
     fit_all,
     one_cycle,
-    to_float,
     two_steps,
 )
-from helpers.utils.devices import resolve_device
 
 RECIPES = {
     "small": Recipe(100, 4e-3, 1e-2, one_cycle),
@@ -38,35 +37,35 @@ RECIPES = {
 
 
 @dataclass(frozen=True)
-class Training:
-    """What fixes a trained model: the settings, the seed and the data (by content)."""
+class ClassifierTraining(Settings):
+    """What fixes a trained classifier."""
 
     architecture: str
-    epochs: int
-    seed: int
-    size: int
-    images: int
-    data_key: str
 
 
-@dataclass(frozen=True)
-class AuditedModel:
-    """A trained network with its origin.
+class AuditedModel(checkpoints.Trained):
+    """A trained classifier with its origin, as `train` and `load` return it; ask it by `predict`.
 
-    `curve` has one row per epoch: epoch, loss, accuracy (training, as augmented) and, where
-    held-out images were given, held_out_loss and held_out_accuracy.
+    Introduced in chapter 02.
+
+    Attributes:
+        network: images, float32 (n, 3, height, width) in [0, 1] → logits (n, 1).
+        training: architecture, epochs, seed and the training data (by content).
+        curve: one row per epoch: epoch, loss, accuracy (training, as augmented) and, where
+            held-out images were given, held_out_loss and held_out_accuracy.
+
+    Example:
+        >>> from helpers import models
+        >>> models.AuditedModel.kind
+        'model'
     """
 
-    network: nn.Module
-    training: Training
-    curve: pd.DataFrame
+    kind, settings = "model", ClassifierTraining
 
-    @property
-    def device(self) -> torch.device:
-        return next(self.network.parameters()).device
-
-
-Labelled = tuple[np.ndarray, np.ndarray]
+    @staticmethod
+    def untrained(training: ClassifierTraining) -> nn.Module:
+        """A network of the architecture, with one logit."""
+        return ARCHITECTURES[training.architecture]()
 
 
 def train(
@@ -77,89 +76,147 @@ def train(
     seed: int,
     epochs: int,
     architecture: str = "small",
-    held_out: Labelled | None = None,
+    held_out: tuple[np.ndarray, np.ndarray] | None = None,
     device: str = "cpu",
 ) -> AuditedModel:
     """Train one classifier, finish a training that was interrupted, or read a finished one.
 
     Every epoch draws from its own key (seed, epoch) and leaves a checkpoint beside `path`, so an
     interruption loses at most one epoch and changes nothing in the result (bit for bit on one CPU
-    thread). What other data or settings left at `path` is replaced.
+    thread). What other data or settings left at `path` is replaced. Transects, section 5.1.
+    Introduced in chapter 15; chapter 02 trains several by `train_all`.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
         labels: (n,) 0 or 1, the class; of a gender classifier 0 for women, 1 for men.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over as many images as there are, both classes alike.
+        architecture: "small" or "resnet50".
         held_out: images and labels on which the curve is reported as well.
+        device: "cpu" or "cuda".
+
+    Returns:
+        The model, on its device.
 
     Raises:
-        ValueError: images or labels of another kind or shape, or a class without a single image.
+        ValueError: images or labels of another kind or shape, a class without a single image, or
+            an unknown architecture.
+
+    Example:
+        >>> import numpy as np, tempfile
+        >>> from helpers import models
+        >>> images = np.random.default_rng(0).integers(0, 256, (8, 3, 16, 16)).astype(np.uint8)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = f"{folder}/toy.safetensors"
+        ...     model = models.train(images, np.arange(8) % 2, path, seed=1, epochs=1)
+        >>> list(model.curve)
+        ['epoch', 'loss', 'accuracy']
     """
     labels = _checked_labels(images, labels)
-    path = Path(path)
-    training = Training(
-        architecture, epochs, seed, images.shape[-1], len(images), data_key(images, labels)
-    )
-    if (finished := checkpoints.finished(load, path, training, device)) is not None:
-        return finished
-    network = build(architecture, seed).to(resolve_device(device))
-
-    def after_epoch(rows: list[dict]) -> dict:
-        return _held_out_row(AuditedModel(network, training, pd.DataFrame(rows)), *held_out)
-
-    checkpoint = path.with_suffix(".checkpoint")
+    if architecture not in RECIPES:
+        raise ValueError(f"architecture {architecture!r} is not one of {sorted(RECIPES)}")
     task = BinaryTask(RECIPES[architecture])
-    reports = after_epoch if held_out is not None else None
-    rows = fit(network, images, labels, task, training, checkpoint, reports)
-    model = AuditedModel(network.eval(), training, pd.DataFrame(rows))
-    save(model, path)
-    checkpoint.unlink(missing_ok=True)
-    return model
+    training = ClassifierTraining.of(images, labels, epochs, seed, architecture=architecture)
+    report = None if held_out is None else lambda model: _held_out_row(model, *held_out)
+    return checkpoints.make(AuditedModel, training, images, labels, task, path, device, report)
 
 
 def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
-    """Train several classifiers (see `training.fit_all`).
+    """Train several classifiers: two side by side on a processor, in turn on a GPU.
+
+    Introduced in chapter 02.
 
     Args:
         jobs: keyword arguments of `train`, one dict a model.
+
+    Returns:
+        The models, in the order of the jobs.
+
+    Example:
+        >>> from helpers import models
+        >>> models.train_all([])
+        []
     """
     return fit_all(train, jobs)
 
 
-@torch.no_grad()
 def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
-    """P(class 1) of every image, float64 (n,); of a gender classifier, P(perceived as male).
+    """Ask a classifier: P(class 1) of every image; of a gender classifier, P(perceived as male).
+
+    Introduced in chapter 01.
 
     Args:
+        model: of `train` or `load`.
         images: uint8 (n, 3, size, size), an array or a memory map.
+        batch: images asked about at a time; it changes nothing but memory and rounding.
+
+    Returns:
+        float64 (n,) in [0, 1].
 
     Raises:
         ValueError: images are not uint8 (n, 3, height, width).
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import models
+        >>> from helpers.models.networks import SmallNet
+        >>> untrained = models.AuditedModel(SmallNet(), training=None, curve=None)
+        >>> models.predict(untrained, np.zeros((2, 3, 16, 16), np.uint8)).shape
+        (2,)
     """
-    check_images(images)
-    model.network.eval()
-    logits = [
-        model.network(to_float(images[start : start + batch], model.device))[:, 0]
-        for start in range(0, len(images), batch)
-    ]
-    return torch.cat(logits).double().sigmoid().cpu().numpy() if logits else np.empty(0)
-
-
-def save(model: AuditedModel, path: Path) -> None:
-    """Write the weights (`path`, safetensors) and settings, curve and weights' hash (`.json`)."""
-    checkpoints.write(model, path)
+    return model.outputs(images, batch)[:, 0].double().sigmoid().numpy()
 
 
 def load(path: Path, device: str = "cpu") -> AuditedModel:
-    """Read a model that `train` or `save` left at `path`, after checking it.
+    """Read a classifier that `train` left, after checking that it is whole.
+
+    Introduced in chapter 15; chapter 01 reads several by `load_all`.
+
+    Args:
+        path: the weights (`.safetensors`) with their card (`.json`) beside them.
+        device: "cpu" or "cuda".
+
+    Returns:
+        The model, on its device.
 
     Raises:
         ValueError: weights or settings are missing, damaged, or do not belong together.
+
+    Example:
+        >>> from helpers import models
+        >>> models.load("nowhere/toy.safetensors")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ValueError: nowhere/toy.safetensors: no readable model with its .json beside it ...
     """
-    card = checkpoints.read(path, "model", Training)
-    architecture = card.training.architecture
-    network = checkpoints.fill(build(architecture), card, repr(architecture))
-    return AuditedModel(network.to(resolve_device(device)).eval(), card.training, card.curve)
+    return checkpoints.read(AuditedModel, path, device)
+
+
+def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, AuditedModel]:
+    """Read the classifiers that an earlier stage trained, on the running stage's device.
+
+    Introduced in chapter 01.
+
+    Args:
+        stage: the running stage; `source` becomes one of its inputs.
+        source: the stage that trained them, "02_face_world"; written out, so that `make` sees it.
+        names: of the models, for example "celeba-like".
+
+    Returns:
+        Name → model, in the order of the names.
+
+    Raises:
+        helpers.artifacts.ArtifactError: the stage has not finished, or left no such model.
+
+    Example:
+        >>> from helpers import models
+        >>> models.load_all(stage=None, source="02_face_world", names=[])
+        {}
+    """
+    for name in names:
+        stage.load(source, f"{name}.json")  # the card beside the weights is to be whole as well
+    paths = {name: stage.load(source, f"{name}.safetensors") for name in names}
+    return {name: load(path, stage.device) for name, path in paths.items()}
 
 
 def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -174,11 +231,8 @@ def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.nda
     return generator.permutation(np.concatenate(chosen))
 
 
-@dataclass(frozen=True)
-class BinaryTask:
-    """Tell two classes apart, both shown equally often (see `training.Task`)."""
-
-    recipe: Recipe
+class BinaryTask(Task):
+    """Tell two classes apart, both shown equally often."""
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         return balanced_order(labels, generator)

@@ -1,4 +1,7 @@
-"""A black box whose true effects are known to be nought: the audit must flag nothing in it."""
+"""A black box whose true effects are known to be nought: the audit must flag nothing in it.
+
+Chapters 1, 2 and 8 to 12 audit it beside the trained models.
+"""
 
 from collections.abc import Sequence
 
@@ -6,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from helpers.utils import seeding
+from helpers.utils.checks import check_inside
 
 
 def null_control(
@@ -17,13 +21,13 @@ def null_control(
     icc: float,
     seed: int,
 ) -> np.ndarray:
-    """P(male) of a classifier that errs at one rate whatever the face looks like.
+    """Answer as a classifier that errs at one rate whatever the face looks like.
 
     Each cluster draws its own error probability from Beta(a, b) with mean `rate` and
     a + b = (1 - icc) / icc, each image its error from that (a beta-binomial model). The draws are
     keyed by cluster and item, so they know neither the label nor any attribute: every true effect
     is exactly zero, while errors in one cluster (a transect) hang together with intraclass
-    correlation `icc`, as they do in real classifiers.
+    correlation `icc`, as they do in real classifiers. Introduced in chapter 01.
 
     Args:
         label: (n,) 0 female, 1 male: what the control should answer.
@@ -31,15 +35,24 @@ def null_control(
         cluster: (n,) the transect, or other unit, that the image belongs to.
         rate: expected error rate, above 0 and below 1.
         icc: correlation of two errors in one cluster, above 0 and below 1.
+        seed: of the run.
 
     Returns:
-        float64 (n,), above 0.5 where the control answers "male".
+        P(male), float64 (n,), above 0.5 where the control answers "male".
 
     Raises:
         ValueError: rate or icc outside (0, 1), or repeated items.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import models
+        >>> item = np.arange(4000)
+        >>> score = models.null_control(item % 2, item, item // 8, rate=0.1, icc=0.2, seed=1)
+        >>> round(float(((score > 0.5) != item % 2).mean()), 1)
+        0.1
     """
-    if not (0 < rate < 1 and 0 < icc < 1):
-        raise ValueError(f"rate and icc must lie between 0 and 1; got {rate} and {icc}")
+    check_inside("rate", rate)
+    check_inside("icc", icc)
     if len(np.unique(item)) != len(item):
         raise ValueError("item must be a different number for each image")
     concentration = (1 - icc) / icc

@@ -4,6 +4,7 @@ Both take images of shape (n, 3, height, width), float32 in [0, 1], and return l
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,14 @@ def _convolution(
     )
 
 
+def halving(*channels: int) -> list[nn.Module]:
+    """Layers: 3×3 convolutions of stride 2 between so many channels, batch normalised."""
+    layers: list[nn.Module] = []
+    for before, after in pairwise(channels):
+        layers += [_convolution(before, after, 3, stride=2), nn.ReLU()]
+    return layers
+
+
 class SmallNet(nn.Module):
     """Five 3×3 convolutions (four with stride 2), global average pooling, one linear layer.
 
@@ -29,14 +38,11 @@ class SmallNet(nn.Module):
 
     def __init__(self, classes: int = 1) -> None:
         super().__init__()
-        channels = (3, *self.WIDTHS)
-        strided = [
-            nn.Sequential(_convolution(channels[i], channels[i + 1], 3, stride=2), nn.ReLU())
-            for i in range(len(self.WIDTHS))
-        ]
-        last = nn.Sequential(_convolution(channels[-1], channels[-1], 3), nn.ReLU())
-        self.features = nn.Sequential(*strided, last)
-        self.head = nn.Linear(channels[-1], classes)
+        width = self.WIDTHS[-1]
+        self.features = nn.Sequential(
+            *halving(3, *self.WIDTHS), _convolution(width, width, 3), nn.ReLU()
+        )
+        self.head = nn.Linear(width, classes)
 
     def forward(self, images: Tensor) -> Tensor:
         return self.head(self.features(images - 0.5).mean((2, 3)))
@@ -97,23 +103,24 @@ class ResNet50(nn.Module):
 
 
 ARCHITECTURES: dict[str, Callable[[], nn.Module]] = {"small": SmallNet, "resnet50": ResNet50}
-
-
-def build(architecture: str, seed: int = 0) -> nn.Module:
-    """A freshly initialised network with one logit; the same seed gives the same weights.
-
-    Raises:
-        ValueError: the architecture is not one of `ARCHITECTURES`.
-    """
-    if architecture not in ARCHITECTURES:
-        raise ValueError(f"architecture {architecture!r} is not one of {sorted(ARCHITECTURES)}")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = ARCHITECTURES[architecture]()
-    # Channels last trains a quarter faster on a CPU and no slower on a GPU.
-    return network.to(memory_format=torch.channels_last)
+"""By the names that profiles use."""
 
 
 def count_parameters(network: nn.Module) -> int:
-    """Number of trained weights."""
+    """Count the trained weights of a network.
+
+    Introduced in chapter 02.
+
+    Args:
+        network: any torch module, for example `AuditedModel.network`.
+
+    Returns:
+        How many numbers training sets.
+
+    Example:
+        >>> from helpers import models
+        >>> from helpers.models.networks import SmallNet
+        >>> models.count_parameters(SmallNet())
+        188041
+    """
     return sum(weight.numel() for weight in network.parameters())

@@ -9,35 +9,25 @@ similarity of their vectors. The losses are those of
   piecewise ψ of 2017 nor its slow annealing from a plain softmax.
 
 θ is the angle between a face's vector and the one learned for its identity; margins grow from none
-over the first third of the training.
+over the first third of the training. Chapters 16 and 17 audit four of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import torch
 from sklearn.metrics import det_curve
 from torch import Tensor, nn
 from torch.nn import functional
 
 from helpers.models import checkpoints
-from helpers.models.training import (
-    Recipe,
-    check_images,
-    data_key,
-    fit,
-    fit_all,
-    one_cycle,
-    to_float,
-)
-from helpers.utils.devices import resolve_device
+from helpers.models.networks import halving
+from helpers.models.training import Recipe, Settings, Task, check_images, fit_all, one_cycle
 
 RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
 EMBEDDING = 96
@@ -45,35 +35,29 @@ SCALE = 20.0
 MARGIN_COMPLETE = 0.3
 """Share of the training after which the margin has grown to its full size."""
 
-Embedder = Callable[[np.ndarray], np.ndarray]
-"""Any recogniser: uint8 images (n, 3, height, width) → vectors (n, d)."""
-
 
 class RecognitionNet(nn.Module):
     """Four 3×3 convolutions of stride 2 and one linear layer: images (n, 3, h, w) → (n, 96).
 
     The last maps are averaged to 4×4, so that images of 64 px and above fit, and where something
-    is seen still counts.
+    is seen still counts. `identities` are the vectors learned for the people of the training.
     """
 
     WIDTHS = (32, 64, 96, 128)
     CELLS = 4
 
-    def __init__(self) -> None:
+    def __init__(self, identities: int) -> None:
         super().__init__()
-        channels = (3, *self.WIDTHS)
-        layers: list[nn.Module] = []
-        for before, after in pairwise(channels):
-            convolution = nn.Conv2d(before, after, 3, stride=2, padding=1, bias=False)
-            layers += [convolution, nn.BatchNorm2d(after), nn.ReLU()]
-        self.features = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(self.CELLS), nn.Flatten())
+        cells = nn.AdaptiveAvgPool2d(self.CELLS)
+        self.features = nn.Sequential(*halving(3, *self.WIDTHS), cells, nn.Flatten())
         self.head = nn.Sequential(
-            nn.Linear(channels[-1] * self.CELLS**2, EMBEDDING, bias=False),
+            nn.Linear(self.WIDTHS[-1] * self.CELLS**2, EMBEDDING, bias=False),
             nn.BatchNorm1d(EMBEDDING),
         )
+        self.identities = nn.Parameter(0.05 * torch.randn(identities, EMBEDDING))
 
     def forward(self, images: Tensor) -> Tensor:
-        return self.head(self.features(images - 0.5))
+        return functional.normalize(self.head(self.features(images - 0.5)))
 
 
 def arcface(cosine: Tensor, share: float, margin: float = 0.25) -> Tensor:
@@ -95,14 +79,10 @@ LOSSES: dict[str, Callable[[Tensor, float], Tensor]] = {
 
 
 @dataclass(frozen=True)
-class RecognitionTask:
-    """Tell the training identities apart (see `training.Task`)."""
+class RecognitionTask(Task):
+    """Tell the training identities apart."""
 
     margin: Callable[[Tensor, float], Tensor]
-    recipe: Recipe = RECIPE
-
-    def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        return generator.permutation(len(labels))
 
     def loss(
         self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
@@ -114,46 +94,49 @@ class RecognitionTask:
         return functional.cross_entropy(logits, labels), (cosine.argmax(1) == labels).float().mean()
 
 
-class _Trained(nn.Module):
-    """A recogniser together with the vectors of its training identities, which are not kept."""
-
-    def __init__(self, identities: int) -> None:
-        super().__init__()
-        self.backbone = RecognitionNet()
-        self.identities = nn.Parameter(0.05 * torch.randn(identities, EMBEDDING))
-
-    def forward(self, images: Tensor) -> Tensor:
-        return functional.normalize(self.backbone(images))
-
-
 @dataclass(frozen=True)
-class RecogniserTraining:
-    """What fixes a trained recogniser: the settings, the seed and the data (by content)."""
+class RecogniserTraining(Settings):
+    """What fixes a trained recogniser."""
 
     loss: str
-    epochs: int
-    seed: int
-    size: int
-    images: int
     identities: int
-    data_key: str
 
 
-@dataclass(frozen=True)
-class Recogniser:
-    """A trained recogniser with its origin; call it with images to embed them.
+class Recogniser(checkpoints.Trained):
+    """A trained recogniser with its origin; call it with images to get their vectors.
 
-    `curve` has one row per epoch: epoch, loss, accuracy (of training identities, as augmented).
-    `held_out_eer` is the equal error rate on people it has never seen, where such were given.
+    Called with uint8 images (n, 3, height, width) it returns vectors of unit length, float32
+    (n, 96); their dot product is the similarity of two faces (Liang et al. 2023, section 4).
+    Introduced in chapter 16.
+
+    Attributes:
+        network: images, float32 (n, 3, height, width) in [0, 1] → vectors (n, 96).
+        training: loss, epochs, seed and the training data (by content).
+        curve: one row per epoch: epoch, loss, accuracy (of training identities, as augmented).
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers import models
+        >>> from helpers.models.recognisers import RecognitionNet
+        >>> untrained = models.Recogniser(RecognitionNet(identities=2), training=None, curve=None)
+        >>> untrained(np.zeros((5, 3, 64, 64), np.uint8)).shape
+        (5, 96)
     """
 
-    network: nn.Module
-    training: RecogniserTraining
-    curve: pd.DataFrame
-    held_out_eer: float | None = None
+    kind, settings = "recogniser", RecogniserTraining
 
-    def __call__(self, images: np.ndarray) -> np.ndarray:
-        return embed(self, images)
+    @staticmethod
+    def untrained(training: RecogniserTraining) -> nn.Module:
+        """A network for as many identities."""
+        return RecognitionNet(training.identities)
+
+    @property
+    def held_out_eer(self) -> float:
+        """Equal error rate on people it has never seen; nan where none were given."""
+        return self.curve["held_out_eer"].iloc[-1] if "held_out_eer" in self.curve else math.nan
+
+    def __call__(self, images: np.ndarray, batch: int = 128) -> np.ndarray:
+        return self.outputs(images, batch).numpy()
 
 
 def train_recogniser(
@@ -170,7 +153,7 @@ def train_recogniser(
     """Train one recogniser, finish a training that was interrupted, or read a finished one.
 
     As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
-    is replaced.
+    is replaced. Chapter 16 trains several by `train_recognisers`.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
@@ -185,57 +168,46 @@ def train_recogniser(
     if loss not in LOSSES:
         raise ValueError(f"loss {loss!r} is not one of {sorted(LOSSES)}")
     labels = _checked_labels(images, labels)
-    path, size, count = Path(path), images.shape[-1], int(labels.max()) + 1
-    settings = RecogniserTraining(
-        loss, epochs, seed, size, len(images), count, data_key(images, labels)
-    )
-    if (finished := checkpoints.finished(load_recogniser, path, settings, device)) is not None:
-        return finished
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = _Trained(count)
-    network = network.to(resolve_device(device), memory_format=torch.channels_last)
+    people = int(labels.max()) + 1
+    training = RecogniserTraining.of(images, labels, epochs, seed, loss=loss, identities=people)
 
-    checkpoint = path.with_suffix(".checkpoint")
-    rows = fit(network, images, labels, RecognitionTask(LOSSES[loss]), settings, checkpoint)
-    recogniser = Recogniser(network.backbone.eval(), settings, pd.DataFrame(rows))
-    if held_out is not None:
-        recogniser = replace(recogniser, held_out_eer=held_out_error(recogniser, *held_out))
-    save_recogniser(recogniser, path)
-    checkpoint.unlink(missing_ok=True)
-    return recogniser
+    def report(recogniser: Recogniser) -> dict:
+        # All pairs of faces take a while, and only the finished network's are asked for.
+        finished = len(recogniser.curve) == epochs
+        return {"held_out_eer": held_out_error(recogniser, *held_out) if finished else math.nan}
+
+    task = RecognitionTask(RECIPE, LOSSES[loss])
+    reports = None if held_out is None else report
+    return checkpoints.make(Recogniser, training, images, labels, task, path, device, reports)
 
 
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
-    """Train several recognisers (see `training.fit_all`).
+    """Train several recognisers: two side by side on a processor, in turn on a GPU.
+
+    Introduced in chapter 16.
 
     Args:
-        jobs: keyword arguments of `train_recogniser`, one dict each.
+        jobs: keyword arguments of `recognisers.train_recogniser`, one dict each: images (uint8,
+            (n, 3, size, size)), labels ((n,) identities), path, loss ("arcface" or "sphereface"),
+            epochs, seed, held_out (images and labels of other people) and device.
+
+    Returns:
+        The recognisers, in the order of the jobs.
+
+    Raises:
+        ValueError: an unknown loss, or images or labels of another kind or shape.
+
+    Example:
+        >>> from helpers import models
+        >>> models.train_recognisers([])
+        []
     """
     return fit_all(train_recogniser, jobs)
 
 
-@torch.no_grad()
-def embed(recogniser: Recogniser, images: np.ndarray, batch: int = 128) -> np.ndarray:
-    """Vectors of unit length of every image, float32 (n, 96).
-
-    Args:
-        images: uint8 (n, 3, size, size), an array or a memory map.
-
-    Raises:
-        ValueError: images are not uint8 (n, 3, height, width).
-    """
-    check_images(images)
-    network = recogniser.network.eval()
-    device = next(network.parameters()).device
-    vectors = [
-        functional.normalize(network(to_float(images[start : start + batch], device))).cpu()
-        for start in range(0, len(images), batch)
-    ]
-    return torch.cat(vectors).numpy() if vectors else np.empty((0, EMBEDDING), np.float32)
-
-
-def held_out_error(embedder: Embedder, images: np.ndarray, labels: np.ndarray) -> float:
+def held_out_error(
+    embedder: Callable[[np.ndarray], np.ndarray], images: np.ndarray, labels: np.ndarray
+) -> float:
     """Equal error rate over all pairs of held-out images.
 
     Between the two thresholds at which the two rates cross, their mean is taken.
@@ -251,46 +223,6 @@ def held_out_error(embedder: Embedder, images: np.ndarray, labels: np.ndarray) -
     fmr, fnmr, _ = det_curve(same, (vectors @ vectors.T)[first, second])
     crossing = np.abs(fmr - fnmr).argmin()
     return float((fmr[crossing] + fnmr[crossing]) / 2)
-
-
-def save_recogniser(recogniser: Recogniser, path: Path) -> None:
-    """Write the weights (`path`, safetensors) and settings, curve and weights' hash (`.json`)."""
-    checkpoints.write(recogniser, path, held_out_eer=recogniser.held_out_eer)
-
-
-def load_recogniser(path: Path, device: str = "cpu") -> Recogniser:
-    """Read a recogniser that `train_recogniser` left at `path`, after checking it.
-
-    Raises:
-        ValueError: weights or settings are missing, damaged, or do not belong together.
-    """
-    card = checkpoints.read(path, "recogniser", RecogniserTraining, "held_out_eer")
-    network = checkpoints.fill(RecognitionNet(), card, "recogniser")
-    network = network.to(resolve_device(device), memory_format=torch.channels_last)
-    return Recogniser(network.eval(), card.training, card.curve, card.more["held_out_eer"])
-
-
-def onnx_recogniser(path: str | Path) -> Embedder:
-    """Anybody's recogniser in an ONNX file, which takes float32 images (n, 3, h, w) in [0, 1].
-
-    A network that wants another scale is wrapped by a function of one's own: any callable that
-    maps images to vectors can stand in for a recogniser.
-
-    Raises:
-        ValueError: onnxruntime is not installed.
-    """
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ValueError(f"{path}: reading ONNX needs `pip install onnxruntime`") from None
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-
-    def embedder(images: np.ndarray) -> np.ndarray:
-        check_images(images)
-        return session.run(None, {name: images.astype(np.float32) / 255})[0]
-
-    return embedder
 
 
 def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -35,8 +35,9 @@ def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.nda
         >>> import numpy as np
         >>> from helpers import models
         >>> from helpers.models import sample_quality
-        >>> settings = models.Training("small", 1, 1, 32, 4, "none")
-        >>> model = models.AuditedModel(models.build("small", seed=1).eval(), settings, None)
+        >>> settings = models.AuditedModel.settings(1, 1, 32, 4, "none", architecture="small")
+        >>> network = models.AuditedModel.untrained(settings).eval()
+        >>> model = models.AuditedModel(network, settings, None)
         >>> sample_quality.features(model, np.zeros((2, 3, 32, 32), np.uint8)).shape
         (2, 96)
     """

@@ -1,4 +1,7 @@
-"""What all trainings share: optimisation, augmentation, and going on after an interruption."""
+"""What all trainings share: optimisation, augmentation, and going on after an interruption.
+
+Chapters 2, 15 and 16 train classifiers, a reader of attributes and recognisers with it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Self, TypeVar
 
 import joblib
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers.artifacts import atomic
+from helpers.artifacts import weights
 from helpers.utils import seeding
 
 Trained = TypeVar("Trained")
@@ -23,7 +26,11 @@ FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other pro
 
 
 def one_cycle(progress: float) -> float:
-    """Factor of the peak learning rate: up over the first 30 % of the steps, then down to zero."""
+    """Factor of the peak learning rate: up over the first 30 % of the steps, then down to zero.
+
+    The rates of torch's `OneCycleLR` (tested), as a function of the progress alone: its default
+    counts steps differently, and a training that is taken up again would need its state as well.
+    """
     if progress < 0.3:
         return 0.04 + 0.96 * (1 - math.cos(math.pi * progress / 0.3)) / 2
     return (1 + math.cos(math.pi * (progress - 0.3) / 0.7)) / 2
@@ -45,25 +52,40 @@ class Recipe:
     recolour: bool = True  # whether colours and exposure are augmented, see `augment`
 
 
-class Task(Protocol):
+@dataclass(frozen=True)
+class Task:
     """What is particular to a kind of training."""
 
     recipe: Recipe
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Rows of one epoch, in the order in which they are shown."""
+        return generator.permutation(len(labels))
 
     def loss(
         self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
     ) -> tuple[Tensor, Tensor]:
         """Loss and accuracy (scalars) of a batch; `progress` grows from 0 to 1."""
+        raise NotImplementedError
 
 
-class Settings(Protocol):
-    """A frozen dataclass that fixes a trained network; compared with a checkpoint's."""
+@dataclass(frozen=True)
+class Settings:
+    """What fixes a trained network: the settings, the seed and the data (by content)."""
 
     epochs: int
     seed: int
+    size: int
+    images: int
+    data_key: str
+
+    @classmethod
+    def of(
+        cls, images: np.ndarray, labels: np.ndarray, epochs: int, seed: int, **more: Any
+    ) -> Self:
+        """The settings of a training with these images; `more` are a subclass's own fields."""
+        key = data_key(images, labels)
+        return cls(epochs, seed, images.shape[-1], len(images), key, **more)
 
 
 def fit(
@@ -95,7 +117,9 @@ def fit(
         rows.append(train_epoch(network, optimizer, images, labels, task, settings, epoch))
         if after_epoch is not None:
             rows[-1] |= after_epoch(rows)
-        _write_checkpoint(checkpoint, settings, network, optimizer, rows)
+        state = {"training": asdict(settings), "rows": rows}
+        state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+        weights.write_checkpoint(checkpoint, state)
     return rows
 
 
@@ -210,38 +234,16 @@ def check_images(images: np.ndarray) -> None:
         )
 
 
-def _write_checkpoint(
-    path: Path,
-    settings: Settings,
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    rows: list[dict],
-) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    state = {
-        "training": asdict(settings),
-        "network": network.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "rows": rows,
-    }
-    with atomic(path) as temporary:
-        torch.save(state, temporary)
-
-
 def _resume(
     path: Path, settings: Settings, network: nn.Module, optimizer: torch.optim.Optimizer
 ) -> list[dict]:
     """Restore the last finished epoch of the same training; returns the curve so far."""
-    if not path.exists():
-        return []
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+
+    def restore(state: dict[str, Any]) -> list[dict]:
         if state["training"] != asdict(settings):
             return []
         network.load_state_dict(state["network"])
         optimizer.load_state_dict(state["optimizer"])
         return state["rows"]
-    except Exception as error:  # torch.load documents no closed list of what damage raises
-        raise ValueError(
-            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
-        ) from error
+
+    return weights.read_checkpoint(path, restore) if path.exists() else []

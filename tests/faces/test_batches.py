@@ -1,0 +1,112 @@
+"""Sets of rendered faces: the same pixels however they were made, and anew for another renderer."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import faces, identities
+from helpers.artifacts import lineage
+from helpers.faces.batches import render_to_store
+
+SIZE = 4
+PARAMETERS = faces.defaults(10)
+PARAMETERS[:, :3] = torch.linspace(0, 1, 30).reshape(10, 3)
+
+
+def flat(parameters, size, supersampling=1):
+    """Every image has the colour of its first three parameters."""
+    image = parameters[:, :3, None, None].expand(-1, -1, size, size)
+    return SimpleNamespace(image=image / supersampling)
+
+
+class Recorder:
+    """Renders like `flat` and remembers what was asked for."""
+
+    def __init__(self):
+        self.batches = []
+
+    def __call__(self, parameters, size, supersampling=1):
+        self.batches.append(parameters)
+        return flat(parameters, size, supersampling)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "faces.npy"
+
+
+def store(path, render=flat, parameters=PARAMETERS, size=SIZE, workers=1, chunk=3, **settings):
+    return render_to_store(
+        parameters, size, path, workers=workers, chunk=chunk, render=render, **settings
+    )
+
+
+def expected():
+    colours = np.round(PARAMETERS[:, :3].numpy() * 255).astype(np.uint8)
+    return np.broadcast_to(colours[:, :, None, None], (10, 3, SIZE, SIZE))
+
+
+@pytest.mark.parametrize(("chunk", "workers"), [(1, 1), (64, 1), (None, 1), (3, 2), (None, None)])
+def test_chunks_and_processes_do_not_matter(path, chunk, workers):
+    made = store(path, chunk=chunk, workers=workers)
+    np.testing.assert_array_equal(made, expected())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": PARAMETERS.flip(0)},
+        {"parameters": PARAMETERS[:9]},
+        {"size": 5},
+        {"supersampling": 2},
+    ],
+)
+def test_other_content_is_made_anew(path, change):
+    store(path)
+    again = Recorder()
+    made = store(path, again, **change)
+    assert len(torch.cat(again.batches)) == len(made) == len(change.get("parameters", PARAMETERS))
+
+
+def test_changed_renderer_makes_anew(path, monkeypatch):
+    store(path)
+    monkeypatch.setattr(lineage, "files_hash", lambda paths: "another source")
+    again = Recorder()
+    store(path, again)
+    assert len(torch.cat(again.batches)) == 10
+
+
+def test_another_renderer_makes_anew(tmp_path):
+    parameters = faces.defaults(2)
+    whole = render_to_store(parameters, 16, tmp_path / "faces.npy").copy()
+    heads = render_to_store(parameters, 16, tmp_path / "faces.npy", render=identities.render_heads)
+    assert (heads[:, :, 0, 0] == 255).all() and (whole[:, :, 0, 0] != 255).any()
+
+
+def test_parameters_that_no_face_has_are_refused_before_work_begins(path):
+    parameters = PARAMETERS.clone()
+    parameters[7, faces.INDEX["age"]] = 2
+    again = Recorder()
+    with pytest.raises(ValueError, match="'age'.*row 7"):
+        store(path, again, parameters)
+    with pytest.raises(ValueError, match="expected shape"):
+        store(path, again, PARAMETERS[:, :5])
+    assert not again.batches and not path.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": 0}, {"size": 16.5}, {"supersampling": 0}, {"chunk": -1}]
+)
+def test_counts_must_be_positive_integers(path, wrong):
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {value}"):
+        store(path, **wrong)
+    assert not path.exists()
+
+
+def test_no_gpu(path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="DEVICE=cuda asked for"):
+        store(path, device="cuda")
