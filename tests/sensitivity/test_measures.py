@@ -381,7 +381,7 @@ def test_scores_must_be_probabilities():
             ValueError, match=r"scores_after: row 1 is (nan|None), .* was expected$"
         ):
             flips([0.1, 0.2], [0.3, bad])
-    with pytest.raises(ValueError, match="scores: row 1, column 0 is 3, a probability"):
+    with pytest.raises(ValueError, match="scores: row 1, column 0 is 3.0, a probability"):
         curve([[0.1, 0.2], [3, 0.1]], [0, 1])
     with pytest.raises(ValueError, match="scores_before: row 0 is .high., a probability"):
         flips(["high"], [0.1])

@@ -292,7 +292,7 @@ def test_equal_error_rate_of_two_normals():
     ("arguments", "message"),
     [
         (([0.1, np.nan], [0, 1], list("aa")), "similarity, row 1: nan"),
-        (([0.1, 0.2], [0, 2], list("aa")), "'is_match', row 1: 2"),
+        (([0.1, 0.2], [0, 2], list("aa")), "is_match: row 1 is 2, 0 or 1 was"),
         (([0.1, 0.2], [0, 1], ["a", None]), "group, row 1"),
         (([0.1, 0.2], [0, 1], ["a"]), "1 values of group for 2"),
         (([0.1, 0.2], [0], ["a", "a"]), "1 values of is_match for 2"),
