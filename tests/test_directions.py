@@ -120,6 +120,14 @@ def test_select_keeps_the_order_asked_for(planes):
         planes.select(["makeup"])
 
 
+def test_join_puts_the_others_last(planes):
+    both = planes.select(["hair"]).join(planes.select(["age"]))
+    assert both.names == ("hair", "age") and both.scores == {"age": 0.9}
+    np.testing.assert_array_equal(both.normals, planes.select(["hair", "age"]).normals)
+    with pytest.raises(ValueError, match="not distinct"):
+        planes.join(planes)
+
+
 def test_save_and_load(planes, tmp_path):
     path = tmp_path / "hyperplanes.npz"
     planes.save(path)

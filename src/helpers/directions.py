@@ -104,6 +104,15 @@ class Hyperplanes:
         scores = {name: self.scores[name] for name in names if name in self.scores}
         return Hyperplanes(tuple(names), self.normals[rows], self.intercepts[rows], scores)
 
+    def join(self, other: Hyperplanes) -> Hyperplanes:
+        """These hyperplanes and then the others; ValueError for a name that is in both."""
+        return Hyperplanes(
+            self.names + other.names,
+            np.concatenate([self.normals, other.normals]),
+            np.concatenate([self.intercepts, other.intercepts]),
+            self.scores | other.scores,
+        )
+
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Hyperplanes:
         """Hyperplanes of the arrays that `save` wrote: names, normals, intercepts, scores.

@@ -64,7 +64,7 @@ def test_within_is_two_one_sided_tests_at_five_percent():
 
 def test_a_tolerance_of_zero_is_refused():
     for tolerance in (0.0, -0.05, np.nan):
-        with pytest.raises(ValueError, match="above zero"):
+        with pytest.raises(ValueError, match="tolerance is .*, a positive number"):
             verdict(0.0, 0.1, 0.0, 0.1, tolerance)
 
 

@@ -200,9 +200,9 @@ def test_a_rate_counts_as_part_of_an_error(regression):
 
 def test_bad_input_is_named(regression):
     X, error, transect = regression
-    with pytest.raises(ValueError, match=r"row 2: 1.5 where a number in \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"row 2 is 1.5, a number in \[0, 1\]"):
         paper_logit(X, np.where(X.index == 2, 1.5, error))
-    with pytest.raises(ValueError, match="row 2: nan where an error"):
+    with pytest.raises(ValueError, match="row 2 is nan, an error"):
         paper_logit(X, np.where(X.index == 2, np.nan, error))
     with pytest.raises(ValueError, match="does not fit"):
         paper_logit(X.iloc[1:], error)

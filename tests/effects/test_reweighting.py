@@ -198,10 +198,10 @@ def test_bad_arguments_are_named():
         "by is \\[\\]: columns among the strata \\[\\]": {"strata": []},
         "no column \\['skin'\\]": {"target": target.drop(columns="skin")},
         "target has no rows": {"target": target.iloc[:0]},
-        "column 'skin', row 3: .* a level was expected": {
+        "column 'skin', row 3 is .*, a level was expected": {
             "target": target.assign(skin=target["skin"].where(target.index != 3))
         },
-        "column 'error', row 0: 0.5 where 0 or 1": {"frame": frame.assign(error=0.5)},
+        "column 'error', row 0 is 0.5, 0 or 1 was": {"frame": frame.assign(error=0.5)},
         "no cluster identifier": {"frame": frame.assign(transect=np.nan)},
         "at least two clusters": {"frame": frame.assign(transect=1)},
         "errors is 0: a shift": {"labelled": target.assign(error=0)},

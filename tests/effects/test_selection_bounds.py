@@ -153,11 +153,11 @@ def test_bad_frames_are_refused():
     with pytest.raises(ValueError, match="no column \\['kept'\\]"):
         pruning_bounds(frame.drop(columns="kept"), *ARGUMENTS)
     halves = frame.assign(kept=frame["kept"].astype(float) / 2)
-    with pytest.raises(ValueError, match="column 'kept', row .*: 0.5 where 0 or 1"):
+    with pytest.raises(ValueError, match="column 'kept', row .* is 0.5, 0 or 1 was"):
         pruning_bounds(halves, *ARGUMENTS)
-    with pytest.raises(ValueError, match="column 'error', row 0: 1.5 where a number in"):
+    with pytest.raises(ValueError, match="column 'error', row 0 is 1.5, a number in"):
         pruning_bounds(frame.assign(error=1.5), *ARGUMENTS)
-    with pytest.raises(ValueError, match="column 'transect', row 3: nan where a value"):
+    with pytest.raises(ValueError, match="column 'transect', row 3 is nan, a value"):
         pruning_bounds(frame.assign(transect=frame["transect"].where(frame.index != 3)), *ARGUMENTS)
     with pytest.raises(ValueError, match="no column \\['transect'\\]"):
         pruning_bounds(frame.drop(columns="transect"), *ARGUMENTS)

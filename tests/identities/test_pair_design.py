@@ -98,7 +98,7 @@ def test_prototypes_without_a_group_or_seed_are_named(column):
     prototypes = prototype_frame(8).astype(object)
     prototypes.loc[5, column] = None
     for pairs in (identities.pairs, identities.cross_pairs):
-        with pytest.raises(ValueError, match=f"column '{column}', row 5: .* the {column} of a"):
+        with pytest.raises(ValueError, match=f"column '{column}', row 5 is .*, the {column} of a"):
             pairs(prototypes, seed=1)
         with pytest.raises(ValueError, match="no prototypes"):
             pairs(prototypes.iloc[:0], seed=1)

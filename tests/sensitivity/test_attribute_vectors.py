@@ -124,7 +124,7 @@ def test_errors_have_the_counts():
 def test_balanced_rows_needs_sensible_columns():
     with pytest.raises(ValueError, match="no column .*Hat"):
         balanced_rows(ATTRIBUTES, "Hat", 5, (), HALVED, 1)
-    with pytest.raises(ValueError, match="column 'Male', row 0: 2 where 0 or 1 was expected"):
+    with pytest.raises(ValueError, match="column 'Male', row 0 is 2, 0 or 1 was expected"):
         balanced_rows(ATTRIBUTES.assign(Male=2), "Young", 5, ("Male",), HALVED, 1)
     with pytest.raises(ValueError, match="'Smiling' cannot be separated and balanced"):
         balanced_rows(ATTRIBUTES, "Smiling", 4, ("Smiling",), HALVED, 1)

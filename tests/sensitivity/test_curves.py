@@ -71,7 +71,7 @@ def test_monotone_scores_move_and_never_turn_back():
 
 
 def test_scores_and_steps_must_fit():
-    with pytest.raises(ValueError, match="scores: row 1, column 0 is 3, expected probabilities"):
+    with pytest.raises(ValueError, match="scores: row 1, column 0 is 3.0, a probability"):
         curve([[0.1, 0.2], [3, 0.1]], [0, 1], **RULES)
     with pytest.raises(ValueError, match="lambdas: 3 steps for 4 columns of scores"):
         curve(SCORES, LAMBDAS[1:], **RULES)

@@ -39,7 +39,7 @@ def test_lines_of_one_class_alone_and_what_is_refused():
         lines(z, positive[1:], 0)
     with pytest.raises(ValueError, match="positive: expected bool .* got int64"):
         lines(z, positive.astype(int), 0)
-    with pytest.raises(ValueError, match="z: row 1, column 0 is nan, expected a number"):
+    with pytest.raises(ValueError, match="z: row 1, column 0 is nan, a finite number was expected"):
         lines(np.where(np.arange(10)[:, None] == 1, np.nan, z), positive, 0)
 
 

@@ -108,7 +108,7 @@ def test_one_code_has_rates_without_intervals():
 def test_scores_must_be_probabilities():
     logits = np.where(np.arange(90) == 3, -2.31, BEFORE)
     words = (
-        "row 3 is -2.31, expected probabilities in \\[0, 1\\]; does the classifier return logits"
+        "row 3 is -2.31, a probability in \\[0, 1\\] was expected; does the classifier return logits"
     )
     with pytest.raises(ValueError, match=f"scores_before: {words}"):
         score_sensitivity(logits, AFTER, NEAR)
@@ -124,7 +124,7 @@ def test_scores_must_be_probabilities():
 def test_shapes_and_settings_must_fit():
     with pytest.raises(ValueError, match=r"scores_after: shape \(89,\), expected \(90,\) as of"):
         flips(BEFORE, AFTER[1:], 0.5)
-    with pytest.raises(ValueError, match=r"scores_before: shape \(0,\), expected 1 axes, one row"):
+    with pytest.raises(ValueError, match=r"scores_before: shape \(0,\), at least one row"):
         flips([], [], 0.5)
     with pytest.raises(ValueError, match="cluster: 89 identifiers for 90 rows"):
         flips(BEFORE, AFTER, 0.5, cluster=THREES[1:])

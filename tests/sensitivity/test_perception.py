@@ -42,7 +42,7 @@ def test_perception_names_what_is_wrong():
     ):
         perception_sensitivity(PERCEIVED, SEEN[1:])
     holes = SEEN.mask(SEEN["age"][4] == SEEN)
-    with pytest.raises(ValueError, match="after: row 4, column 0 is nan, expected a number"):
+    with pytest.raises(ValueError, match="after: row 4, column 0 is nan, a finite number was expected"):
         perception_sensitivity(PERCEIVED, holes)
     with pytest.raises(ValueError, match="after: row 4"):
         perception_matrix({"Young": (PERCEIVED, holes)})
@@ -101,7 +101,7 @@ def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
     assert table.loc[["explained", "rest"]].isna().all(axis=None)
     with pytest.raises(ValueError, match="cluster: one code only"):
         explained(*changes, n_boot=50, seed=2, cluster=np.zeros(80))
-    with pytest.raises(ValueError, match="score_change: row 3 is -2.31, expected changes in"):
+    with pytest.raises(ValueError, match="score_change: row 3 is -2.31, a change in"):
         explained(np.where(np.arange(80) == 3, -2.31, changes[0]), *changes[1:], n_boot=50, seed=2)
     with pytest.raises(ValueError, match=r"perceived_change: shape \(79,\), expected \(80,\)"):
         explained(changes[0], changes[1][1:], *changes[2:], n_boot=50, seed=2)

@@ -129,9 +129,9 @@ def test_bad_input_is_named():
     for familiar in (["a", "x"], "xy", [], ["a", "b", "c", "d"]):
         with pytest.raises(ValueError, match="must be some, but not all, of .'a', 'b', 'c', 'd'."):
             composition_effects(errors, control, group, vertices, familiar)
-    with pytest.raises(ValueError, match="'errors', row 0: 2 where 0 or 1"):
+    with pytest.raises(ValueError, match="errors: row 0 is 2, 0 or 1"):
         composition_effects(errors + 2, control, group, vertices, FAMILIAR)
-    with pytest.raises(ValueError, match="'control', row 0: 2 where 0 or 1"):
+    with pytest.raises(ValueError, match="control: row 0 is 2, 0 or 1"):
         composition_effects(errors, control + 2, group, vertices, FAMILIAR)
     with pytest.raises(ValueError, match="control: shape .* as of errors"):
         composition_effects(errors, control[1:], group, vertices, FAMILIAR)

@@ -104,11 +104,11 @@ def test_infinity_is_a_threshold_and_nan_is_none():
     ("arguments", "message"),
     [
         (([0.1, np.nan], [0, 1], list("aa")), "similarity: row 1 is nan"),
-        (([0.1, 0.2], [0, 2], list("aa")), "'is_match', row 1: 2"),
+        (([0.1, 0.2], [0, 2], list("aa")), "is_match: row 1 is 2"),
         (([0.1, 0.2], [0, 1], ["a", None]), "group, row 1"),
         (([0.1, 0.2], [0, 1], ["a"]), r"group: shape \(1,\), expected \(2,\)"),
         (([0.1, 0.2], [0], ["a", "a"]), r"is_match: shape \(1,\), expected \(2,\)"),
-        (([], [], []), "one row at least"),
+        (([], [], []), "at least one row"),
     ],
 )
 def test_bad_pairs_are_named(arguments, message):
