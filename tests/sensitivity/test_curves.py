@@ -79,5 +79,5 @@ def test_scores_and_steps_must_fit():
         curve(SCORES, LAMBDAS + 5, **RULES)
     with pytest.raises(ValueError, match="lambdas: expected at least 2 steps, all distinct"):
         dose_response(SCORES, [0, 0, 1, 2])
-    with pytest.raises(ValueError, match="lambdas: row 0 is inf, expected a number"):
+    with pytest.raises(ValueError, match="lambdas: row 0 is inf, a finite number"):
         dose_response(SCORES, [np.inf, 0, 1, 2])

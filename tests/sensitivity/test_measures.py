@@ -108,14 +108,14 @@ def test_one_code_has_rates_without_intervals():
 def test_scores_must_be_probabilities():
     logits = np.where(np.arange(90) == 3, -2.31, BEFORE)
     words = (
-        "row 3 is -2.31, a probability in \\[0, 1\\] was expected; does the classifier return logits"
+        "row 3 is -2.31, a probability in \\[0, 1\\] was expected; does the classifier"
     )
     with pytest.raises(ValueError, match=f"scores_before: {words}"):
         score_sensitivity(logits, AFTER, NEAR)
     with pytest.raises(ValueError, match=f"scores_after: {words}"):
         flips(AFTER, logits, 0.5)
     for bad in (np.nan, None):
-        with pytest.raises(ValueError, match=r"scores_after: row 1 is nan, expected .*\[0, 1\]$"):
+        with pytest.raises(ValueError, match="row 1 is nan, a probability .* was expected$"):
             flips([0.1, 0.2], [0.3, bad], 0.5)
     with pytest.raises(ValueError, match="scores_before: expected numbers"):
         flips(["high"], [0.1], 0.5)
