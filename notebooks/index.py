@@ -171,8 +171,10 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # You need some Python and basic statistics; every other term is explained where it first occurs
 # and in the [glossary](glossary.md). Read the chapters in order: each opens with a question and a
 # design contract, and ends with what would change our mind and exercises with solutions. Teachers
-# can take a chapter as a class. Where a paper's formula needs mending, the [errata](errata.md) say
-# so, and [data and ethics](data-and-ethics.md) says what the numbers must not be used for.
+# can take a chapter as a class. Names in code cells lead to the [package](api.md), whose pages show
+# what a function does, an example and its source. Where a paper's formula needs mending, the
+# [errata](errata.md) say so, and [data and ethics](data-and-ethics.md) says what the numbers must
+# not be used for.
 
 # %% [markdown]
 # ## Map
@@ -191,14 +193,16 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Effects and truth](10_effects_and_truth.ipynb) | What causes the errors, and is the answer true? |
 
 # %% [markdown]
-# The ten chapters are one audit, from the question to the verdict. Three more ask what such a
-# verdict is worth, how to plan the next audit, and what may have been overlooked.
+# The ten chapters are one audit, from the question to the verdict. Four more ask what such a
+# verdict is worth, how to plan the next audit, how far its result carries, and what may have been
+# overlooked.
 #
 # | Chapter | Question |
 # |---|---|
 # | [Truth scorecard](11_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
-# | [Planning and transport](12_planning.ipynb) | How large must an audit be, and what does it say elsewhere? |
-# | [Hidden confounders](14_hidden_attributes.ipynb) | What about attributes that nobody annotated? |
+# | [Planning](12_planning.ipynb) | How large must an audit be? |
+# | [Transport](13_transport.ipynb) | What does it say elsewhere? |
+# | [Hidden attributes](14_hidden_attributes.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]
 # What if the generator was learned from pictures, and nobody knows what its codes mean? One chapter
@@ -209,12 +213,13 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Sensitivity flips](15_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
 
 # %% [markdown]
-# One chapter turns from classifying a face to recognising it, where errors belong to pairs of
+# Two chapters turn from classifying a face to recognising it, where errors belong to pairs of
 # pictures and nobody's label is the truth until people agree.
 #
 # | Chapter | Question |
 # |---|---|
-# | [Verification curves](16_verification_measures.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
+# | [Verification measures](16_verification_measures.ipynb) | How alike are two pictures of one person, to a recogniser and to people? |
+# | [Verification audit](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
 # ## Run it
