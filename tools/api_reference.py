@@ -108,6 +108,7 @@ def table(names: list[str]) -> list[str]:
 
 def setup(app: Sphinx) -> dict:
     """Prepare docstrings for Sphinx, and set up sphinx-codeautolink for this book."""
+    app.connect("autodoc-process-docstring", constant_docstring, priority=400)
     app.connect("autodoc-process-docstring", plain_docstring, priority=900)
     app.connect("autodoc-process-signature", name_array_like, priority=900)
     app.connect("autodoc-skip-member", skip_field)
@@ -122,10 +123,21 @@ def setup(app: Sphinx) -> dict:
     return {"parallel_read_safe": True}
 
 
-def plain_docstring(_app: object, what: str, _name: str, obj: object, _o: object, lines: list):
+def constant_docstring(
+    _app: object, what: str, _name: str, obj: object, _o: object, lines: list[str]
+) -> None:
+    """Below a constant stands a sentence about it, or nothing."""
+    if what in ("data", "attribute") and lines:
+        if lines[0] in (type(obj).__doc__ or ""):
+            lines.clear()  # Sphinx takes the docstring of its type
+        else:
+            lines.insert(0, "\\ ")  # napoleon would take what stands before a colon for a type
+
+
+def plain_docstring(
+    _app: object, _what: str, _name: str, _obj: object, _o: object, lines: list[str]
+) -> None:
     """Our docstrings are plain text with `code`: bars and stars of formulas are no markup."""
-    if what == "data" and lines and lines[0] in (type(obj).__doc__ or ""):
-        lines.clear()  # of a constant without a docstring Sphinx takes that of its type
     example = False
     for k, line in enumerate(lines):
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))

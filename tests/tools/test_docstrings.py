@@ -10,7 +10,7 @@ import api_reference
 import pytest
 
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples?):$", re.MULTILINE)
-CHAPTER = re.compile(r"^Introduced in chapter \d\d\b", re.MULTILINE)
+CHAPTER = re.compile(r"\bIntroduced\s+in\s+chapter\s+\d\d\b")
 
 
 def names() -> Iterator[str]:
