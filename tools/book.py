@@ -65,7 +65,7 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         (source / f"_{record.stem}.txt").write_text(text, encoding="utf-8")
     api_reference.write(source)
     for page in pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))):
-        if (book / f"{page}.md").is_file():
+        if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
             continue
         notebook = executed / page / f"{page}.ipynb"
         if not notebook.is_file():

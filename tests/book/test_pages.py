@@ -297,7 +297,11 @@ class TestPages:
         problems = []
         for name in names(html):
             with browser.visit(chromium, address + name, viewport) as visit:
-                problems += [f"{name}: {what}" for what in self.problems(visit, address)]
+                found = self.problems(visit, address)
+                # The reference has long pages that are alike; on a phone only their width differs.
+                if width == "desktop" or "/" not in name:
+                    found += self.barriers(visit)
+                problems += [f"{name}: {what}" for what in found]
         assert problems == []
 
     def problems(self, visit: browser.Visit, address: str) -> list[str]:
@@ -314,7 +318,11 @@ class TestPages:
         overflow = visit.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
-        found += [f"{overflow} px wider than the window"] if overflow > 0 else []
+        return found + ([f"{overflow} px wider than the window"] if overflow > 0 else [])
+
+    def barriers(self, visit: browser.Visit) -> list[str]:
+        """What axe finds."""
+        found = []
         # Style sheets need not be fetched a second time.
         options = {"preload": False, "resultTypes": ["violations"]}
         for violation in Axe().run(visit.page, options=options).response["violations"]:
