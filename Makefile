@@ -108,6 +108,6 @@ $(ARTIFACTS)/learned_generator/manifest.json: private OPTIONS := $(if $(filter 1
 book/_vendor/complete: tools/vendor.py | $(ENV)
 	$(PYTHON) tools/vendor.py
 
-$(BUILD)/html/index.html: $(EXECUTED) tools/book.py tools/vendor.py $(shell find book -type f -not -path 'book/_vendor/*') $(wildcard benchmarks/results/*.json) | book/_vendor/complete
+$(BUILD)/html/index.html: $(EXECUTED) tools/book.py tools/api_reference.py tools/vendor.py $(shell find src/helpers -name '*.py') $(shell find book -type f -not -path 'book/_vendor/*') $(wildcard benchmarks/results/*.json) | book/_vendor/complete
 	$(PYTHON) tools/book.py --profile $(PROFILE)
 	touch $@

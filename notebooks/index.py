@@ -171,8 +171,10 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # You need some Python and basic statistics; every other term is explained where it first occurs
 # and in the [glossary](glossary.md). Read the chapters in order: each opens with a question and a
 # design contract, and ends with what would change our mind and exercises with solutions. Teachers
-# can take a chapter as a class. Where a paper's formula needs mending, the [errata](errata.md) say
-# so, and [data and ethics](data-and-ethics.md) says what the numbers must not be used for.
+# can take a chapter as a class. Names in code cells lead to the [package](api.md), whose pages show
+# what a function does, an example and its source. Where a paper's formula needs mending, the
+# [errata](errata.md) say so, and [data and ethics](data-and-ethics.md) says what the numbers must
+# not be used for.
 
 # %% [markdown]
 # ## Map
@@ -200,7 +202,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Truth scorecard](11_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
 # | [Planning](12_planning.ipynb) | How large must an audit be, and what do noise and pruning cost it? |
 # | [Transport](13_transport.ipynb) | What does an audit say about people elsewhere? |
-# | [Hidden confounders](14_hidden_attributes.ipynb) | What about attributes that nobody annotated? |
+# | [Hidden attributes](14_hidden_attributes.ipynb) | What about attributes that nobody annotated? |
 
 # %% [markdown]
 # What if the generator was learned from pictures, and nobody knows what its codes mean? One chapter
@@ -211,12 +213,13 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Sensitivity flips](15_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
 
 # %% [markdown]
-# One chapter turns from classifying a face to recognising it, where errors belong to pairs of
+# Two chapters turn from classifying a face to recognising it, where errors belong to pairs of
 # pictures and nobody's label is the truth until people agree.
 #
 # | Chapter | Question |
 # |---|---|
-# | [Verification curves](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
+# | [Verification measures](16_verification_measures.ipynb) | How alike are two pictures of one person, to a recogniser and to people? |
+# | [Verification audit](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
 # ## Run it

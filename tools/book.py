@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import api_reference
 import plan
 import yaml
 from check import pages
@@ -26,6 +28,28 @@ from helpers.artifacts.lineage import ROOT
 
 BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
+
+MOVED = {
+    "10_sensitivity_flips": "15_sensitivity_flips",
+    "11_verification_curves": "16_verification_measures",
+    "12_truth_scorecard": "11_truth_scorecard",
+    "14_planning_and_transport": "12_planning",
+    "15_hidden_confounders": "14_hidden_attributes",
+}
+"""Former names of pages, under which readers may have kept them, and where they are now."""
+
+# The part after # comes along where scripts run. Nothing is loaded.
+LEADS_ON = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>This page has moved</title>
+<script>location.replace("{page}" + location.hash)</script>
+<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript>
+</head>
+<body><p>This page has moved to <a href="{page}">{page}</a>.</p></body>
+</html>
+"""
 
 
 def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
@@ -39,8 +63,9 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
     for record in BENCHMARKS.glob("*.json"):
         text = benchmark_text(json.loads(record.read_text(encoding="utf-8")))
         (source / f"_{record.stem}.txt").write_text(text, encoding="utf-8")
+    api_reference.write(source)
     for page in pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))):
-        if (book / f"{page}.md").is_file():
+        if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
             continue
         notebook = executed / page / f"{page}.ipynb"
         if not notebook.is_file():
@@ -73,10 +98,20 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> Path:
     shutil.rmtree(work, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
-    subprocess.run([program, "build", source, *options], check=True)
+    # Sphinx finds its extension api_reference here.
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    subprocess.run([program, "build", source, *options], check=True, env=environment)
     shutil.rmtree(html, ignore_errors=True)
+    lead_on(work / "_build" / "html")
     (work / "_build" / "html").rename(html)
     return html
+
+
+def lead_on(html: Path) -> None:
+    """At the former address of every page that is in the book, leave a page that leads to it."""
+    for old, new in MOVED.items():
+        if (html / f"{new}.html").is_file():
+            (html / f"{old}.html").write_text(LEADS_ON.format(page=f"{new}.html"), "utf-8")
 
 
 def main(arguments: list[str]) -> None:

@@ -9,6 +9,11 @@ function nameParts(root) {
     th.replaceWith(cell);
   });
   label(root.querySelectorAll(".search-button:not([aria-label])"), () => "Search");
+  // The theme gives no name to the arrows that unfold pages in the table of contents.
+  label(
+    root.querySelectorAll("nav details > summary:not([aria-label])"),
+    (arrow) => `Pages below ${arrow.closest("li")?.querySelector("a")?.textContent.trim()}`
+  );
   // A slider is named after its description, and says its label rather than a position.
   root.querySelectorAll(".widget-slider, .widget-hslider").forEach((slider) => {
     const name = slider.querySelector(".widget-label")?.textContent || "frame";

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import api_reference
 import browser
 import execute
 import nbformat
@@ -33,7 +34,8 @@ CHAPTER = """# %% [markdown]
 import numpy as np
 import pandas as pd
 
-from helpers import figures, widgets
+from helpers import figures
+from helpers.figures import widgets
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -70,7 +72,8 @@ def small(tmp_path_factory) -> Path:
 def small_pages(folder: Path) -> Path:
     """The book's own text pages with a table of contents of one chapter."""
     shutil.copytree(book.BOOK, folder)
-    chapters = [{"file": page} for page in ("glossary", "data-and-ethics", "references")]
+    texts = ("glossary", "data-and-ethics", "references", "api/figures")
+    chapters = [{"file": page} for page in texts]
     contents = {"format": "jb-book", "root": "01_chapter", "chapters": chapters}
     (folder / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False))
     return folder
@@ -111,6 +114,67 @@ def test_every_benchmark_is_a_table_with_machine_and_versions(small):
         assert record["rows"][0]["ratio"] == 1
         assert f"processor {record['machine']['processor']}; " in text
         assert f"numpy {record['machine']['numpy']}" in text
+
+
+def test_names_in_code_lead_to_the_reference(small):
+    chapter = (small / "html" / "01_chapter.html").read_text()
+    assert links_to_api(chapter) >= {
+        "api/figures.html#module-helpers.figures.widgets",
+        "api/figures.html#helpers.figures.looks.style",
+        "api/figures.html#helpers.figures.galleries.gallery",
+        "api/figures.html#helpers.figures.widgets.side_by_side",
+    }
+    assert lost_links(small / "html") == []
+
+
+def test_reference_has_a_page_for_every_room_and_every_module(small):
+    written = small / "source" / "api"
+    rooms = {room.name for room in api_reference.rooms()}
+    assert {page.stem for page in written.iterdir()} == {*rooms, api_reference.DRAWERS}
+    text = "".join(page.read_text() for page in written.iterdir())
+    modules = {path for room in api_reference.rooms() for path in api_reference.modules(room)}
+    modules |= set(api_reference.modules(api_reference.PACKAGE))
+    named = re.findall(r"^\.\. automodule:: helpers\.([\w.]+)$", text, re.MULTILINE)
+    assert sorted(named) == sorted(
+        [*rooms, *(f"{p.parent.name}.{p.stem}".removeprefix("helpers.") for p in modules)]
+    )
+
+
+def links_to_api(page: str) -> set[str]:
+    """Where the links in a page's code cells lead."""
+    return set(re.findall(r'<a class="api" href="([^"]+)"', page))
+
+
+def lost_links(html: Path) -> list[str]:
+    """Links in code cells to what is not there."""
+    found = []
+    for path in html.glob("*.html"):
+        for link in links_to_api(path.read_text()):
+            page, _, label = link.partition("#")
+            if not (html / page).is_file() or f'id="{label}"' not in (html / page).read_text():
+                found.append(f"{path.name}: {link}")
+    return found
+
+
+@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
+def test_every_chapter_leads_to_the_reference():
+    chapters = [path for path in SMOKE.glob("[0-9]*.html") if path.stem not in book.MOVED]
+    assert chapters
+    counts = {path.stem: len(links_to_api(path.read_text())) for path in chapters}
+    assert [name for name, count in counts.items() if count < 5] == []
+    assert lost_links(SMOKE) == []
+
+
+def test_markup_in_docstrings():
+    lines = ["mean of |a - b| * c, see *all* of ±`x_`", ">>> 2 * '|'", "'||'", "", "* item_"]
+    api_reference.plain_docstring(None, "function", "f", len, None, lines)
+    assert lines == [
+        r"mean of \|a - b\| \* c, see *all* of ±\ ``x_``\ ",
+        ">>> 2 * '|'",
+        "'||'",
+        "",
+        r"* item\_",
+    ]
 
 
 def run_cells(folder: Path, *cells: str) -> Path:
@@ -161,6 +225,23 @@ def test_book_that_warns_is_not_built_and_the_last_one_stays(small, tmp_path, ca
     assert (tmp_path / "html" / "index.html").read_text() == "the last good one"
 
 
+def test_former_addresses_lead_on_and_load_nothing(tmp_path):
+    (tmp_path / "15_sensitivity_flips.html").touch()
+    book.lead_on(tmp_path)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == [
+        "10_sensitivity_flips",
+        "15_sensitivity_flips",
+    ]
+    page = (tmp_path / "10_sensitivity_flips.html").read_text()
+    assert 'href="15_sensitivity_flips.html"' in page and "url=15_sensitivity_flips.html" in page
+    assert not re.search(r"src=|<link|@import|//", page.replace("<!doctype", ""))
+
+
+def test_former_names_are_no_chapters(repository):
+    chapters = {path.stem for path in (repository / "notebooks").glob("*.py")}
+    assert set(book.MOVED.values()) <= chapters and not book.MOVED.keys() & chapters
+
+
 def test_chapter_that_was_not_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="the chapter 01_chapter was not run"):
         book.assemble(tmp_path, tmp_path / "source", small_pages(tmp_path / "book"))
@@ -198,8 +279,10 @@ def site(request):
 
 
 def names(html: Path) -> list[str]:
-    """Every page a reader can open."""
-    return sorted(path.name for path in html.glob("*.html"))
+    """Every page a reader can open; of the pages of source, which are alike, the first and last."""
+    own = [path for folder in (".", "api") for path in html.glob(f"{folder}/*.html")]
+    source = sorted(html.glob("_modules/**/*.html"))
+    return sorted(str(path.relative_to(html)) for path in {*own, *source[:1], *source[-1:]})
 
 
 class TestPages:
@@ -214,7 +297,11 @@ class TestPages:
         problems = []
         for name in names(html):
             with browser.visit(chromium, address + name, viewport) as visit:
-                problems += [f"{name}: {what}" for what in self.problems(visit, address)]
+                found = self.problems(visit, address)
+                # The reference has long pages that are alike; on a phone only their width differs.
+                if width == "desktop" or "/" not in name:
+                    found += self.barriers(visit)
+                problems += [f"{name}: {what}" for what in found]
         assert problems == []
 
     def problems(self, visit: browser.Visit, address: str) -> list[str]:
@@ -231,7 +318,11 @@ class TestPages:
         overflow = visit.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
-        found += [f"{overflow} px wider than the window"] if overflow > 0 else []
+        return found + ([f"{overflow} px wider than the window"] if overflow > 0 else [])
+
+    def barriers(self, visit: browser.Visit) -> list[str]:
+        """What axe finds."""
+        found = []
         # Style sheets need not be fetched a second time.
         options = {"preload": False, "resultTypes": ["violations"]}
         for violation in Axe().run(visit.page, options=options).response["violations"]:
@@ -261,6 +352,13 @@ class TestPages:
 
     def frames(self, widget: Locator, label: str) -> Locator:
         return widget.locator(f'img[alt$=": {label}"]:visible')
+
+    def test_former_address_brings_the_place_along(self, chromium, site):
+        address, html = site
+        for old, new in book.MOVED.items():
+            if (html / f"{old}.html").is_file():
+                with browser.visit(chromium, f"{address}{old}.html#exercises", browser.PHONE) as at:
+                    assert at.page.url == f"{address}{new}.html#exercises"
 
     def test_widget_state_stays_small(self, site):
         _, html = site
