@@ -31,9 +31,14 @@ least as accurate as scikit-learn's default of 1, which is slow and does not alw
 
 
 class Plane(NamedTuple):
-    """One fitted hyperplane: normal (D,), intercept, and its cross-validated score.
+    """One fitted hyperplane with its cross-validated score.
 
-    Introduced in chapter 03.
+    Serves chapter 03.
+
+    Attributes:
+        normal: float64 (D,).
+        intercept: so that the decision value is code · normal + intercept.
+        score: cross-validated, see the fitting function.
 
     Example:
         >>> Plane(np.array([1.0, 0.0]), -0.5, 0.9).score
@@ -49,6 +54,8 @@ class Plane(NamedTuple):
 class Hyperplanes:
     """K hyperplanes in a latent space of D dimensions.
 
+    Introduced in chapter 03.
+
     Attributes:
         names: the attributes, K.
         normals: (K, D) float64, pointing to higher scores; not necessarily of unit length.
@@ -57,8 +64,6 @@ class Hyperplanes:
 
     Raises:
         ValueError: shapes that do not fit, values that are not finite, or a name given twice.
-
-    Introduced in chapter 03.
 
     Example:
         >>> planes = Hyperplanes(("age", "gender"), np.eye(2), np.array([0.0, -1.0]))
@@ -150,6 +155,8 @@ def fit_ridge(
 
     Transects 4.1.1. The intercept is shifted by −0.5, so that zero is the middle of the scale.
 
+    Introduced in chapter 03.
+
     Args:
         w: latents (n, D).
         score: mean normalised annotations in [0, 1], (n,).
@@ -161,8 +168,6 @@ def fit_ridge(
 
     Raises:
         ValueError: rows that do not match, or scores that are not numbers.
-
-    Introduced in chapter 03.
 
     Example:
         >>> w = np.random.default_rng(0).standard_normal((200, 3))
@@ -185,6 +190,8 @@ def fit_svm(
     Transects 4.1.1, 5.2 ("binarizing the ranges"). Classes are weighted to count the same; together
     with the regularisation this draws the boundary from the threshold towards the middle.
 
+    Introduced in chapter 03.
+
     Args:
         w: latents (n, D).
         score: mean normalised annotations in [0, 1], (n,).
@@ -198,8 +205,6 @@ def fit_svm(
     Raises:
         ValueError: rows that do not match, scores that are not numbers, or fewer than `folds`
             scores on one side of the threshold; the message names the attribute and the counts.
-
-    Introduced in chapter 03.
 
     Example:
         >>> w = np.random.default_rng(0).standard_normal((200, 3))
@@ -227,6 +232,8 @@ def fit_hyperplanes(
 ) -> Hyperplanes:
     """Hyperplanes of several attributes: first the continuous ones, then the binary ones.
 
+    Introduced in chapter 03.
+
     Args:
         w: latents (n, D).
         scores: mean normalised annotations, one row per latent, one column per attribute.
@@ -238,8 +245,6 @@ def fit_hyperplanes(
 
     Raises:
         ValueError: an attribute without a column, or as in `fit_ridge` and `fit_svm`.
-
-    Introduced in chapter 03.
 
     Example:
         >>> w = np.random.default_rng(0).standard_normal((200, 3))
@@ -259,9 +264,15 @@ def fit_hyperplanes(
 
 
 def cosines(planes: Hyperplanes) -> pd.DataFrame:
-    """Cosines between all pairs of normals, (K, K); 0 for attributes that are not entangled.
+    """Cosines between all pairs of normals; 0 for attributes that are not entangled.
 
     Introduced in chapter 03.
+
+    Args:
+        planes: K hyperplanes.
+
+    Returns:
+        (K, K), rows and columns named by attribute.
 
     Example:
         >>> planes = Hyperplanes(("age", "makeup"), np.array([[2.0, 0], [3, 3]]), np.zeros(2))

@@ -28,6 +28,8 @@ AGE_GROUPS: tuple[str, ...] = ATTRIBUTES["age"]
 def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -> pd.Series:
     """Bins of a score (transects, section 4.2).
 
+    Introduced in chapter 01.
+
     Args:
         score: (n,), in [0, 1]; digits beyond `checks.SCORE_DIGITS` are taken for rounding.
         cuts: increasing, one fewer than labels.
@@ -38,8 +40,6 @@ def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -
 
     Raises:
         ValueError: naming the first row whose score is missing or outside [0, 1].
-
-    Introduced in chapter 01.
 
     Example:
         >>> hair = pd.Series([0.1, 0.4], name="hair_length")
@@ -54,13 +54,13 @@ def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -
 def age_group(score: pd.Series) -> pd.Series:
     """The level of age nearest to a perceived age score: Child ... Senior.
 
+    Introduced in chapter 08.
+
     Args:
         score: (n,), in [0, 1].
 
     Returns:
         (n,) ordered categorical of `AGE_GROUPS`.
-
-    Introduced in chapter 08.
 
     Example:
         >>> age_group(pd.Series([0.0, 0.7])).tolist()
@@ -75,13 +75,13 @@ def majority(score: pd.Series) -> pd.Series:
 
     Images near the middle are the ambiguous ones that pruning removes.
 
+    Introduced in chapter 01.
+
     Args:
         score: (n,), in [0, 1].
 
     Returns:
         (n,) int64 of 0 and 1.
-
-    Introduced in chapter 01.
 
     Example:
         >>> majority(pd.Series([0.45, 0.5])).tolist()
@@ -95,6 +95,8 @@ def stratified_errors(
 ) -> pd.DataFrame:
     """Error rate of every stratum with its Wilson 95 % interval (transects, eq. 1, Figs 1, 13).
 
+    Introduced in chapter 01.
+
     Args:
         frame: one row per image.
         by: columns of strata; all categories of a categorical one appear.
@@ -106,8 +108,6 @@ def stratified_errors(
 
     Raises:
         ValueError: a missing column, a missing stratum or an error other than 0 and 1.
-
-    Introduced in chapter 01.
 
     Example:
         >>> frame = pd.DataFrame({"skin": ["light", "dark", "dark"], "error": [0, 0, 1]})
@@ -132,6 +132,8 @@ def matched_groups(
 ) -> pd.DataFrame:
     """Pairs of groups that differ in one attribute only (transects, Fig 14).
 
+    Introduced in chapter 08.
+
     Args:
         frame: one row per image.
         attribute: column in which the groups of a pair differ.
@@ -144,8 +146,6 @@ def matched_groups(
 
     Raises:
         ValueError: as of `stratified_errors`, no column in `by`, or one level of `attribute`.
-
-    Introduced in chapter 08.
 
     Example:
         >>> frame = pd.DataFrame({"skin": [*"ldld"], "hair": [*"ssll"], "error": [0, 1, 0, 0]})

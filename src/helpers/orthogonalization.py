@@ -23,9 +23,13 @@ VIF_CAP = 10.0
 
 
 class OffTarget(NamedTuple):
-    """Summary of a leakage matrix; `intended` and `perceived` name its largest entry.
+    """Summary of a leakage matrix.
 
-    Introduced in chapter 04, see `off_target`.
+    Serves chapter 04, see `off_target`.
+
+    Attributes:
+        mean, max: of |off-target| / |on-target| changes.
+        intended, perceived: row and column of the largest entry.
 
     Example:
         >>> OffTarget(mean=0.1, max=0.3, intended="gender", perceived="makeup").max
@@ -44,6 +48,8 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
     V = Q R⁻ᵀ from the QR factorisation of N = [n_1 … n_K]; inverting NᵀN instead squares the
     condition number. Unlike Algorithm 2 the result does not depend on the order of the attributes.
 
+    Introduced in chapter 04.
+
     Args:
         normals: (K, D), linearly independent rows of any length.
         vif_cap: warn about rows whose variance inflation exceeds this.
@@ -54,8 +60,6 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
 
     Raises:
         ValueError: the rows are linearly dependent, naming those that depend on each other.
-
-    Introduced in chapter 04.
 
     Example:
         >>> dual_basis([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
@@ -79,6 +83,8 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
     √VIF_j = ‖v_j‖·‖n_j‖ is the price of orthogonality: how much longer the step along the dual
     vector is than the one along the normal, for the same change of decision value.
 
+    Introduced in chapter 04.
+
     Args:
         normals: (K, D), linearly independent rows of any length.
 
@@ -87,8 +93,6 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
 
     Raises:
         ValueError: linearly dependent rows.
-
-    Introduced in chapter 04.
 
     Example:
         >>> variance_inflation([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
@@ -106,6 +110,8 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
     the first vector stays as it was, and the result depends on the order of the attributes. Use
     `dual_basis`.
 
+    Introduced in chapter 04.
+
     Args:
         normals: (K, D), linearly independent rows of any length.
 
@@ -114,8 +120,6 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
 
     Raises:
         ValueError: linearly dependent rows.
-
-    Introduced in chapter 04.
 
     Example:
         >>> changed = gram_schmidt([[1.0, 0.0], [1.0, 1.0]])
@@ -135,6 +139,8 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
 def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Leakage matrix: how much each perceived attribute moves per unit of the intended one.
 
+    Introduced in chapter 04.
+
     Args:
         low, high: for every intended attribute the perceived scores at the lower and upper end of
             its transects, one row per transect and one column per perceived attribute.
@@ -146,8 +152,6 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
     Raises:
         ValueError: low and high do not match, the intended attribute is not among the scores, or
             its own score does not change.
-
-    Introduced in chapter 04.
 
     Example:
         >>> low = pd.DataFrame({"a": [0.2], "b": [0.5]})
@@ -171,10 +175,13 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
 def off_target(matrix: pd.DataFrame) -> OffTarget:
     """Mean and largest |off-target| / |on-target| change in a leakage matrix.
 
+    Introduced in chapter 04.
+
     Args:
         matrix: intended (rows) × perceived (columns), from `leakage`.
 
-    Introduced in chapter 04.
+    Returns:
+        The two numbers, and where the larger stands.
 
     Example:
         >>> off_target(pd.DataFrame([[1, -0.2], [0.1, 1]], ["a", "b"], ["a", "b"])).max

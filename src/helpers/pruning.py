@@ -31,6 +31,8 @@ def prune(
 
     An endpoint is met up to rounding: 3/5 lies in [0.4, 0.6].
 
+    Introduced in chapter 07.
+
     Args:
         frame: one row per image, with a column of scores for every rule.
         rules: attribute → the scores to drop, as `PAPER_RULES` and `ADULT_RULE`.
@@ -42,8 +44,6 @@ def prune(
 
     Raises:
         ValueError: a column of scores is missing.
-
-    Introduced in chapter 07.
 
     Example:
         >>> kept, report = prune(pd.DataFrame({"age": [0.2, 0.6, 0.8]}), ADULT_RULE)
@@ -76,12 +76,15 @@ def _inside(score: np.ndarray, interval: pd.Interval) -> np.ndarray:
 def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect") -> pd.DataFrame:
     """The rows of the transects that still have all their `size` images.
 
+    Introduced in chapter 07.
+
     Args:
         frame: one row per image.
         size: images of a complete transect.
         transect: column that names the transects.
 
-    Introduced in chapter 07.
+    Returns:
+        The rows that stay, as they are.
 
     Example:
         >>> complete_transects(pd.DataFrame({"transect": [0, 0, 1]}), size=2)["transect"].tolist()
@@ -98,13 +101,16 @@ def complete_pairs(
 
     Partners are images of one transect with equal levels in `by`, the other axes.
 
+    Introduced in chapter 07.
+
     Args:
         frame: one row per image.
         axis: column of the levels in which partners differ.
         by: columns of the levels of the other axes.
         transect: column that names the transects.
 
-    Introduced in chapter 07.
+    Returns:
+        The rows that stay, as they are.
 
     Example:
         >>> frame = pd.DataFrame({"transect": [0, 0, 1], "skin": [0, 1, 0], "hair": [0, 0, 0]})
@@ -121,6 +127,8 @@ def completeness(
 ) -> pd.DataFrame:
     """What pruning leaves of the images, the complete transects and the pairs of every axis.
 
+    Introduced in chapter 07.
+
     Args:
         full: one row per image, with the columns `axes` and `transect`.
         kept: those that pruning keeps.
@@ -131,8 +139,6 @@ def completeness(
     Returns:
         One row per unit ("image", "transect", and "pair" once per axis), with the columns unit,
         axis, before (its number in `full`), after (in `kept`) and share = after / before.
-
-    Introduced in chapter 07.
 
     Example:
         >>> full = pd.DataFrame({"transect": [0, 0, 1, 1], "skin": [0, 1, 0, 1]})

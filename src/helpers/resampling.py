@@ -17,6 +17,8 @@ def draw_weights(
 ) -> np.ndarray:
     """How often each cluster is drawn in the given resamples.
 
+    Serves chapter 09, inside its bootstrap.
+
     Args:
         n_clusters: G, at least 2.
         resamples: numbers of the resamples; each row depends only on the seed, the stage and its
@@ -29,8 +31,6 @@ def draw_weights(
 
     Raises:
         ValueError: fewer than two clusters.
-
-    Introduced in chapter 09, inside its bootstrap.
 
     Example:
         >>> draw_weights(3, range(2), seed=1).sum(axis=1).tolist()
@@ -48,6 +48,8 @@ def draw_weights(
 def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
     """How often each cluster is drawn in each of `n_boot` resamples.
 
+    Introduced in chapter 07.
+
     Args:
         clusters: (n,) identifier of every row's cluster; all different to resample images.
         n_boot: number of resamples; the first ones do not depend on it.
@@ -58,8 +60,6 @@ def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
 
     Raises:
         ValueError: a missing identifier, fewer than two clusters, or no resample.
-
-    Introduced in chapter 07.
 
     Example:
         >>> cluster_weights(["a", "a", "b"], n_boot=4, seed=1).shape

@@ -42,6 +42,8 @@ def base_latents(
     This recipe *is* the population that transects speak about, so whoever estimates an effect and
     whoever computes the truth for it call it with the same axes and `youngest`.
 
+    Introduced in chapter 05.
+
     Args:
         generator: to sample from.
         planes: hyperplanes of the axes and of age, of any length; projection does not depend on it.
@@ -57,8 +59,6 @@ def base_latents(
 
     Raises:
         ValueError: too few of the candidates are adults, or an attribute without a hyperplane.
-
-    Introduced in chapter 05.
 
     Example:
         >>> import torch
@@ -92,6 +92,8 @@ def project(
     The transects paper (4.1.2) knows no closed form, cycles through the hyperplanes and calls the
     intersection a single point; it has D − K dimensions, and this is the limit of the cycle.
 
+    Introduced in chapter 05.
+
     Args:
         w: latents (n, D).
         normals: (K, D), linearly independent, of any length.
@@ -104,8 +106,6 @@ def project(
 
     Raises:
         ValueError: shapes that do not fit, or linearly dependent normals.
-
-    Introduced in chapter 05.
 
     Example:
         >>> project([[3.0, 4.0]], normals=[[2.0, 0.0]], intercepts=[-2.0]).tolist()
@@ -124,6 +124,8 @@ def project_cyclic(
     Converges to `project`, but slowly when normals are nearly collinear: at a cosine of 0.95 it is
     still visibly off after 50 rounds.
 
+    Introduced in chapter 05.
+
     Args:
         w: latents (n, D).
         normals, intercepts: hyperplanes, (K, D) and (K,).
@@ -131,8 +133,6 @@ def project_cyclic(
 
     Returns:
         (n, D) float64.
-
-    Introduced in chapter 05.
 
     Example:
         >>> project_cyclic([[3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], rounds=1).tolist()
@@ -162,6 +162,8 @@ def grid(
 
     To hold an attribute at a value (the paper holds age at 0.5), give it an axis of one level.
 
+    Introduced in chapter 04.
+
     Args:
         w: latents (n, D).
         normals, intercepts: hyperplanes of the K axes, (K, D) and (K,).
@@ -177,8 +179,6 @@ def grid(
     Raises:
         ValueError: shapes that do not fit, dependent normals, a direction that does not cross its
             own hyperplane, or an unknown variant.
-
-    Introduced in chapter 04.
 
     Example:
         >>> axis = np.array([[1.0, 0.0]])
@@ -201,6 +201,8 @@ def grid(
 def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """One row per cell of n transects, aligned with `grid(…).reshape(-1, D)`.
 
+    Introduced in chapter 05.
+
     Args:
         n: number of transects.
         axes: attribute → decision values of its levels, in the order of the grid. Axes of one level
@@ -212,8 +214,6 @@ def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
     Raises:
         ValueError: an axis has more than ten levels, so that a digit cannot hold its level.
-
-    Introduced in chapter 05.
 
     Example:
         >>> index(1, {"skin_colour": [-2.0, 2.0]})["image_id"].tolist()

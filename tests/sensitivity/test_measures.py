@@ -107,9 +107,7 @@ def test_one_code_has_rates_without_intervals():
 
 def test_scores_must_be_probabilities():
     logits = np.where(np.arange(90) == 3, -2.31, BEFORE)
-    words = (
-        "row 3 is -2.31, a probability in \\[0, 1\\] was expected; does the classifier"
-    )
+    words = "row 3 is -2.31, a probability in \\[0, 1\\] was expected; does the classifier"
     with pytest.raises(ValueError, match=f"scores_before: {words}"):
         score_sensitivity(logits, AFTER, NEAR)
     with pytest.raises(ValueError, match=f"scores_after: {words}"):

@@ -1,5 +1,6 @@
 """Every name that a room hands on, and all of the drawers, is documented for the API reference."""
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -9,8 +10,11 @@ from pkgutil import resolve_name
 import api_reference
 import pytest
 
+from helpers.artifacts.lineage import NOTEBOOKS
+
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples?):$", re.MULTILINE)
-CHAPTER = re.compile(r"\bIntroduced\s+in\s+chapter\s+\d\d\b")
+# What no chapter calls itself says which ones it serves.
+CHAPTER = re.compile(r"\b(Introduced\s+in|Serves)\s[^.]*?\b\d\d\b")
 
 
 def names() -> Iterator[str]:
@@ -81,6 +85,45 @@ def missing(value: object) -> list[str]:
 @pytest.mark.parametrize("name", [name for name in names() if is_code(name)])
 def test_docstring_says_what_a_reader_needs(name):
     assert missing(resolve_name(name)) == [], name
+
+
+def uses(source: str) -> Iterator[str]:
+    """Full names of what a chapter takes from the package."""
+    tree, known = ast.parse(source), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("helpers"):
+            known |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in known:
+            yield known[node.id]
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in known:
+                yield f"{known[node.value.id]}.{node.attr}"
+
+
+def first_uses() -> dict[object, str]:
+    """Function or class → the first chapter that uses it."""
+    found = {}
+    for path in sorted(NOTEBOOKS.glob("[0-9]*.py")):
+        for name in uses(path.read_text(encoding="utf-8")):
+            try:
+                value = resolve_name(name)
+            except (AttributeError, ImportError):
+                continue  # a local variable of a module's name
+            if inspect.isfunction(value) or inspect.isclass(value):
+                found.setdefault(value, path.name[:2])
+    return found
+
+
+def test_names_are_introduced_where_they_are_first_used():
+    first, wrong = first_uses(), {}
+    assert len(first) > 100
+    for name in names():
+        value = resolve_name(name)
+        told = re.search(r"Introduced\s+in\s+chapter\s+(\d\d)", value.__doc__ or "")
+        if is_code(name) and told and first.get(value) != told[1]:
+            wrong[name] = f"says {told[1]}, first used in {first.get(value)}"
+    assert wrong == {}
 
 
 def good(first: int, *, second: float = 1) -> int:

@@ -31,6 +31,8 @@ from helpers.utils import seeding
 class Disagreement:
     """How raters differ about one attribute.
 
+    Serves chapter 06.
+
     Attributes:
         noise: standard deviation, in levels, of an answer around what the image shows, of all
             raters together: their biases are part of it.
@@ -39,8 +41,6 @@ class Disagreement:
             nearer the ends than the scores do (gender .75 is perceived as about .84).
         origin: "measured" on a published rating matrix; "from agreement": only alpha is known;
             "assumed": nothing is known, as the attribute named.
-
-    Introduced in chapter 06.
 
     Example:
         >>> from helpers.annotations import crowd

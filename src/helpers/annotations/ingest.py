@@ -53,7 +53,7 @@ _OUTSIDE, _UNKNOWN, _SEVERAL, _NONE = -1, -2, -3, -4
 class Ingest(NamedTuple):
     """Good answers and counted problems, as every reader returns them.
 
-    Introduced in chapter 01; chapter 06 explains the report.
+    Serves chapter 01; chapter 06 explains the report.
 
     Attributes:
         frame: the good answers, one row each, in the file's order; columns image_id, attribute,

@@ -38,7 +38,7 @@ DROPPED = {"surplus rating": "answer", "missing raters": "pair"}
 class PairRatings(NamedTuple):
     """Ratings of pairs and what was not taken, as `read_pair_export` returns them.
 
-    Introduced in chapter 16.
+    Serves chapter 16.
 
     Attributes:
         ratings: int64 (n, raters), one row per completely rated pair; the index holds the pairs'
@@ -88,7 +88,7 @@ def pair_ids(pairs: pd.DataFrame) -> pd.Index:
 def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFrame) -> None:
     """Write a crowd's answers as a full JSON export, one task a line.
 
-    Introduced in chapter 16.
+    Serves chapter 16.
 
     Args:
         answers: as `crowd_pairs.annotate_pairs` returns them.
@@ -132,7 +132,7 @@ def read_pair_export(
     - a pair with fewer is dropped and counted under "missing raters": a trimmed mean of nine and
       one of six do not mean the same.
 
-    Introduced in chapter 16.
+    Serves chapter 16.
 
     Args:
         path: the export.

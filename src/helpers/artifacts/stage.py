@@ -36,7 +36,7 @@ _RECORDED = ("torch", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
 class ArtifactError(RuntimeError):
     """An artifact is missing, damaged or stale; the message says which and what to run.
 
-    Serves every chapter that reads an earlier one, from 01 on.
+    Serves every chapter that reads an earlier one, the first of which is 02.
 
     Example:
         >>> from helpers import artifacts
@@ -67,7 +67,7 @@ def root() -> Path:
 def load(stage: str, name: str, profile: str) -> Any:
     """Read one file of a finished stage, after checking that it is what the stage left.
 
-    Introduced on the first page; chapters read by `Stage.load`.
+    Serves the landing page and every chapter from 01 on, which read by `Stage.load`.
 
     Args:
         stage: for example "03_direction_fitting".
@@ -225,7 +225,7 @@ class Stage:
 def incomplete(profile: str) -> dict[str, str]:
     """List the stages that are not as they were left, and why.
 
-    Serves `make reproduce`, which makes them again.
+    Serves every chapter, from 01 on: `make reproduce` makes again what is listed.
 
     Args:
         profile: whose artifacts.

@@ -21,13 +21,13 @@ NOT_ESTIMABLE = "not estimable"
 def holm(p: ArrayLike) -> np.ndarray:
     """Holm's adjusted p-values (Scandinavian Journal of Statistics 6 (1979) 65-70).
 
+    Introduced in chapter 10.
+
     Args:
         p: (n,) p-values; NaN (not estimable) stays and is not counted.
 
     Returns:
         (n,) float64.
-
-    Introduced in chapter 10.
 
     Example:
         >>> from helpers import effects
@@ -53,6 +53,8 @@ def verdict(
       equivalence at 5 % (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680);
     - "inconclusive": neither;  "not estimable": the interval is NaN.
 
+    Serves chapter 10.
+
     Args:
         low, high: ends of the 95 % intervals.
         low90, high90: ends of the 90 % intervals, of the same shape.
@@ -63,8 +65,6 @@ def verdict(
 
     Raises:
         ValueError: a tolerance that is not above zero.
-
-    Introduced in chapter 10.
 
     Example:
         >>> from helpers import effects
@@ -91,6 +91,8 @@ def mde(
     the width of the 1 - alpha interval; where it exceeds the largest effect that there can be (1,
     of a risk), none is sure to be found.
 
+    Serves chapter 10.
+
     Args:
         se: standard errors, in the units of the effects.
         alpha: level of the test.
@@ -99,8 +101,6 @@ def mde(
 
     Returns:
         float64 of the shape of `se`.
-
-    Introduced in chapter 10.
 
     Example:
         >>> from helpers import effects

@@ -40,6 +40,8 @@ def matched_effects(
     A pair is two images of one transect with equal levels on every other axis: the columns in
     `by` and all that end in `_level`. A cell is a combination of levels of `by`.
 
+    Introduced in chapter 12.
+
     Args:
         frame: one row per image.
         outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
@@ -69,8 +71,6 @@ def matched_effects(
         ValueError: an empty frame, a missing column, a missing level of another axis, an outcome
             outside of [0, 1], an attribute of more than two levels, or two images in one place of
             a transect.
-
-    Introduced in chapter 10.
 
     Example:
         >>> import pandas as pd
@@ -122,6 +122,8 @@ def all_matched_effects(
 ) -> pd.DataFrame:
     """`matched_effects` of each of the attributes, in every cell of the others and averaged.
 
+    Introduced in chapter 10.
+
     Args:
         frame: one row per image; attribute `a` has its levels in the column `<a>_level`.
         outcome, transect, tolerance: as of `matched_effects`.
@@ -132,8 +134,6 @@ def all_matched_effects(
         per attribute with the level at which it is held, or <NA> where it is averaged over (and for
         the attribute itself). `p_holm` covers the cells in which all others are held, of all
         attributes together; averages of them have none.
-
-    Introduced in chapter 10.
 
     Example:
         >>> import pandas as pd
@@ -170,6 +170,8 @@ def cochran_q(
     Compares the images of one transect, so only complete transects count: those with an image at
     every combination of levels (Cochran, Biometrika 37 (1950) 256-266).
 
+    Introduced in chapter 10.
+
     Args:
         frame: one row per image.
         outcome: column of 0 and 1.
@@ -185,8 +187,6 @@ def cochran_q(
     Raises:
         ValueError: a missing column or level, an outcome outside of [0, 1], or two images of one
             transect at the same levels.
-
-    Introduced in chapter 10.
 
     Example:
         >>> import pandas as pd
@@ -305,13 +305,13 @@ def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) 
 def mcnemar(worse: int, better: int) -> float:
     """McNemar's exact two-sided p of as many discordant pairs of either kind.
 
+    Serves chapter 10, inside `matched_effects`.
+
     Args:
         worse, better: pairs with an error on one side only.
 
     Returns:
         p, 1 where no pair is discordant.
-
-    Introduced in chapter 10, inside `matched_effects`.
 
     Example:
         >>> from helpers import effects
@@ -328,6 +328,8 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
     restricted maximum-likelihood variance does not reject. The width is positive even where no
     pair is discordant, where Wald's is zero.
 
+    Serves chapter 10, inside `matched_effects`.
+
     Args:
         worse, better: discordant pairs of either kind; fractions are effective sample sizes.
         n: all pairs.
@@ -335,8 +337,6 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
 
     Returns:
         Lower and upper end.
-
-    Introduced in chapter 10, inside `matched_effects`.
 
     Example:
         >>> from helpers import effects

@@ -21,6 +21,8 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
     At prevalence 0.5 it is (2/π) arcsin √reliability. It concerns comparisons by the *perceived*
     attribute; transects compared by the intended level are not diluted by it.
 
+    Introduced in chapter 12.
+
     Args:
         reliability: of an image's mean score, such as ICC(1,k) of the agreement study.
         prevalence: share of images above the cut.
@@ -30,8 +32,6 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
 
     Raises:
         ValueError: a reliability outside [0, 1], a prevalence outside (0, 1).
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -54,6 +54,8 @@ def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> p
     The correction makes an effect larger, never more certain: an interval that holds zero still
     does. Spearman, American Journal of Psychology 15 (1904) 72-101.
 
+    Introduced in chapter 12.
+
     Args:
         effects: columns estimate, low and high, which are divided by the factor.
         factor: share of the effect that is left, in (0, 1].
@@ -65,8 +67,6 @@ def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> p
 
     Raises:
         ValueError: a missing column, a factor or margin outside its range.
-
-    Introduced in chapter 12.
 
     Example:
         >>> import pandas as pd
@@ -88,6 +88,8 @@ def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> p
 def label_noise(rater_error: float, raters: int) -> float:
     """Chance that the majority of raters mislabels an image; a tie is decided by a coin.
 
+    Introduced in chapter 12.
+
     Args:
         rater_error: chance that one rater does, in [0, 0.5), independently of the others: raters
             who share their errors gain less.
@@ -98,8 +100,6 @@ def label_noise(rater_error: float, raters: int) -> float:
 
     Raises:
         ValueError: an error or a number of raters outside its range.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -119,6 +119,8 @@ def noisy_design(design: Design, noise: float) -> Design:
     as p(1 − ε) + (1 − p)ε, and differences shrink by 1 − 2ε. Covariances, within a pair and of the
     differences of two pairs, shrink by (1 − 2ε)². Noise must not depend on the image.
 
+    Introduced in chapter 12.
+
     Args:
         design: without noise; a `pair_correlation` of None stays None.
         noise: chance that a label is wrong, in [0, 0.5).
@@ -129,8 +131,6 @@ def noisy_design(design: Design, noise: float) -> Design:
     Raises:
         ValueError: noise outside its range, or a `pair_correlation` that is less than the other
             values imply (`shared_pair_correlation`).
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -166,6 +166,8 @@ def rogan_gladen(rate: float, noise: float) -> float:
     Rogan & Gladen, American Journal of Epidemiology 107 (1978) 71-76, for a sensitivity and
     specificity of 1 − noise. Differences of rates: `disattenuate` with the factor 1 − 2 noise.
 
+    Serves chapter 12, in an exercise.
+
     Args:
         rate: error rate that was seen, in [0, 1].
         noise: chance that a label is wrong, in [0, 0.5), whether the model is right or not.
@@ -175,8 +177,6 @@ def rogan_gladen(rate: float, noise: float) -> float:
 
     Raises:
         ValueError: a rate or noise outside its range.
-
-    Introduced in chapter 12, in an exercise.
 
     Example:
         >>> from helpers import effects

@@ -29,6 +29,8 @@ MOST_SHARED = 0.995
 class Design:
     """What an audit is planned for: an effect, and how the errors of pairs hang together.
 
+    Introduced in chapter 12.
+
     Args:
         difference: risk at the higher level minus at the lower, as a fraction.
         base_rate: risk at the lower level.
@@ -41,8 +43,6 @@ class Design:
 
     Raises:
         ValueError: a number outside its range.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from dataclasses import replace
@@ -102,6 +102,8 @@ class Design:
 def shared_pair_correlation(design: Design) -> float:
     """The least ρ_d: what `within` alone implies when transects share one effect, latently.
 
+    Introduced in chapter 12.
+
     Args:
         design: of which the two risks and `within` count.
 
@@ -110,8 +112,6 @@ def shared_pair_correlation(design: Design) -> float:
 
     Raises:
         ValueError: errors with these risks cannot correlate by `within`.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -127,6 +127,8 @@ def planning_values(
 ) -> dict[str, float]:
     """What the errors of a finished audit say about the pairs along one axis.
 
+    Introduced in chapter 12.
+
     Args:
         frame: a row per image; complete pairs count.
         outcome: column of the errors, 0 or 1.
@@ -138,8 +140,6 @@ def planning_values(
         low and high, the error rates at the two levels; differ, the share of pairs in which one
         image is an error and the other is not; within, the correlation of the errors of a pair;
         between (ρ_d), the mean correlation of the differences of two pairs of a transect.
-
-    Introduced in chapter 12.
 
     Example:
         >>> import pandas as pd

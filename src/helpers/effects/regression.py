@@ -39,7 +39,7 @@ def logit(
     """Logit of `outcome` on categorical columns: log odds ratios and their intervals.
 
     statsmodels' GLM with clustered covariance and its `t_test`; what is added are the coding and
-    the reasons for what cannot be estimated. Introduced in chapter 11, whose coverage study it
+    the reasons for what cannot be estimated. Serves chapter 11, whose coverage study it
     serves.
 
     Args:

@@ -39,6 +39,8 @@ def transport(
 ) -> pd.DataFrame:
     """Predicted error rates and disparities in another population, from an experiment's strata.
 
+    Introduced in chapter 13.
+
     Args:
         frame: the experiment, a row per image with `outcome` (0 or 1), the strata and `cluster`.
         outcome: column of the errors.
@@ -69,8 +71,6 @@ def transport(
     Raises:
         ValueError: a missing column or value, an outcome other than 0 and 1, `by` outside of
             `strata`, one cluster, or a labelled sample that admits no intercept.
-
-    Introduced in chapter 13.
 
     Example:
         >>> import pandas as pd
@@ -130,6 +130,8 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
     with the offset logit ê (calibration in the large; Cox, Biometrika 45 (1958) 562-565). Rates
     of exactly 0 and 1 stay what they are.
 
+    Serves chapter 13, through `transport`.
+
     Args:
         rates: (S,) error rate of every stratum in the experiment.
         n: (S,) labelled faces in every stratum.
@@ -140,8 +142,6 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
 
     Raises:
         ValueError: rates outside [0, 1], or errors that no finite shift gives.
-
-    Serves chapter 13, through `transport`.
 
     Example:
         >>> from helpers import effects
@@ -168,14 +168,14 @@ def ratio_interval(
     Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185: the ratios that the two
     estimates do not reject. Each is taken as normal, with half its interval's width as margin.
 
+    Introduced in chapter 13.
+
     Args:
         top: estimate, low and high of the numerator.
         bottom: those of the denominator.
 
     Returns:
         The limits; (-inf, inf) where the denominator may be 0, so that the ratio has none.
-
-    Introduced in chapter 13.
 
     Example:
         >>> from helpers import effects

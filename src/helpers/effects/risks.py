@@ -41,6 +41,8 @@ def risk_differences(
     categorical columns `adjust`, and averaged (g-computation; Hernán & Robins, Causal Inference:
     What If, chapter 13).
 
+    Introduced in chapter 11, in its observational audits.
+
     Args:
         frame: one row per image.
         outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
@@ -70,8 +72,6 @@ def risk_differences(
         ValueError: an empty frame, a missing column, a missing level of `by` or `adjust`, an
             outcome outside of [0, 1], more than two levels of the treatment, a covariate of more
             levels than bins have (`checks.MOST_LEVELS`), or a column in two roles.
-
-    Introduced in chapter 11, in its observational audits.
 
     Example:
         >>> import pandas as pd
@@ -104,6 +104,8 @@ def direct_effects(
     It takes them to act alike at both levels of the treatment (no interaction, in log odds), and
     nothing unadjusted to move both a mediator and the errors.
 
+    Introduced in chapter 10.
+
     Args:
         frame, outcome, treatment, by, cluster, tolerance: as of `risk_differences`.
         mediators: categorical columns.
@@ -115,8 +117,6 @@ def direct_effects(
 
     Raises:
         ValueError: as of `risk_differences`.
-
-    Introduced in chapter 10.
 
     Example:
         >>> import pandas as pd
@@ -146,6 +146,8 @@ def score_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's interval of a risk whose variance is that of `size` independent images.
 
+    Serves chapter 10, inside `hybrid_score_interval`.
+
     Args:
         risk: (...), in [0, 1].
         size: (...), above 0; it need not be whole.
@@ -153,8 +155,6 @@ def score_interval(
 
     Returns:
         Lower and upper ends, (...) each.
-
-    Introduced in chapter 10, inside `hybrid_score_interval`.
 
     Example:
         >>> import numpy as np
@@ -178,6 +178,8 @@ def hybrid_score_interval(
     (paired ones). Wider than zero, and on either side of the estimate, even where there is no
     error at all.
 
+    Serves chapter 10, inside `risk_differences`.
+
     Args:
         risk: (..., 2), in [0, 1].
         size: (..., 2), sizes of samples of independent images with equal variances.
@@ -186,8 +188,6 @@ def hybrid_score_interval(
 
     Returns:
         Lower and upper ends, (...) each.
-
-    Introduced in chapter 10, inside `risk_differences`.
 
     Example:
         >>> import numpy as np
@@ -211,6 +211,8 @@ def hybrid_score_p(
 ) -> np.ndarray:
     """Two-sided p at whose quantile `hybrid_score_interval` ends in zero, by section.
 
+    Serves chapter 10, inside `risk_differences`.
+
     Args:
         risk: (C, 2), in [0, 1].
         size: (C, 2), NaN where there is no test.
@@ -219,8 +221,6 @@ def hybrid_score_p(
 
     Returns:
         (C,) float64.
-
-    Introduced in chapter 10, inside `risk_differences`.
 
     Example:
         >>> import numpy as np

@@ -41,6 +41,8 @@ MOST_TRANSECTS = 10**7
 def printed_power(transects: float, design: Design, alpha: float = 0.05) -> float:
     """Power by the closed formula that `printed_transects` solves for the transects.
 
+    Serves chapter 12.
+
     Args:
         transects: number of them, fractions allowed.
         design: with a `pair_correlation` of None taken as 0.
@@ -51,8 +53,6 @@ def printed_power(transects: float, design: Design, alpha: float = 0.05) -> floa
 
     Raises:
         ValueError: no transects, or a design without a difference.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -72,6 +72,8 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
     share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Once m' < 1 the bracket falls below
     one: the printed formula then takes dependent pairs for an advantage.
 
+    Introduced in chapter 12.
+
     Args:
         design: with a `pair_correlation` of None taken as 0.
         alpha: level of the two-sided test.
@@ -82,8 +84,6 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
 
     Raises:
         ValueError: a design without a difference, a power outside its range.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -104,6 +104,8 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
     skewness γ and kurtosis κ has variance 1 − δγ + δ²(κ − 1)/4, not one. The moments are those of
     transects that share a normal effect on a latent scale.
 
+    Serves chapter 12.
+
     Args:
         transects: faces, each shown at every combination of the attributes. A curve may run
             through fractions, but for one pair per transect.
@@ -115,8 +117,6 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
 
     Raises:
         ValueError: an argument outside its range, or correlations that no such errors can have.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -133,6 +133,8 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
 def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
     """Least number of transects at which `helpers.effects.power` reaches the given power.
 
+    Introduced in chapter 12.
+
     Args:
         design: what is planned for.
         alpha: level of the test.
@@ -145,8 +147,6 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
     Raises:
         ValueError: an argument outside its range, a design without a difference, or more than
             `MOST_TRANSECTS`.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -173,6 +173,8 @@ def simulated_power(
     An audit is a multinomial draw of transects over the possible counts of complete, worse and
     better pairs.
 
+    Serves chapter 12.
+
     Args:
         transects: of every audit.
         design: what is planned for.
@@ -185,8 +187,6 @@ def simulated_power(
 
     Raises:
         ValueError: an argument outside its range, or correlations that no such errors can have.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -206,6 +206,8 @@ def power_grid(
 ) -> pd.DataFrame:
     """Both formulas against simulation, a row per combination of a grid's values.
 
+    Introduced in chapter 12.
+
     Args:
         grid: values of arguments of `Design`, and of target: the power for which the closed
             formula chooses the transects.
@@ -218,8 +220,6 @@ def power_grid(
 
     Raises:
         ValueError: a value outside its range, or correlations that no such errors can have.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -255,6 +255,8 @@ def cost(
 ) -> dict[str, float]:
     """What annotating the transects takes (transects, section 4.3: 8 attributes, 5 raters).
 
+    Introduced in chapter 12.
+
     Args:
         transects: number of them, with `images` images each.
         raters: answers per image and attribute.
@@ -268,8 +270,6 @@ def cost(
 
     Raises:
         ValueError: a count that is no whole number of at least 1, a price or time not above 0.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects
@@ -301,6 +301,8 @@ def design_table(
 ) -> pd.DataFrame:
     """Power and cost of each number of transects with each number of raters.
 
+    Introduced in chapter 12.
+
     Args:
         transects: numbers of transects to compare.
         raters: numbers of raters per image to compare.
@@ -316,8 +318,6 @@ def design_table(
 
     Raises:
         ValueError: as `noisy_design`, `power` and `cost` do.
-
-    Introduced in chapter 12.
 
     Example:
         >>> from helpers import effects

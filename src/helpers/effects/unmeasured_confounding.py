@@ -16,6 +16,8 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     to the smallest ratio that would matter, and the E-value says how much could be hidden.
     VanderWeele & Ding, Annals of Internal Medicine 167 (2017) 268-274.
 
+    Serves chapter 14.
+
     Args:
         rr: risk ratios (...), at least 0. Of an interval, use `e_value_limit`.
         null: a positive ratio for all, or one for each.
@@ -25,8 +27,6 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
 
     Raises:
         ValueError: a negative ratio, or a `null` that is not positive.
-
-    Serves chapter 14.
 
     Example:
         >>> from helpers import effects
@@ -46,6 +46,8 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
 def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     """E-value of the limit of a risk ratio's interval that is nearest to `null`; 1 inside it.
 
+    Serves chapter 14.
+
     Args:
         low, high: limits (...).
         null: as for `e_value`.
@@ -55,8 +57,6 @@ def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.
 
     Raises:
         ValueError: a lower limit above the upper one, and as `e_value` does.
-
-    Serves chapter 14.
 
     Example:
         >>> from helpers import effects
@@ -73,6 +73,8 @@ def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.
 def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> pd.DataFrame:
     """E-values of risk differences: how much confounding would move them to the difference `null`.
 
+    Introduced in chapter 14.
+
     Args:
         effects: columns estimate, low and high, risk differences as fractions.
         base_rate: error rate without the attribute, of every row or one for all; taken as known.
@@ -84,8 +86,6 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
 
     Raises:
         ValueError: a missing column, a rate outside [0, 1], or a `null` below minus a rate.
-
-    Introduced in chapter 14.
 
     Example:
         >>> import pandas as pd
@@ -123,6 +123,8 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     p-value is twice the upper binomial tail, so that Γ = 1 is McNemar's exact test; solved by the
     beta quantile. Pairs must be independent, one per transect.
 
+    Introduced in chapter 14.
+
     Args:
         b, c: pairs (...) in which only the one or only the other image has an error.
         alpha: level of the two-sided test.
@@ -132,8 +134,6 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
 
     Raises:
         ValueError: counts that are not whole numbers of at least 0, a level outside (0, 1).
-
-    Introduced in chapter 14.
 
     Example:
         >>> from helpers import effects
@@ -156,6 +156,8 @@ def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray |
     Moving along a direction also changes the hidden attribute, by `leakage` (δ) on average. That
     adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|.
 
+    Introduced in chapter 11.
+
     Args:
         effect: risk differences (...); of an interval, the limit nearest to zero.
         leakage: change of the hidden attribute from the lower to the higher level (...).
@@ -163,8 +165,6 @@ def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray |
     Returns:
         γ (...): infinite without leakage, since nothing the attribute does could then explain the
         effect; NaN where an effect is.
-
-    Introduced in chapter 14.
 
     Example:
         >>> from helpers import effects

@@ -35,7 +35,15 @@ RANGE_TOLERANCE = 1e-3
 class Parameter:
     """One column of the parameter tensor: its range, unit, default, group and meaning.
 
-    The group is "attribute", "scene" or "identity". Introduced in chapter 02.
+    Serves chapter 02.
+
+    Attributes:
+        name: of the column.
+        low, high: ends of its range.
+        unit: of its values, for example "score" or "degree".
+        default: its value in `defaults`.
+        group: "attribute", "scene" or "identity".
+        description: what it changes.
 
     Example:
         >>> from helpers import faces

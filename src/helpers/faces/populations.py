@@ -68,7 +68,7 @@ ADULT = 0.28
 class Population:
     """One joint distribution; pairs hold (women, men) unless a comment says otherwise.
 
-    Introduced in chapter 02.
+    Serves chapter 02.
 
     Example:
         >>> from helpers.faces import populations
@@ -242,7 +242,7 @@ IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "id
 class Sample:
     """Faces drawn from a population, as `sample` returns them.
 
-    Introduced in chapter 01.
+    Serves chapter 01.
 
     Attributes:
         name: of the population.

@@ -45,7 +45,12 @@ HAIR_SLACK = 0.35
 class Rendering:
     """A batch of portraits, as `render` returns it.
 
-    Introduced in chapter 06.
+    Serves chapter 06.
+
+    Attributes:
+        image: float (n, 3, size, size) in [0, 1].
+        head_mask: float (n, size, size), 1 on the head, 0 elsewhere.
+        landmarks: places on the face in pixels, (n, L, 2), in the order of `LANDMARK_NAMES`.
 
     Example:
         >>> from helpers import faces

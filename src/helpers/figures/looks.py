@@ -26,12 +26,12 @@ WIDTH = 7.0
 class Look(NamedTuple):
     """How one group is drawn, in colour and without it.
 
+    Serves chapter 03, through `look`.
+
     Attributes:
         colour: hexadecimal RGB.
         marker: of matplotlib's.
         hatch: of matplotlib's, empty for none.
-
-    Serves chapter 03, through `look`.
 
     Example:
         >>> Look(BLUE, "o", "").marker

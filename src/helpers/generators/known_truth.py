@@ -140,7 +140,7 @@ class KnownTruthGenerator:
 
     The world is fixed: every instance has the same geometry. Codes w are (n, 512), about standard
     normal; `exact_hyperplanes` and `exact_directions` are what fitted ones are compared with.
-    Introduced in chapter 02.
+    Serves chapter 02.
 
     Args:
         device: "cpu" or "cuda".

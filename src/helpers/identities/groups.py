@@ -25,12 +25,15 @@ _REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
 
 
 def split(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Ancestry group (n,) str and perceived male (n,) bool of group names.
+    """Ancestry and perceived gender of groups, from their names.
 
     Introduced in chapter 16.
 
     Args:
         groups: (n,) names.
+
+    Returns:
+        The ancestry group, str (n,), and whether male, bool (n,).
 
     Raises:
         ValueError: a name that is not one of `GROUPS`, with its row.
@@ -49,12 +52,15 @@ def split(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
-    """Where faces of an ancestry group are centred, ancestry_x and ancestry_y: float64 (n, 2).
+    """Where faces of an ancestry group are centred, ancestry_x and ancestry_y.
 
     Introduced in chapter 17.
 
     Args:
         ancestry: (n,) of `ANCESTRIES`.
+
+    Returns:
+        The places, float64 (n, 2).
 
     Raises:
         ValueError: another name.
@@ -69,9 +75,15 @@ def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
 
 
 def nearest_ancestry(points: ArrayLike) -> np.ndarray:
-    """Index in `ANCESTRIES` of the reference nearest to points (…, 2): int (…).
+    """Index in `ANCESTRIES` of the reference nearest to points of the ancestry plane.
 
-    Introduced in chapter 16, for its simulated crowd.
+    Serves chapter 16, for its simulated crowd.
+
+    Args:
+        points: places in the ancestry plane, (…, 2).
+
+    Returns:
+        The index, int (…).
 
     Example:
         >>> from helpers import identities

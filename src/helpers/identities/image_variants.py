@@ -49,9 +49,15 @@ _WALKED = {"expression": "smiling", "age": "age"}
 
 
 def neutral(parameters: Tensor) -> Tensor:
-    """The same faces in the scene that all prototypes share (`NEUTRAL`), float32 (n, P).
+    """The same faces in the scene that all prototypes share (`NEUTRAL`).
 
     Introduced in chapter 16.
+
+    Args:
+        parameters: float32 (n, P) of the renderer.
+
+    Returns:
+        float32 (n, P).
 
     Example:
         >>> from helpers import faces, identities
@@ -101,7 +107,7 @@ def _visible(generator, codes: np.ndarray, attribute: str) -> np.ndarray:
 
 
 def below_targets(generator, codes: ArrayLike, targets: Mapping[str, float]) -> np.ndarray:
-    """Whether faces score below all targets, so that there is a way to go, bool (n,).
+    """Whether faces score below all targets, so that there is a way to go.
 
     Introduced in chapter 16.
 
@@ -109,6 +115,9 @@ def below_targets(generator, codes: ArrayLike, targets: Mapping[str, float]) -> 
         generator: the known-truth generator.
         codes: latents (n, D).
         targets: "expression" and "age" → score, as of `variants`.
+
+    Returns:
+        bool (n,).
 
     Example:
         >>> from helpers import identities

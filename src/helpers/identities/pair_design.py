@@ -38,12 +38,15 @@ _COLUMNS += [f"{what}_{side}" for what in ("seed", "prototype") for side in ("fi
 
 
 def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
-    """One row per image: columns seed, prototype, group, attribute, step (str; "0": prototype).
+    """List the images of every prototype, one row each.
 
-    Introduced in chapter 16.
+    Serves chapter 16.
 
     Args:
         prototypes: one row per prototype, with the columns seed and group.
+
+    Returns:
+        Columns seed, prototype, group, attribute and step (str; "0" is the prototype itself).
 
     Raises:
         ValueError: a missing column.

@@ -33,6 +33,9 @@ def group_planes(codes: ArrayLike, male: ArrayLike, ancestry: ArrayLike) -> Hype
         male: (n,) scores in [0, 1], male above 0.5: a classifier's or a crowd's.
         ancestry: (n,) index in `ANCESTRIES`.
 
+    Returns:
+        The four hyperplanes; names "gender" and those of `ANCESTRIES`.
+
     Raises:
         ValueError: rows that do not match, or a label that hardly occurs.
 

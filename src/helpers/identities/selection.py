@@ -23,7 +23,7 @@ ANCESTRY_NOISE = 0.3
 def perceived_ancestry(
     parameters: Tensor, items: Sequence[int], n_raters: int, *, seed: int, stage: str
 ) -> np.ndarray:
-    """The ancestry group that most raters name: index in `ANCESTRIES`, int64 (n,).
+    """The ancestry group that most raters name: index in `ANCESTRIES`.
 
     A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
     Of groups named equally often, the one nearest to the mean of what was seen wins. Introduced in
@@ -35,6 +35,9 @@ def perceived_ancestry(
         n_raters: of each face.
         seed: of the crowd.
         stage: that keys its answers.
+
+    Returns:
+        int64 (n,).
 
     Example:
         >>> from helpers import identities
@@ -114,6 +117,9 @@ def crowd_scores(
         n_raters: of each face.
         seed: of the crowd.
         stage: that keys its answers.
+
+    Returns:
+        float64 (n, attributes) in [0, 1], a column each.
 
     Example:
         >>> from helpers import identities

@@ -64,6 +64,9 @@ def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
         shares: of all `GROUPS`, together 1.
         n: identities of the set.
 
+    Returns:
+        Group → number of identities.
+
     Raises:
         ValueError: shares of other groups than `GROUPS`, or that do not add up to 1.
 
@@ -83,9 +86,15 @@ def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
 
 
 def pool_composition(n: int) -> dict[str, int]:
-    """Identities by group that a pool needs for `draw_sets` of n each.
+    """Identities by group that a pool needs for `draw_sets`.
 
     Introduced in chapter 16.
+
+    Args:
+        n: identities of each training set.
+
+    Returns:
+        Group → number of identities.
 
     Example:
         >>> from helpers import identities
@@ -97,15 +106,17 @@ def pool_composition(n: int) -> dict[str, int]:
 
 
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
-    """Training sets of all recognisers from one pool: rows, sorted int64, by name.
+    """Training sets of all recognisers from one pool.
 
-    The skewed sets have nobody in common; the control is drawn from all their people. Introduced in
-    chapter 16, for its trainings.
+    The skewed sets have nobody in common; the control is drawn from all their people. Serves chapter 16, for its trainings.
 
     Args:
         pool: frame of `identity_set`.
         n: identities of each set.
         seed: other seeds draw other identities.
+
+    Returns:
+        Recogniser → rows of the pool, sorted int64.
 
     Raises:
         ValueError: a group has fewer identities than `pool_composition` says.
@@ -153,7 +164,7 @@ def identity_set(
     apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
     (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
     keyed by the identity's number within its group, so a larger set begins with the
-    smaller one's people. Introduced in chapter 16.
+    smaller one's people. Serves chapter 16.
 
     Args:
         wanted: group → number of identities.

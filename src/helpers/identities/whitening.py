@@ -16,11 +16,14 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
     """Images in which everything but the head is white.
 
     The paper uses a segmentation network; the face world knows which pixels are head. A mask
-    between 0 and 1, at the outline, mixes. Introduced in chapter 16.
+    between 0 and 1, at the outline, mixes. Serves chapter 16.
 
     Args:
         images: (n, 3, height, width) in [0, 1], tensors or arrays.
         masks: (n, height, width), 1 on the head, 0 elsewhere.
+
+    Returns:
+        The images, (n, 3, height, width).
 
     Raises:
         ValueError: masks of another shape than the images, or integer images.
@@ -45,12 +48,15 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
 def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> faces.Rendering:
     """`faces.render` with all but the heads whitened; stands in for it in `render_to_store`.
 
-    Introduced in chapter 16.
+    Serves chapter 16.
 
     Args:
         parameters: (n, P) of the renderer.
         size: height and width in pixels.
         supersampling: rays per pixel and axis.
+
+    Returns:
+        Images with white backgrounds, masks and landmarks, as of `faces.render`.
 
     Raises:
         ValueError: as `faces.render`.

@@ -184,7 +184,7 @@ class Reader(checkpoints.Trained):
     """A trained reader with its origin; call it with images to read them.
 
     Called with uint8 images (n, 3, size, size) it returns scores in [0, 1], float64 (n, A), a
-    column for each attribute. Introduced in chapter 15.
+    column for each attribute. Serves chapter 15.
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → scores (n, A), not clipped.

@@ -46,7 +46,7 @@ class ClassifierTraining(Settings):
 class AuditedModel(checkpoints.Trained):
     """A trained classifier with its origin, as `train` and `load` return it; ask it by `predict`.
 
-    Introduced in chapter 02.
+    Serves chapter 02.
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → logits (n, 1).
@@ -171,7 +171,7 @@ def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndar
 def load(path: Path, device: str = "cpu") -> AuditedModel:
     """Read a classifier that `train` left, after checking that it is whole.
 
-    Introduced in chapter 15; chapter 01 reads several by `load_all`.
+    Serves chapter 15; chapter 01 reads several by `load_all`.
 
     Args:
         path: the weights (`.safetensors`) with their card (`.json`) beside them.

@@ -107,7 +107,7 @@ class Recogniser(checkpoints.Trained):
 
     Called with uint8 images (n, 3, height, width) it returns vectors of unit length, float32
     (n, 96); their dot product is the similarity of two faces (Liang et al. 2023, section 4).
-    Introduced in chapter 16.
+    Introduced in chapter 17.
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → vectors (n, 96).
@@ -184,7 +184,7 @@ def train_recogniser(
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
     """Train several recognisers: two side by side on a processor, in turn on a GPU.
 
-    Introduced in chapter 16.
+    Serves chapter 16.
 
     Args:
         jobs: keyword arguments of `recognisers.train_recogniser`, one dict each: images (uint8,

@@ -26,7 +26,7 @@ from helpers.utils.checks import as_binary, as_finite, as_places, check_inside, 
 class AttributeVector:
     """The direction of an attribute, and how well it tells held-out codes apart.
 
-    Introduced in chapter 15; `attribute_vector` has an example.
+    Serves chapter 15; `attribute_vector` has an example.
 
     Attributes:
         name: the attribute.

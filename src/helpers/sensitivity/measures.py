@@ -18,7 +18,7 @@ def score_sensitivity(
 ) -> pd.DataFrame:
     """How much the score moves along a vector (sensitivity, section 4.3).
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Index measure:
 

@@ -21,7 +21,7 @@ def perception_sensitivity(
 ) -> pd.DataFrame:
     """Mean change of every perceived attribute a' along a vector (sensitivity, eq 4).
 
-    Introduced in chapter 15, as a row of `perception_matrix`.
+    Serves chapter 15, as a row of `perception_matrix`.
 
     Args:
         before: perceived attributes of G(z), (n, A).

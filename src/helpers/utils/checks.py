@@ -28,7 +28,7 @@ MOST_COEFFICIENTS = 200
 def check_number(name: str, value: float) -> float:
     """The number itself; ValueError for what is none.
 
-    Introduced in chapter 12.
+    Serves chapter 12.
 
     Example:
         >>> check_number("transects", 40)
@@ -42,7 +42,7 @@ def check_number(name: str, value: float) -> float:
 def check_inside(name: str, value: float) -> float:
     """The number itself; ValueError unless it lies between 0 and 1, ends excluded.
 
-    Introduced in chapter 12.
+    Serves chapter 12.
 
     Example:
         >>> check_inside("alpha", 0.05)
@@ -65,7 +65,7 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
 def check_positive(name: str, value: float) -> float:
     """The number itself; ValueError unless it is finite and above 0.
 
-    Introduced in chapter 10.
+    Serves chapter 10.
 
     Example:
         >>> check_positive("tolerance", 0.05)
@@ -79,7 +79,7 @@ def check_positive(name: str, value: float) -> float:
 def check_whole(name: str, value: float, least: int) -> None:
     """Raise ValueError unless a number is whole and at least `least`.
 
-    Introduced in chapter 12.
+    Serves chapter 12.
 
     Example:
         >>> check_whole("raters", 5, least=1)
@@ -91,7 +91,7 @@ def check_whole(name: str, value: float, least: int) -> None:
 def check_size(coefficients: int) -> None:
     """Raise ValueError for a regression of more than `MOST_COEFFICIENTS`: memory may not hold it.
 
-    Introduced in chapter 11.
+    Serves chapter 11.
 
     Example:
         >>> check_size(17)
@@ -106,7 +106,7 @@ def check_size(coefficients: int) -> None:
 def as_resamples(n_boot: int, least: int = 1) -> range:
     """Numbers 0 ... n_boot - 1 of the resamples; ValueError for fewer than `least`.
 
-    Introduced in chapter 07.
+    Serves chapter 07.
 
     Example:
         >>> list(as_resamples(3))
@@ -123,7 +123,7 @@ def as_resamples(n_boot: int, least: int = 1) -> range:
 def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise ValueError when `frame` lacks one of `columns`.
 
-    Introduced in chapter 01.
+    Serves chapter 01.
 
     Example:
         >>> require_columns(pd.DataFrame({"age": [0.5]}), ["age"])
@@ -136,7 +136,7 @@ def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 def require_rows(frame: pd.DataFrame) -> None:
     """Raise ValueError for a frame without rows.
 
-    Introduced in chapter 10.
+    Serves chapter 10.
 
     Example:
         >>> require_rows(pd.DataFrame({"age": [0.5]}))
@@ -148,7 +148,7 @@ def require_rows(frame: pd.DataFrame) -> None:
 def require_present(values: pd.Series, expected: str) -> None:
     """Raise ValueError naming the column and the first row of `values` that is missing.
 
-    Introduced in chapter 01.
+    Serves chapter 01.
 
     Example:
         >>> require_present(pd.Series(["light", "dark"], name="skin"), "a level")
@@ -159,7 +159,7 @@ def require_present(values: pd.Series, expected: str) -> None:
 def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) -> None:
     """Raise ValueError when two rows agree in all `columns`, which together name a `place`.
 
-    Introduced in chapter 10.
+    Serves chapter 10.
 
     Example:
         >>> frame = pd.DataFrame({"transect": [0, 0], "skin_level": [0, 1]})
@@ -174,7 +174,7 @@ def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) ->
 def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: str) -> None:
     """Raise ValueError naming those of `names` that are not among the known ones of `what`.
 
-    Introduced in chapter 03.
+    Serves chapter 03.
 
     Example:
         >>> require_members(["age"], ["age", "gender"], "hyperplane")
@@ -189,14 +189,14 @@ def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: 
 def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
     """Outcomes as an int64 array of 0 and 1, shape (n,).
 
+    Serves chapter 01.
+
     Args:
         values: (n,); a Series is named in the error by its own name and index.
         name: what to call other arrays.
 
     Raises:
         ValueError: naming the place of the first missing or fractional value.
-
-    Introduced in chapter 01.
 
     Example:
         >>> as_binary([True, False]).tolist()
@@ -210,10 +210,10 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
 def as_rates(values: pd.Series) -> np.ndarray:
     """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
 
+    Serves chapter 10.
+
     Raises:
         ValueError: naming column and row of the first that is outside or not a number.
-
-    Introduced in chapter 10.
 
     Example:
         >>> as_rates(pd.Series([0, 0.25, None], name="error")).tolist()
@@ -228,10 +228,10 @@ def as_rates(values: pd.Series) -> np.ndarray:
 def as_scores(score: pd.Series) -> np.ndarray:
     """Scores in [0, 1] as float64, shape (n,), rounded to `SCORE_DIGITS`.
 
+    Serves chapter 01.
+
     Raises:
         ValueError: naming column and row of the first score that is missing or outside.
-
-    Introduced in chapter 01.
 
     Example:
         >>> as_scores(pd.Series([0.1 + 0.2], name="age")).tolist()
@@ -245,7 +245,7 @@ def as_scores(score: pd.Series) -> np.ndarray:
 def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     """Probabilities as float64 of `ndim` axes; ValueError for the first outside [0, 1].
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Example:
         >>> as_probabilities([0, 0.5], "scores").tolist()
@@ -258,7 +258,7 @@ def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
 def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     """Changes of a score in [0, 1] as float64; ValueError for the first outside [-1, 1].
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Example:
         >>> as_changes([-0.5, 1], "smile").tolist()
@@ -271,7 +271,7 @@ def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
 def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     """Any finite numbers as float64 of `ndim` axes; ValueError for the first that is not.
 
-    Introduced in chapter 03.
+    Serves chapter 03.
 
     Example:
         >>> as_finite([[1, 2]], "latents", ndim=2).shape
@@ -284,7 +284,7 @@ def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
 def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
     """Steps λ as float64 (L,); ValueError unless finite, distinct and one per column of scores.
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Example:
         >>> as_steps([-1, 0, 1], n_columns=3).tolist()
@@ -301,10 +301,10 @@ def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
 def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Code 0 ... G - 1 of every row's cluster (n,), and the G identifiers in sorted order.
 
+    Serves chapter 09.
+
     Raises:
         ValueError: naming the first row without an identifier.
-
-    Introduced in chapter 09.
 
     Example:
         >>> codes, identifiers = cluster_codes(["b", "a", "b"])
@@ -323,7 +323,7 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
     """`cluster_codes` of n rows, int (n,); where there is no `cluster`, every row is its own.
 
-    Introduced in chapter 10.
+    Serves chapter 10.
 
     Example:
         >>> as_codes(None, 3).tolist()
@@ -353,7 +353,7 @@ def as_places(rows: ArrayLike, n: int, name: str) -> np.ndarray:
 def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
     """Raise ValueError unless both have the same shape.
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Example:
         >>> require_alike(np.zeros(3), "after", np.ones(3), "before")
@@ -365,7 +365,7 @@ def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -
 def require_shape(values: np.ndarray, name: str, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless an array has this shape; -1 stands for any length.
 
-    Introduced in chapter 03.
+    Serves chapter 03.
 
     Example:
         >>> require_shape(np.zeros((3, 512)), "normals", (3, -1))

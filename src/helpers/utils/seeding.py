@@ -21,6 +21,8 @@ _ITEM_SHIFT = 192
 def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
     """Generator of one item, independent of those of all other items, stages and seeds.
 
+    Introduced in chapter 09.
+
     Args:
         seed: of the whole run.
         stage: what is drawn, for example "crowd" or "07_pruning/bootstrap".
@@ -28,8 +30,6 @@ def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
 
     Raises:
         ValueError: the item is negative or has more than 64 bits.
-
-    Introduced in chapter 02.
 
     Example:
         >>> rng(1, "crowd", item=5).random() == rng(1, "crowd", item=5).random()
@@ -46,11 +46,11 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
 
     One rng is moved along, which takes a tenth of the time of making another.
 
+    Serves chapter 02, inside the draws of many rows.
+
     Args:
         seed, stage: as of `rng`.
         items: numbers, in any order.
-
-    Introduced in chapter 02, inside the draws of many rows.
 
     Example:
         >>> [random.random() < 1 for random in rngs(1, "crowd", [5, 3])]
@@ -68,6 +68,8 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
 def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
     """Standard normal draws; row i depends only on (seed, stage, items[i]).
 
+    Serves chapter 02.
+
     Args:
         seed, stage: as of `rng`.
         items: (n,) numbers.
@@ -75,8 +77,6 @@ def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) ->
 
     Returns:
         (n, k) float64.
-
-    Introduced in chapter 02.
 
     Example:
         >>> together, alone = normals(1, "faces", [4, 7], 3), normals(1, "faces", [7], 3)
@@ -89,6 +89,8 @@ def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) ->
 def uniforms(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
     """Draws uniform on [0, 1); row i depends only on (seed, stage, items[i]).
 
+    Introduced in chapter 01.
+
     Args:
         seed, stage: as of `rng`.
         items: (n,) numbers.
@@ -96,8 +98,6 @@ def uniforms(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -
 
     Returns:
         (n, k) float64.
-
-    Introduced in chapter 01.
 
     Example:
         >>> uniforms(1, "faces", range(4), 2).shape

@@ -27,7 +27,7 @@ TOO_FEW = "too few identities"
 class Bands:
     """Error rates with 95 % intervals, each for one group and one threshold or FMR.
 
-    Introduced in chapter 17; see `vertex_bootstrap`.
+    Serves chapter 17; see `vertex_bootstrap`.
 
     Attributes:
         curves: the columns of `fixed_threshold`, then fnmr_low, fnmr_high, fmr_low and fmr_high.
@@ -74,6 +74,9 @@ def vertex_bootstrap(
         n_boot: resamples of the identities, the same for all groups.
         seed: of the resamples.
         thresholds: common to all groups, (k,); None: every distinct similarity of a group.
+
+    Returns:
+        The rates with their intervals, see `Bands`.
 
     Raises:
         ValueError: as `fixed_threshold`; a missing identity, fewer than two of them or two

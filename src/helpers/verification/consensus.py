@@ -15,7 +15,7 @@ HIGHEST = 4
 
 
 def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
-    """Consensus of every pair, float64 (n,): 0 all raters say same ... 1 all say different.
+    """Consensus of every pair: 0 all raters say same ... 1 all say different.
 
     The Human Consensus Identity Confidence of Liang et al. 2023, 4.1.1. Introduced in chapter 16.
 
@@ -23,6 +23,9 @@ def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
         ratings: whole numbers 0 ... 4, (n, raters), none missing.
         n_low: how many of the lowest ratings of a pair are dropped.
         n_high: how many of the highest.
+
+    Returns:
+        float64 (n,).
 
     Raises:
         ValueError: not a matrix, a rating that is missing, not whole or off the scale (naming its
@@ -38,7 +41,7 @@ def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
 
 
 def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> np.ndarray:
-    """Whether `hcic(ratings, n_low, n_high)` <= t, bool (n,), without rounding.
+    """Whether `hcic(ratings, n_low, n_high)` <= t, without rounding.
 
     The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
     is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`; in single
@@ -49,6 +52,9 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
         t: highest consensus that counts as a match, in [0, 1].
         n_low: how many of the lowest ratings of a pair are dropped.
         n_high: how many of the highest.
+
+    Returns:
+        bool (n,).
 
     Raises:
         ValueError: as `hcic`, and for a `t` outside of [0, 1].

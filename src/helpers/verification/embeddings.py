@@ -10,13 +10,16 @@ PAIRS_AT_ONCE = 8192
 
 
 def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
-    """Cosine similarity of pairs of images, float64 (m,) in [-1, 1] (Liang et al. 2023, section 4).
+    """Cosine similarity of pairs of images (Liang et al. 2023, section 4).
 
     Introduced in chapter 16.
 
     Args:
         embeddings: a row per image, (n, d), at any scale.
         pairs: rows of both images, whole numbers (m, 2).
+
+    Returns:
+        float64 (m,) in [-1, 1].
 
     Raises:
         ValueError: an embedding that is not finite or all zero, or a pair without such a row,
