@@ -103,7 +103,7 @@ def test_noisy_pair_correlation_of_simulated_labels():
     [
         (lambda: attenuation(1.2), "reliability is 1.2, a number in \\[0, 1\\]"),
         (lambda: attenuation(np.nan), "reliability is nan"),
-        (lambda: attenuation(0.5, 0), "prevalence is 0, a number between 0 and 1"),
+        (lambda: attenuation(0.5, 0), "prevalence is 0, a number in .0, 1. was"),
         (lambda: label_noise(0.5, 3), "rater_error is 0.5"),
         (lambda: label_noise(0.1, 0), "raters is 0"),
         (lambda: label_noise("a", 1), "rater_error is 'a', a number was expected"),

@@ -83,7 +83,7 @@ def test_independent_images_give_independent_pairs():
         ((0.2, 0.01, 0.6, 1.0, 4, None), "within is 0.6, .* correlate by 0.1. at most"),
         ((0.02, 0.05, 0.05, 1.0, 4, 0.0), "pair_correlation is 0.0; .* lies between"),
         ((0.02, 0.05, 0.05, 1.0, 4, 0.99), "pair_correlation is 0.99; .* lies between"),
-        ((0.02, 0.0, 0.05, 1.0, 4, None), "base_rate is 0.0, a number between 0 and 1"),
+        ((0.02, 0.0, 0.05, 1.0, 4, None), "base_rate is 0.0, a number in .0, 1. was"),
         ((0.6, 0.5, 0.05, 1.0, 4, None), "difference is 0.6: base_rate \\+ difference"),
         ((0.02, 0.05, -0.1, 1.0, 4, None), "within is -0.1, a number in \\[0, 1\\)"),
         ((0.02, 0.05, 0.05, 0.0, 4, None), "retention is 0.0, a number in \\(0, 1\\]"),

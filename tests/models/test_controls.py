@@ -35,7 +35,7 @@ def test_null_control_knows_item_and_transect_only():
 
 
 def test_null_control_refuses_impossible_settings():
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="a number in .0, 1. was expected"):
         models.null_control([0, 1], [0, 1], [0, 0], rate=0.0, icc=0.1, seed=0)
     with pytest.raises(ValueError, match="different number"):
         models.null_control([0, 1], [3, 3], [0, 0], rate=0.1, icc=0.1, seed=0)

@@ -215,7 +215,7 @@ def test_codes_and_rows_must_fit():
     refused("positive: expected row numbers, got bool", positive=np.ones(N, bool))
     refused("positive: row 7 occurs twice", positive=[7, 7, 8])
     refused(f"positive and negative: row {POSITIVE[0]} occurs twice", negative=POSITIVE[:5])
-    refused("training_share is 1, a number between 0 and 1", share=1)
+    refused("training_share is 1, a number in .0, 1. was", share=1)
 
 
 def test_random_directions_are_unit_vectors_that_depend_on_their_number_alone():

@@ -96,9 +96,8 @@ def uses(source: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in known:
             yield known[node.id]
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id in known:
-                yield f"{known[node.value.id]}.{node.attr}"
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in known:
+            yield f"{known[node.value.id]}.{node.attr}"
 
 
 def first_uses() -> dict[object, str]:

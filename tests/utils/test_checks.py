@@ -70,10 +70,10 @@ def test_what_was_passed_is_not_what_is_returned():
 
 def test_numbers_of_settings():
     for good in (0.5, np.float32(0.5)):
-        assert checks.check_inside("alpha", good) == good
+        assert checks.check_range("alpha", good, 0, 1, "()") == good
     for call, message in (
         (lambda: checks.check_number("n", "a"), "n is 'a', a number was expected"),
-        (lambda: checks.check_inside("alpha", 1), "alpha is 1, a number between 0 and 1"),
+        (lambda: checks.check_range("alpha", 1, 0, 1, "()"), "alpha is 1, a number in .0, 1. was"),
         (lambda: checks.check_positive("price", np.inf), "price is inf, a positive number"),
         (lambda: checks.check_whole("raters", 2.5, 1), "raters is 2.5, a whole number of at least"),
         (lambda: checks.check_size(201), "the regression has 201 coefficients"),

@@ -118,5 +118,5 @@ def test_bad_pairs_are_named(arguments, message):
 
 @pytest.mark.parametrize("fmr", [0, 1, [0.1, np.nan]])
 def test_a_target_that_is_no_rate_is_refused(fmr):
-    with pytest.raises(ValueError, match="between 0 and 1"):
+    with pytest.raises(ValueError, match="a number in .0, 1. was expected"):
         held([0.1, 0.2], [0, 1], list("aa"), fmr=fmr)

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import binom, multivariate_normal, norm
 
 from helpers.effects.pair_correlation import Design, shared_pair_correlation
-from helpers.utils.checks import check_inside, check_range, check_whole, require_columns
+from helpers.utils.checks import check_range, check_whole, require_columns
 
 
 def attenuation(reliability: float, prevalence: float = 0.5) -> float:
@@ -39,7 +39,7 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
         0.5
     """
     check_range("reliability", reliability, 0, 1)
-    check_inside("prevalence", prevalence)
+    check_range("prevalence", prevalence, 0, 1, "()")
     if reliability == 1:
         return 1.0
     cut = norm.isf(prevalence)

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from helpers.utils.checks import check_inside, check_number, check_range, check_whole
+from helpers.utils.checks import check_number, check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -60,7 +60,7 @@ class Design:
     pair_correlation: float | None = None
 
     def __post_init__(self) -> None:
-        check_inside("base_rate", self.base_rate)
+        check_range("base_rate", self.base_rate, 0, 1, "()")
         if not 0 < self.base_rate + check_number("difference", self.difference) < 1:
             raise ValueError(
                 f"difference is {self.difference}: base_rate + difference must lie between 0 and 1"

@@ -33,7 +33,7 @@ from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 from helpers.effects.misclassification import label_noise, noisy_design
 from helpers.effects.pair_correlation import Design, transect_types
 from helpers.utils import seeding
-from helpers.utils.checks import check_inside, check_number, check_positive, check_whole
+from helpers.utils.checks import check_number, check_positive, check_range, check_whole
 
 MOST_TRANSECTS = 10**7
 
@@ -91,7 +91,7 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
         525
     """
     difference, deviation = _per_transect(design)
-    check_inside("power", power)
+    check_range("power", power, 0, 1, "()")
     return float(normal_sample_size_one_tail(difference, power, alpha / 2, deviation))
 
 
@@ -127,7 +127,9 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
         raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
     if design.pairs == 1:
         check_whole("transects", transects, 2)
-    return _method(design)(transects, *transect_types(design), check_inside("alpha", alpha))
+    return _method(design)(
+        transects, *transect_types(design), check_range("alpha", alpha, 0, 1, "()")
+    )
 
 
 def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
@@ -153,10 +155,10 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
         >>> effects.transects_needed(effects.Design(difference=0.05, base_rate=0.05))
         106
     """
-    check_inside("power", power)
+    check_range("power", power, 0, 1, "()")
     _check_difference(design)
     sizes = range(2, MOST_TRANSECTS)
-    arguments = (*transect_types(design), check_inside("alpha", alpha))
+    arguments = (*transect_types(design), check_range("alpha", alpha, 0, 1, "()"))
     reaches = bisect_left(sizes, True, key=lambda s: _method(design)(s, *arguments) >= power)
     if reaches == len(sizes):
         raise ValueError(

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from helpers.utils.checks import check_inside, require_columns
+from helpers.utils.checks import check_range, require_columns
 
 
 def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
@@ -144,7 +144,7 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     for name, count in (("b", b), ("c", c)):
         if not ((count >= 0) & (count == np.floor(count))).all():
             raise ValueError(f"{name} is {count}, whole numbers of at least 0 were expected")
-    check_inside("alpha", alpha)
+    check_range("alpha", alpha, 0, 1, "()")
     chance = beta.ppf(alpha / 2, np.maximum(b, c), np.minimum(b, c) + 1)
     gamma = chance / (1 - chance)
     return np.where(gamma >= 1, gamma, np.nan)[()]

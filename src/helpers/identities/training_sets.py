@@ -108,7 +108,8 @@ def pool_composition(n: int) -> dict[str, int]:
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
     """Training sets of all recognisers from one pool.
 
-    The skewed sets have nobody in common; the control is drawn from all their people. Serves chapter 16, for its trainings.
+    The skewed sets have nobody in common; the control is drawn from all their people. Serves
+    chapter 16, for its trainings.
 
     Args:
         pool: frame of `identity_set`.

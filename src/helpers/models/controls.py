@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from helpers.utils import seeding
-from helpers.utils.checks import check_inside
+from helpers.utils.checks import check_range
 
 
 def null_control(
@@ -51,8 +51,8 @@ def null_control(
         >>> round(float(((score > 0.5) != item % 2).mean()), 1)
         0.1
     """
-    check_inside("rate", rate)
-    check_inside("icc", icc)
+    check_range("rate", rate, 0, 1, "()")
+    check_range("icc", icc, 0, 1, "()")
     if len(np.unique(item)) != len(item):
         raise ValueError("item must be a different number for each image")
     concentration = (1 - icc) / icc

@@ -19,7 +19,7 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers.directions import C
 from helpers.sensitivity.intervals import as_table
 from helpers.utils import seeding
-from helpers.utils.checks import as_binary, as_finite, as_places, check_inside, require_columns
+from helpers.utils.checks import as_binary, as_finite, as_places, check_range, require_columns
 
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
@@ -171,7 +171,7 @@ def attribute_vector(
         ([1.0, 0.0], 1.0, 2)
     """
     codes = as_finite(codes, "codes", ndim=2)
-    check_inside("training_share", training_share)
+    check_range("training_share", training_share, 0, 1, "()")
     rows = {"positive": positive, "negative": negative}
     rows = {side: as_places(members, len(codes), side) for side, members in rows.items()}
     as_places(np.concatenate([*rows.values()]), len(codes), "positive and negative")

@@ -39,22 +39,15 @@ def check_number(name: str, value: float) -> float:
     return value
 
 
-def check_inside(name: str, value: float) -> float:
-    """The number itself; ValueError unless it lies between 0 and 1, ends excluded.
+def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
+    """The number itself; ValueError unless it lies between two, `ends` included "[]" or not "()".
 
     Serves chapter 12.
 
     Example:
-        >>> check_inside("alpha", 0.05)
+        >>> check_range("alpha", 0.05, 0, 1, "()")
         0.05
     """
-    if not 0 < check_number(name, value) < 1:
-        raise ValueError(f"{name} is {value}, a number between 0 and 1 was expected")
-    return value
-
-
-def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
-    """Raise ValueError unless a number lies between two; `ends` are included "[]" or left out."""
     above = low <= check_number(name, value) if ends[0] == "[" else low < check_number(name, value)
     if not (above and (value <= high if ends[1] == "]" else value < high)):
         where = f"{ends[0]}{low:g}, {high:g}{ends[1]}"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.utils.checks import as_binary, as_finite, check_inside, require_alike
+from helpers.utils.checks import as_binary, as_finite, check_range, require_alike
 
 NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
 
@@ -131,7 +131,9 @@ def require_group(groups: pd.Categorical) -> None:
 
 def as_rates(fmr: ArrayLike) -> np.ndarray:
     """False match rates, float64 (k,); raises ValueError for one outside of (0, 1)."""
-    return np.array([check_inside("fmr", rate) for rate in np.atleast_1d(fmr)], dtype=np.float64)
+    return np.array(
+        [check_range("fmr", rate, 0, 1, "()") for rate in np.atleast_1d(fmr)], dtype=np.float64
+    )
 
 
 def as_thresholds(thresholds: ArrayLike) -> np.ndarray:
