@@ -126,9 +126,10 @@ report.loc[report["count"] > 0, ["reason", "unit", "count", "dropped"]]
 # %%
 frame = perceived.copy()
 frame["label"] = errors.majority(frame["gender"])
-frame["skin"] = errors.discretize(frame["skin_colour"], [0.5], ["light", "dark"])
-frame["hair"] = errors.discretize(frame["hair_length"], [0.4], ["short", "long"])
-frame["group"] = errors.discretize(frame["gender"], [0.5], ["female", "male"])
+CUT = {"skin": "skin_colour", "hair": "hair_length", "group": "gender"}
+for name, score in CUT.items():
+    frame[name] = errors.discretize(frame[score], *errors.STRATA[score])
+pd.DataFrame(errors.STRATA, index=["cut at", "below, from there up"])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of portraits, in rows of eight: light-skinned women, dark-skinned women, light-skinned men, dark-skinned men. Compare the hair of the first two rows: long in most portraits of the first, cropped or short in most of the second."}, "figure": {"name": "fig-trap-portraits", "caption": "Portraits of the PPB-like test set, the first eight of each group as raters see them."}}
 cells = [(gender, skin) for gender in ("female", "male") for skin in ("light", "dark")]

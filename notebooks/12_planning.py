@@ -468,7 +468,7 @@ left.style.format("{:.2f}")
 # change sides. The table shows how many do, what remains of the effect, and what the bell predicts.
 
 # %%
-CUTS = {"skin_colour": 0.5, "hair_length": 0.4}
+CUTS = {axis: errors.STRATA[axis][0][0] for axis in ("skin_colour", "hair_length")}
 sides = {}
 for axis, r in product(CUTS, RATERS):
     side = (seen[r][axis] >= CUTS[axis]).astype(int)

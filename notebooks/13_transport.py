@@ -111,15 +111,14 @@ MODELS = (*TRAINED, "null")
 
 
 # %%
-STRATA = ("seen_as", "hair", "skin")
+CUT = {"seen_as": "gender", "hair": "hair_length", "skin": "skin_colour"}
+STRATA = tuple(CUT)
 
 
 def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     """Strata from perceived scores, as words."""
     strata = {
-        "seen_as": errors.discretize(frame["gender"], [0.5], ["female", "male"]),
-        "hair": errors.discretize(frame["hair_length"], [0.4], ["short", "long"]),
-        "skin": errors.discretize(frame["skin_colour"], [0.5], ["light", "dark"]),
+        name: errors.discretize(frame[score], *errors.STRATA[score]) for name, score in CUT.items()
     }
     return frame.assign(**{name: levels.astype(str) for name, levels in strata.items()})
 

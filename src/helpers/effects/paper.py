@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.effects.batched_logit import fit_logits, pattern_counts
-from helpers.errors import AGE_GROUPS, age_group, discretize
+from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
 from helpers.resampling import draw_weights
 from helpers.utils.checks import (
     as_codes,
@@ -24,9 +24,9 @@ from helpers.utils.checks import (
 )
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
-    "hair_length": ((0.4,), ("Short hair", "Long hair")),
-    "skin_colour": ((0.5,), ("Light skin", "Dark skin")),
-    "gender": ((0.5,), ("Female", "Male")),
+    "hair_length": (STRATA["hair_length"][0], ("Short hair", "Long hair")),
+    "skin_colour": (STRATA["skin_colour"][0], ("Light skin", "Dark skin")),
+    "gender": (STRATA["gender"][0], ("Female", "Male")),
     "facial_hair": ((0.375,), ("No/minimal beard", "Beard")),
     "makeup": ((0.5,), ("No/light makeup", "Makeup")),
     "smiling": ((0.375, 0.625), ("Frown/serious", "Neutral expression", "Smile")),
