@@ -334,7 +334,8 @@ class TestPages:
 
     def test_sliders_move_their_frames_without_a_kernel(self, chromium, site):
         address, html = site
-        with_sliders = [n for n in names(html) if "SelectionSlider" in (html / n).read_text()]
+        chapters = [name for name in names(html) if "/" not in name]
+        with_sliders = [n for n in chapters if "SelectionSlider" in (html / n).read_text()]
         assert with_sliders
         for name in with_sliders:
             with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
