@@ -13,7 +13,7 @@ import ast
 import gc
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 DRAWERS = "drawers"
+SHORT = 60
+"""Characters of a constant's value that are still shown."""
 BLOCK = re.compile(r'(?<=<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 # Of a docstring's line: code, the sign of a list, the name of a field, *emphasis*.
@@ -112,6 +114,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("autodoc-process-docstring", plain_docstring, priority=900)
     app.connect("autodoc-process-signature", name_array_like, priority=900)
     app.connect("autodoc-skip-member", skip_field)
+    hide_long_values()
     app.setup_extension("sphinx_codeautolink")
     mend_codeautolink()
     # A constant is documented where it is defined; codeautolink finds this for functions and
@@ -121,6 +124,20 @@ def setup(app: Sphinx) -> dict:
     # A fifth of the time to build went to looking for garbage; the build ends with 1 GB.
     gc.disable()
     return {"parallel_read_safe": True}
+
+
+def hide_long_values() -> None:
+    """Show the values of constants that are a number or a few words, not paths and tables."""
+    from sphinx.ext.autodoc import AttributeDocumenter, DataDocumenter
+
+    for documenter in (AttributeDocumenter, DataDocumenter):
+        usual = documenter.should_suppress_value_header
+
+        def hidden(self: DataDocumenter, usual: Callable = usual) -> bool:
+            short = isinstance(self.object, int | float | str | tuple)
+            return not short or len(repr(self.object)) > SHORT or usual(self)
+
+        documenter.should_suppress_value_header = hidden
 
 
 def constant_docstring(

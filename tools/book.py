@@ -103,6 +103,8 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> Path:
     subprocess.run([program, "build", source, *options], check=True, env=environment)
     shutil.rmtree(html, ignore_errors=True)
     lead_on(work / "_build" / "html")
+    # Nothing leads to the list of all source pages, which is no list that one could listen to.
+    (work / "_build" / "html" / "_modules" / "index.html").unlink(missing_ok=True)
     (work / "_build" / "html").rename(html)
     return html
 
