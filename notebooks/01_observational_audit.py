@@ -462,7 +462,7 @@ saved.append(stage.save("ppb.parquet", frame[columns]))
 # The trap would be none if dark- and light-skinned women wore their hair alike in the test set, or
 # if errors did not depend on hair. The first is a fact about this sample, shown above. The second
 # is a claim about the models that no observational figure can prove; chapter
-# [nine](09_logistic_ate.ipynb) tests it by experiment.
+# [ten](10_effects_and_truth.ipynb) tests it by experiment.
 
 # %% [markdown]
 # ## Exercises

@@ -43,7 +43,7 @@
 # : Images, with the decision values that were intended and the parameters that resulted.
 #
 # Estimand
-# : None yet. The images are the treatment; chapters eight and nine measure the response.
+# : None yet. The images are the treatment; chapters eight to ten measure the response.
 #
 # Known failure
 # : Intended levels are not perceived levels; fitted directions miss, and what was not annotated leaks.

@@ -485,8 +485,8 @@ pd.crosstab([wrong["model"], wrong["perceived_gender"]], [wrong["hair"], wrong["
 
 # %% [markdown]
 # These counts are raw material, not yet effects: the cells of the table hold similar but not equal
-# numbers of images. The next chapter turns them into differences within transects, with intervals
-# that know which images belong together.
+# numbers of images. [](10_effects_and_truth) turns them into differences within transects, with
+# intervals that know which images belong together.
 
 # %% tags=["hide-input"]
 COLUMNS = [c for c in audit if c not in ("item", "perceived_gender", "hair", "skin")]

@@ -96,7 +96,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # %% [markdown]
 # ## Audits by transects
 #
-# Chapter nine rendered faces under every combination of skin, hair and gender, and asked each
+# Chapter ten rendered faces under every combination of skin, hair and gender, and asked each
 # trained model about all of them. Here these faces *are* the population. Its effects are known
 # without error, because nobody else belongs to it. An audit is a sample of faces, as many as the
 # book's own experiment has transects, each with its eight images. Drawing again and again shows
@@ -539,7 +539,7 @@ one = stage.load("10_effects_and_truth", "matched.parquet").query(
 one = scorecard.name_cells(one[one["scope"] == "cell"]).set_index("cell")
 found_once = (one["p_holm"] < 0.05) & (one["estimate"] * true > 0)
 overlooked = [f"*{cell}*" for cell in large if not found_once[cell]]
-Markdown(f"Missed in the audit of chapter nine: {'; '.join(overlooked) or 'none of them'}.")
+Markdown(f"Missed in the audit of chapter ten: {'; '.join(overlooked) or 'none of them'}.")
 
 # %% tags=["remove-cell"]
 # The claims of the takeaways, where the audits are precise enough to tell.

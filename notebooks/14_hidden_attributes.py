@@ -343,10 +343,10 @@ Markdown(
 # %% [markdown]
 # ### With and without
 #
-# Now the estimates themselves, as chapter 9 reports them: for each model the cell with the largest
+# Now the estimates themselves, as chapter 10 reports them: for each model the cell with the largest
 # part of earrings, as audited and with earrings held, beside the {term}`known truth`. The truth comes
 # from faces that keep their earrings whatever else is changed, so it is the second estimate that
-# aims at it. The rest of the distance is sampling, directions and raters, which chapter 9 took apart.
+# aims at it. The rest of the distance is sampling, directions and raters, which chapter 10 took apart.
 
 # %%
 AUDITED, ADJUSTED = "as audited", "adjusted"
