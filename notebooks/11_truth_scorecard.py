@@ -43,8 +43,8 @@
 # %% [markdown]
 # ## Prerequisites
 #
-# You need [](01_observational_audit) for the found test set and [](09_logistic_ate) for the
-# estimators. From statistics: bias, mean squared error, and what a confidence interval promises. As
+# You need [](01_observational_audit) for the found test set, and [](09_logistic_ate) and
+# [](10_effects_and_truth) for the estimators. From statistics: bias, mean squared error, and what a confidence interval promises. As
 # before, *women* and *men* are short for faces perceived as such. Reading takes about an hour; the
 # computer spends most of its time on rendering faces.
 

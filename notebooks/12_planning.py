@@ -103,16 +103,21 @@ pd.options.display.float_format = "{:.3f}".format
 # four, or fewer after pruning, because a pair needs both its images. The table asks for a
 # difference that an auditor would want to see, at an error rate that is usual for these models. It
 # takes the least $\rho_d$ that is possible, as if the effect were alike for all faces. Its numbers
-# are **lower bounds**.
+# are **lower bounds**. Level and power are the usual ones, $\alpha$ and $1 - \beta$ of the formula;
+# whoever can afford fewer misses asks for more power.
 
 # %%
+ALPHA, POWER = 0.05, 0.8
 RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
 PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
 
 # %%
 formulas = {"plain": effects.printed_transects, "refined": effects.transects_needed}
 needed = {
-    name: {images: formula(replace(PLANNED, retention=kept)) for images, kept in RETENTION.items()}
+    name: {
+        images: formula(replace(PLANNED, retention=kept), ALPHA, POWER)
+        for images, kept in RETENTION.items()
+    }
     for name, formula in formulas.items()
 }
 pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
@@ -345,8 +350,9 @@ designs = {}
 for r in (1, 3, 5, 9):
     share = effects.label_noise(wrong[1], r)
     seen_design = effects.noisy_design(informed, share)
-    needs = effects.transects_needed(seen_design)
-    fewest = effects.transects_needed(replace(seen_design, pair_correlation=None))
+    needs = effects.transects_needed(seen_design, ALPHA, POWER)
+    least_design = replace(seen_design, pair_correlation=None)
+    fewest = effects.transects_needed(least_design, ALPHA, POWER)
     bill = effects.cost(needs, r, price=PRICE, seconds=seconds)
     designs[r] = {"wrong labels (%)": 100 * share, "at least": fewest, "transects": needs, **bill}
 designs = pd.DataFrame(designs).T.rename_axis("raters")

@@ -22,7 +22,7 @@ from helpers.artifacts.lineage import PACKAGE
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-DRAWERS = "drawers"
+DRAWERS = "single-modules"
 SHORT = 60
 """Characters of a constant's value that are still shown."""
 BLOCK = re.compile(r'(?<=<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
@@ -69,7 +69,7 @@ def room_page(room: Path) -> str:
 
 def drawers_page() -> str:
     """The modules that are in no room, one section each."""
-    lines = [*heading(DRAWERS, "="), "Modules that are in no room.", ""]
+    lines = [*heading("single modules", "="), "Modules that are in no room.", ""]
     for path in modules(PACKAGE):
         lines += [*heading(path.stem, "-"), *automodule(f"helpers.{path.stem}")]
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import det_curve
 
 from helpers.verification import fixed_threshold
-from helpers.verification.curves import as_rates, by_group, held_rates, rate_table
+from helpers.verification.curves import as_match_rates, by_group, held_rates, rate_table
 
 
 def scored(n=600, ties=True, seed=3):
@@ -23,7 +23,7 @@ def all_points(*pairs):
 
 
 def held(*pairs, fmr):
-    return pd.concat([held_rates(one, as_rates(fmr)) for one in by_group(*pairs)])
+    return pd.concat([held_rates(one, as_match_rates(fmr)) for one in by_group(*pairs)])
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -2,7 +2,7 @@
 
 27 fixed columns, then `Input.*`, `Answer.*`, `Approve` and `Reject`. An answer is spelt
 `Answer.<attribute>`, `Answer.<attribute>.label` (crowd elements) or sits in `Answer.taskAnswers` as
-JSON; it is a level's name or an integer level counted from 0. Chapters 1, 3, 12 and 14 write and
+JSON; it is a level's name or an integer level counted from 0. Chapters 1, 3, 13 and 14 write and
 read such files.
 """
 

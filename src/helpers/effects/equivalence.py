@@ -84,12 +84,12 @@ def verdict(
 def mde(
     se: ArrayLike, alpha: float = 0.05, power: float = 0.8, df: ArrayLike = np.inf
 ) -> np.ndarray:
-    """Minimum detectable effect at a standard error: (t_{1 - alpha / 2} + t_power) se.
+    """Minimum detectable effect at a standard error: the sum of two quantiles, times the error.
 
-    The effect that a two-sided test of no effect at level `alpha` finds with the given power.
-    Quantiles are Student's with `df` degrees of freedom, by default the normal's. It exceeds half
-    the width of the 1 - alpha interval; where it exceeds the largest effect that there can be (1,
-    of a risk), none is sure to be found.
+    The effect that a two-sided test of no effect at level `alpha` finds with the given power: the
+    quantiles at 1 - alpha / 2 and at the power, added. They are Student's with `df` degrees of
+    freedom, by default the normal's. It exceeds half the width of the 1 - alpha interval; where it
+    exceeds the largest effect that there can be (1, of a risk), none is sure to be found.
 
     Serves chapter 10.
 

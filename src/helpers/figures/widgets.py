@@ -3,7 +3,7 @@
 Every frame travels in the widget's saved state, and the links are made in the front end (`jslink`),
 so a published page needs no Python. Keep frames small: a page should stay below 1.5 MB of state.
 Without JavaScript a page shows no widget: draw the first and last frame with `figures.gallery` too.
-Chapters 2, 4, 5, 15 and 16 use them.
+Chapters 2, 4, 5 and 15 to 17 use them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A black box whose true effects are known to be nought: the audit must flag nothing in it.
 
-Chapters 1, 2 and 8 to 12 audit it beside the trained models.
+Chapters 1, 2 and 8 to 13 audit it beside the trained models.
 """
 
 from collections.abc import Sequence

@@ -50,7 +50,8 @@ def errors_under_do(
         workers: processes that render (see `helpers.faces.batches.render_to_store`).
 
     Returns:
-        float64 (n, 2, …, 2), 1 where it errs, axes as in `helpers.faces.counterfactuals`.
+        float64 (n, 2, …, 2), 1 where it errs, axes as in
+        `helpers.faces.interventions.counterfactuals`.
 
     Raises:
         ValueError: a dose of no parameter of the renderer.

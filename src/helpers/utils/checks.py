@@ -1,4 +1,4 @@
-"""What callers may pass: the one place where arguments are checked, for every chapter.
+"""What callers may pass: checks of arguments that rooms share, for every chapter.
 
 `as_*` converts and checks; `require_*` checks a frame or an array, and `check_*` one number,
 without a change. All raise a ValueError of one wording: the place, what stands there, and what was

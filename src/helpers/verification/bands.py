@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from helpers.verification.bootstrap import draw_vertices, interval, resample
 from helpers.verification.curves import (
     NO_PAIRS,
-    as_rates,
+    as_match_rates,
     as_thresholds,
     by_group,
     held_rates,
@@ -93,7 +93,7 @@ def vertex_bootstrap(
         >>> bands.curves[["fnmr", "fnmr_low", "fnmr_high"]].round(2).values.tolist()
         [[0.0, 0.0, 0.41]]
     """
-    fmr = as_rates(fmr)
+    fmr = as_match_rates(fmr)
     common = None if thresholds is None else as_thresholds(thresholds)
     groups = list(by_group(similarity, is_match, group))
     codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed)

@@ -129,7 +129,7 @@ def require_group(groups: pd.Categorical) -> None:
         raise ValueError(f"group, row {missing.argmax()}: the pair has no group")
 
 
-def as_rates(fmr: ArrayLike) -> np.ndarray:
+def as_match_rates(fmr: ArrayLike) -> np.ndarray:
     """False match rates, float64 (k,); raises ValueError for one outside of (0, 1)."""
     return np.array(
         [check_range("fmr", rate, 0, 1, "()") for rate in np.atleast_1d(fmr)], dtype=np.float64

@@ -17,7 +17,7 @@ from helpers.verification.curves import (
     NO_NEGATIVES,
     NO_POSITIVES,
     GroupPairs,
-    as_rates,
+    as_match_rates,
     as_thresholds,
     by_group,
     held_rates,
@@ -94,7 +94,7 @@ def disparities(
         >>> table[["measure", "estimate", "verdict"]].round(2).values.tolist()[1]
         ['FNMR at threshold', 0.33, 'inconclusive']
     """
-    target = as_rates(fmr)
+    target = as_match_rates(fmr)
     (threshold,) = as_thresholds(threshold)
     groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
     if reference not in groups:
