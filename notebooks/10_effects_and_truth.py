@@ -911,7 +911,7 @@ Markdown("\n\n".join(paragraphs))
 # ```{exercise} A bias that cancels
 # :label: exercise-cancel
 # Plant errors in the transects yourself: probability .05 where skin level and gender level agree
-# and .25 where they differ. Run the main-effects regression of [](09_logistic_ate) and
+# and .25 where they differ. Run the main-effects regression of chapter 9 and
 # `effects.all_matched_effects`. Which of the two sees the effect, and what happens if you plant it in
 # women only?
 # ```

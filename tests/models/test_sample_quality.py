@@ -75,7 +75,7 @@ def test_features_are_what_the_last_layer_sees(tmp_path):
         (
             np.zeros((9, 2)),
             np.full((9, 2), np.nan),
-            "made: row 0, column 0 is nan, expected a number",
+            "made: row 0, column 0 is nan, a finite number",
         ),
     ],
 )
