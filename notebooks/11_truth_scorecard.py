@@ -207,10 +207,10 @@ Markdown(
 # %%
 scores = scorecard.score(experiments)
 PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverage (%)"}
-show = partial(draw_scores, panels=PANELS, lines={"coverage": 0.95}, logarithmic=["bias", "rmse"])
+LOOK = {"panels": PANELS, "lines": {"coverage": 0.95}, "logarithmic": ["bias", "rmse"]}
 
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the five estimators, marks the four models. The two logits with main effects have the largest bias and by far the lowest coverage for the trained models; matched pairs and g-computation lie near zero bias and near the dashed line of nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Five estimators on repeated audits by transects: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
-_ = show(scores)
+_ = draw_scores(scores, **LOOK)
 
 # %% tags=["hide-input"]
 lines = []
@@ -433,7 +433,7 @@ Markdown(
 found_scores = scorecard.score(observed)
 
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models. Raw differences and adjustments for hair have biases of several points and low coverage for the trained models; for the null control every estimator is unbiased."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
-_ = show(found_scores)
+_ = draw_scores(found_scores, **LOOK)
 
 # %% [markdown]
 # ## The scorecard

@@ -472,17 +472,11 @@ similarity = {
     name: verification.similarity(vector, compared[["first", "second"]].to_numpy())
     for name, vector in vectors.items()
 }
-
-
-# %%
-def draw_similarity(name: str, attributes: list[str]) -> None:
-    """Similarity by step for one recogniser, with its threshold."""
-    table = compared.assign(similarity=similarity[name])
-    drawing.draw_pairs(table, attributes, "similarity", thresholds[name])
-
+seen_by = {name: compared.assign(similarity=values) for name, values in similarity.items()}
+ALL, OTHERS = identities.ATTRIBUTES, ["light", "expression", "age"]
 
 # %% mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed lie highest and fall with the angle; pairs of two seeds lie low."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median and the middle of the pairs; the dashed line is its threshold, step zero the prototype."}}
-draw_similarity("arcface-a", ["pose"])
+_ = drawing.draw_pairs(seen_by["arcface-a"], ["pose"], "similarity", thresholds["arcface-a"])
 
 # %% [markdown]
 # (erratum-distance)=
@@ -494,13 +488,13 @@ draw_similarity("arcface-a", ["pose"])
 # when a network behaves unlike the others.
 
 # %% mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
-draw_similarity("arcface-a", ["light", "expression", "age"])
+_ = drawing.draw_pairs(seen_by["arcface-a"], OTHERS, "similarity", thresholds["arcface-a"])
 
 # %% mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
-draw_similarity("arcface-b", identities.ATTRIBUTES)
+_ = drawing.draw_pairs(seen_by["arcface-b"], ALL, "similarity", thresholds["arcface-b"])
 
 # %% mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
-draw_similarity("sphereface", identities.ATTRIBUTES)
+_ = drawing.draw_pairs(seen_by["sphereface"], ALL, "similarity", thresholds["sphereface"])
 
 # %% [markdown]
 # ### What one step does

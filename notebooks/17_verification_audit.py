@@ -136,15 +136,9 @@ def bands(match: pd.Series, attributes: tuple[str, ...] = ("all",)) -> list[pd.D
     return [pd.concat(each, ignore_index=True) for each in zip(*tables, strict=True)]
 
 
-# %%
-def draw_curves(limit: float) -> None:
-    """Error curves of all attributes and recognisers at a limit of consensus."""
-    curves, _, fixed = bands(matches[limit], identities.ATTRIBUTES)
-    drawing.draw_curves(curves, fixed)
-
-
 # %% mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
-draw_curves(T)
+curves, _, fixed = bands(matches[T], identities.ATTRIBUTES)
+_ = drawing.draw_curves(curves, fixed)
 
 # %% [markdown]
 # Whether two lines differ is not for their bands to say: groups share their seeds, so a difference
@@ -154,10 +148,12 @@ draw_curves(T)
 # consensus: look at whether any group changes its place.
 
 # %% mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
-draw_curves(0.4)
+curves, _, fixed = bands(matches[0.4], identities.ATTRIBUTES)
+_ = drawing.draw_curves(curves, fixed)
 
 # %% mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
-draw_curves(0.2)
+curves, _, fixed = bands(matches[0.2], identities.ATTRIBUTES)
+_ = drawing.draw_curves(curves, fixed)
 
 # %% [markdown]
 # ## Numbers to act on

@@ -1,11 +1,12 @@
 """Weights of resamples: their distribution, and what they depend on."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2
 
 from helpers.effects import bootstrap_paper_logit
-from helpers.resampling import cluster_weights
+from helpers.resampling import as_codes, as_resamples, cluster_codes, cluster_weights
 
 
 def test_weights_are_multinomial_counts():
@@ -40,10 +41,32 @@ def test_the_number_of_resamples_is_checked(n_boot):
         lambda: bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1),
     ]
     for call in calls:
-        with pytest.raises(ValueError, match=f"n_boot is {n_boot}, a whole number of at least 1"):
+        with pytest.raises(ValueError, match=f"n_boot is {n_boot!r}, a whole number of at least 1"):
             call()
 
 
 def test_one_cluster_cannot_be_resampled():
     with pytest.raises(ValueError, match="at least two clusters"):
         cluster_weights(["a", "a"], 3, seed=1)
+
+
+def test_cluster_codes_follow_the_sorted_identifiers():
+    codes, identifiers = cluster_codes(["b", "a", "b"])
+    np.testing.assert_array_equal(codes, [1, 0, 1])
+    assert list(identifiers) == ["a", "b"]
+
+
+def test_a_missing_identifier_is_named_as_the_reader_wrote_it():
+    with pytest.raises(ValueError, match="row 4 has no cluster"):
+        cluster_codes(pd.Series(["a", None], [3, 4]))
+
+
+def test_rows_without_a_cluster_are_their_own():
+    np.testing.assert_array_equal(as_codes(None, 3), [0, 1, 2])
+    with pytest.raises(ValueError, match="2 identifiers for 3 rows"):
+        as_codes([0, 1], 3)
+
+
+def test_a_least_number_of_resamples():
+    with pytest.raises(ValueError, match="n_boot is 1, a whole number of at least 2"):
+        as_resamples(1, least=2)

@@ -6,10 +6,90 @@ Serves the bootstraps of chapters 07, 09, 11, 13, 15 and 17.
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.utils import seeding
-from helpers.utils.checks import as_resamples, cluster_codes
+from helpers.utils.checks import check_whole
+
+
+def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Code 0 ... G - 1 of every row's cluster (n,), and the G identifiers in sorted order.
+
+    Serves chapter 09, inside its regressions.
+
+    Args:
+        clusters: (n,) identifiers of any kind that sorts.
+
+    Returns:
+        codes: int (n,).
+        identifiers: (G,).
+
+    Raises:
+        ValueError: naming the first row without an identifier.
+
+    Example:
+        >>> codes, identifiers = cluster_codes(["b", "a", "b"])
+        >>> codes.tolist(), identifiers.tolist()
+        ([1, 0, 1], ['a', 'b'])
+    """
+    clusters = pd.Series(clusters)
+    if clusters.isna().any():
+        raise ValueError(
+            f"row {clusters.index[clusters.isna()].tolist()[0]!r} has no cluster identifier"
+        )
+    codes, identifiers = pd.factorize(clusters.to_numpy(), sort=True)
+    return codes, identifiers
+
+
+def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
+    """`cluster_codes` of n rows, int (n,); where there is no `cluster`, every row is its own.
+
+    Serves chapter 10, inside its regressions.
+
+    Args:
+        cluster: (n,) identifiers, or None.
+        n: number of rows.
+
+    Returns:
+        int (n,).
+
+    Raises:
+        ValueError: another number of identifiers, or a row without one.
+
+    Example:
+        >>> as_codes(None, 3).tolist()
+        [0, 1, 2]
+    """
+    if cluster is None:
+        return np.arange(n)
+    codes, _ = cluster_codes(cluster)
+    if codes.shape != (n,):
+        raise ValueError(f"cluster: {len(codes)} identifiers for {n} rows")
+    return codes
+
+
+def as_resamples(n_boot: int, least: int = 1) -> range:
+    """Numbers 0 ... n_boot - 1 of the resamples; ValueError for fewer than `least`.
+
+    Serves chapter 07, inside its intervals.
+
+    Args:
+        n_boot: how many.
+        least: fewer make no interval.
+
+    Returns:
+        A range of length `n_boot`.
+
+    Raises:
+        ValueError: `n_boot` is no whole number, or smaller.
+
+    Example:
+        >>> list(as_resamples(3))
+        [0, 1, 2]
+    """
+    check_whole("n_boot", n_boot, least)
+    return range(n_boot)
 
 
 def draw_weights(

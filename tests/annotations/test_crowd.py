@@ -134,9 +134,12 @@ def test_every_attribute_has_its_disagreement():
         (lambda frame: pd.concat([frame, frame.iloc[:1]]), "image id 'image 0' occurs twice"),
         (
             lambda frame: frame.replace({"age": {frame["age"].iloc[2]: 1.5}}),
-            "'image 2', 'age' is 1.5",
+            "column 'age', row 'image 2' is 1.5, a score",
         ),
-        (lambda frame: frame.replace({"age": {frame["age"].iloc[2]: np.nan}}), "'age' is nan"),
+        (
+            lambda frame: frame.replace({"age": {frame["age"].iloc[2]: np.nan}}),
+            "'age', row 'image 2' is nan",
+        ),
     ],
 )
 def test_bad_scores_are_an_error_naming_image_and_attribute(perceived, change, message):
@@ -151,5 +154,5 @@ def test_more_raters_than_the_pool_has_is_an_error(perceived, n_raters):
 
 
 def test_a_crowd_of_one_is_an_error():
-    with pytest.raises(ValueError, match="at least 2 raters"):
+    with pytest.raises(ValueError, match="n_raters is .*, a whole number of at least 2"):
         crowd.rater_pool(0, 1)

@@ -187,9 +187,9 @@ def test_a_rater_with_a_bias_keeps_it():
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("distance", -0.1, "distance of pair 'pair 3' is -0.1"),
-        ("distance", np.nan, "distance of pair 'pair 3' is nan"),
-        ("pose", np.inf, "pose_difference of pair 'pair 3' is inf"),
+        ("distance", -0.1, "'distance', row 'pair 3' is -0.1"),
+        ("distance", np.nan, "'distance', row 'pair 3' is nan"),
+        ("pose", np.inf, "'pose_difference', row 'pair 3' is inf"),
     ],
 )
 def test_bad_lengths_are_an_error_naming_the_pair(column, value, message):

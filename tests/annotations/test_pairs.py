@@ -251,7 +251,7 @@ def test_a_table_with_a_pair_twice_is_an_error(tmp_path):
 @pytest.mark.parametrize("n_raters", [0, -1])
 def test_without_raters_there_is_nothing_to_read(tmp_path, n_raters):
     pairs = pairs_table()
-    with pytest.raises(ValueError, match=f"n_raters is {n_raters}: at least one"):
+    with pytest.raises(ValueError, match=f"n_raters is {n_raters}, a whole number of at least 1"):
         read_pair_export(export(tmp_path, full(pairs)), pairs, n_raters)
 
 

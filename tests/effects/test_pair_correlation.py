@@ -91,7 +91,7 @@ def test_independent_images_give_independent_pairs():
         ((0.02, [0.05], 0.05, 1.0, 4, None), "base_rate is \\[0.05\\], a number was expected"),
         ((0.02, 1.05, 0.05, 1.0, 4, None), "base_rate is 1.05"),
         ((0.02, 0.05, "a", 1.0, 4, None), "within is 'a', a number was expected"),
-        ((0.02, 0.05, 0.05, 1.0, "a", None), "pairs is 'a', a number was expected"),
+        ((0.02, 0.05, 0.05, 1.0, "a", None), "pairs is 'a', a whole number of at least"),
         ((0.02, 0.05, 0.05, 1.0, 4, "a"), "pair_correlation is 'a', a number"),
         ((0.02, 0.05, 0.05, 1.0, 1.5, None), "pairs is 1.5, a whole number of at least 1"),
     ],

@@ -101,7 +101,7 @@ def test_parameters_that_no_face_has_are_refused_before_work_begins(path):
 )
 def test_counts_must_be_positive_integers(path, wrong):
     ((name, value),) = wrong.items()
-    with pytest.raises(ValueError, match=f"{name} must be a positive integer, got {value}"):
+    with pytest.raises(ValueError, match=f"{name} is {value}, a whole number of at least 1"):
         store(path, **wrong)
     assert not path.exists()
 

@@ -97,9 +97,9 @@ def test_each_parameter_changes_the_image(parameter):
 
 def test_bad_arguments_are_refused():
     parameters = faces.defaults()
-    with pytest.raises(ValueError, match="size must be an integer of at least 16"):
+    with pytest.raises(ValueError, match="size is 8, a whole number of at least 16"):
         faces.render(parameters, 8)
-    with pytest.raises(ValueError, match="supersampling must be an integer"):
+    with pytest.raises(ValueError, match="supersampling is 0.5, a whole number"):
         faces.render(parameters, 32, supersampling=0.5)
     with pytest.raises(ValueError, match="at least one row"):
         faces.render(parameters[:0], 32)

@@ -231,8 +231,8 @@ def test_scores_that_do_not_vary_have_no_r2():
         (lambda i, t: (i / 255, t), "images must be uint8"),
         (lambda i, t: (i[:4], t), "a row for each of 4 images"),
         (lambda i, t: (i, t[[]]), "a column for each attribute"),
-        (lambda i, t: (i, t + 1), r"target 'red', row 0: 1\.\d+ where a score in \[0, 1\]"),
-        (lambda i, t: (i, t.assign(blue=np.nan)), "target 'blue', row 0: nan where"),
+        (lambda i, t: (i, t + 1), r"'red', row 0 is 1\.\d+, a score in \[0, 1\] was"),
+        (lambda i, t: (i, t.assign(blue=np.nan)), "'blue', row 0 is nan, a score"),
     ],
 )
 def test_bad_targets_are_named(tmp_path, change, message):

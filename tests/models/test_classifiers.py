@@ -188,9 +188,9 @@ def test_epochs_show_as_many_women_as_men():
     [
         (np.zeros((4, 3, 8, 8), np.float32), [0, 1, 0, 1], "must be uint8"),
         (np.zeros((4, 8, 8, 3), np.uint8), [0, 1, 0, 1], "must be uint8"),
-        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1], "shape \\(4,\\)"),
-        (np.zeros((4, 3, 8, 8), np.uint8), [1, 1, 1, 1], "both present"),
-        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1, 2, 1], "must be 0 and 1"),
+        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1], "labels: shape \\(2,\\), expected \\(4,\\)"),
+        (np.zeros((4, 3, 8, 8), np.uint8), [1, 1, 1, 1], "both 0 and 1 were"),
+        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1, 2, 1], "row 2 is 2, 0 or 1 was"),
     ],
 )
 def test_bad_training_data_is_refused(tmp_path, images, labels, message):

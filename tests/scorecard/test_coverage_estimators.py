@@ -5,11 +5,10 @@ import pytest
 import statsmodels.api as sm
 
 from helpers.effects import bootstrap_paper_logit
-from helpers.resampling import cluster_weights
+from helpers.resampling import cluster_codes, cluster_weights
 from helpers.scorecard.coverage_estimators import all_estimates, bootstrap_effects, null_tests
 from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS
 from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Population
-from helpers.utils.checks import cluster_codes
 
 
 @pytest.fixture(scope="module")

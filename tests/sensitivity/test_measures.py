@@ -128,7 +128,7 @@ def test_shapes_and_settings_must_fit():
         flips(BEFORE, AFTER, 0.5, cluster=THREES[1:])
     with pytest.raises(ValueError, match="row 1 has no cluster identifier"):
         flips([0.1, 0.2], [0.1, 0.2], 0.5, cluster=["a", None])
-    with pytest.raises(ValueError, match="threshold: expected a probability in .* got 1.5"):
+    with pytest.raises(ValueError, match=r"threshold is 1.5, a number in \[0, 1\] was"):
         flips(BEFORE, AFTER, threshold=1.5)
     with pytest.raises(ValueError, match="near: expected 0 <= low < high <= 1"):
         score_sensitivity(BEFORE, AFTER, near=(0.7, 0.3))

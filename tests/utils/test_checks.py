@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers.utils import checks
-from helpers.utils.checks import as_binary, as_rates, as_scores, check_range, cluster_codes
+from helpers.utils.checks import as_binary, as_rates, as_scores, check_range
 
 
 def test_binary_accepts_booleans_and_arrays():
@@ -76,8 +76,6 @@ def test_numbers_of_settings():
         (lambda: checks.check_range("alpha", 1, 0, 1, "()"), "alpha is 1, a number in .0, 1. was"),
         (lambda: checks.check_positive("price", np.inf), "price is inf, a positive number"),
         (lambda: checks.check_whole("raters", 2.5, 1), "raters is 2.5, a whole number of at least"),
-        (lambda: checks.check_size(201), "the regression has 201 coefficients"),
-        (lambda: checks.as_resamples(1, least=2), "n_boot is 1, a whole number of at least 2"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -100,22 +98,10 @@ def test_frames_and_shapes():
         (lambda: checks.require_members(["b"], {"a": 1}, "score"), "no score of b among a"),
         (lambda: checks.require_shape(np.ones((2, 3)), "n", (3, -1)), r"expected \(3, D\)"),
         (lambda: checks.require_alike(np.ones(2), "x", np.ones(3), "y"), r"\(3,\) as of y"),
-        (lambda: checks.as_codes([0, 1], 3), "2 identifiers for 3 rows"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
     checks.require_shape(np.ones((2, 3)), "n", (2, -1))
-
-
-def test_cluster_codes_follow_the_sorted_identifiers():
-    codes, identifiers = cluster_codes(["b", "a", "b"])
-    np.testing.assert_array_equal(codes, [1, 0, 1])
-    assert list(identifiers) == ["a", "b"]
-
-
-def test_a_missing_identifier_is_named_as_the_reader_wrote_it():
-    with pytest.raises(ValueError, match="row 4 has no cluster"):
-        cluster_codes(pd.Series(["a", None], [3, 4]))
 
 
 @pytest.mark.parametrize(

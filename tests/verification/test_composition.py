@@ -142,7 +142,7 @@ def test_bad_input_is_named():
     for missing in (None, np.nan):
         labels = group.astype(object)
         labels[3] = missing
-        with pytest.raises(ValueError, match="group, row 3: the pair has no group"):
+        with pytest.raises(ValueError, match="'group', row 3 is nan, a group was expected"):
             composition_effects(errors, control, labels, vertices, FAMILIAR)
     for wrong in (vertices[:-1], vertices[:, 0], vertices.ravel()):
         with pytest.raises(ValueError, match=rf"identities \({len(errors)}, 2\) were expected"):

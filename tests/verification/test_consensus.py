@@ -42,9 +42,9 @@ def test_pairs_exactly_on_the_threshold_match():
 @pytest.mark.parametrize(
     ("ratings", "message"),
     [
-        ([[0] * 9, [0] * 8 + [5]], "row 1, rater 8: 5 where"),
-        ([[0.0] * 9, [0.5] + [0.0] * 8], "row 1, rater 0: 0.5 where"),
-        ([[0.0] * 8 + [np.nan]], "row 0, rater 8: nan where"),
+        ([[0] * 9, [0] * 8 + [5]], "ratings: row 1, column 8 is 5, a whole"),
+        ([[0.0] * 9, [0.5] + [0.0] * 8], "row 1, column 0 is 0.5, a whole"),
+        ([[0.0] * 8 + [np.nan]], "row 0, column 8 is nan, a whole"),
         ([0, 1, 2], r"shape \(3,\)"),
         ([["0"] * 9], "whole numbers"),
         ([[0, 1, 2, 3]], "2 lowest and 2 highest of 4"),

@@ -105,7 +105,7 @@ def test_infinity_is_a_threshold_and_nan_is_none():
     [
         (([0.1, np.nan], [0, 1], list("aa")), "similarity: row 1 is nan"),
         (([0.1, 0.2], [0, 2], list("aa")), "is_match: row 1 is 2"),
-        (([0.1, 0.2], [0, 1], ["a", None]), "group, row 1"),
+        (([0.1, 0.2], [0, 1], ["a", None]), "'group', row 1 is nan, a group"),
         (([0.1, 0.2], [0, 1], ["a"]), r"group: shape \(1,\), expected \(2,\)"),
         (([0.1, 0.2], [0], ["a", "a"]), r"is_match: shape \(1,\), expected \(2,\)"),
         (([], [], []), "at least one row"),

@@ -25,6 +25,7 @@ import pandas as pd
 
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.utils import seeding
+from helpers.utils.checks import as_score_table, check_whole
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,7 @@ def rater_pool(
         >>> crowd.rater_pool(seed=1, n_raters=3).bias.shape
         (3, 8)
     """
-    if n_raters < 2:
-        raise ValueError(f"a crowd needs at least 2 raters, got {n_raters}")
+    check_whole("n_raters", n_raters, 2)
     n = len(disagreement)
     draws = seeding.normals(seed, stage, range(n_raters), 2 * n + 2)
     draws = (draws - draws.mean(axis=0)) / draws.std(axis=0)
@@ -326,14 +326,7 @@ def _require_scores(perceived: pd.DataFrame, scales: Mapping[str, tuple[str, ...
     if not perceived.index.is_unique:
         twice = perceived.index[perceived.index.duplicated()][0]
         raise ValueError(f"image id {twice!r} occurs twice in the perceived scores")
-    inside = (perceived >= 0) & (perceived <= 1)
-    if not inside.to_numpy().all():
-        row, column = np.argwhere(~inside.to_numpy())[0]
-        score = perceived.iloc[row, column]
-        raise ValueError(
-            f"perceived score of image {perceived.index[row]!r}, {perceived.columns[column]!r} is "
-            f"{score}, expected a number in [0, 1]"
-        )
+    as_score_table(perceived)
 
 
 def _item(image_id: object) -> int:

@@ -23,6 +23,7 @@ from helpers.annotations import crowd
 from helpers.annotations.pairs import SCALES
 from helpers.faces.anatomy import IDENTITY_STRENGTH, Columns
 from helpers.faces.parameters import INDEX, validate
+from helpers.utils.checks import refuse
 
 VISIBILITY: dict[str, float] = {
     "face_width": 0.83,
@@ -183,9 +184,9 @@ def _looks(parameters: Tensor) -> np.ndarray:
 
 
 def _require_lengths(values: pd.Series, name: str) -> None:
-    bad = ~(values >= 0) | np.isinf(values)
-    if bad.any():
-        raise ValueError(
-            f"{name} of pair {values.index[bad][0]!r} is {values[bad].iloc[0]}, expected a number "
-            f"of at least 0 ({int(bad.sum())} such pairs)"
-        )
+    refuse(
+        ~((values >= 0) & (values < np.inf)).to_numpy(),
+        values.rename(name),
+        name,
+        "a number of at least 0",
+    )

@@ -18,7 +18,7 @@ import pandas as pd
 
 from helpers.annotations.ingest import validate
 from helpers.annotations.label_studio import SOURCE, read_export, write_export
-from helpers.utils.checks import require_columns
+from helpers.utils.checks import check_whole, require_columns
 
 SCALES: dict[str, tuple[str, ...]] = {
     "identity": (
@@ -159,8 +159,7 @@ def read_pair_export(
         ...     annotations.read_pair_export(file.name, pairs, n_raters=1).ratings.values.tolist()
         [[2]]
     """
-    if n_raters < 1:
-        raise ValueError(f"n_raters is {n_raters}: at least one rating of a pair was expected")
+    check_whole("n_raters", n_raters, 1)
     path = Path(path)
     labels = _labels(pairs)
     require_columns(pairs, ["kind"])

@@ -8,10 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.utils.checks import MOST_LEVELS, require_columns, require_present, require_rows
+from helpers.utils.checks import require_columns, require_present, require_rows
 
 RANK_TOLERANCE = 1e-9
 """A column is a combination of others when less than this part of it is left."""
+MOST_LEVELS = 50
+"""A column with more of them is a number that was not cut into bins, or an identifier."""
+MOST_COEFFICIENTS = 200
+"""The memory of a regression grows with the square of their number."""
 MOST_KEYS = 2**62
 """Combinations beyond these are numbered anew: products of many numbers of levels overflow."""
 
@@ -37,6 +41,21 @@ def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
             f"may be {MOST_LEVELS}"
         )
     return code, levels
+
+
+def check_size(coefficients: int) -> None:
+    """Raise ValueError for a regression of more than `MOST_COEFFICIENTS`: memory may not hold it.
+
+    Serves chapter 11.
+
+    Example:
+        >>> check_size(17)
+    """
+    if coefficients > MOST_COEFFICIENTS:
+        raise ValueError(
+            f"the regression has {coefficients:,} coefficients, of which there may be "
+            f"{MOST_COEFFICIENTS}: use fewer levels, cells or products"
+        )
 
 
 def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:

@@ -18,13 +18,15 @@ from scipy.special import expit
 from helpers.effects.batched_logit import MAX_STEPS, TOLERANCE, firth_logits, fit_logits
 from helpers.effects.coding import (
     RANK_TOLERANCE,
+    check_size,
     code_cells,
     code_covariate,
     code_levels,
     complete_rows,
     independent_columns,
 )
-from helpers.utils.checks import as_codes, as_rates, check_size
+from helpers.resampling import as_codes
+from helpers.utils.checks import as_rates
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,8 @@ from numpy.typing import ArrayLike
 
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
-from helpers.resampling import draw_weights
-from helpers.utils.checks import (
-    as_codes,
-    as_finite,
-    as_rates,
-    as_resamples,
-    require_columns,
-    require_present,
-)
+from helpers.resampling import as_codes, as_resamples, draw_weights
+from helpers.utils.checks import as_finite, as_rates, require_columns, require_present
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": (STRATA["hair_length"][0], ("Short hair", "Long hair")),

@@ -18,12 +18,14 @@ from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
 from helpers.effects.coding import (
     RANK_TOLERANCE,
+    check_size,
     code_covariate,
     complete_rows,
     independent_columns,
 )
 from helpers.effects.equivalence import holm
-from helpers.utils.checks import as_codes, as_rates, check_size
+from helpers.resampling import as_codes
+from helpers.utils.checks import as_rates
 
 Term = str | tuple[str, ...]
 COLUMNS = ["estimate", "se", "low", "high", "p"]
@@ -65,7 +67,7 @@ def logit(
 
     Raises:
         ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], more
-            than `checks.MOST_LEVELS` levels of a column or `checks.MOST_COEFFICIENTS` coefficients,
+            than `coding.MOST_LEVELS` levels of a column or `coding.MOST_COEFFICIENTS` coefficients,
             or contrasts of coefficients that do not exist.
 
     Example:

@@ -18,8 +18,8 @@ from scipy.special import expit, logit
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.effects.batched_logit import pattern_counts
-from helpers.resampling import cluster_weights
-from helpers.utils.checks import as_binary, cluster_codes, require_columns, require_present
+from helpers.resampling import cluster_codes, cluster_weights
+from helpers.utils.checks import as_binary, require_columns, require_present
 
 STEPS = 60
 FARTHEST = 40.0

@@ -71,7 +71,7 @@ def risk_differences(
     Raises:
         ValueError: an empty frame, a missing column, a missing level of `by` or `adjust`, an
             outcome outside of [0, 1], more than two levels of the treatment, a covariate of more
-            levels than bins have (`checks.MOST_LEVELS`), or a column in two roles.
+            levels than bins have (`coding.MOST_LEVELS`), or a column in two roles.
 
     Example:
         >>> import pandas as pd

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from helpers import faces
 from helpers.artifacts import lineage
 from helpers.artifacts.image_store import as_float32, content_key, fill
+from helpers.utils.checks import check_whole
 from helpers.utils.devices import resolve_device
 
 # Rendered pixels per chunk: few keep a processor's caches warm, many keep a GPU busy.
@@ -75,8 +76,8 @@ def render_to_store(
     device = resolve_device(device)
     counts = {"size": size, "supersampling": supersampling, "workers": workers, "chunk": chunk}
     for name, value in counts.items():
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        if value is not None:
+            check_whole(name, value, 1)
     parameters = as_float32(parameters)
     faces.validate(torch.from_numpy(parameters))
     renderer = Path(inspect.getfile(faces.render))

@@ -34,6 +34,7 @@ from helpers.faces.shading import (
     skin_albedo,
     soft_shadow,
 )
+from helpers.utils.checks import check_whole
 
 OPAQUE = 0.999
 """What lies behind a layer of more opacity than this is not computed."""
@@ -108,10 +109,7 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     if len(parameters) == 0:
         raise ValueError("render: expected at least one row of parameters, got none")
     for name, value, least in (("size", size, 16), ("supersampling", supersampling, 1)):
-        if not isinstance(value, int) or value < least:
-            raise ValueError(
-                f"render: {name} must be an integer of at least {least}, got {value!r}"
-            )
+        check_whole(name, value, least)
     scene = _set_scene(Columns(parameters.float()), size * supersampling)
     pixels = _paint(scene).pixels.reshape(len(parameters), 4, scene.view.size, scene.view.size)
     linear, mask = tone_map(pixels[:, :3].clamp_min(0)), pixels[:, 3]

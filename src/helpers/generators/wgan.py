@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from helpers.artifacts import weights as files
 from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Encoder, Generator
 from helpers.utils import seeding
+from helpers.utils.checks import check_whole
 from helpers.utils.devices import resolve_device
 
 SHIPPED = Path(__file__).with_name("wgan.safetensors")
@@ -49,8 +50,7 @@ class WGANGenerator:
     latent_dim = LATENT_DIM
 
     def __init__(self, device: str = "cpu", size: int = SIZE, weights: Path = SHIPPED) -> None:
-        if not isinstance(size, int) or size < 16:
-            raise ValueError(f"size must be an integer of at least 16, got {size!r}")
+        check_whole("size", size, 16)
         self.device, self.size = resolve_device(device), size
         networks = _networks()
         stored, self.card = files.read(weights, "generator")

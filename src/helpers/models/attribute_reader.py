@@ -30,7 +30,7 @@ from helpers.models import checkpoints
 from helpers.models.networks import halving
 from helpers.models.training import Recipe, Settings, Task, check_images, one_cycle
 from helpers.utils import seeding
-from helpers.utils.checks import require_columns
+from helpers.utils.checks import as_score_table, require_columns
 
 RECIPE = Recipe(50, 1.2e-2, 1e-2, one_cycle, recolour=False)
 """Colours stay as they are: skin and hair colour are among what is read."""
@@ -336,12 +336,4 @@ def _checked_targets(images: np.ndarray, targets: pd.DataFrame) -> np.ndarray:
             f"targets must have a row for each of {len(images)} images and a column for each "
             f"attribute, not the shape {targets.shape}"
         )
-    scores = targets.to_numpy(np.float64)
-    bad = ~((scores >= 0) & (scores <= 1))  # true for a missing score too
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(
-            f"target {targets.columns[column]!r}, row {targets.index[row]!r}: "
-            f"{targets.iloc[row, column]} where a score in [0, 1] was expected"
-        )
-    return scores
+    return as_score_table(targets)

@@ -29,6 +29,7 @@ from helpers.models.training import (
     one_cycle,
     two_steps,
 )
+from helpers.utils.checks import as_binary, require_shape
 
 RECIPES = {
     "small": Recipe(100, 4e-3, 1e-2, one_cycle),
@@ -256,9 +257,8 @@ def _held_out_row(model: AuditedModel, images: np.ndarray, labels: np.ndarray) -
 
 def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
     check_images(images)
-    labels = np.asarray(labels)
-    if labels.shape != (len(images),):
-        raise ValueError(f"labels must have shape ({len(images)},), one an image: {labels.shape}")
-    if set(np.unique(labels)) != {0, 1}:
-        raise ValueError(f"labels must be 0 and 1, both present; found {np.unique(labels)[:5]}")
-    return labels.astype(np.int64)
+    labels = as_binary(labels, "labels")
+    require_shape(labels, "labels", (len(images),))
+    if labels.all() or not labels.any():
+        raise ValueError(f"labels are all {labels[0]}, both 0 and 1 were expected")
+    return labels

@@ -28,6 +28,7 @@ from torch.nn import functional
 from helpers.models import checkpoints
 from helpers.models.networks import halving
 from helpers.models.training import Recipe, Settings, Task, check_images, fit_all, one_cycle
+from helpers.utils.checks import require_shape
 
 RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
 EMBEDDING = 96
@@ -229,12 +230,10 @@ def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Identities numbered from 0."""
     check_images(images)
     labels = np.asarray(labels)
-    if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
-        raise ValueError(
-            f"labels must be whole numbers of shape ({len(images)},), one an image: "
-            f"{labels.dtype} {labels.shape}"
-        )
+    require_shape(labels, "labels", (len(images),))
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"labels are {labels.dtype}, whole numbers were expected")
     names, numbers = np.unique(labels, return_inverse=True)
     if len(names) < 2:
-        raise ValueError(f"labels must name two identities or more; found {names}")
+        raise ValueError(f"labels name {len(names)} identities, at least two were expected")
     return numbers.astype(np.int64)

@@ -13,11 +13,10 @@ from scipy.special import expit
 from helpers.effects import logit, matched_effects, risk_differences
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.effects.coding import collapse
-from helpers.resampling import draw_weights
+from helpers.resampling import cluster_codes, draw_weights
 from helpers.scorecard.estimators import resample_images
 from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED
 from helpers.utils import seeding
-from helpers.utils.checks import cluster_codes
 
 NO_PENALTY = 1e6
 """So weak an L2 penalty moves no estimate visibly, and few transects may separate the errors."""

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from helpers.resampling import as_codes
 from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
 from helpers.sensitivity.measures import decisions, flips, near_boundary, score_sensitivity
-from helpers.utils.checks import as_codes, as_probabilities, as_steps
+from helpers.utils.checks import as_probabilities, as_steps
 
 
 def curve(

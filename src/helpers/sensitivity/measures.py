@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from helpers.resampling import as_codes
 from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
-from helpers.utils.checks import as_codes, as_probabilities, require_alike
+from helpers.utils.checks import as_probabilities, check_range, require_alike
 
 
 def score_sensitivity(
@@ -119,9 +120,7 @@ def flips(
 
 def decisions(scores: np.ndarray, threshold: float) -> np.ndarray:
     """y = 1(score ≥ threshold) as bool (sensitivity, eq 5); ValueError for another threshold."""
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"threshold: expected a probability in [0, 1], got {threshold}")
-    return scores >= threshold
+    return scores >= check_range("threshold", threshold, 0, 1)
 
 
 def near_boundary(scores: np.ndarray, near: tuple[float, float]) -> np.ndarray:

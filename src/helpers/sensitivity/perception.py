@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.resampling import draw_weights
+from helpers.resampling import as_codes, as_resamples, draw_weights
 from helpers.sensitivity.intervals import CONFIDENCE, Interval, as_table, mean_interval
-from helpers.utils.checks import as_changes, as_codes, as_finite, as_resamples, require_alike
+from helpers.utils.checks import as_changes, as_finite, require_alike
 
 
 def perception_sensitivity(

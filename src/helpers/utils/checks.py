@@ -16,10 +16,6 @@ from numpy.typing import ArrayLike
 
 SCORE_DIGITS = 6
 """Scores are means of few whole levels; digits beyond these are rounding, not information."""
-MOST_LEVELS = 50
-"""A column with more of them is a number that was not cut into bins, or an identifier."""
-MOST_COEFFICIENTS = 200
-"""The memory of a regression grows with the square of their number."""
 
 
 # --- numbers
@@ -69,7 +65,7 @@ def check_positive(name: str, value: float) -> float:
     return value
 
 
-def check_whole(name: str, value: float, least: int) -> None:
+def check_whole(name: str, value: int, least: int) -> None:
     """Raise ValueError unless a number is whole and at least `least`.
 
     Serves chapter 12.
@@ -77,37 +73,8 @@ def check_whole(name: str, value: float, least: int) -> None:
     Example:
         >>> check_whole("raters", 5, least=1)
     """
-    if not np.isfinite(check_number(name, value)) or value != int(value) or value < least:
-        raise ValueError(f"{name} is {value}, a whole number of at least {least} was expected")
-
-
-def check_size(coefficients: int) -> None:
-    """Raise ValueError for a regression of more than `MOST_COEFFICIENTS`: memory may not hold it.
-
-    Serves chapter 11.
-
-    Example:
-        >>> check_size(17)
-    """
-    if coefficients > MOST_COEFFICIENTS:
-        raise ValueError(
-            f"the regression has {coefficients:,} coefficients, of which there may be "
-            f"{MOST_COEFFICIENTS}: use fewer levels, cells or products"
-        )
-
-
-def as_resamples(n_boot: int, least: int = 1) -> range:
-    """Numbers 0 ... n_boot - 1 of the resamples; ValueError for fewer than `least`.
-
-    Serves chapter 07.
-
-    Example:
-        >>> list(as_resamples(3))
-        [0, 1, 2]
-    """
-    if not isinstance(n_boot, Integral) or n_boot < least:
-        raise ValueError(f"n_boot is {n_boot}, a whole number of at least {least} was expected")
-    return range(n_boot)
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} is {value!r}, a whole number of at least {least} was expected")
 
 
 # --- frames
@@ -146,7 +113,7 @@ def require_present(values: pd.Series, expected: str) -> None:
     Example:
         >>> require_present(pd.Series(["light", "dark"], name="skin"), "a level")
     """
-    _refuse(values.isna().to_numpy(), values, str(values.name), expected)
+    refuse(values.isna().to_numpy(), values, str(values.name), expected)
 
 
 def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) -> None:
@@ -196,7 +163,7 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
         [1, 0]
     """
     numbers = _floats(values, name, 1)
-    _refuse((numbers != 0) & (numbers != 1), values, name, "0 or 1")
+    refuse((numbers != 0) & (numbers != 1), values, name, "0 or 1")
     return numbers.astype(np.int64)
 
 
@@ -214,7 +181,7 @@ def as_rates(values: pd.Series) -> np.ndarray:
     """
     rates = _floats(values, "rates", 1)
     missing = values.isna().to_numpy()
-    _refuse(~missing & ~((rates >= 0) & (rates <= 1)), values, "rates", "a number in [0, 1]")
+    refuse(~missing & ~((rates >= 0) & (rates <= 1)), values, "rates", "a number in [0, 1]")
     return rates
 
 
@@ -231,8 +198,24 @@ def as_scores(score: pd.Series) -> np.ndarray:
         [0.3]
     """
     scores = np.round(_floats(score, "scores", 1), SCORE_DIGITS)
-    _refuse(~((scores >= 0) & (scores <= 1)), score, "scores", "a score in [0, 1]")
+    refuse(~((scores >= 0) & (scores <= 1)), score, "scores", "a score in [0, 1]")
     return scores
+
+
+def as_score_table(frame: pd.DataFrame) -> np.ndarray:
+    """Scores in [0, 1] of a whole frame as float64 (n, columns), not rounded.
+
+    Serves chapter 06.
+
+    Raises:
+        ValueError: naming column and row of the first score that is missing or outside.
+
+    Example:
+        >>> as_score_table(pd.DataFrame({"age": [0.5, 1]})).tolist()
+        [[0.5], [1.0]]
+    """
+    columns = [_between(0, 1, frame[name], name, 1, "a score in [0, 1]") for name in frame]
+    return np.column_stack(columns)
 
 
 def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
@@ -291,45 +274,6 @@ def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
     return lambdas
 
 
-def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Code 0 ... G - 1 of every row's cluster (n,), and the G identifiers in sorted order.
-
-    Serves chapter 09.
-
-    Raises:
-        ValueError: naming the first row without an identifier.
-
-    Example:
-        >>> codes, identifiers = cluster_codes(["b", "a", "b"])
-        >>> codes.tolist(), identifiers.tolist()
-        ([1, 0, 1], ['a', 'b'])
-    """
-    clusters = pd.Series(clusters)
-    if clusters.isna().any():
-        raise ValueError(
-            f"row {clusters.index[clusters.isna()].tolist()[0]!r} has no cluster identifier"
-        )
-    codes, identifiers = pd.factorize(clusters.to_numpy(), sort=True)
-    return codes, identifiers
-
-
-def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
-    """`cluster_codes` of n rows, int (n,); where there is no `cluster`, every row is its own.
-
-    Serves chapter 10.
-
-    Example:
-        >>> as_codes(None, 3).tolist()
-        [0, 1, 2]
-    """
-    if cluster is None:
-        return np.arange(n)
-    codes, _ = cluster_codes(cluster)
-    if codes.shape != (n,):
-        raise ValueError(f"cluster: {len(codes)} identifiers for {n} rows")
-    return codes
-
-
 def as_places(rows: ArrayLike, n: int, name: str) -> np.ndarray:
     """Positions among `n` rows as int (m,); ValueError unless whole, in range and all different."""
     rows = np.asarray(rows)
@@ -382,7 +326,7 @@ def _between(
     numbers = _floats(values, name, ndim)
     if not numbers.size:
         raise ValueError(f"{name}: shape {numbers.shape}, at least one row was expected")
-    _refuse(~((numbers >= low) & (numbers <= high)), values, name, expected, hint)
+    refuse(~((numbers >= low) & (numbers <= high)), values, name, expected, hint)
     return numbers
 
 
@@ -399,8 +343,14 @@ def _floats(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
     return np.array(numbers, np.float64).reshape(array.shape)
 
 
-def _refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: str = "") -> None:
-    """Raise the ValueError that names the first bad place, if there is one."""
+def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: str = "") -> None:
+    """Raise the ValueError that names the first `bad` place of an array or a Series, if any.
+
+    Serves chapter 01, inside the other checks.
+
+    Example:
+        >>> refuse(np.array([False, False]), [0.1, 0.2], "scores", "a score in [0, 1]")
+    """
     if not bad.any():
         return
     place = np.argwhere(bad)[0]

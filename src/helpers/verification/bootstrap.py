@@ -34,8 +34,7 @@ from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
 from helpers.effects import score_interval
-from helpers.resampling import draw_weights
-from helpers.utils.checks import as_resamples, cluster_codes
+from helpers.resampling import as_resamples, cluster_codes, draw_weights
 from helpers.verification.curves import GroupPairs, allowed_matches
 
 ROUNDING = 1e-9

@@ -7,10 +7,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from helpers.utils.checks import as_binary, require_alike
+from helpers.utils.checks import as_binary, require_alike, require_present
 from helpers.verification.bands import TOO_FEW
 from helpers.verification.bootstrap import dyads, inflation, vertex_codes
-from helpers.verification.curves import NO_PAIRS, require_group
+from helpers.verification.curves import NO_PAIRS
 
 RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
 NO_VARIATION = "errors do not vary within groups"
@@ -67,7 +67,7 @@ def composition_effects(
     codes, identities = vertex_codes(vertices, len(group))
     groups = pd.Categorical(group)
     require_alike(groups.codes, "group", both[0], "errors")
-    require_group(groups)
+    require_present(pd.Series(groups, name="group"), "a group")
     known = groups.categories.isin(list(familiar))
     if known.sum() < len(set(familiar)) or known.all() or not known.any():
         names = groups.categories.tolist()

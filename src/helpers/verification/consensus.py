@@ -10,6 +10,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from helpers.utils.checks import check_range, refuse
+
 HIGHEST = 4
 """The rating "likely different"."""
 
@@ -64,8 +66,7 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
         >>> verification.is_match([[0, 0, 0, 1, 1, 2, 2, 4, 4]], 0.3).tolist()
         [True]
     """
-    if not 0 <= t <= 1:
-        raise ValueError(f"t is {t}: a threshold of the consensus in [0, 1] was expected")
+    check_range("t", t, 0, 1)
     total, kept = _kept_sum(ratings, n_low, n_high)
     return total <= int(Fraction(str(t)) * HIGHEST * kept)
 
@@ -90,11 +91,6 @@ def _as_ratings(ratings: ArrayLike) -> np.ndarray:
             f"ratings of shape {ratings.shape} and type {ratings.dtype}: whole numbers "
             "(pairs, raters) were expected"
         )
-    bad = ~np.isin(ratings, np.arange(HIGHEST + 1))
-    if bad.any():
-        row, rater = np.argwhere(bad)[0]
-        raise ValueError(
-            f"ratings, row {row}, rater {rater}: {ratings[row, rater]} where a whole number from "
-            f"0 (likely same) to {HIGHEST} (likely different) was expected"
-        )
+    expected = f"a whole number from 0 (likely same) to {HIGHEST} (likely different)"
+    refuse(~np.isin(ratings, np.arange(HIGHEST + 1)), ratings, "ratings", expected)
     return ratings.astype(np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.utils.checks import as_binary, as_finite, check_range, require_alike
+from helpers.utils.checks import as_binary, as_finite, check_range, require_alike, require_present
 
 NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
 
@@ -114,19 +114,12 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     groups = pd.Categorical(group)
     require_alike(positive, "is_match", similarity, "similarity")
     require_alike(groups.codes, "group", similarity, "similarity")
-    require_group(groups)
+    require_present(pd.Series(groups, name="group"), "a group")
     order = np.argsort(similarity, kind="stable")
     codes, positive = groups.codes[order], positive[order]
     for code, label in enumerate(groups.categories):
         rows = [order[(codes == code) & kind] for kind in (positive, ~positive)]
         yield GroupPairs(label, *(similarity[some] for some in rows), *rows)
-
-
-def require_group(groups: pd.Categorical) -> None:
-    """Raise ValueError naming the first pair without a group."""
-    missing = groups.codes < 0
-    if missing.any():
-        raise ValueError(f"group, row {missing.argmax()}: the pair has no group")
 
 
 def as_match_rates(fmr: ArrayLike) -> np.ndarray:
