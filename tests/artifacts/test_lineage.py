@@ -1,7 +1,6 @@
-"""The graph that make and the manifests share."""
+"""What a stage is made from: the graph that the runner and the manifests share."""
 
-import subprocess
-import sys
+import os
 
 import pytest
 
@@ -73,35 +72,29 @@ def test_a_study_is_made_from_its_module_and_its_helpers(tree, file, changes):
     assert (lineage.source_hash("survey") != before) is changes
 
 
-def test_a_chapter_waits_for_the_study_it_reads(tree):
-    rules = dict(line.split(":", 1) for line in lineage.make_rules().splitlines())
-    assert rules["STUDIES "] == "= survey"
-    assert "survey" not in rules["PAGES "]
-    study = rules["$(ARTIFACTS)/survey/manifest.json"].split()
-    assert study == [f"src/helpers/{name}.py" for name in ("survey/main", "__init__", "c")]
-    chapter = rules["$(ARTIFACTS)/02_second/02_second.ipynb"].split()
-    assert chapter[-2:] == [
-        "$(ARTIFACTS)/01_first/01_first.ipynb",
-        "$(ARTIFACTS)/survey/manifest.json",
-    ]
+def test_what_only_draws_does_not_change_what_a_stage_leaves(tree):
+    package = tree / "src" / "helpers"
+    (package / "d" / "figures.py").write_text("")
+    (package / "e.py").write_text("from helpers.d import figures\n")
+    every, computing = lineage.sources("02_second"), lineage.sources("02_second", drawing=False)
+    assert set(every) - set(computing) == {"src/helpers/d/figures.py"}
+
+
+def test_data_beside_a_module_belong_to_it(tree):
+    (tree / "src" / "helpers" / "b.weights").write_text("1")
+    before = lineage.source_hash("02_second")
+    (tree / "src" / "helpers" / "b.weights").write_text("2")
+    assert lineage.source_hash("02_second") != before
+
+
+def test_an_edit_that_keeps_the_time_is_seen(tree):
+    path = tree / "src" / "helpers" / "e.py"
+    before, state = lineage.source_hash("02_second"), path.stat()
+    path.write_text("y = 2\n")
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert lineage.source_hash("02_second") != before
 
 
 def test_unknown_stage_names_those_there_are(tree):
     with pytest.raises(ValueError, match="01_first, 02_second, survey"):
         lineage.source_of("03_third")
-
-
-def test_rules_of_the_real_repository_need_no_packages(repository):
-    rules = subprocess.run(
-        [sys.executable, "-I", "-S", "src/helpers/artifacts/lineage.py"],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "$(ARTIFACTS)/05_transect_generation/05_transect_generation.ipynb:" in rules
-    assert "src/helpers/transects.py" in rules
-    assert (
-        "$(ARTIFACTS)/coverage_study/manifest.json: src/helpers/scorecard/coverage_study.py"
-        in rules
-    )

@@ -1,13 +1,14 @@
 """Stage folders: what is written can be read back, and nothing stale or damaged is."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import artifacts
-from helpers.artifacts import ArtifactError, Stage, lineage, profiles
+from helpers.artifacts import ArtifactError, Stage, lineage, manifests, profiles
 
 FIRST, SECOND = "02_face_world", "03_direction_fitting"
 
@@ -15,9 +16,10 @@ FIRST, SECOND = "02_face_world", "03_direction_fitting"
 @pytest.fixture
 def world(artifacts_folder, monkeypatch):
     """Two stages whose code hash is under the test's control."""
-    hashes = {FIRST: "a" * 64, SECOND: "b" * 64}
-    monkeypatch.setattr(lineage, "source_hash", hashes.__getitem__)
-    return hashes
+    code = {FIRST: {"a.py": "a" * 64}, SECOND: {"b.py": "b" * 64}}
+    monkeypatch.setattr(lineage, "sources", lambda stage, drawing=True: dict(code[stage]))
+    monkeypatch.setattr(lineage, "stages", lambda: list(code))
+    return code
 
 
 def run(name, **files):
@@ -43,6 +45,7 @@ def test_manifest_records_rows_hashes_and_versions(world):
     manifest = json.loads((stage.folder / "manifest.json").read_text())
     assert manifest["files"]["t.parquet"]["rows"] == 2
     assert len(manifest["files"]["t.parquet"]["sha256"]) == 64
+    assert manifest["source"] == {"a.py": "a" * 64}
     assert manifest["versions"]["torch"] and manifest["device"] == "cpu"
 
 
@@ -63,23 +66,37 @@ def test_reopening_withdraws_the_manifest_but_keeps_files(world):
 def test_damaged_file(world):
     stage = run(FIRST, a_npy=np.eye(2))
     (stage.folder / "a.npy").write_bytes(b"garbage")
-    with pytest.raises(ArtifactError, match=r"a\.npy is damaged"):
+    with pytest.raises(ArtifactError, match=r"a\.npy is damaged: it has another size"):
         artifacts.load(FIRST, "a.npy", "smoke")
+
+
+def test_damage_that_keeps_the_size_is_seen_by_time_or_by_reading(world):
+    path = run(FIRST, a_npy=np.eye(2)).folder / "a.npy"
+    assert artifacts.damaged("smoke") == {}
+    before = path.stat().st_mtime_ns
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    with pytest.raises(ArtifactError, match="its content is not what 02_face_world left"):
+        artifacts.load(FIRST, "a.npy", "smoke")
+    os.utime(path, ns=(before, before))  # as a disk does it that loses a bit
+    assert artifacts.load(FIRST, "a.npy", "smoke") is not None
+    assert artifacts.damaged("smoke") == {FIRST: [path]}
+    (path.parent / "manifest.json").write_text("{")
+    assert artifacts.damaged("smoke") == {FIRST: [path.parent / "manifest.json"]}
 
 
 def test_missing_file_and_unknown_file(world):
     stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "a.npy").unlink()
-    with pytest.raises(ArtifactError, match="is missing although"):
-        artifacts.load(FIRST, "a.npy", "smoke")
     with pytest.raises(ArtifactError, match=r"left no b\.npy; it left a\.npy"):
         artifacts.load(FIRST, "b.npy", "smoke")
+    (stage.folder / "a.npy").unlink()
+    with pytest.raises(ArtifactError, match=r"a\.npy is gone"):
+        artifacts.load(FIRST, "a.npy", "smoke")
 
 
 def test_damaged_manifest(world):
     stage = run(FIRST, a_npy=np.eye(2))
     (stage.folder / "manifest.json").write_text('{"id": ')
-    with pytest.raises(ArtifactError, match=r"manifest\.json is damaged \(line 1"):
+    with pytest.raises(ArtifactError, match=r"manifest\.json is damaged \(Expecting value: line 1"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
@@ -87,14 +104,14 @@ def test_damaged_manifest(world):
 def test_manifest_without_its_fields(world, content):
     stage = run(FIRST, a_npy=np.eye(2))
     (stage.folder / "manifest.json").write_text(content)
-    with pytest.raises(ArtifactError, match="is damaged: it lacks files, id, inputs"):
+    with pytest.raises(ArtifactError, match="is damaged: it lacks files, inputs"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
 def test_other_code(world):
     run(FIRST, a_npy=np.eye(2))
-    world[FIRST] = "c" * 64
-    with pytest.raises(ArtifactError, match=f"{FIRST}.*made by other code"):
+    world[FIRST]["c.py"] = "c" * 64
+    with pytest.raises(ArtifactError, match=f"{FIRST}.*made by other code: c.py"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
@@ -102,7 +119,7 @@ def test_changed_profile(world, monkeypatch):
     run(FIRST, a_npy=np.eye(2))
     other = profiles.load("laptop")
     monkeypatch.setattr(profiles, "load", lambda name: other)
-    with pytest.raises(ArtifactError, match=r"other values than profiles/smoke\.yml"):
+    with pytest.raises(ArtifactError, match=r"profile smoke: \w+ is \d+ now and was \d+"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
@@ -114,7 +131,7 @@ def test_changed_input_names_both_stages(world):
     second.finish({})
     artifacts.load(SECOND, "b.npy", "smoke")
     run(FIRST, a_npy=2 * np.eye(2))
-    with pytest.raises(ArtifactError, match=f"{SECOND}.*made from {FIRST}"):
+    with pytest.raises(ArtifactError, match=f"{SECOND}.*made from another {FIRST}/a.npy"):
         artifacts.load(SECOND, "b.npy", "smoke")
 
 
@@ -127,6 +144,22 @@ def test_rerun_with_equal_results_keeps_later_stages_valid(world):
     assert artifacts.load(SECOND, "results.json", "smoke") == {}
 
 
+def test_only_what_was_read_of_an_earlier_stage_counts(world):
+    run(FIRST, a_npy=np.eye(2), b_npy=np.eye(2))
+    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
+    second.load(FIRST, "a.npy")
+    second.finish({})
+    run(FIRST, a_npy=np.eye(2), b_npy=np.eye(3))
+    assert artifacts.why_stale(SECOND, "smoke") is None
+
+
+def test_another_version_of_a_library_makes_stale(world, monkeypatch):
+    run(FIRST, a_npy=np.eye(2))
+    now = manifests.versions() | {"torch": "99"}
+    monkeypatch.setattr(manifests, "versions", lambda: now)
+    assert artifacts.why_stale(FIRST, "smoke").startswith("torch is 99 now and was ")
+
+
 def test_promised_file_must_exist(world):
     stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
     stage.path("images.npy")
@@ -136,8 +169,8 @@ def test_promised_file_must_exist(world):
 
 def test_code_edited_while_running(world):
     stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
-    world[FIRST] = "c" * 64
-    with pytest.raises(ArtifactError, match="were edited while it ran"):
+    world[FIRST]["a.py"] = "c" * 64
+    with pytest.raises(ArtifactError, match="made by other code: a.py while it ran"):
         stage.finish({})
 
 
@@ -156,11 +189,11 @@ def test_unknown_suffix(world):
         Stage(FIRST, profile="smoke", device="cpu", seed=1).save("x.pkl", 1)
 
 
-def test_incomplete_stages_are_named_with_what_is_gone(world):
-    run(FIRST, a_npy=np.eye(2))
-    second = run(SECOND, b_npy=np.eye(2))
-    assert artifacts.incomplete("smoke") == {}
-    (second.folder / "b.npy").unlink()
-    assert artifacts.incomplete("smoke") == {SECOND: "no b.npy"}
-    (second.folder / "manifest.json").write_text("{")
-    assert artifacts.incomplete("smoke") == {SECOND: "no readable manifest.json"}
+def test_temporary_files_of_dead_processes_are_swept(tmp_path):
+    (tmp_path / "deep").mkdir()
+    gone = tmp_path / "deep" / ".x.json.4194304.tmp"  # above the largest number of a process
+    mine, other = tmp_path / f".x.json.{os.getpid()}.tmp", tmp_path / ".notes.tmp"
+    for path in (gone, mine, other):
+        path.write_text("")
+    artifacts.sweep(tmp_path)
+    assert not gone.exists() and mine.exists() and other.exists()

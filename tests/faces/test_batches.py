@@ -72,7 +72,7 @@ def test_other_content_is_made_anew(path, change):
 
 def test_changed_renderer_makes_anew(path, monkeypatch):
     store(path)
-    monkeypatch.setattr(lineage, "files_hash", lambda paths: "another source")
+    monkeypatch.setattr(lineage, "digest", lambda hashed: "another source")
     again = Recorder()
     store(path, again)
     assert len(torch.cat(again.batches)) == 10

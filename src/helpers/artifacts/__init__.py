@@ -1,12 +1,11 @@
 """What stages leave on disk, what it was made from, and how it is read again."""
 
-from helpers.artifacts.stage import (
+from helpers.artifacts.manifests import (
     MANIFEST,
     RESULTS,
     ArtifactError,
-    Stage,
-    atomic,
-    incomplete,
-    load,
+    damaged,
     root,
+    why_stale,
 )
+from helpers.artifacts.stage import Stage, atomic, load, sweep

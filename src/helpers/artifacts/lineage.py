@@ -1,10 +1,8 @@
 """What a stage is made from: its source, the helpers it imports, the stages it reads.
 
-A stage is a notebook, or a study: a module of the package that is run as a command.
-
-One source of truth for two readers: `make` (through `python src/helpers/artifacts/lineage.py`,
-which prints the rules) and `helpers.artifacts` (which refuses a stage made by other code). Only
-the standard library is used, because `make` runs this before anything is installed.
+A stage is a notebook, or a study: a module of the package that is run as a command. Two readers
+share this: the runner (`tools/run.py`) and `helpers.artifacts`, which refuses a stage made by other
+code.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-import sys
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -28,6 +25,8 @@ STUDIES = {
 """Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 
 _NOTEBOOK = re.compile(r"^\d\d_\w+$")
+_DERIVED = (".ipynb", ".pyc")
+"""Endings of files that are made from the source beside them."""
 
 
 def stages() -> list[str]:
@@ -74,49 +73,70 @@ def helper_modules(source: Path) -> list[Path]:
     return sorted(found)
 
 
+def sources(stage: str, drawing: bool = True) -> dict[str, str]:
+    """SHA-256 of every file of code (and of data beside it) that a stage is made from.
+
+    Args:
+        stage: or a page without a number.
+        drawing: with the modules that only draw (`figure…`), which no stage's files depend on.
+
+    Returns:
+        Path relative to the repository → hash, in the order of the paths.
+    """
+    source = source_of(stage)
+    return hashes([source, *helper_modules(source)], drawing)
+
+
+def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
+    """As `sources`, of the given modules and of the data files that share a module's name."""
+    kept = (path for path in modules if drawing or not _only_draws(path))
+    files = {file for path in kept for file in (path, *path.parent.glob(f"{path.stem}.*"))}
+    files = {path for path in files if path.suffix not in _DERIVED}
+    return {str(path.relative_to(ROOT)): file_hash(path) for path in sorted(files)}
+
+
 def source_hash(stage: str) -> str:
-    """SHA-256 over a stage's source and every helper it depends on."""
-    return files_hash([source_of(stage), *helper_modules(source_of(stage))])
+    """One SHA-256 over `sources` of a stage, without what only draws."""
+    return digest(sources(stage, drawing=False))
 
 
-def files_hash(paths: list[Path]) -> str:
-    """SHA-256 over the names (relative to the repository) and contents of source files."""
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(str(path.relative_to(ROOT)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+def digest(hashed: dict[str, str]) -> str:
+    """One SHA-256 over names and hashes."""
+    return hashlib.sha256("".join(f"{k} {v}\n" for k, v in hashed.items()).encode()).hexdigest()
 
 
-def make_rules() -> str:
-    """Prerequisites of every executed notebook and study, as a fragment for `make`."""
-    pages = sorted(path.stem for path in NOTEBOOKS.glob("*.py"))
-    lines = [f"PAGES := {' '.join(pages)}", f"STUDIES := {' '.join(STUDIES)}"]
-    lines += [f"MODULE_{stage} := helpers.{module}" for stage, module in STUDIES.items()]
-    for stage in (*pages, *STUDIES):
-        made_by = source_of(stage)
-        code = [path.relative_to(ROOT) for path in (made_by, *helper_modules(made_by))]
-        earlier = map(_target, inputs(made_by))
-        lines.append(f"{_target(stage)}: {' '.join(map(str, code))} {' '.join(earlier)}".rstrip())
-    return "\n".join(lines) + "\n"
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file; a file that was not touched since is read once in a process."""
+    return _file_hash(path, *_state(path))
 
 
-def _target(stage: str) -> str:
-    """The file that says to `make` that a stage is finished."""
-    name = "manifest.json" if stage in STUDIES else f"{stage}.ipynb"
-    return f"$(ARTIFACTS)/{stage}/{name}"
+def _state(path: Path) -> tuple[int, ...]:
+    """What changes with every edit: the time of change cannot be set, as that of the content can."""
+    state = path.stat()
+    return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size
+
+
+@cache
+def _file_hash(path: Path, *_: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _only_draws(path: Path) -> bool:
+    """Whether a module of the package is one whose results are figures alone."""
+    inside = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else ()
+    return any(part.startswith("figure") for part in inside)
 
 
 def _imports(source: Path) -> frozenset[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
-    # The cache is keyed by the text, so a file edited in a live session is read anew.
-    return _imports_of(source.read_text(encoding="utf-8"), source)
+    return _imports_of(source, *_state(source))
 
 
 @cache
-def _imports_of(text: str, source: Path) -> frozenset[Path]:
+def _imports_of(source: Path, *_: int) -> frozenset[Path]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(text, filename=str(source))):
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), filename=str(source))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -144,7 +164,3 @@ def _files_of(name: str) -> list[Path]:
             files.append(module)
         folder = folder / part
     return files
-
-
-if __name__ == "__main__":
-    sys.stdout.write(make_rules())

@@ -8,7 +8,6 @@ runs again. Every file appears by renaming, so none is ever half-written. Every 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -16,52 +15,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from helpers.artifacts import lineage, profiles
-
-MANIFEST = "manifest.json"
-"""File with the hashes of a finished stage. Serves every chapter, from 01 on."""
-RESULTS = "results.json"
-"""File with a stage's headline numbers. Serves every chapter, from 01 on."""
-_FIELDS = {"id", "profile", "parameters", "source", "inputs", "files"}
-_RECORDED = ("torch", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
-
-
-class ArtifactError(RuntimeError):
-    """An artifact is missing, damaged or stale; the message says which and what to run.
-
-    Serves every chapter that reads an earlier one, the first of which is 02.
-
-    Example:
-        >>> from helpers import artifacts
-        >>> issubclass(artifacts.ArtifactError, RuntimeError)
-        True
-    """
-
-
-def root() -> Path:
-    """Find the folder of all artifacts: `artifacts/` of the repository, or `$HELPERS_ARTIFACTS`.
-
-    Serves every chapter, from 01 on.
-
-    Returns:
-        Its path.
-
-    Example:
-        >>> import os
-        >>> from unittest import mock
-        >>> from helpers import artifacts
-        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
-        ...     str(artifacts.root())
-        'elsewhere'
-    """
-    return Path(os.environ.get("HELPERS_ARTIFACTS", lineage.ROOT / "artifacts"))
+from helpers.artifacts import lineage, manifests, profiles
+from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, rerun, root
 
 
 def load(stage: str, name: str, profile: str) -> Any:
@@ -90,22 +51,18 @@ def load(stage: str, name: str, profile: str) -> Any:
         >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
         ...     artifacts.load("07_pruning", "kept.parquet", "smoke")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        helpers.artifacts.stage.ArtifactError: stage 07_pruning (smoke) has not finished: ...
+        helpers.artifacts.manifests.ArtifactError: 07_pruning (smoke) cannot be read: ...
     """
-    folder = root() / profile / stage
-    manifest = _checked_manifest(stage, profile)
-    recorded = manifest["files"].get(name)
-    if recorded is None:
+    recorded = manifests.checked(stage, profile)["files"]
+    if name not in recorded:
         raise ArtifactError(
-            f"stage {stage} ({profile}) left no {name}; it left {', '.join(manifest['files'])}"
+            f"stage {stage} ({profile}) left no {name}; it left {', '.join(recorded)}"
         )
-    path = folder / name
-    if not path.is_file():
-        raise ArtifactError(f"{path} is missing although its manifest lists it; {_rerun(profile)}")
-    if (found := _sha256(path)) != recorded["sha256"]:
+    path = root() / profile / stage / name
+    if not manifests.intact(path, recorded[name]):
         raise ArtifactError(
-            f"{path} is damaged: its SHA-256 is {found[:12]}…, the manifest of {stage} says "
-            f"{recorded['sha256'][:12]}…; delete the file and {_rerun(profile)}"
+            f"{path} is damaged: its content is not what {stage} left; "
+            f"delete it and {rerun(profile)}"
         )
     return _READERS.get(path.suffix, Path)(path)
 
@@ -147,15 +104,16 @@ class Stage:
         self.folder.mkdir(parents=True, exist_ok=True)
         for stale in (MANIFEST, RESULTS):
             (self.folder / stale).unlink(missing_ok=True)
-        self._source = lineage.source_hash(name)
-        self._inputs: dict[str, str] = {}
+        self._source = lineage.sources(name, drawing=False)
+        self._inputs: dict[str, dict[str, str]] = {}
         self._files: dict[str, dict[str, Any]] = {}
         self._started = time.monotonic()
 
     def load(self, stage: str, name: str) -> Any:
         """Read a file of an earlier stage (see `load`) and record it as an input."""
         value = load(stage, name, self.profile)
-        self._inputs[stage] = _checked_manifest(stage, self.profile)["id"]
+        recorded = manifests.read(stage, self.profile)["files"][name]
+        self._inputs.setdefault(stage, {})[name] = recorded["sha256"]
         return value
 
     def path(self, name: str) -> Path:
@@ -189,67 +147,34 @@ class Stage:
             ArtifactError: a promised file was never written, or the code was edited meanwhile, so
                 that nobody can say which version made the files.
         """
-        if lineage.source_hash(self.name) != self._source:
-            raise ArtifactError(
-                f"the source or helpers of {self.name} were edited while it ran; "
-                f"{_rerun(self.profile)}"
-            )
+        if edited := manifests.changed_code(
+            self._source, lineage.sources(self.name, drawing=False)
+        ):
+            raise ArtifactError(f"{self.name} is {edited} while it ran; {rerun(self.profile)}")
         self.save(RESULTS, results)
         for name, entry in self._files.items():
             if not (self.folder / name).is_file():
                 raise ArtifactError(f"stage {self.name} promised {name} but did not write it")
-            entry["sha256"] = _sha256(self.folder / name)
-        identity = {
+            state = (self.folder / name).stat()
+            entry["sha256"] = lineage.file_hash(self.folder / name)
+            entry |= {"size": state.st_size, "time": state.st_mtime_ns}
+        manifest = {
             "stage": self.name,
             "profile": self.profile,
             "parameters": self.parameters,
             "source": self._source,
             "inputs": self._inputs,
             "files": self._files,
-        }
-        manifest = {
-            "id": hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest(),
-            **identity,
+            "versions": manifests.versions(),
             "device": self.device,
             "seed": self.seed,
             "seconds": round(time.monotonic() - self._started, 1),
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
-            "versions": {package: metadata.version(package) for package in _RECORDED},
         }
         with atomic(self.folder / MANIFEST) as temporary:
             _write_json(temporary, manifest)
         return dict(results)
-
-
-def incomplete(profile: str) -> dict[str, str]:
-    """List the stages that are not as they were left, and why.
-
-    Serves every chapter, from 01 on: `make reproduce` makes again what is listed.
-
-    Args:
-        profile: whose artifacts.
-
-    Returns:
-        Stage → reason: no readable manifest, or a file is gone.
-
-    Example:
-        >>> from helpers import artifacts
-        >>> artifacts.incomplete("no such profile")
-        {}
-    """
-    found = {}
-    for folder in sorted(path for path in (root() / profile).glob("*") if path.is_dir()):
-        if folder.name not in lineage.stages():
-            continue
-        try:
-            files = _manifest(folder.name, profile)["files"]
-        except ArtifactError:
-            found[folder.name] = f"no readable {MANIFEST}"
-            continue
-        if gone := [name for name in files if not (folder / name).is_file()]:
-            found[folder.name] = f"no {', '.join(gone)}"
-    return found
 
 
 @contextmanager
@@ -277,64 +202,50 @@ def atomic(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
+        _sync(temporary)
         os.replace(temporary, path)
+        _sync(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _checked_manifest(stage: str, profile: str) -> dict[str, Any]:
-    """The manifest of a finished stage that still fits its code, profile and inputs."""
-    manifest = _manifest(stage, profile)
-    where = f"stage {stage} ({profile})"
-    if manifest["profile"] != profile:
-        raise ArtifactError(f"{where} was made with profile {manifest['profile']}")
-    if manifest["parameters"] != asdict(profiles.load(profile)):
-        raise ArtifactError(
-            f"{where} was made with other values than profiles/{profile}.yml has now; "
-            f"{_rerun(profile)}"
-        )
-    if (now := lineage.source_hash(stage)) != manifest["source"]:
-        raise ArtifactError(
-            f"{where} was made by other code ({manifest['source'][:12]}…) than its source and "
-            f"helpers hold now ({now[:12]}…); {_rerun(profile)}"
-        )
-    for earlier, identity in manifest["inputs"].items():
-        if (now := _manifest(earlier, profile)["id"]) != identity:
-            raise ArtifactError(
-                f"{where} was made from {earlier} {identity[:12]}…, but {earlier} is now "
-                f"{now[:12]}…; {_rerun(profile)}"
-            )
-    return manifest
-
-
-def _manifest(stage: str, profile: str) -> dict[str, Any]:
-    path = root() / profile / stage / MANIFEST
+def _sync(path: Path) -> None:
+    """Have a file or folder written to the disk, so that a power cut leaves the old or the new."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ArtifactError(
-            f"stage {stage} ({profile}) has not finished: no {path}; {_rerun(profile)}"
-        ) from None
-    except json.JSONDecodeError as error:
-        raise ArtifactError(
-            f"{path} is damaged (line {error.lineno}: {error.msg}); delete it and {_rerun(profile)}"
-        ) from None
-    missing = _FIELDS - (manifest.keys() if isinstance(manifest, dict) else set())
-    if missing:
-        raise ArtifactError(
-            f"{path} is damaged: it lacks {', '.join(sorted(missing))}; "
-            f"delete it and {_rerun(profile)}"
-        )
-    return manifest
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def _rerun(profile: str) -> str:
-    return f"run `make reproduce PROFILE={profile}`"
+def sweep(folder: Path) -> None:
+    """Remove temporary files that killed processes left anywhere below a folder.
+
+    Serves every chapter, from 01 on: `make reproduce` starts with it.
+
+    Args:
+        folder: whose `atomic` files of processes that are no more are removed.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from helpers import artifacts
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     artifacts.sweep(pathlib.Path(folder))
+    """
+    for path in folder.rglob(".*.tmp"):
+        owner = path.name.split(".")[-2]
+        if owner.isdecimal() and not _alive(int(owner)):
+            path.unlink(missing_ok=True)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _read_npz(path: Path) -> dict[str, np.ndarray]:

@@ -81,7 +81,7 @@ def render_to_store(
     parameters = as_float32(parameters)
     faces.validate(torch.from_numpy(parameters))
     renderer = Path(inspect.getfile(faces.render))
-    source = lineage.files_hash([renderer, *lineage.helper_modules(renderer)])
+    source = lineage.digest(lineage.hashes([renderer, *lineage.helper_modules(renderer)]))
     if render is not faces.render:
         source += inspect.getsource(inspect.getmodule(render))
     if workers is None:

@@ -1,0 +1,208 @@
+"""Manifests: what each stage left, what it was made from, and whether that still holds.
+
+One rule says what is stale, `why_stale`, and it goes by content alone. The runner makes those
+stages again; a chapter that opens an earlier one refuses it with the same words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from helpers.artifacts import lineage, profiles
+
+MANIFEST = "manifest.json"
+"""File with the hashes of a finished stage. Serves every chapter, from 01 on."""
+RESULTS = "results.json"
+"""File with a stage's headline numbers. Serves every chapter, from 01 on."""
+_FIELDS = {"profile", "parameters", "source", "inputs", "files", "versions"}
+_RECORDED = ("torch", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
+
+
+class ArtifactError(RuntimeError):
+    """An artifact is missing, damaged or stale; the message says which and what to run.
+
+    Serves every chapter that reads an earlier one, the first of which is 02.
+
+    Example:
+        >>> from helpers import artifacts
+        >>> issubclass(artifacts.ArtifactError, RuntimeError)
+        True
+    """
+
+
+def root() -> Path:
+    """Find the folder of all artifacts: `artifacts/` of the repository, or `$HELPERS_ARTIFACTS`.
+
+    Serves every chapter, from 01 on.
+
+    Returns:
+        Its path.
+
+    Example:
+        >>> import os
+        >>> from unittest import mock
+        >>> from helpers import artifacts
+        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
+        ...     str(artifacts.root())
+        'elsewhere'
+    """
+    return Path(os.environ.get("HELPERS_ARTIFACTS", lineage.ROOT / "artifacts"))
+
+
+def read(stage: str, profile: str) -> dict[str, Any]:
+    """The manifest of a finished stage, whether or not it still fits.
+
+    Raises:
+        ArtifactError: there is none, or it is damaged.
+    """
+    path = root() / profile / stage / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtifactError(f"stage {stage} ({profile}) has not finished: no {path}") from None
+    except (ValueError, RecursionError) as error:
+        words = " ".join(str(error).split())
+        raise ArtifactError(f"{path} is damaged ({words})") from None
+    if missing := _FIELDS - (manifest.keys() if isinstance(manifest, dict) else set()):
+        raise ArtifactError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}")
+    return manifest
+
+
+def why_stale(stage: str, profile: str) -> str | None:
+    """Say why a stage must be made again; None if it is as its code and its inputs want it.
+
+    Serves every chapter, from 01 on: `make reproduce` makes again what is stale.
+
+    Args:
+        stage: for example "03_direction_fitting".
+        profile: whose artifacts.
+
+    Returns:
+        The first reason found, as a sentence without a full stop, or None.
+
+    Example:
+        >>> import os
+        >>> from unittest import mock
+        >>> from helpers import artifacts
+        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
+        ...     artifacts.why_stale("07_pruning", "smoke")  # doctest: +ELLIPSIS
+        'stage 07_pruning (smoke) has not finished: no ...'
+    """
+    try:
+        manifest = read(stage, profile)
+        return (
+            _other(f"profile {profile}: ", manifest["parameters"], asdict(profiles.load(profile)))
+            or changed_code(manifest["source"], lineage.sources(stage, drawing=False))
+            or _other("", manifest["versions"], versions())
+            or _other_inputs(manifest["inputs"], profile)
+            or _lost(stage, manifest, profile)
+        )
+    except ArtifactError as error:
+        return str(error)
+
+
+def changed_code(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
+    """Which files of code are others than those that something was made by, in words."""
+    files = [path for path in {**then, **now} if then.get(path) != now.get(path)]
+    return f"made by other code: {', '.join(files)}" if files else None
+
+
+def checked(stage: str, profile: str) -> dict[str, Any]:
+    """The manifest of a stage that is not stale.
+
+    Raises:
+        ArtifactError: it is; the message says why, and what to run.
+    """
+    if reason := why_stale(stage, profile):
+        raise ArtifactError(f"{stage} ({profile}) cannot be read: {reason}; {rerun(profile)}")
+    return read(stage, profile)
+
+
+def intact(path: Path, recorded: Mapping[str, Any], trusted: bool = True) -> bool:
+    """Whether a file has the content that its manifest recorded.
+
+    Args:
+        path: of the file.
+        recorded: its entry in the manifest.
+        trusted: take its size and time for its content, so that it is not read as a whole.
+    """
+    state = path.stat()
+    if trusted and (state.st_size, state.st_mtime_ns) == (recorded["size"], recorded["time"]):
+        return True
+    return lineage.file_hash(path) == recorded["sha256"]
+
+
+def damaged(profile: str) -> dict[str, list[Path]]:
+    """List the files of finished stages whose content is not what the stage left.
+
+    Serves every chapter, from 01 on: `make verify` reads every byte.
+
+    Args:
+        profile: whose artifacts.
+
+    Returns:
+        Stage → its damaged files; stages whose manifest is damaged have that one.
+
+    Example:
+        >>> from helpers import artifacts
+        >>> artifacts.damaged("no such profile")
+        {}
+    """
+    found = {}
+    for stage in lineage.stages():
+        folder = root() / profile / stage
+        if not (folder / MANIFEST).exists():
+            continue
+        try:
+            files = read(stage, profile)["files"]
+        except ArtifactError:
+            found[stage] = [folder / MANIFEST]
+            continue
+        there = {folder / name: entry for name, entry in files.items() if (folder / name).is_file()}
+        if bad := [path for path, entry in there.items() if not intact(path, entry, trusted=False)]:
+            found[stage] = bad
+    return found
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of the packages that results depend on."""
+    return {package: metadata.version(package) for package in _RECORDED}
+
+
+def rerun(profile: str) -> str:
+    """What to do about it, for messages."""
+    return f"run `make reproduce PROFILE={profile}`"
+
+
+def _other(where: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    for name in {**then, **now}:
+        if then.get(name) != now.get(name):
+            return f"{where}{name} is {now.get(name)} now and was {then.get(name)}"
+    return None
+
+
+def _other_inputs(inputs: Mapping[str, Mapping[str, str]], profile: str) -> str | None:
+    for stage, files in inputs.items():
+        now = read(stage, profile)["files"]
+        for name, sha256 in files.items():
+            if now.get(name, {}).get("sha256") != sha256:
+                return f"made from another {stage}/{name} than there is now"
+    return None
+
+
+def _lost(stage: str, manifest: Mapping[str, Any], profile: str) -> str | None:
+    for name, entry in manifest["files"].items():
+        path = root() / profile / stage / name
+        if not path.is_file():
+            return f"{path} is gone"
+        if path.stat().st_size != entry["size"]:
+            return f"{path} is damaged: it has another size than the stage left"
+    return None
