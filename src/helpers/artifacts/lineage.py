@@ -111,7 +111,7 @@ def file_hash(path: Path) -> str:
 
 
 def _state(path: Path) -> tuple[int, ...]:
-    """What changes with every edit: the time of change cannot be set, as that of the content can."""
+    """What changes with every edit; the time of change, unlike that of the content, is not set."""
     state = path.stat()
     return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size
 
