@@ -1,11 +1,5 @@
 # One command: `make reproduce` sets everything up, runs the book and builds it.
-SHELL := /bin/bash
-.SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.DELETE_ON_ERROR:
-.SECONDARY:
-MAKEFLAGS += --no-builtin-rules
-
 SYSTEM_PYTHON ?= python3
 
 # How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
@@ -13,36 +7,20 @@ PROFILE ?= laptop
 DEVICE ?= cpu
 # 1: train the learned generator from nothing instead of taking the weights that are there.
 TRAIN ?= 0
-# Chapters that do not need each other run side by side, so many at a time.
-JOBS ?= 2
-# They share the cores: threads of two chapters that fight for one lose more than they gain.
-export OMP_NUM_THREADS ?= $(shell $(SYSTEM_PYTHON) -c 'import os; print(max(1, (os.cpu_count() or 1) // $(JOBS)))')
-
-ARTIFACTS := artifacts/$(PROFILE)
-BUILD := build/$(PROFILE)
+# Steps that run side by side; by default a few, by the number of cores.
+JOBS ?=
 
 # An active conda or virtual environment that holds the package is used as it is; otherwise .venv.
 ACTIVE := $(shell [ -n "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] && python -c 'import helpers, jupyter_book' 2>/dev/null && echo yes)
-ifeq ($(ACTIVE),yes)
-  ENV :=
-  PYTHON := python
-else
-  ENV := .venv/installed
-  PYTHON := .venv/bin/python
-endif
+ENV := $(if $(ACTIVE),,.venv/installed)
+PYTHON := $(if $(ACTIVE),python,.venv/bin/python)
+RUN := $(PYTHON) tools/run.py $(PROFILE)
 
-# Starts a program with the libraries already imported, while `make reproduce` runs.
-WARM := $(PYTHON) -IS tools/warm.py
-
-ifeq ($(wildcard profiles/$(PROFILE).yml),)
-  $(error unknown PROFILE=$(PROFILE); there are: $(patsubst profiles/%.yml,%,$(wildcard profiles/*.yml)))
-endif
-
-.PHONY: help env notebooks check test smoke reproduce book serve clean
+.PHONY: help env notebooks check test smoke reproduce chapter why graph verify serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 14
+	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 14
 
 env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
 
@@ -68,46 +46,22 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
-	@$(PYTHON) tools/mend.py $(PROFILE)
-	@$(MAKE) --no-print-directory --dry-run book | $(PYTHON) tools/plan.py $(PROFILE) $(DEVICE)
-	@$(PYTHON) tools/warm.py --serve $(MAKE) --no-print-directory --jobs=$(JOBS) book
-	@echo "The book: $(BUILD)/html/index.html   (make serve PROFILE=$(PROFILE))"
+	@$(RUN) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter 1,$(TRAIN)),--train)
 
-book: $(BUILD)/html/index.html  ## the book alone: run missing chapters, build the pages
+chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
+	@$(RUN) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) --stage $(STAGE)
 
-serve: book  ## read the book at http://127.0.0.1:8000
-	$(PYTHON) -m http.server --bind 127.0.0.1 --directory $(BUILD)/html 8000
+why: $(ENV)  ## say why STAGE=... would run again
+	@$(RUN) --why $(STAGE)
+
+graph: $(ENV)  ## print what reads what, for Graphviz
+	@$(RUN) --graph
+
+verify: $(ENV)  ## read every byte of the artifacts, and forget what is damaged
+	@$(RUN) --verify
+
+serve: reproduce  ## read the book at http://127.0.0.1:8000
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000
 
 clean:  ## remove this profile's artifacts and pages
-	rm -rf $(ARTIFACTS) $(BUILD)
-
-# Which helpers and earlier stages each notebook depends on.
-LINEAGE := $(shell mkdir -p build && $(SYSTEM_PYTHON) src/helpers/artifacts/lineage.py > build/lineage.mk.tmp && mv build/lineage.mk.tmp build/lineage.mk || echo failed)
-ifneq ($(LINEAGE),)
-  $(error src/helpers/artifacts/lineage.py failed; see its message above)
-endif
-include build/lineage.mk
-
-EXECUTED := $(foreach stage,$(PAGES),$(ARTIFACTS)/$(stage)/$(stage).ipynb)
-
-$(ARTIFACTS)/%.ipynb: profiles/$(PROFILE).yml tools/execute.py | $(ENV)
-	$(WARM) tools/execute.py notebooks/$(*F).py --profile $(PROFILE) --device $(DEVICE) --out $@
-
-# A study is a module of the package that is run as a command.
-$(STUDIES:%=$(ARTIFACTS)/%/manifest.json): $(ARTIFACTS)/%/manifest.json: profiles/$(PROFILE).yml | $(ENV)
-	$(WARM) -m $(MODULE_$*) --profile $(PROFILE) $(OPTIONS)
-
-# Weights are data that the package's source does not show; and TRAIN may ask for other ones than
-# those in use.
-USED := $(shell grep -qs '"trained": true' $(ARTIFACTS)/learned_generator/results.json && echo 1 || echo 0)
-.PHONY: other-weights
-other-weights:
-$(ARTIFACTS)/learned_generator/manifest.json: $(if $(filter-out $(USED),$(TRAIN)),other-weights) $(wildcard src/helpers/generators/wgan.*)
-$(ARTIFACTS)/learned_generator/manifest.json: private OPTIONS := $(if $(filter 1,$(TRAIN)),--train --device $(DEVICE))
-
-book/_vendor/complete: tools/vendor.py | $(ENV)
-	$(PYTHON) tools/vendor.py
-
-$(BUILD)/html/index.html: $(EXECUTED) tools/book.py tools/api_reference.py tools/vendor.py $(shell find src/helpers -name '*.py') $(shell find book -type f -not -path 'book/_vendor/*') $(wildcard benchmarks/results/*.json) | book/_vendor/complete
-	$(PYTHON) tools/book.py --profile $(PROFILE)
-	touch $@
+	rm -rf "$${HELPERS_ARTIFACTS:-artifacts}/$(PROFILE)" build/$(PROFILE)

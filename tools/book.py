@@ -1,6 +1,4 @@
-"""Build the static book of one profile from its executed notebooks.
-
-    python tools/book.py --profile laptop
+"""Build the static book of one profile from its executed notebooks; `run.py` calls it.
 
 Reads book/ and artifacts/<profile>/<stage>/<stage>.ipynb for the chapters that book/_toc.yml
 names, and leaves build/<profile>/html. A warning is an error; then the pages of the last good
@@ -9,25 +7,27 @@ build stay as they are.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import api_reference
-import plan
+import vendor
 import yaml
 from check import pages
 
 from helpers import artifacts
+from helpers.artifacts import lineage
 from helpers.artifacts.lineage import ROOT
+from helpers.utils.processes import die_with_parent
 
 BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
+TOOLS = ROOT / "tools"
+RECORD = "made_from.json"
 
 MOVED = {
     "10_sensitivity_flips": "15_sensitivity_flips",
@@ -86,26 +86,65 @@ def benchmark_text(record: dict) -> str:
     return "\n".join([*head, *rows, "", f"Measured: {facts}.", "", f"Machine: {machine}.", ""])
 
 
-def build(executed: Path, out: Path, book: Path = BOOK) -> Path:
-    """Build `out`/html from the pages in `book` and the notebooks in `executed`; returns it.
+def pages_of(profile: str) -> Path:
+    """The folder of a profile's pages."""
+    return ROOT / "build" / profile / "html"
+
+
+def basis(profile: str) -> dict[str, str]:
+    """SHA-256 of everything that the pages are made from."""
+    tools = [TOOLS / f"{name}.py" for name in ("book", "api_reference", "vendor", "check")]
+    texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
+    executed = (artifacts.root() / profile).glob("*/*.ipynb")
+    notebooks = [path for path in executed if path.stem == path.parent.name]
+    package = lineage.PACKAGE.rglob("*.py")
+    files = [*tools, *texts, *notebooks, *package, *BENCHMARKS.glob("*.json")]
+    names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
+    return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
+
+
+def why_stale(profile: str) -> str | None:
+    """Say why the pages must be built again; None if they need not be."""
+    html = pages_of(profile)
+    try:
+        then = json.loads(html.with_name(RECORD).read_text(encoding="utf-8"))
+        if not (html / "index.html").is_file():
+            return "there are no pages"
+        now = basis(profile)
+        changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    except (OSError, ValueError, AttributeError):
+        return "the pages were not built, or not finished"
+    return f"changed: {', '.join(changed)}" if changed else None
+
+
+def build(profile: str) -> Path:
+    """Build the pages from those in `book` and the executed notebooks; returns their folder.
 
     Raises:
         FileNotFoundError: a chapter was not run.
-        subprocess.CalledProcessError: jupyter-book failed or warned; its words are on stderr.
+        RuntimeError: jupyter-book failed or warned; its words are on stderr.
     """
-    source, work, html = out / "source", out / "work", out / "html"
-    assemble(executed, source, book)
+    html, made_from = pages_of(profile), basis(profile)
+    source, work = html.with_name("source"), html.with_name("work")
+    html.with_name(RECORD).unlink(missing_ok=True)
+    vendor.vendor()
+    assemble(artifacts.root() / profile, source)
     shutil.rmtree(work, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
     # Sphinx finds its extension api_reference here.
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    subprocess.run([program, "build", source, *options], check=True, env=environment)
+    environment = {**os.environ, "PYTHONPATH": str(TOOLS)}
+    command = [program, "build", source, *options]
+    # The process is this one's alone, without threads: what is called before the program is safe.
+    if subprocess.run(command, env=environment, preexec_fn=die_with_parent).returncode:
+        raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
     lead_on(work / "_build" / "html")
     # Nothing leads to the list of all source pages, which is no list that one could listen to.
     (work / "_build" / "html" / "_modules" / "index.html").unlink(missing_ok=True)
     (work / "_build" / "html").rename(html)
+    with artifacts.atomic(html.with_name(RECORD)) as temporary:
+        temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
     return html
 
 
@@ -114,21 +153,3 @@ def lead_on(html: Path) -> None:
     for old, new in MOVED.items():
         if (html / f"{new}.html").is_file():
             (html / f"{old}.html").write_text(LEADS_ON.format(page=f"{new}.html"), "utf-8")
-
-
-def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", required=True)
-    profile = parser.parse_args(arguments).profile
-    started = time.monotonic()
-    try:
-        build(artifacts.root() / profile, ROOT / "build" / profile)
-    except FileNotFoundError as error:
-        raise SystemExit(f"{error}; run `make reproduce PROFILE={profile}`") from None
-    except subprocess.CalledProcessError:
-        raise SystemExit("the book was not built; the warnings above say why") from None
-    plan.record(profile, "book", time.monotonic() - started)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,50 +1,55 @@
 """Execute one notebook at one profile and leave the result for the book.
 
-    python tools/execute.py notebooks/05_transect_generation.py --profile laptop --device cpu \
-        --out artifacts/laptop/05_transect_generation/05_transect_generation.ipynb
-
 The notebook's parameters cell declares what it takes; those names are looked up in the profile
 (and `profile` and `device`), and the values are written into that cell before papermill executes
 a copy. So the reader sees the values that were really used, once.
-A failing notebook exits with 1 and leaves `<out>.failed.ipynb` beside the place of its output.
+A failing notebook leaves `<stage>.failed.ipynb` beside the place of its output.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
-import asyncio
-import sys
+import logging
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 import jupytext
+import kernels
 import nbformat
 import papermill
-import plan
-import warm
-from jupyter_client import AsyncKernelManager
+from nbclient.exceptions import DeadKernelError
+from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.artifacts import atomic, profiles
+from helpers.artifacts import atomic, lineage, pages, profiles
+
+Tell = Callable[[float, str], None]
+"""Takes the share of the cells that is done, and the first line of the one that runs."""
 
 # Metadata with times of this run; two equal runs should leave equal notebooks.
 NOISE = ("papermill", "execution")
 
 
-class WarmKernelManager(AsyncKernelManager):
-    """Starts the kernel through tools/warm.py, which saves it the imports if a server is there."""
+class TellingEngine(NBClientEngine):
+    """papermill's engine, which says of every cell that it begins."""
 
-    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-        python, *program = super().format_kernel_cmd(extra_arguments)
-        return [python, "-IS", warm.__file__, *program]
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, kernel_name, *, tell: Tell, **options):
+        begin = nb_man.cell_start
 
-    async def _async_interrupt_kernel(self) -> None:
-        """Interrupt, and wait: a shutdown that overtakes the interrupt is logged as an error."""
-        await super()._async_interrupt_kernel()
-        await asyncio.sleep(0.1)
+        def cell_start(cell, cell_index=None, **more):
+            tell(cell_index / len(nb_man.nb.cells), cell.source.partition("\n")[0])
+            begin(cell, cell_index, **more)
+
+        nb_man.cell_start = cell_start
+        return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+
+papermill_engines.register("telling", TellingEngine)
+logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
 def with_parameters(source: str, values: dict[str, object]) -> str:
@@ -87,13 +92,15 @@ def without_noise(content: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return content
 
 
-def execute(notebook: Path, profile: str, device: str, out: Path) -> None:
-    """Run the notebook in its own folder and write `out` only when every cell succeeded.
+def execute(page: str, profile: str, device: str, log: Path, tell: Tell) -> None:
+    """Run a notebook in its own folder; its result appears only when every cell succeeded.
 
     Raises:
         ValueError: unknown profile, or a notebook without parameters cell.
-        PapermillExecutionError: a cell failed; what ran is in `<out>.failed.ipynb`.
+        RuntimeError: a cell failed, or the kernel was killed; what ran is in `….failed.ipynb`.
     """
+    started, made_from = time.monotonic(), pages.basis(page, profile)
+    notebook, out = lineage.source_of(page), pages.executed(page, profile)
     values = asdict(profiles.load(profile)) | {"profile": profile, "device": device}
     content = parameterised(notebook, values)
     failed = out.with_suffix(".failed.ipynb")
@@ -106,46 +113,30 @@ def execute(notebook: Path, profile: str, device: str, out: Path) -> None:
             papermill.execute_notebook(
                 source,
                 result,
+                engine_name="telling",
+                tell=tell,
                 kernel_name="python3",
-                cwd=notebook.parent,
+                # Where the kernel starts; `cwd` would move every thread of this process.
+                resources={"metadata": {"path": str(notebook.parent)}},
                 progress_bar=False,
                 # Saving after each cell takes longer than many cells; a failure is saved anyway.
                 request_save_on_cell_execute=False,
-                kernel_manager_class=WarmKernelManager,
+                kernel_manager_class=kernels.manager(log),
                 # A kernel that listens on this machine only need not warn about it.
                 extra_arguments=["--Application.log_level=ERROR"],
             )
-        except PapermillExecutionError:
+        except PapermillExecutionError as error:
             failed.write_bytes(result.read_bytes())
-            raise
+            raise RuntimeError(
+                f"a cell failed; what ran is in {failed}\n---- cell [{error.exec_count}]\n"
+                f"{error.source}\n---- {error.ename}: {error.evalue}"
+            ) from None
+        except DeadKernelError:
+            raise RuntimeError(
+                "its kernel was killed. Systems do so when memory is short: see the peak below, "
+                "and run less at a time (JOBS=1) or a smaller profile"
+            ) from None
         content = without_noise(nbformat.read(result, as_version=4))
     with atomic(out) as temporary:
         nbformat.write(content, temporary)
-
-
-def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("notebook", type=Path)
-    parser.add_argument("--profile", required=True)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args(arguments)
-    started = time.monotonic()
-    try:
-        execute(options.notebook, options.profile, options.device, options.out)
-    except ValueError as error:
-        raise SystemExit(f"{options.notebook}: {error}") from None
-    except KeyboardInterrupt:
-        raise SystemExit(f"{options.notebook}: interrupted; run the same command again") from None
-    except PapermillExecutionError as error:
-        raise SystemExit(
-            f"{options.notebook}: a cell failed; what ran is in "
-            f"{options.out.with_suffix('.failed.ipynb')}\n"
-            f"---- cell [{error.exec_count}]\n{error.source}\n"
-            f"---- {error.ename}: {error.evalue}"
-        ) from None
-    plan.record(options.profile, options.notebook.stem, time.monotonic() - started)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    pages.record(page, profile, made_from, time.monotonic() - started)

@@ -1,0 +1,81 @@
+"""Processes: one that ends with its parent, what several hold in memory, and a lock among them."""
+
+import ctypes
+import fcntl
+import os
+import platform
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """Have this process killed when its parent ends, however that ends.
+
+    Only Linux knows how (`prctl`); elsewhere nothing is done, and whoever started the process must
+    end it. Serves every chapter, from 01 on.
+
+    Example:
+        >>> from helpers.utils.processes import die_with_parent
+        >>> die_with_parent()  # doctest: +SKIP
+    """
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the system was asked
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def memory(pid: int) -> int:
+    """Bytes that a process and its children hold; shared ones count once where that is known.
+
+    Serves every chapter, from 01 on.
+
+    Example:
+        >>> import os
+        >>> from helpers.utils.processes import memory
+        >>> memory(os.getpid()) > 2**20
+        True
+    """
+    import psutil  # of the kernels; nothing else in the package needs it
+
+    total = 0
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            with suppress(psutil.Error):
+                full = one.memory_full_info()
+                total += getattr(full, "pss", full.uss)
+    return total
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold the lock at `path`; who comes second says who holds it, and waits.
+
+    Serves every chapter, from 01 on.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from helpers.utils.processes import alone
+        >>> with tempfile.TemporaryDirectory() as folder, alone(pathlib.Path(folder, "lock")):
+        ...     pass
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            stream.seek(0)
+            print(f"waiting: {path.parent} is in use by {stream.read()}", flush=True)
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.truncate(0)
+        stream.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%H:%M')}")
+        stream.flush()
+        yield

@@ -1,0 +1,177 @@
+"""A tiny repository with the real package and runner, and two chapters that take seconds."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+FIRST = '''# %% tags=["parameters"]
+profile = "smoke"
+device = "cpu"
+seed = 1
+n_transects = 10
+
+# %%
+import time
+
+import numpy as np
+import torch
+
+from helpers.artifacts import Stage, image_store
+from helpers.utils import noise
+
+stage = Stage("01_first", profile=profile, device=device, seed=seed)
+
+
+# %%
+def make(rows):
+    """Grey images, a little slow."""
+    time.sleep(0.05)
+    return torch.from_numpy(rows).reshape(-1, 1, 1, 1).expand(-1, 3, 8, 8)
+
+
+rows = np.linspace(0, 1, 40, dtype=np.float32)
+images = image_store.fill(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
+
+# %%
+stage.save("numbers.npy", noise.AMOUNT * images.mean(axis=(1, 2, 3)))
+stage.finish({"mean": float(images.mean())})
+'''
+SECOND = """# %% tags=["parameters"]
+profile = "smoke"
+device = "cpu"
+seed = 1
+
+# %%
+from helpers.artifacts import Stage
+from helpers.figures import shades
+
+stage = Stage("02_second", profile=profile, device=device, seed=seed)
+numbers = stage.load("01_first", "numbers.npy")
+
+# %%
+stage.save("double.npy", 2 * numbers)
+stage.finish({"sum": float(numbers.sum())})
+"""
+
+
+class Repository:
+    """The tiny repository, and what can be done with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.artifacts = folder, folder / "artifacts" / "smoke"
+        self.environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+        self.environment.pop("HELPERS_ARTIFACTS", None)
+
+    def start(self, *options: str, stage: str = "02_second", **environment: str):
+        """Start the runner in a session of its own."""
+        command = [sys.executable, "tools/run.py", "smoke", *(options or ("--stage", stage))]
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self.environment | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *options: str, status: int = 0, **environment: str) -> str:
+        """Run it to its end; its words."""
+        process = self.start(*options, **environment)
+        words, _ = process.communicate(timeout=180)
+        assert process.returncode == status, words
+        return words
+
+    def processes(self) -> list[psutil.Process]:
+        """All processes that were started here, by the path in their environment."""
+        mine = f"PYTHONPATH={self.folder / 'src'}"
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mine in path.read_text(errors="replace").split("\0"):
+                    found.append(psutil.Process(int(path.parent.name)))
+            except (OSError, psutil.Error):
+                continue
+        return [p for p in found if p.status() != psutil.STATUS_ZOMBIE]
+
+    def survivors(self, seconds: float = 4.0) -> list[psutil.Process]:
+        """Processes that are still there after some seconds at most."""
+        until = time.monotonic() + seconds
+        while (left := self.processes()) and time.monotonic() < until:
+            time.sleep(0.1)
+        return left
+
+    def kernel(self, seconds: float = 60.0) -> psutil.Process:
+        """A kernel that runs a cell, which writes images."""
+        until, images = time.monotonic() + seconds, self.artifacts / "01_first"
+        while time.monotonic() < until:
+            if list(images.glob("images.npy.progress.json")):
+                for process in self.processes():
+                    if process.cmdline()[-1:] and "ipykernel" in " ".join(process.cmdline()):
+                        return process
+                holders = [p for p in self.processes() if _has_open(p, "01_first.log")]
+                if holders:
+                    return max(holders, key=lambda p: p.create_time())
+            time.sleep(0.05)
+        raise AssertionError("no kernel")
+
+    def files(self) -> dict[str, bytes]:
+        """What the stages left, without what a run measures."""
+        names = ["images.npy", "numbers.npy", "double.npy", "results.json"]
+        paths = (p for name in names for p in self.artifacts.glob(f"*/{name}"))
+        return {str(p.relative_to(self.artifacts)): p.read_bytes() for p in paths}
+
+
+def _has_open(process: psutil.Process, name: str) -> bool:
+    try:
+        return any(
+            Path(os.readlink(fd)).name == name for fd in Path(f"/proc/{process.pid}/fd").iterdir()
+        )
+    except OSError:
+        return False
+
+
+def _create(folder: Path) -> Repository:
+    for part in ("src/helpers", "tools", "profiles"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "notebooks").mkdir()
+    (folder / "notebooks" / "01_first.py").write_text(FIRST)
+    (folder / "notebooks" / "02_second.py").write_text(SECOND)
+    (folder / "src/helpers/utils/noise.py").write_text("AMOUNT = 1.0\n")
+    (folder / "src/helpers/figures/shades.py").write_text("GREY = 0.5\n")
+    return Repository(folder)
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A repository in which nothing has run."""
+    repository = _create(tmp_path / "repository")
+    yield repository
+    for process in repository.processes():
+        process.send_signal(signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def _finished(tmp_path_factory):
+    repository = _create(tmp_path_factory.mktemp("finished") / "repository")
+    repository.run()
+    return repository
+
+
+@pytest.fixture
+def finished(_finished, tmp_path):
+    """A repository in which both chapters have run; times of files are kept."""
+    shutil.copytree(_finished.folder, tmp_path / "repository", symlinks=True)
+    repository = Repository(tmp_path / "repository")
+    yield repository
+    for process in repository.processes():
+        process.send_signal(signal.SIGKILL)

@@ -1,0 +1,192 @@
+"""What is promised of every run: nothing finished is lost, nothing damaged or stale is used.
+
+Each fault is provoked for real, on a tiny repository. `make faults` provokes many more
+(`FAULTS=40` kills instead of the few of `make test`).
+"""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+KILLS = int(os.environ.get("FAULTS", "3"))
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+
+
+def ran(words: str) -> list[str]:
+    """Stages that a run has made."""
+    return [line.split(":")[0] for line in words.splitlines() if ": done in" in line]
+
+
+# --- kills
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_no_kill_loses_anything_or_leaves_a_process(tiny, finished, number):
+    chance = random.Random(number)
+    process = tiny.start()
+    time.sleep(chance.uniform(1.0, 9.0))
+    victims = [p for p in tiny.processes() if p.pid != process.pid]
+    victim = chance.choice([psutil.Process(process.pid), *victims])
+    runner_hit = victim.pid == process.pid
+    victim.send_signal(SIGNALS[number % 3] if runner_hit else signal.SIGKILL)
+    process.communicate(timeout=120)
+    assert tiny.survivors() == []
+    tiny.run()
+    assert tiny.files() == finished.files()
+    assert not list(tiny.artifacts.rglob(".*.tmp"))
+
+
+def test_an_interrupt_keeps_what_is_finished(tiny):
+    process = tiny.start()
+    tiny.kernel()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    words, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and "run the same command to go on" in words
+    assert "Traceback" not in words and tiny.survivors() == []
+
+
+def test_a_killed_kernel_is_said_with_a_word_on_memory(tiny):
+    process = tiny.start()
+    tiny.kernel().send_signal(signal.SIGKILL)
+    words, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and "01_first FAILED" in words and "memory is short" in words
+    assert "Traceback" not in words and tiny.survivors() == []
+
+
+# --- two at once
+
+
+def test_a_second_run_says_who_holds_the_profile_and_waits(tiny):
+    first = tiny.start()
+    tiny.kernel()
+    second = tiny.start()
+    words, _ = second.communicate(timeout=120)
+    first.communicate(timeout=120)
+    assert f"is in use by process {first.pid} on " in words and "nothing to do" in words
+    assert first.returncode == second.returncode == 0
+
+
+# --- damage
+
+
+DAMAGE = {
+    "01_first/manifest.json": ["01_first"],
+    "01_first/page.json": ["01_first"],
+    "01_first/01_first.ipynb": ["01_first"],
+    "01_first/numbers.npy": ["01_first"],
+    "01_first/images.npy": ["01_first"],
+    "01_first/images.npy.progress.json": [],
+    "02_second/manifest.json": ["02_second"],
+    "02_second/double.npy": ["02_second"],
+}
+
+
+@pytest.mark.parametrize("harm", ["cut", "garbled", "gone"])
+@pytest.mark.parametrize("name", DAMAGE)
+def test_only_what_is_damaged_is_made_again(finished, name, harm):
+    path, before = finished.artifacts / name, finished.files()
+    content = path.read_bytes()
+    if harm == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(content[: len(content) // 2] if harm == "cut" else b"\x00" * len(content))
+    words = finished.run("--verify", status=int(harm != "gone" and bool(DAMAGE[name])))
+    assert "Traceback" not in words
+    assert ran(finished.run()) == DAMAGE[name]
+    assert finished.files() == before
+    assert "nothing to do" in finished.run()
+
+
+# --- what is stale
+
+
+def edit(path, old, new, times=None):
+    path.write_text(path.read_text().replace(old, new))
+    if times:
+        os.utime(path, ns=times)
+
+
+def test_nothing_to_do_after_files_were_only_touched(finished):
+    for path in finished.folder.rglob("*.py"):
+        os.utime(path, (0, 2**33))  # in the future
+    assert "nothing to do" in finished.run()
+
+
+def test_an_edit_with_its_old_time_is_seen_and_later_stages_follow(finished):
+    path = finished.folder / "src/helpers/utils/noise.py"
+    state = path.stat()
+    edit(path, "1.0", "2.0", (state.st_atime_ns, state.st_mtime_ns))
+    why = finished.run("--why", "01_first")
+    assert "made by other code: src/helpers/utils/noise.py" in why
+    assert ran(finished.run()) == ["01_first", "02_second"]
+    assert np.load(finished.artifacts / "02_second/double.npy").max() > 500
+
+
+def test_an_edit_without_effect_stops_there(finished):
+    edit(finished.folder / "src/helpers/utils/noise.py", "1.0", "1.00")
+    assert ran(finished.run()) == ["01_first"]
+
+
+def test_restyling_a_figure_draws_again_and_computes_nothing_else(finished):
+    path = finished.folder / "src/helpers/figures/shades.py"
+    edit(path, "0.5", "0.6")
+    assert ran(finished.run()) == ["02_second"]
+    edit(finished.folder / "notebooks/01_first.py", "# %%\nimport time", "# %%\nimport time  # !")
+    assert ran(finished.run()) == ["01_first"]
+
+
+def test_code_edited_while_it_runs_is_not_blessed(tiny):
+    process = tiny.start()
+    tiny.kernel()
+    edit(tiny.folder / "src/helpers/utils/noise.py", "1.0", "3.0")
+    words, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and "noise.py while it ran" in words
+    assert ran(tiny.run()) == ["01_first", "02_second"]
+
+
+# --- machines
+
+
+def test_artifacts_elsewhere(tiny, tmp_path):
+    elsewhere = tmp_path / "else where"
+    assert len(ran(tiny.run(HELPERS_ARTIFACTS=str(elsewhere)))) == 2
+    assert (elsewhere / "smoke/02_second/double.npy").is_file() and not tiny.artifacts.exists()
+    assert "nothing to do" in tiny.run(HELPERS_ARTIFACTS=str(elsewhere))
+
+
+def test_a_folder_for_temporary_files_with_a_long_name(tiny, tmp_path):
+    long = tmp_path / ("long" * 30)
+    long.mkdir()
+    assert len(ran(tiny.run(TMPDIR=str(long)))) == 2
+
+
+def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(tiny):
+    tiny.artifacts.mkdir(parents=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", tiny.artifacts]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no small disk can be had here")
+    try:
+        words = tiny.run(status=1)
+        assert "No space left" in words or "disk full" in words
+        assert "Traceback" not in words
+        subprocess.run(["mount", "-o", "remount,size=8m", tiny.artifacts], check=True)
+        assert len(ran(tiny.run())) == 2
+    finally:
+        subprocess.run(["umount", tiny.artifacts], check=True)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tiny):
+    tiny.artifacts.parent.mkdir(parents=True)
+    tiny.artifacts.write_text("a file where a folder is wanted")
+    words = tiny.run(status=1)
+    assert str(tiny.artifacts) in words and "Traceback" not in words

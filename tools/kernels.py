@@ -1,0 +1,113 @@
+"""Programs in processes of their own, forked from one that has imported the libraries.
+
+On Linux, every kernel, study and build of the pages starts at once and ends with the runner,
+however that ends: the system kills it when the process it was forked from is gone, and that ends
+when the runner does. Elsewhere each starts anew, and ends when the runner has ended as it should.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import runpy
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from jupyter_client import AsyncKernelManager
+from jupyter_client.provisioning import LocalProvisioner
+
+from helpers.utils.processes import die_with_parent
+
+# The socket of such a process cannot be had in a folder with a long name.
+WARM = sys.platform == "linux" and len(os.fsencode(tempfile.gettempdir())) < 60
+CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
+CONTEXT.set_forkserver_preload(["warm"])
+RUNNING: set[BaseProcess] = set()
+_STARTING = threading.Lock()
+
+
+def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
+    """Start a function in a process of its own, whose words go to the end of the log."""
+    process = CONTEXT.Process(target=_be, args=(log, work, *arguments))
+    with _STARTING:
+        process.start()
+        RUNNING.add(process)
+    return process
+
+
+def end_all(patience: float = 5.0) -> None:
+    """Leave no process: ask those that run to end, then have the system end them."""
+    running = [process for process in RUNNING if process.exitcode is None]
+    for number, seconds in ((signal.SIGINT, patience), (signal.SIGKILL, 1.0)):
+        for process in running:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+        until = time.monotonic() + seconds
+        for process in running:
+            process.join(max(0.0, until - time.monotonic()))
+
+
+def _be(log: Path, work: Callable, *arguments: object) -> None:
+    os.setsid()  # an interrupt at the keyboard is for the runner, which passes it on
+    die_with_parent()
+    with log.open("a") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    with suppress(KeyboardInterrupt):
+        return work(*arguments)
+    sys.exit(130)
+
+
+def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> None:
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.argv, sys.path[0] = command[command.index("-m") + 1 :], ""
+    sys.argv.append(f"--IPKernelApp.parent_handle={os.getppid()}")  # it is no one's by hand
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+class Kernel:
+    """A process with the methods of `subprocess.Popen` that a provisioner calls."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, process: BaseProcess) -> None:
+        self.process, self.pid = process, process.pid
+        self.send_signal, self.kill = (lambda number: os.kill(self.pid, number)), process.kill
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def wait(self) -> int | None:
+        self.process.join()
+        return self.process.exitcode
+
+
+class Provisioner(LocalProvisioner):
+    """Starts the kernel in a process of this module."""
+
+    words: Path
+
+    async def launch_kernel(self, cmd: list[str], **options) -> dict:
+        process = start(self.words, be_kernel, cmd, str(options["cwd"]), options["env"])
+        self.process, self.pid, self.pgid = Kernel(process), process.pid, process.pid
+        return self.connection_info
+
+
+def manager(log: Path) -> type[AsyncKernelManager]:
+    """The class of managers whose kernels write what is not a cell's output to `log`."""
+
+    class Manager(AsyncKernelManager):
+        async def _async_pre_start_kernel(self, **options):
+            self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)
+            self.provisioner.words = log
+            return await super()._async_pre_start_kernel(**options)
+
+    return Manager
