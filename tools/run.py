@@ -220,18 +220,19 @@ def clock(seconds: float) -> str:
 
 
 def verify(profile: str) -> int:
-    """Read every byte; forget what is damaged, so that it alone is made again."""
-    found = artifacts.damaged(profile)
-    for stage, files in found.items():
-        for path in files:
-            print(f"{path} is damaged")
-            # A set of images knows which of its chunks are whole.
-            if not path.with_name(f"{path.name}.progress.json").is_file():
-                path.unlink()
+    """Read every byte; forget what is damaged, so that it alone is made again. 1 if any is."""
+    damaged, executed = artifacts.damaged(profile), pages.damaged(profile)
+    found = [path for paths in (*damaged.values(), *executed.values()) for path in paths]
+    for path in found:
+        print(f"{path} is damaged")
+        # A set of images knows which of its chunks are whole.
+        if not path.with_name(f"{path.name}.progress.json").is_file():
+            path.unlink(missing_ok=True)
+    for stage in damaged:
         (artifacts.root() / profile / stage / MANIFEST).unlink(missing_ok=True)
-    print(f"{profile}: {sum(map(len, found.values()))} damaged files", end="")
-    print(f"; {manifests.rerun(profile)} to make them again" if found else "")
-    return len(found)
+    again = f"; {manifests.rerun(profile)} to make them again" if found else ""
+    print(f"{profile}: {len(found)} damaged files{again}")
+    return int(bool(found))
 
 
 def main(arguments: list[str]) -> int:

@@ -84,6 +84,20 @@ def why_stale(page: str, profile: str) -> str | None:
     return f"made from another {', '.join(changed)} than there is now" if changed else None
 
 
+def damaged(profile: str) -> dict[str, list[Path]]:
+    """Page → its executed notebook, of those whose content is not what the run left."""
+    found = {}
+    for path in sorted((manifests.root() / profile).glob(f"*/{RECORD}")):
+        page = path.parent.name
+        entry, notebook = read(page, profile), executed(page, profile)
+        whole = entry.keys() >= {"sha256", "size", "time"}
+        if not notebook.is_file() and whole:
+            continue  # gone, which needs no reading to be seen
+        if not whole or not manifests.intact(notebook, entry, trusted=False):
+            found[page] = [notebook]
+    return found
+
+
 def _content(stage: str, profile: str) -> str:
     """One hash over all files that a stage left; empty if it is not finished."""
     try:

@@ -1,0 +1,128 @@
+"""The runner: what waits for what, what is first, and what it says. Kills are in tests/faults."""
+
+import os
+import time
+from argparse import Namespace
+
+import kernels
+import pytest
+import run
+
+from helpers.artifacts import lineage
+
+
+@pytest.fixture
+def steps(monkeypatch, artifacts_folder):
+    """A diamond of steps in place of the book; `made` lists which were performed."""
+    waits = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
+    made, stale = [], set(waits)
+    monkeypatch.setattr(run, "why", lambda name, *_: "edited" if name in stale else None)
+    monkeypatch.setattr(run, "known_seconds", lambda profile: {"a": 1, "b": 5, "c": 9, "d": 1})
+
+    def perform(self, step):
+        made.append(step.name)
+        if step.name in self.broken:
+            raise RuntimeError("a cell failed")
+        return step.name
+
+    monkeypatch.setattr(run.Runner, "perform", perform)
+    monkeypatch.setattr(run.Runner, "broken", (), raising=False)
+    (artifacts_folder / "smoke").mkdir()
+    asked = Namespace(profile="smoke", device="cpu", jobs=1, train=False)
+    runner = run.Runner(asked, waits)
+    return Namespace(runner=runner, made=made, stale=stale, waits=waits)
+
+
+def test_steps_run_after_what_they_wait_for_and_long_ones_first(steps):
+    steps.runner.run()
+    assert steps.made == ["a", "c", "b", "d"]
+    assert (steps.runner.done, steps.runner.failed) == (4, 0)
+
+
+def test_only_what_is_stale_runs(steps):
+    steps.stale -= {"a", "b"}
+    steps.runner.run()
+    assert steps.made == ["c", "d"]
+
+
+def test_after_a_failure_nothing_new_begins(steps, capsys):
+    steps.runner.broken = ("c",)
+    steps.runner.run()
+    assert steps.made == ["a", "c"] and steps.runner.failed == 1
+    words = capsys.readouterr().out
+    assert "c FAILED after 0 s: a cell failed" in words and "c.log" in words
+
+
+def test_the_plan_counts_steps_and_time(steps):
+    text = run.plan(steps.waits, "smoke", False)
+    assert "4 steps may run (a, b, c, d), at most about 16 s" in text
+    steps.stale.clear()
+    assert "nothing to do" in run.plan(steps.waits, "smoke", False)
+
+
+def test_the_plan_says_what_was_never_timed(steps, monkeypatch):
+    monkeypatch.setattr(run, "known_seconds", lambda profile: {"a": 1})
+    assert "time unknown: b, c, d not run before" in run.plan(steps.waits, "smoke", False)
+
+
+def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
+    waits = run.graph()
+    assert set(waits["book"]) == {p.stem for p in lineage.NOTEBOOKS.glob("*.py")}
+    assert "09_logistic_ate" in waits["10_effects_and_truth"]
+    assert "coverage_study" in run.needed(waits, "11_truth_scorecard")
+    assert "15_sensitivity_flips" not in run.needed(waits, "11_truth_scorecard")
+
+
+def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
+    monkeypatch.setattr(run.artifacts, "why_stale", lambda *_: None)
+    monkeypatch.setattr(run.artifacts, "load", lambda *_: {"trained": False})
+    assert run.why("learned_generator", "smoke", False) is None
+    assert "TRAIN=1 asks for other weights" in run.why("learned_generator", "smoke", True)
+
+
+@pytest.mark.parametrize("option", ["--stage", "--why"])
+def test_an_unknown_stage_names_those_there_are(option, artifacts_folder):
+    with pytest.raises(ValueError, match="no step 99_none; there are .*09_logistic_ate"):
+        run.main(["smoke", option, "99_none"])
+
+
+def test_the_graph_is_printed_for_graphviz(artifacts_folder, capsys):
+    assert run.main(["smoke", "--graph"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("digraph {") and '"03_direction_fitting" -> "04' in text
+
+
+def test_a_missing_gpu_is_said_before_any_work(artifacts_folder, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ValueError, match="DEVICE=cuda asked for, but torch sees no GPU"):
+        run.main(["smoke", "--device", "cuda"])
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "words"),
+    [
+        ("one\nValueError: two\n", 1, "ValueError: two"),
+        ("", 3, "ended with 3"),
+        ("x", -9, "memory"),
+    ],
+)
+def test_last_words_of_a_process(tmp_path, content, code, words):
+    log = tmp_path / "a.log"
+    log.write_text(content)
+    assert words in run.last_words(log, code)
+
+
+def say(words: str) -> None:
+    print(words, os.getpgrp() == os.getpid(), flush=True)
+    time.sleep(60)
+
+
+def test_processes_write_to_their_log_and_end_when_asked(tmp_path):
+    process = kernels.start(tmp_path / "a.log", say, "hello")
+    until = time.monotonic() + 60
+    while not (tmp_path / "a.log").exists() or "hello" not in (tmp_path / "a.log").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert "hello True" in (tmp_path / "a.log").read_text()
+    kernels.end_all()
+    assert process.exitcode == 130
