@@ -7,6 +7,7 @@ when the runner does. Elsewhere each starts anew, and ends when the runner has e
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import runpy
@@ -60,9 +61,12 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
     with log.open("a") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
-    with suppress(KeyboardInterrupt):
-        return work(*arguments)
-    sys.exit(130)
+    try:
+        work(*arguments)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        atexit._run_exitfuncs()  # multiprocessing does not, and joblib's workers would idle on
 
 
 def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> None:
