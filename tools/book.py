@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import api_reference
@@ -135,8 +136,10 @@ def build(profile: str) -> Path:
     # Sphinx finds its extension api_reference here.
     environment = {**os.environ, "PYTHONPATH": str(TOOLS)}
     command = [program, "build", source, *options]
-    # The process is this one's alone, without threads: what is called before the program is safe.
-    if subprocess.run(command, env=environment, preexec_fn=die_with_parent).returncode:
+    # This process has no threads: what is called before the program is safe.
+    if subprocess.run(
+        command, env=environment, preexec_fn=partial(die_with_parent, os.getpid())
+    ).returncode:
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
     lead_on(work / "_build" / "html")

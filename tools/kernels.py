@@ -57,7 +57,7 @@ def end_all(patience: float = 5.0) -> None:
 
 def _be(log: Path, work: Callable, *arguments: object) -> None:
     os.setsid()  # an interrupt at the keyboard is for the runner, which passes it on
-    die_with_parent()
+    die_with_parent(os.getppid())
     with log.open("a") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)

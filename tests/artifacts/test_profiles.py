@@ -41,9 +41,13 @@ def test_unknown_profile_lists_those_there_are():
         profiles.load("lapdog")
 
 
-def test_not_yaml(tmp_path):
-    (tmp_path / "mine.yml").write_text("a: [1\n")
-    with pytest.raises(ValueError, match=r"mine\.yml is not YAML: .*line 2"):
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [(b"a: [1\n", "line 2"), (b"a: \xff", "position 3"), (b"\0", "position 0")],
+)
+def test_not_yaml(tmp_path, content, where):
+    (tmp_path / "mine.yml").write_bytes(content)
+    with pytest.raises(ValueError, match=rf"mine\.yml is not YAML: .*{where}"):
         profiles.load("mine", tmp_path)
 
 

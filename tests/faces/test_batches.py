@@ -1,5 +1,6 @@
 """Sets of rendered faces: the same pixels however they were made, and anew for another renderer."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from helpers import faces, identities
 from helpers.artifacts import lineage
+from helpers.faces import batches
 from helpers.faces.batches import render_to_store
 
 SIZE = 4
@@ -70,12 +72,36 @@ def test_other_content_is_made_anew(path, change):
     assert len(torch.cat(again.batches)) == len(made) == len(change.get("parameters", PARAMETERS))
 
 
-def test_changed_renderer_makes_anew(path, monkeypatch):
+def test_a_changed_renderer_makes_anew(path, monkeypatch):
     store(path)
-    monkeypatch.setattr(lineage, "digest", lambda hashed: "another source")
+    monkeypatch.setattr(batches, "_CODE", "another source, or another version of torch")
     again = Recorder()
     store(path, again)
     assert len(torch.cat(again.batches)) == 10
+
+
+def test_the_renderer_counts_and_what_it_renders_for_does_not():
+    counted = lineage.helper_modules(Path(batches.__file__), executed=False)
+    names = {str(path.relative_to(lineage.PACKAGE)) for path in counted}
+    assert {"faces/rendering.py", "faces/shading.py", "faces/hair.py"} <= names
+    assert not {"faces/populations.py", "models/training.py", "effects/labels.py"} & names
+
+
+def test_values_outside_the_range_are_clipped_and_holes_refused(path):
+    parameters = faces.defaults(1)
+    parameters[0, :3] = torch.tensor([0, 0.5, 1])
+
+    def stretched(parameters, size, supersampling=1):
+        return SimpleNamespace(image=2 * flat(parameters, size).image - 0.5)
+
+    made = store(path, stretched, parameters)
+    assert made[0, :, 0, 0].tolist() == [0, 128, 255]
+
+    def holes(parameters, size, supersampling=1):
+        return SimpleNamespace(image=flat(parameters, size).image * float("nan"))
+
+    with pytest.raises(ValueError, match="values that are not numbers"):
+        store(path, holes, size=5)
 
 
 def test_another_renderer_makes_anew(tmp_path):

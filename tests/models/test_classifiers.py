@@ -3,12 +3,14 @@
 import itertools
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from helpers import models
+from helpers.artifacts import lineage
 from helpers.models import checkpoints, classifiers, training
 
 
@@ -89,16 +91,63 @@ def test_a_checkpoint_of_other_settings_is_not_resumed(trained, tmp_path, monkey
     models.train(*toy(60), path, seed=3, epochs=1)
     assert checkpoint.exists()
     assert len(models.train(*toy(60, seed=9), path, seed=3, epochs=1).curve) == 1
-    checkpoint.write_bytes(b"half a file")
-    with pytest.raises(ValueError, match="damaged checkpoint .* delete it"):
-        models.train(*toy(60), path, seed=3, epochs=1)
+
+
+@pytest.mark.parametrize("harm", [lambda it: it[:100], lambda it: it[:-9] + b"x" + it[-8:]])
+def test_a_damaged_checkpoint_is_told_and_the_training_begun_anew(tmp_path, monkeypatch, harm):
+    path = tmp_path / "toy.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "write", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            models.train(*toy(60), path, seed=3, epochs=1)
+    checkpoint = path.with_suffix(".checkpoint")
+    checkpoint.write_bytes(harm(checkpoint.read_bytes()))
+    with pytest.warns(UserWarning, match="toy.checkpoint is damaged; what it held is made again"):
+        assert len(models.train(*toy(60), path, seed=3, epochs=1).curve) == 1
 
 
 def test_a_finished_training_is_not_repeated(trained, monkeypatch):
     model, path = trained
     monkeypatch.setattr(training, "train_epoch", None)
-    again = models.train(*toy(1200), path, seed=3, epochs=3)
+    again = models.train(*toy(1200), path, seed=3, epochs=3, held_out=toy(100, seed=1))
     assert again.curve.equals(model.curve)
+
+
+def count_epochs(monkeypatch):
+    done, real = [], training.train_epoch
+    monkeypatch.setattr(training, "train_epoch", lambda *a: done.append(a[-1]) or real(*a))
+    return done
+
+
+def other_code(monkeypatch):
+    monkeypatch.setattr(classifiers.ClassifierTraining, "_code", "another recipe, or torch")
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        (other_code, {}),
+        (lambda _: None, {"seed": 4}),
+        (lambda _: None, {"held_out": toy(20, seed=2)}),
+    ],
+)
+def test_what_other_code_settings_or_data_left_is_replaced(tmp_path, monkeypatch, change, asked):
+    settings = {"path": tmp_path / "toy.safetensors", "seed": 3, "epochs": 1}
+    models.train(*toy(60), **settings)
+    change(monkeypatch)
+    epochs = count_epochs(monkeypatch)
+    for _ in range(2):
+        models.train(*toy(60), **settings | asked)
+    assert epochs == [0]
+
+
+def test_the_code_of_a_training_is_its_own_and_what_trainings_share():
+    counted = lineage.helper_modules(Path(classifiers.__file__), executed=False)
+    names = {str(path.relative_to(lineage.PACKAGE)) for path in counted}
+    assert {"models/training.py", "models/networks.py", "utils/seeding.py"} <= names
+    assert not {"models/recognisers.py", "faces/rendering.py", "models/__init__.py"} & names
+    kinds = (models.AuditedModel, models.Recogniser, models.Reader)
+    assert len({kind.settings._code for kind in kinds}) == 3
 
 
 def test_the_models_of_a_stage_are_loaded_with_their_cards(trained):
@@ -132,6 +181,10 @@ def damage_weights(path):
     path.write_bytes(content)
 
 
+def truncate_weights(path):
+    path.write_bytes(path.read_bytes()[:100])
+
+
 def damage_settings(path):
     path.with_suffix(".json").write_text("{")
 
@@ -142,12 +195,18 @@ def swap_architecture(path):
     path.with_suffix(".json").write_text(json.dumps(card))
 
 
+def damage_curve(path):
+    card = path.with_suffix(".json")
+    card.write_text(card.read_text().replace('"loss": [\n   0.', '"loss": [\n   1.'))
+
+
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
         (damage_weights, "not those that toy.json describes"),
         (damage_settings, "no readable model"),
-        (swap_architecture, "no weights of a model"),
+        (swap_architecture, "its content is not what was written"),
+        (damage_curve, "its content is not what was written"),
         (lambda path: path.unlink(), "no readable model"),
     ],
 )
@@ -157,6 +216,27 @@ def test_load_refuses_what_is_not_whole(trained, tmp_path, harm, message):
     checkpoints.write(model, path)
     harm(path)
     with pytest.raises(ValueError, match=message):
+        models.load(path)
+
+
+@pytest.mark.parametrize(
+    "harm", [damage_weights, damage_settings, swap_architecture, damage_curve, truncate_weights]
+)
+def test_a_damaged_model_is_trained_again(tmp_path, harm):
+    settings = {"path": tmp_path / "toy.safetensors", "seed": 3, "epochs": 1}
+    expected = models.train(*toy(60), **settings).curve
+    whole = settings["path"].read_bytes()
+    harm(settings["path"])
+    with pytest.warns(UserWarning, match="toy.safetensors: .*; it is trained again"):
+        assert models.train(*toy(60), **settings).curve.equals(expected)
+    assert settings["path"].read_bytes() == whole
+
+
+def test_another_networks_weights_are_refused(trained, tmp_path):
+    model, _ = trained
+    path = tmp_path / "toy.safetensors"
+    checkpoints.write(replace(model, network=torch.nn.Linear(2, 1)), path)
+    with pytest.raises(ValueError, match="no weights of a model"):
         models.load(path)
 
 

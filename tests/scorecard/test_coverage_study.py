@@ -67,16 +67,16 @@ def test_false_alarms_count_audits():
     assert (row["repetitions"], row["false_alarms"], row["tests"]) == (4, 0.5, 12)
 
 
-def test_results_depend_neither_on_parts_nor_on_processes(tmp_path, one_correlation, monkeypatch):
-    whole = study(SMALL, tmp_path / "whole", processes=2)
+def test_results_depend_neither_on_parts_nor_on_workers(tmp_path, one_correlation, monkeypatch):
+    whole = study(SMALL, tmp_path / "whole", workers=2)
     monkeypatch.setattr(coverage_study, "PART", 2)
-    parts = study(SMALL, tmp_path / "parts", processes=1)
+    parts = study(SMALL, tmp_path / "parts", workers=1)
     for one, other in zip(whole, parts, strict=True):
         pd.testing.assert_frame_equal(one, other)
 
 
 def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
-    expected = study(SMALL, tmp_path / "at once", processes=1)
+    expected = study(SMALL, tmp_path / "at once", workers=1)
 
     def interrupt(*_arguments):
         raise KeyboardInterrupt
@@ -84,10 +84,25 @@ def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(coverage_study, "null_tests", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            study(SMALL, tmp_path / "parts", processes=1)
+            study(SMALL, tmp_path / "parts", workers=1)
     monkeypatch.setattr(coverage_study, "all_estimates", interrupt)  # all of these are there
-    resumed = study(SMALL, tmp_path / "parts", processes=1)
+    resumed = study(SMALL, tmp_path / "parts", workers=1)
     for one, other in zip(expected, resumed, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+@pytest.mark.parametrize("harm", [lambda it: it[:-9] + b"x" + it[-8:], lambda it: it[:7]])
+def test_a_damaged_part_alone_is_made_again(tmp_path, one_correlation, monkeypatch, harm):
+    monkeypatch.setattr(coverage_study, "PART", 2)
+    expected = study(SMALL, tmp_path, workers=1)
+    part = tmp_path / "estimates-0.23-2.part"
+    part.write_bytes(harm(part.read_bytes()))
+    made, real = [], coverage_study.all_estimates
+    monkeypatch.setattr(coverage_study, "all_estimates", lambda *a: made.append(a) or real(*a))
+    with pytest.warns(UserWarning, match="estimates-0.23-2.part is damaged"):
+        again = study(SMALL, tmp_path, workers=1)
+    assert len(made) == 1  # the third audit
+    for one, other in zip(expected, again, strict=True):
         pd.testing.assert_frame_equal(one, other)
 
 

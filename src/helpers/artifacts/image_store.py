@@ -1,9 +1,10 @@
 """Sets of images on disk: made in chunks, resumed after an interruption, reused when unchanged.
 
 A set is a uint8 array (n, 3, height, width) in an `.npy` file and a small `.progress.json` beside
-it: the key of its content and the rows that are finished. Rows are finished one chunk at a time;
-a run that was interrupted makes only the missing ones, and a set with another key is made anew.
-Chapters use it through `helpers.faces.batches.render_to_store`.
+it: the key of its content, and the chunks of rows that are finished, each with the hash of its
+images. A run that was interrupted makes only the missing chunks, damaged ones are made again, and a
+set with another key is made anew. What is kept is what was handed over, byte by byte. Chapters use
+it through `helpers.faces.batches.render_to_store`.
 """
 
 from __future__ import annotations
@@ -13,19 +14,24 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import torch
+from joblib import delayed
 from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 
 from helpers.artifacts.stage import atomic
+from helpers.utils.parallel import processes
+
+Chunk = tuple[int, int]
+"""Rows from the first number on, up to the second."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -33,7 +39,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 def fill(
     path: str | Path,
     rows: np.ndarray,
-    make: Callable[[np.ndarray], torch.Tensor],
+    make: Callable[[np.ndarray], np.ndarray],
     image_shape: tuple[int, int, int],
     *,
     key: str,
@@ -45,8 +51,8 @@ def fill(
     Args:
         path: the `.npy` file; its folder exists.
         rows: (n, …), what the images are made from.
-        make: rows (m, …) → images (m, 3, height, width) float in [0, 1]. An image may depend on its
-            own row only, so that chunks do not matter.
+        make: rows (m, …) → images, uint8 (m, 3, height, width). An image may depend on its own row
+            only, so that chunks do not matter.
         image_shape: (3, height, width).
         key: identifies the content, see `content_key`; images under another key are discarded.
         chunk: rows made at a time.
@@ -56,7 +62,7 @@ def fill(
         uint8 (n, 3, height, width), a read-only memory map.
 
     Raises:
-        ValueError: no rows; images of another shape, or that are not numbers.
+        ValueError: no rows; images of another shape or type.
         OSError: the disk is full; the message says how much is needed and where.
     """
     path = Path(path)
@@ -64,19 +70,19 @@ def fill(
         raise ValueError(f"{path}: no rows to make images from")
     shape = (len(rows), *image_shape)
     with _explained_if_full(path, math.prod(shape)):
-        done = _finished_rows(path, shape, key)
-        if done is None:
-            done = np.zeros(len(rows), dtype=bool)
+        finished = _finished(path, shape, key)
+        if finished is None:
+            finished = {}
             _allocate(path, shape)
-            _record(path, key, done)
-        missing = np.flatnonzero(~done)
-        chunks = [missing[start : start + chunk] for start in range(0, len(missing), chunk)]
+            _record(path, key, finished)
         store = open_memmap(path, mode="r+")
-        for chosen, images in _made(rows, make, image_shape, chunks, workers):
-            store[chosen] = images
+        finished = _intact(path, store, finished)
+        chunks = list(_missing(len(rows), finished, chunk))
+        for one, images in _made(chunks, rows, make, image_shape, workers):
+            store[slice(*one)] = images
             store.flush()  # progress never claims what is not on disk
-            done[chosen] = True
-            _record(path, key, done)
+            finished[one] = _hash(images)
+            _record(path, key, finished)
     return load(path)
 
 
@@ -94,8 +100,8 @@ def load(path: str | Path) -> np.ndarray:
             f"{path}: expected uint8 images (n, 3, h, w), got {images.dtype} {images.shape}"
         )
     if _progress_path(path).is_file():
-        done = _finished_rows(path, images.shape)
-        finished = 0 if done is None else int(done.sum())
+        chunks = _finished(path, images.shape) or {}
+        finished = sum(stop - start for start, stop in chunks)
         if finished < len(images):
             raise ValueError(f"{path}: only {finished} of {len(images)} images are finished")
     return images
@@ -122,68 +128,76 @@ def as_float32(rows: ArrayLike) -> np.ndarray:
 
 
 def _made(
+    chunks: list[Chunk],
     rows: np.ndarray,
-    make: Callable[[np.ndarray], torch.Tensor],
+    make: Callable[[np.ndarray], np.ndarray],
     image_shape: tuple[int, int, int],
-    chunks: list[np.ndarray],
     workers: int,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Chunks of row numbers with their images, in the order in which they get ready."""
-    workers = min(workers, len(chunks))
-    if workers <= 1:
-        yield from (_make_chunk(chosen, rows[chosen], make, image_shape) for chosen in chunks)
-        return
-    with joblib.parallel_config("loky", inner_max_num_threads=1):
-        parallel = joblib.Parallel(workers, return_as="generator_unordered")
-    task = joblib.delayed(_make_chunk)
-    yield from parallel(task(chosen, rows[chosen], make, image_shape) for chosen in chunks)
+) -> Iterator[tuple[Chunk, np.ndarray]]:
+    """Chunks with their images, in the order in which they get ready."""
+    parallel = processes(min(workers, max(1, len(chunks))), return_as="generator_unordered")
+    task = delayed(_make_chunk)
+    return parallel(task(one, rows[slice(*one)], make, image_shape) for one in chunks)
 
 
 def _make_chunk(
-    chosen: np.ndarray,
+    chunk: Chunk,
     rows: np.ndarray,
-    make: Callable[[np.ndarray], torch.Tensor],
+    make: Callable[[np.ndarray], np.ndarray],
     image_shape: tuple[int, int, int],
-) -> tuple[np.ndarray, np.ndarray]:
-    with torch.no_grad():
-        images = make(rows)
-        if images.shape != (len(rows), *image_shape):
-            raise ValueError(
-                f"expected images {(len(rows), *image_shape)}, got {tuple(images.shape)}"
-            )
-        if not torch.isfinite(images).all():
-            raise ValueError(f"images with values that are not numbers, in rows {chosen.tolist()}")
-        pixels = images.clamp(0, 1).mul(255).round().to(torch.uint8)
-    return chosen, pixels.cpu().numpy()
+) -> tuple[Chunk, np.ndarray]:
+    images = make(rows)
+    expected = (len(rows), *image_shape)
+    if images.shape != expected or images.dtype != np.uint8:
+        raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
+    return chunk, images
 
 
 def _progress_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.progress.json")
 
 
-def _record(path: Path, key: str, done: np.ndarray) -> None:
-    """Write the key and the finished rows, as half-open ranges."""
-    edges = np.flatnonzero(np.diff(done, prepend=False, append=False))
-    progress = {"key": key, "done": edges.reshape(-1, 2).tolist()}
+def _record(path: Path, key: str, finished: dict[Chunk, str]) -> None:
+    chunks = [[*chunk, content] for chunk, content in sorted(finished.items())]
     with atomic(_progress_path(path)) as temporary:
-        temporary.write_text(json.dumps(progress), encoding="utf-8")
+        temporary.write_text(json.dumps({"key": key, "chunks": chunks}), encoding="utf-8")
 
 
-def _finished_rows(path: Path, shape: tuple[int, ...], key: str | None = None) -> np.ndarray | None:
-    """Mask of the finished rows; None if there is no usable set (of this key) at the path."""
+def _finished(
+    path: Path, shape: tuple[int, ...], key: str | None = None
+) -> dict[Chunk, str] | None:
+    """Finished chunks → hashes; None if there is no usable set (of this key) at the path."""
     try:
         progress = json.loads(_progress_path(path).read_text(encoding="utf-8"))
-        ranges = progress["done"]
+        finished = {(int(start), int(stop)): content for start, stop, content in progress["chunks"]}
         usable = key in (None, progress["key"])
         store = np.load(path, mmap_mode="r")
     except (OSError, EOFError, ValueError, KeyError, TypeError):
         return None  # absent or damaged: made anew
-    if not usable or store.shape != shape or store.dtype != np.uint8:
-        return None
-    done = np.zeros(shape[0], dtype=bool)
-    for start, stop in ranges:
-        done[start:stop] = True
-    return done
+    return finished if usable and store.shape == shape and store.dtype == np.uint8 else None
+
+
+def _intact(path: Path, store: np.ndarray, finished: dict[Chunk, str]) -> dict[Chunk, str]:
+    """The chunks whose images are those that were made; warns of the others."""
+    intact = {
+        one: content for one, content in finished.items() if _hash(store[slice(*one)]) == content
+    }
+    if damaged := sorted(finished.keys() - intact.keys()):
+        rows = ", ".join(f"{start} to {stop - 1}" for start, stop in damaged)
+        warnings.warn(f"{path} is damaged: images {rows} are made again", stacklevel=3)
+    return intact
+
+
+def _missing(rows: int, finished: Iterable[Chunk], chunk: int) -> Iterator[Chunk]:
+    """Chunks of at most `chunk` rows that lie between those that are finished."""
+    first = 0
+    for start, stop in [*sorted(finished), (rows, rows)]:
+        yield from ((at, min(at + chunk, start)) for at in range(first, start, chunk))
+        first = max(first, stop)
+
+
+def _hash(images: np.ndarray) -> str:
+    return sha256(np.ascontiguousarray(images)).hexdigest()
 
 
 def _allocate(path: Path, shape: tuple[int, ...]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import os
 import re
 from functools import cache
 from importlib.util import resolve_name
@@ -61,12 +62,18 @@ def inputs(source: Path) -> list[str]:
     return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
 
 
-def helper_modules(source: Path) -> list[Path]:
-    """Files of this package that a source file imports, directly or through other helpers."""
+def helper_modules(source: Path, executed: bool = True) -> list[Path]:
+    """Files of this package that a source file imports, directly or through other helpers.
+
+    Args:
+        source: a notebook or a module.
+        executed: all that runs on importing, which is the faces of rooms on the way and what they
+            import, too; False: only files that a name is taken from.
+    """
     found: set[Path] = set()
     waiting = [source]
     while waiting:
-        for module in _imports(waiting.pop()):
+        for module in _imports(waiting.pop(), executed):
             if module not in found:
                 found.add(module)
                 waiting.append(module)
@@ -88,11 +95,14 @@ def sources(stage: str, drawing: bool = True) -> dict[str, str]:
 
 
 def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
-    """As `sources`, of the given modules and of the data files that share a module's name."""
+    """As `sources`, of the given modules and of the data files that share a module's name.
+
+    Modules need not be this repository's: somebody may render with their own.
+    """
     kept = (path for path in modules if drawing or not _only_draws(path))
     files = {file for path in kept for file in (path, *path.parent.glob(f"{path.stem}.*"))}
     files = {path for path in files if path.suffix not in _DERIVED}
-    return {str(path.relative_to(ROOT)): file_hash(path) for path in sorted(files)}
+    return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 
 def source_hash(stage: str) -> str:
@@ -128,25 +138,26 @@ def _only_draws(path: Path) -> bool:
     return any(part.startswith("figure") for part in inside)
 
 
-def _imports(source: Path) -> frozenset[Path]:
+def _imports(source: Path, executed: bool) -> set[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
-    return _imports_of(source, *_state(source))
+    first = None if executed else -1
+    names = _imported_names(source, *_state(source))
+    return {path for name in names for path in _files_of(name)[first:]}
 
 
 @cache
-def _imports_of(source: Path, *_: int) -> frozenset[Path]:
+def _imported_names(source: Path, *_: int) -> frozenset[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), filename=str(source))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
-            if node.level:
+            if node.level and source.is_relative_to(PACKAGE):
                 package = source.parent.relative_to(PACKAGE.parent).parts
                 base = resolve_name("." * node.level + base, ".".join(package))
-            names.add(base)
             names.update(f"{base}.{alias.name}" for alias in node.names)
-    return frozenset(path for name in names for path in _files_of(name))
+    return frozenset(names)
 
 
 def _files_of(name: str) -> list[Path]:

@@ -65,7 +65,7 @@ def load(name: str, folder: Path = FOLDER) -> Profile:
         raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {known}")
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected `name: value` lines, got {type(values).__name__}")

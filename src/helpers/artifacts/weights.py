@@ -8,19 +8,19 @@ do not belong together are noticed. Checkpoints are for going on after an interr
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import nn
 
+from helpers.artifacts import kept
 from helpers.artifacts.stage import atomic
-
-Restored = TypeVar("Restored")
 
 
 def write(network: nn.Module, path: Path, card: dict[str, Any]) -> None:
@@ -81,23 +81,17 @@ def fill(network: nn.Module, weights: bytes, path: Path, kind: str) -> nn.Module
 
 def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write the state of an unfinished training: numbers, text and tensors."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        torch.save(state, temporary)
+    content = io.BytesIO()
+    torch.save(state, content)
+    kept.write(path, content.getvalue())
 
 
-def read_checkpoint(path: Path, restore: Callable[[dict[str, Any]], Restored]) -> Restored:
-    """What `restore` makes of the state that `write_checkpoint` left.
-
-    Raises:
-        ValueError: a damaged checkpoint, or one of another training.
-    """
-    try:
-        return restore(torch.load(path, map_location="cpu", weights_only=True))
-    except Exception as error:  # torch.load documents no closed list of what damage raises
-        raise ValueError(
-            f"{path}: damaged checkpoint ({error}); delete it to train from the start"
-        ) from error
+def read_checkpoint(path: Path) -> dict[str, Any] | None:
+    """The state that `write_checkpoint` left; None if there is none, or a damaged one."""
+    content = kept.read(path)
+    if content is None:
+        return None
+    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
 
 
 def _problems(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> Iterator[str]:

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from helpers import faces
-from helpers.artifacts import lineage
+from helpers.artifacts import kept
 from helpers.artifacts.image_store import as_float32, content_key, fill
 from helpers.utils.checks import check_whole
 from helpers.utils.devices import resolve_device
@@ -26,6 +26,8 @@ from helpers.utils.devices import resolve_device
 # Rendered pixels per chunk: few keep a processor's caches warm, many keep a GPU busy.
 _CHUNK_PIXELS = {"cpu": 2**18, "cuda": 2**21}
 _FEW_PIXELS = 2**22  # rendered as quickly as other processes start
+# On import: a file that is edited while a chapter runs is not what renders in it.
+_CODE = kept.made_by(Path(__file__))
 
 
 def render_to_store(
@@ -41,9 +43,9 @@ def render_to_store(
 ) -> np.ndarray:
     """Render faces into a set of images, on all cores of a processor or on one GPU.
 
-    The key covers the parameters, the settings and the renderer's source, but not the device: a
-    set begun on one may be finished on the other, and they differ by rounding only. Introduced in
-    chapter 01.
+    The key covers the parameters, the settings, the renderer's source and the versions of torch and
+    numpy, but not the device: a set begun on one may be finished on the other, and they differ by
+    rounding only. Introduced in chapter 01.
 
     Args:
         parameters: (n, P), as `helpers.faces.render` takes them.
@@ -62,7 +64,7 @@ def render_to_store(
     Raises:
         ValueError: parameters that no face has (see `helpers.faces.render`); a size or a count that
             is no positive integer; a GPU is asked for and there is none; other images than expected
-            come back.
+            come back, or some that are not numbers.
         OSError: the disk is full; the message says how much is needed and where.
 
     Example:
@@ -80,10 +82,9 @@ def render_to_store(
             check_whole(name, value, 1)
     parameters = as_float32(parameters)
     faces.validate(torch.from_numpy(parameters))
-    renderer = Path(inspect.getfile(faces.render))
-    source = lineage.digest(lineage.hashes([renderer, *lineage.helper_modules(renderer)]))
+    code = [_CODE]
     if render is not faces.render:
-        source += inspect.getsource(inspect.getmodule(render))
+        code.append(kept.made_by(Path(inspect.getmodule(render).__file__)))
     if workers is None:
         few = len(parameters) * (size * supersampling) ** 2 <= _FEW_PIXELS
         workers = 1 if few or device.type != "cpu" else joblib.cpu_count()
@@ -96,7 +97,7 @@ def render_to_store(
         parameters,
         partial(_render, render=render, size=size, supersampling=supersampling, device=device),
         (3, size, size),
-        key=content_key(parameters, size=size, supersampling=supersampling, source=source),
+        key=content_key(parameters, size=size, supersampling=supersampling, code=code),
         chunk=chunk,
         workers=workers,
     )
@@ -108,6 +109,11 @@ def _render(
     size: int,
     supersampling: int,
     device: torch.device,
-) -> torch.Tensor:
-    rendering = render(torch.from_numpy(parameters).to(device), size, supersampling=supersampling)
-    return rendering.image
+) -> np.ndarray:
+    """Images of a chunk of faces, uint8."""
+    on_device = torch.from_numpy(parameters).to(device)
+    with torch.no_grad():
+        image = render(on_device, size, supersampling=supersampling).image
+        if not torch.isfinite(image).all():
+            raise ValueError("the renderer gave images with values that are not numbers")
+        return image.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()

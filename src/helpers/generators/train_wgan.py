@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from helpers.artifacts import Stage, atomic, lineage
+from helpers.artifacts import Stage, atomic, kept
 from helpers.faces import populations
 from helpers.faces.batches import render_to_store
 from helpers.generators import wgan, wgan_training
@@ -94,7 +94,7 @@ def main(arguments: list[str]) -> None:
     asked = parser.parse_args(arguments)
     stage = Stage("learned_generator", profile=asked.profile, device=asked.device, seed=SEED)
     # Checkpoints of other code are not mixed with these.
-    code = lineage.source_hash(stage.name)[:12]
+    code = kept.made_by(Path(__file__))[:12]
     made = train(stage.folder / "training" / code, asked.device) if asked.train else wgan.SHIPPED
     for suffix in (".safetensors", ".json"):
         with atomic(stage.path(f"wgan{suffix}")) as temporary:

@@ -235,9 +235,6 @@ def run(training: Training, folder: Path, report: Callable[[str], None] = print)
 
     Args:
         folder: where `<name>.checkpoint` lies; made if need be.
-
-    Raises:
-        ValueError: a damaged checkpoint.
     """
     path = folder / f"{training.name}.checkpoint"
     _resume(training, path)
@@ -267,10 +264,9 @@ def _save(training: Training, path: Path) -> None:
 
 
 def _resume(training: Training, path: Path) -> None:
-    def restore(saved: dict[str, Any]) -> None:
-        for name, part in training.parts().items():
-            part.load_state_dict(saved["states"][name])
-        training.step = saved["step"]
-
-    if path.is_file():
-        weights.read_checkpoint(path, restore)
+    saved = weights.read_checkpoint(path)
+    if saved is None:
+        return
+    for name, part in training.parts().items():
+        part.load_state_dict(saved["states"][name])
+    training.step = saved["step"]

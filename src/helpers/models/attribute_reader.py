@@ -254,13 +254,14 @@ def train_reader(
     scores = _checked_targets(images, targets).astype(np.float32)
     names = tuple(targets.columns)
     if held_out is not None:
-        require_columns(held_out[1], names)
-        wanted = _checked_targets(held_out[0], held_out[1][list(names)])
-    training = ReaderTraining.of(images, scores, epochs, seed, attributes=names)
+        unseen, true = held_out
+        require_columns(true, names)
+        held_out = unseen, _checked_targets(unseen, true[list(names)])
+    training = ReaderTraining.of(images, scores, epochs, seed, held_out, attributes=names)
     spread = np.where(np.ptp(scores, 0) > 0, scores.std(0), 1).astype(np.float32)
 
     def report(reader: Reader) -> dict:
-        error = reader(held_out[0]).to_numpy() - wanted
+        error = reader(held_out[0]).to_numpy() - held_out[1]
         return {"held_out_loss": float(((error / spread) ** 2).mean())}
 
     task = ReadingTask(RECIPE, torch.from_numpy(spread))

@@ -2,11 +2,15 @@
 
 `Trained` is what the three kinds of networks share (chapters 2, 15 and 16): classifiers,
 recognisers and attribute readers. The card (`.json`) has the settings that fix the training, its
-curve, and the weights' hash, so that files that do not belong together are noticed.
+curve, and hashes of the weights and of itself, so that damage is noticed and so are files that do
+not belong together.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,14 +84,11 @@ def make(
 
     Args:
         images, labels: as `training.fit` takes them.
-        path: where weights and card go; what other data or settings left there is replaced.
+        path: where weights and card go; what other data, settings or code left there is replaced.
         report: the network so far → what to add to the curve's last row.
     """
     path = Path(path)
-    try:
-        kept = read(kind, path, device)
-    except ValueError:
-        kept = None
+    kept = _finished(kind, path, device)
     if kept is not None and kept.training == training:
         return kept
     network = fresh(kind, training).to(resolve_device(device))
@@ -104,10 +105,26 @@ def make(
     return trained
 
 
+def _finished(kind: type[Kept], path: Path, device: str) -> Kept | None:
+    """What an earlier run left, if it is whole."""
+    if not path.is_file():
+        return None
+    try:
+        return read(kind, path, device)
+    except ValueError as error:
+        warnings.warn(f"{error}; it is trained again", stacklevel=2)
+        return None
+
+
 def write(trained: Trained, path: Path) -> None:
     """Write weights (`path`, safetensors) and card (`.json` beside it)."""
     card = {"training": asdict(trained.training), "curve": trained.curve.to_dict("list")}
-    weights.write(trained.network, path, card)
+    weights.write(trained.network, path, card | {"card_sha256": _hash(card)})
+
+
+def _hash(card: dict[str, Any]) -> str:
+    said = json.dumps([card["training"], card["curve"]])
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def read(kind: type[Kept], path: Path, device: str = "cpu") -> Kept:
@@ -118,10 +135,13 @@ def read(kind: type[Kept], path: Path, device: str = "cpu") -> Kept:
     """
     stored, card = weights.read(path, kind.kind)
     try:
+        if _hash(card) != card["card_sha256"]:
+            raise ValueError("its content is not what was written")
         # JSON has lists where the settings have tuples.
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in card["training"].items()}
         training, curve = kind.settings(**values), pd.DataFrame(card["curve"])
+        network = fresh(kind, training)
     except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: no readable {kind.kind} with its .json ({error})") from error
-    network = weights.fill(fresh(kind, training), stored, Path(path), kind.kind)
+    network = weights.fill(network, stored, Path(path), kind.kind)
     return kind(network.to(resolve_device(device)).eval(), training, curve)

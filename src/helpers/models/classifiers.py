@@ -118,13 +118,17 @@ def train(
     if architecture not in RECIPES:
         raise ValueError(f"architecture {architecture!r} is not one of {sorted(RECIPES)}")
     task = BinaryTask(RECIPES[architecture])
-    training = ClassifierTraining.of(images, labels, epochs, seed, architecture=architecture)
+    if held_out is not None:
+        held_out = held_out[0], _checked_labels(*held_out)
+    training = ClassifierTraining.of(
+        images, labels, epochs, seed, held_out, architecture=architecture
+    )
     report = None if held_out is None else lambda model: _held_out_row(model, *held_out)
     return checkpoints.make(AuditedModel, training, images, labels, task, path, device, report)
 
 
 def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
-    """Train several classifiers: two side by side on a processor, in turn on a GPU.
+    """Train several classifiers: side by side on a processor, in turn on a GPU.
 
     Introduced in chapter 02.
 
@@ -247,7 +251,6 @@ class BinaryTask(Task):
 
 
 def _held_out_row(model: AuditedModel, images: np.ndarray, labels: np.ndarray) -> dict:
-    labels = _checked_labels(images, labels)
     p = np.clip(predict(model, images), 1e-7, 1 - 1e-7)
     return {
         "held_out_loss": float(-np.log(np.where(labels == 1, p, 1 - p)).mean()),

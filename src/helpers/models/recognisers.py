@@ -170,7 +170,9 @@ def train_recogniser(
         raise ValueError(f"loss {loss!r} is not one of {sorted(LOSSES)}")
     labels = _checked_labels(images, labels)
     people = int(labels.max()) + 1
-    training = RecogniserTraining.of(images, labels, epochs, seed, loss=loss, identities=people)
+    training = RecogniserTraining.of(
+        images, labels, epochs, seed, held_out, loss=loss, identities=people
+    )
 
     def report(recogniser: Recogniser) -> dict:
         # All pairs of faces take a while, and only the finished network's are asked for.
@@ -183,7 +185,7 @@ def train_recogniser(
 
 
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
-    """Train several recognisers: two side by side on a processor, in turn on a GPU.
+    """Train several recognisers: side by side on a processor, in turn on a GPU.
 
     Serves chapter 16.
 

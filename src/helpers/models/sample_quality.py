@@ -34,10 +34,8 @@ def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.nda
     Example:
         >>> import numpy as np
         >>> from helpers import models
-        >>> from helpers.models import sample_quality
-        >>> settings = models.AuditedModel.settings(1, 1, 32, 4, "none", architecture="small")
-        >>> network = models.AuditedModel.untrained(settings).eval()
-        >>> model = models.AuditedModel(network, settings, None)
+        >>> from helpers.models import networks, sample_quality
+        >>> model = models.AuditedModel(networks.SmallNet().eval(), training=None, curve=None)
         >>> sample_quality.features(model, np.zeros((2, 3, 32, 32), np.uint8)).shape
         (2, 96)
     """

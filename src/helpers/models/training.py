@@ -6,19 +6,21 @@ Chapters 2, 15 and 16 train classifiers, a reader of attributes and recognisers 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
-import joblib
 import numpy as np
 import torch
+from joblib import delayed
 from torch import Tensor, nn
 
-from helpers.artifacts import weights
+from helpers.artifacts import kept, weights
 from helpers.utils import seeding
+from helpers.utils.parallel import half_the_cores, processes
 
 Trained = TypeVar("Trained")
 
@@ -71,21 +73,40 @@ class Task:
 
 @dataclass(frozen=True)
 class Settings:
-    """What fixes a trained network: the settings, the seed and the data (by content)."""
+    """What fixes a trained network and its curve: settings, seed, data and code (by content).
+
+    A kind of training has its own subclass, in the module that defines its recipe and its network.
+    """
 
     epochs: int
     seed: int
     size: int
     images: int
     data_key: str
+    code: str
+
+    _code: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        # On import: a file that is edited while a chapter runs is not what trains in it.
+        cls._code = kept.made_by(Path(inspect.getfile(cls)))
 
     @classmethod
     def of(
-        cls, images: np.ndarray, labels: np.ndarray, epochs: int, seed: int, **more: Any
+        cls,
+        images: np.ndarray,
+        labels: np.ndarray,
+        epochs: int,
+        seed: int,
+        held_out: tuple[np.ndarray, np.ndarray] | None = None,
+        **more: Any,
     ) -> Self:
-        """The settings of a training with these images; `more` are a subclass's own fields."""
-        key = data_key(images, labels)
-        return cls(epochs, seed, images.shape[-1], len(images), key, **more)
+        """The settings of a training with these images; `more` are a subclass's own fields.
+
+        Images that are held out do not change the network, but what its curve reports.
+        """
+        key = data_key(images, labels, *(held_out or ()))
+        return cls(epochs, seed, images.shape[-1], len(images), key, cls._code, **more)
 
 
 def fit(
@@ -107,9 +128,6 @@ def fit(
 
     Returns:
         The curve: one dict per epoch with epoch, loss, accuracy and what `after_epoch` adds.
-
-    Raises:
-        ValueError: a damaged checkpoint.
     """
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=task.recipe.weight_decay)
     rows = _resume(checkpoint, settings, network, optimizer)
@@ -124,7 +142,7 @@ def fit(
 
 
 def fit_all(train: Callable[..., Trained], jobs: Sequence[dict]) -> list[Trained]:
-    """Train several networks, two side by side on a processor, one after another on a GPU.
+    """Train several networks, side by side on a processor, one after another on a GPU.
 
     Two processes of one thread are faster than one of two threads for networks this small.
 
@@ -135,12 +153,18 @@ def fit_all(train: Callable[..., Trained], jobs: Sequence[dict]) -> list[Trained
     few = sum(len(job["images"]) * job["epochs"] for job in jobs) <= FEW_STEPS
     if few or any(job.get("device", "cpu") != "cpu" for job in jobs):
         return [train(**job) for job in jobs]
-    return joblib.Parallel(n_jobs=2)(joblib.delayed(_fit_alone)(train, job) for job in jobs)
+    number = min(len(jobs), half_the_cores())
+    return processes(number)(delayed(_fit_alone)(train, job) for job in jobs)
 
 
 def _fit_alone(train: Callable[..., Trained], job: dict) -> Trained:
+    """Train in one thread, whichever process it is: the number of threads changes rounding."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    return train(**job)
+    try:
+        return train(**job)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def train_epoch(
@@ -212,11 +236,13 @@ def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool =
     return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
 
 
-def data_key(images: np.ndarray, labels: np.ndarray) -> str:
-    """Hash of the training data's content."""
-    digest = hashlib.sha256(np.ascontiguousarray(labels))
-    for start in range(0, len(images), 1024):
-        digest.update(np.ascontiguousarray(images[start : start + 1024]))
+def data_key(*data: np.ndarray) -> str:
+    """Hash of the data's content: images, labels."""
+    digest = hashlib.sha256()
+    for array in map(np.asarray, data):
+        digest.update(f"{array.dtype.str} {array.shape}".encode())
+        for start in range(0, len(array), 1024):
+            digest.update(np.ascontiguousarray(array[start : start + 1024]))
     return digest.hexdigest()
 
 
@@ -238,12 +264,9 @@ def _resume(
     path: Path, settings: Settings, network: nn.Module, optimizer: torch.optim.Optimizer
 ) -> list[dict]:
     """Restore the last finished epoch of the same training; returns the curve so far."""
-
-    def restore(state: dict[str, Any]) -> list[dict]:
-        if state["training"] != asdict(settings):
-            return []
-        network.load_state_dict(state["network"])
-        optimizer.load_state_dict(state["optimizer"])
-        return state["rows"]
-
-    return weights.read_checkpoint(path, restore) if path.exists() else []
+    state = weights.read_checkpoint(path)
+    if state is None or state["training"] != asdict(settings):
+        return []
+    network.load_state_dict(state["network"])
+    optimizer.load_state_dict(state["optimizer"])
+    return state["rows"]

@@ -15,6 +15,7 @@ it stopped, with the same results.
 """
 
 import argparse
+import io
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -25,15 +26,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
+from joblib import delayed
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.artifacts import Stage, atomic, lineage, profiles
+from helpers.artifacts import Stage, kept, manifests, profiles
 from helpers.effects import holm
 from helpers.scorecard.coverage_estimators import all_estimates, null_tests
 from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Population
 from helpers.utils import seeding
+from helpers.utils.parallel import half_the_cores, processes
 
 CORRELATIONS = (0.05, 0.23, 0.41)
 LOG_ODDS = dict(zip(ATTRIBUTES, (0.0, 0.6, -0.4, 0.3, 0.5), strict=True))
@@ -144,8 +146,11 @@ def headline(covered: pd.DataFrame, null: pd.DataFrame) -> dict[str, object]:
 # --- the study
 
 
-def study(size: Size, folder: Path, processes: int = 2) -> tuple[pd.DataFrame, pd.DataFrame]:
+def study(
+    size: Size, folder: Path, workers: int | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of `coverage` and `false_alarms`; finished parts stay in `folder`."""
+    workers = workers or half_the_cores()
     effects = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
     nulls = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
     truth = pd.concat(
@@ -154,9 +159,9 @@ def study(size: Size, folder: Path, processes: int = 2) -> tuple[pd.DataFrame, p
         .assign(correlation=population.correlation)
         for population in effects
     )
-    estimated = _repeat(estimates, effects, size, folder, processes)
+    estimated = _repeat(estimates, effects, size, folder, workers)
     estimated = estimated.merge(truth.reset_index(), on=["correlation", "attribute", "scale"])
-    return coverage(estimated), false_alarms(_repeat(alarms, nulls, size, folder, processes))
+    return coverage(estimated), false_alarms(_repeat(alarms, nulls, size, folder, workers))
 
 
 def _repeat(
@@ -164,15 +169,13 @@ def _repeat(
     populations: Sequence[Population],
     size: Size,
     folder: Path,
-    processes: int,
+    workers: int,
 ) -> pd.DataFrame:
     """Rows of `one_audit` for every population and repetition, in that order."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        parts = Parallel(n_jobs=processes)(
-            delayed(_part)(one_audit, population, size, start, folder)
-            for population, start in product(populations, range(0, size.repetitions, PART))
-        )
+    parts = processes(workers)(
+        delayed(_part)(one_audit, population, size, start, folder)
+        for population, start in product(populations, range(0, size.repetitions, PART))
+    )
     return pd.concat(parts, ignore_index=True)
 
 
@@ -184,13 +187,14 @@ def _part(
     folder: Path,
 ) -> pd.DataFrame:
     """Rows of the audits from `start` on, made now or by an earlier run."""
-    path = folder / f"{one_audit.__name__}-{population.correlation}-{start}.parquet"
-    if not path.is_file():
+    path = folder / f"{one_audit.__name__}-{population.correlation}-{start}.part"
+    content = kept.read(path)
+    if content is None:
         numbers = range(start, min(start + PART, size.repetitions))
         rows = pd.concat([one_audit(population, size, k) for k in numbers], ignore_index=True)
-        with atomic(path) as temporary:
-            rows.to_parquet(temporary)
-    return pd.read_parquet(path)
+        content = rows.to_parquet()
+        kept.write(path, content)
+    return pd.read_parquet(io.BytesIO(content))
 
 
 def main(arguments: list[str]) -> None:
@@ -201,7 +205,8 @@ def main(arguments: list[str]) -> None:
     size = Size(profile.n_transects, profile.n_coverage, profile.n_boot, profile.seed)
     stage = Stage("coverage_study", profile=name, device="cpu", seed=profile.seed)
     # Parts of another size or of other code are not mixed with these.
-    key = sha256(f"{size}{lineage.source_hash(stage.name)}".encode()).hexdigest()[:12]
+    code = kept.made_by(Path(__file__), manifests.versions())
+    key = sha256(f"{size}{code}".encode()).hexdigest()[:12]
     parts = stage.folder / "parts"
     covered, null = study(size, parts / key)
     stage.save("coverage.parquet", covered)

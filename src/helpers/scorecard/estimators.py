@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, cpu_count, delayed, parallel_config
+from joblib import cpu_count, delayed
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -22,6 +22,7 @@ from helpers.effects.labels import Z
 from helpers.resampling import draw_weights
 from helpers.scorecard.repeated_audits import cells_of
 from helpers.utils import seeding
+from helpers.utils.parallel import processes
 
 _AUDITS_AT_ONCE = 50
 _FEW = 100  # audits, which are done before other processes have started
@@ -234,9 +235,8 @@ def _g_computation(audit: np.ndarray, attributes: list[str]) -> pd.DataFrame:
 
 def _each(function: Callable, calls: Sequence[tuple]) -> list:
     """Results of all calls, in processes of one thread where there are enough to pay for them."""
-    processes = cpu_count() if len(calls) > _FEW else 1
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        return Parallel(n_jobs=processes)(delayed(function)(*call) for call in calls)
+    number = cpu_count() if len(calls) > _FEW else 1
+    return processes(number)(delayed(function)(*call) for call in calls)
 
 
 Estimator = Callable[[pd.DataFrame], Mapping[str, float]]

@@ -1,1 +1,1 @@
-"""What every room uses: checks of arguments, keyed random draws, devices."""
+"""What every room uses: checks of arguments, keyed random draws, devices, processes."""

@@ -11,24 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1  # from Linux's <sys/prctl.h>
 
 
-def die_with_parent() -> None:
-    """Have this process killed when its parent ends, however that ends.
+def die_with_parent(parent: int) -> None:
+    """Have Linux kill this process as soon as the one that started it is dead, however it died.
 
-    Only Linux knows how (`prctl`); elsewhere nothing is done, and whoever started the process must
-    end it. Serves every chapter, from 01 on.
+    On other systems nothing happens, and a process may outlive its parent. Linux takes the thread
+    that started the process for its parent, so that one must live as long as its process.
 
-    Example:
-        >>> from helpers.utils.processes import die_with_parent
-        >>> die_with_parent()  # doctest: +SKIP
+    Args:
+        parent: its process number; if it is dead already, this process ends at once.
     """
     if sys.platform != "linux":
         return
-    parent = os.getppid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it ended before the system was asked
+    if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -1,0 +1,47 @@
+"""Work that is shared out among processes of one thread each, or done here where that fails."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import warnings
+from functools import cache
+from typing import Any
+
+from joblib import Parallel, cpu_count, parallel_config
+
+from helpers.utils.processes import die_with_parent
+
+
+def half_the_cores() -> int:
+    """Processes for a long task: chapters that run side by side share the cores; at least two."""
+    return max(2, cpu_count() // 2)
+
+
+def processes(number: int, **options: Any) -> Parallel:
+    """joblib's `Parallel` with so many processes of one thread, none of which outlives this one.
+
+    Args:
+        number: of processes; with 1 the work is done in this one, with the threads that it has.
+        options: more arguments of `Parallel`.
+    """
+    if number == 1 or not _can_coordinate():
+        return Parallel(1, **options)
+    mine = {"initializer": die_with_parent, "initargs": (os.getpid(),)}
+    with parallel_config("loky", inner_max_num_threads=1, **mine):
+        return Parallel(number, **options)
+
+
+@cache
+def _can_coordinate() -> bool:
+    """Whether there are the semaphores that processes take turns by; warns once if not."""
+    try:
+        multiprocessing.Lock()
+    except (ImportError, OSError) as error:
+        warnings.warn(
+            f"No semaphores can be had here ({error}), as where /dev/shm cannot be written to: "
+            "what several processes would share is done in one, with the same results but slower.",
+            stacklevel=3,
+        )
+        return False
+    return True

@@ -1,0 +1,53 @@
+"""Sharing work out among processes, and doing it here where none can be had."""
+
+import multiprocessing
+import os
+
+import pytest
+from joblib import delayed
+
+from helpers.utils import parallel
+
+
+@pytest.fixture
+def no_semaphores(monkeypatch):
+    def refuse():
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(multiprocessing, "Lock", refuse)
+    parallel._can_coordinate.cache_clear()
+    yield
+    parallel._can_coordinate.cache_clear()
+
+
+def where(_):
+    return os.getpid(), os.environ.get("OMP_NUM_THREADS")
+
+
+def test_processes_have_one_thread_each():
+    found = parallel.processes(2)(delayed(where)(k) for k in range(4))
+    assert os.getpid() not in {pid for pid, _ in found}
+    assert {threads for _, threads in found} == {"1"}
+
+
+def test_one_process_is_this_one():
+    assert parallel.processes(1)([delayed(os.getpid)()]) == [os.getpid()]
+
+
+def test_without_semaphores_the_work_is_done_here_and_that_is_said_once(no_semaphores):
+    with pytest.warns(UserWarning, match=r"No semaphores .*Permission denied.*/dev/shm") as told:
+        for _ in range(2):
+            assert {pid for pid, _ in parallel.processes(2)([delayed(where)(0)])} == {os.getpid()}
+    assert len(told) == 1
+
+
+def test_results_come_as_they_get_ready_without_semaphores_too(no_semaphores):
+    with pytest.warns(UserWarning, match="No semaphores"):
+        work = parallel.processes(2, return_as="generator_unordered")
+    assert sorted(work(delayed(abs)(-k) for k in range(3))) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(1, 2), (2, 2), (5, 2), (16, 8)])
+def test_long_tasks_take_half_the_cores(monkeypatch, cores, expected):
+    monkeypatch.setattr(parallel, "cpu_count", lambda: cores)
+    assert parallel.half_the_cores() == expected
