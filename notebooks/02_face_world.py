@@ -43,7 +43,7 @@
 # ## Prerequisites
 #
 # Some Python and the idea of a correlation are enough. The chapter takes about twenty minutes to
-# read. It is the only one that trains models, which is most of its computing time; images and
+# read. It trains the audited models, which is most of its computing time; images and
 # models that are already there are used again. Terms that are links on later pages
 # lead to their explanation in the [glossary](glossary.md).
 

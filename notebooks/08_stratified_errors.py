@@ -299,8 +299,8 @@ Markdown(
 # %% [markdown]
 # Two numbers for the same model and the same question. Where they disagree, the test set and the
 # transects cannot both describe what skin colour does. The transects have the better claim: their
-# dark- and light-skinned women wear their hair alike. They have flaws of their own, and the next
-# chapter measures those against the truth.
+# dark- and light-skinned women wear their hair alike. They have flaws of their own, which
+# [](10_effects_and_truth) measures against the truth.
 
 # %% [markdown]
 # ### The two controls

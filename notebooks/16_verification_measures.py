@@ -380,7 +380,9 @@ as_printed = identities.pairs(prototypes, paper=True, seed=seed)
 counts = {"default": pairs, "as in the paper": as_printed}
 counts = pd.DataFrame({name: table["kind"].value_counts() for name, table in counts.items()})
 same = as_printed["first"] == as_printed["second"]
-counts.assign(**{"of one picture": [int(same.sum()), 0]}).T
+counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()}).fillna(0).astype(
+    int
+).T
 
 # %% [markdown]
 # ## Do these two show one person?

@@ -58,18 +58,18 @@ def test_helper_modules_are_closed_over_imports(tree):
 
 @pytest.mark.parametrize(("file", "changes"), [("e.py", True), ("c.py", False)])
 def test_source_hash_follows_only_what_is_used(tree, file, changes):
-    before = lineage.source_hash("02_second")
+    before = lineage.sources("02_second")
     (tree / "src" / "helpers" / file).write_text("y = 2\n")
-    assert (lineage.source_hash("02_second") != before) is changes
+    assert (lineage.sources("02_second") != before) is changes
 
 
 @pytest.mark.parametrize(
     ("file", "changes"), [("survey/main.py", True), ("c.py", True), ("a.py", False)]
 )
 def test_a_study_is_made_from_its_module_and_its_helpers(tree, file, changes):
-    before = lineage.source_hash("survey")
+    before = lineage.sources("survey")
     (tree / "src" / "helpers" / file).write_text("z = 2\n")
-    assert (lineage.source_hash("survey") != before) is changes
+    assert (lineage.sources("survey") != before) is changes
 
 
 def test_what_only_draws_does_not_change_what_a_stage_leaves(tree):
@@ -82,17 +82,17 @@ def test_what_only_draws_does_not_change_what_a_stage_leaves(tree):
 
 def test_data_beside_a_module_belong_to_it(tree):
     (tree / "src" / "helpers" / "b.weights").write_text("1")
-    before = lineage.source_hash("02_second")
+    before = lineage.sources("02_second")
     (tree / "src" / "helpers" / "b.weights").write_text("2")
-    assert lineage.source_hash("02_second") != before
+    assert lineage.sources("02_second") != before
 
 
 def test_an_edit_that_keeps_the_time_is_seen(tree):
     path = tree / "src" / "helpers" / "e.py"
-    before, state = lineage.source_hash("02_second"), path.stat()
+    before, state = lineage.sources("02_second"), path.stat()
     path.write_text("y = 2\n")
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert lineage.source_hash("02_second") != before
+    assert lineage.sources("02_second") != before
 
 
 def test_unknown_stage_names_those_there_are(tree):

@@ -105,11 +105,6 @@ def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 
-def source_hash(stage: str) -> str:
-    """One SHA-256 over `sources` of a stage, without what only draws."""
-    return digest(sources(stage, drawing=False))
-
-
 def digest(hashed: dict[str, str]) -> str:
     """One SHA-256 over names and hashes."""
     return hashlib.sha256("".join(f"{k} {v}\n" for k, v in hashed.items()).encode()).hexdigest()
