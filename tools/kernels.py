@@ -7,7 +7,6 @@ when the runner does. Elsewhere each starts anew, and ends when the runner has e
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
 import runpy
@@ -16,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.process import BaseProcess
@@ -61,12 +61,19 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
     with log.open("a") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
+    code = 0
     try:
         work(*arguments)
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    except BaseException as error:
+        if not isinstance(error, SystemExit) or error.code:
+            traceback.print_exc()
+            code = 1
     finally:
-        atexit._run_exitfuncs()  # multiprocessing does not, and joblib's workers would idle on
+        sys.stdout.flush()
+        # Not the usual way out, which waits for joblib's idle workers; they end with this process.
+        os._exit(code)
 
 
 def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> None:
