@@ -21,14 +21,20 @@ export OMP_NUM_THREADS ?= $(shell $(SYSTEM_PYTHON) -c 'import os; print(max(1, (
 ARTIFACTS := artifacts/$(PROFILE)
 BUILD := build/$(PROFILE)
 
-# An active conda or virtual environment that holds the package is used as it is; otherwise .venv.
-ACTIVE := $(shell [ -n "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] && python -c 'import helpers, jupyter_book' 2>/dev/null && echo yes)
+# An active conda or virtual environment is used as it is if it holds this checkout's package, with
+# what the book needs; otherwise .venv.
+ACTIVE := $(shell [ -z "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] || { python -c 'import os, sys, \
+  helpers, jupyter_book; sys.exit(not os.path.samefile(*helpers.__path__, "src/helpers"))' \
+  2>/dev/null && echo yes || echo no; })
 ifeq ($(ACTIVE),yes)
   ENV :=
   PYTHON := python
 else
   ENV := .venv/installed
   PYTHON := .venv/bin/python
+endif
+ifeq ($(ACTIVE)$(MAKELEVEL),no0)
+  $(info The active environment does not hold this checkout's package: .venv is used instead.)
 endif
 
 # Starts a program with the libraries already imported, while `make reproduce` runs.
@@ -38,7 +44,7 @@ ifeq ($(wildcard profiles/$(PROFILE).yml),)
   $(error unknown PROFILE=$(PROFILE); there are: $(patsubst profiles/%.yml,%,$(wildcard profiles/*.yml)))
 endif
 
-.PHONY: help env notebooks check test smoke reproduce book serve clean
+.PHONY: help env lock notebooks check test smoke reproduce book serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -46,12 +52,23 @@ help:  ## list the targets
 
 env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
 
-.venv/installed: requirements.lock pyproject.toml
+# Without network pip is mute for minutes: it is first asked for one package, with little patience.
+PIP := .venv/bin/python -m pip install --quiet
+.venv/installed: requirements.lock constraints.txt pyproject.toml
 	$(SYSTEM_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
 	$(SYSTEM_PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --requirement requirements.lock
-	.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(PIP) --dry-run --retries 1 --no-deps "$$(grep ^setuptools== constraints.txt)" || \
+	  { echo "make env: pip reaches no package index, see above; it needs a network, or a mirror in PIP_INDEX_URL" >&2; exit 1; }
+	$(PIP) --require-hashes --requirement requirements.lock
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable .
 	touch $@
+
+# torch has other files for CPU, CUDA and ROCm under one version, and pip would take none but those
+# whose hashes it knows; so torch, and what its CUDA build wants, stand in constraints.txt alone.
+lock:  ## renew constraints.txt and requirements.lock (needs uv)
+	uv pip compile --quiet pyproject.toml $(UPGRADE) --output-file constraints.txt
+	uv pip compile --quiet pyproject.toml --constraint constraints.txt --generate-hashes --output-file build/hashed
+	sed -E '/^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==/,/[^\]$$/d' build/hashed > requirements.lock
 
 notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 	$(PYTHON) tools/pair.py
