@@ -10,13 +10,20 @@ TRAIN ?= 0
 # Steps that run side by side; by default a few, by the number of cores.
 JOBS ?=
 
-# An active conda or virtual environment that holds the package is used as it is; otherwise .venv.
-ACTIVE := $(shell [ -n "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] && python -c 'import helpers, jupyter_book' 2>/dev/null && echo yes)
-ENV := $(if $(ACTIVE),,.venv/installed)
-PYTHON := $(if $(ACTIVE),python,.venv/bin/python)
+# An active conda or virtual environment is used as it is if it holds this checkout's package, with
+# what the book needs; otherwise .venv.
+ACTIVE := $(shell [ -z "$${VIRTUAL_ENV:-}$${CONDA_PREFIX:-}" ] || { python -c 'import os, sys, \
+  helpers, jupyter_book; sys.exit(not os.path.samefile(*helpers.__path__, "src/helpers"))' \
+  2>/dev/null && echo yes || echo no; })
+ENV := $(if $(filter yes,$(ACTIVE)),,.venv/installed)
+PYTHON := $(if $(ENV),.venv/bin/python,python)
+ifeq ($(ACTIVE)$(MAKELEVEL),no0)
+  $(info The active environment does not hold this checkout's package: .venv is used instead.)
+endif
+
 RUN := $(PYTHON) tools/run.py $(PROFILE)
 
-.PHONY: help env notebooks check test smoke reproduce chapter why graph verify serve clean
+.PHONY: help env lock notebooks check test faults smoke reproduce chapter why graph verify serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -24,12 +31,23 @@ help:  ## list the targets
 
 env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
 
-.venv/installed: requirements.lock pyproject.toml
+# Without network pip is mute for minutes: it is first asked for one package, with little patience.
+PIP := .venv/bin/python -m pip install --quiet
+.venv/installed: requirements.lock constraints.txt pyproject.toml
 	$(SYSTEM_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
 	$(SYSTEM_PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --requirement requirements.lock
-	.venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(PIP) --dry-run --retries 1 --no-deps "$$(grep ^setuptools== constraints.txt)" || \
+	  { echo "make env: pip reaches no package index, see above; it needs a network, or a mirror in PIP_INDEX_URL" >&2; exit 1; }
+	$(PIP) --require-hashes --requirement requirements.lock
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable .
 	touch $@
+
+# torch has other files for CPU, CUDA and ROCm under one version, and pip would take none but those
+# whose hashes it knows; so torch, and what its CUDA build wants, stand in constraints.txt alone.
+lock:  ## renew constraints.txt and requirements.lock (needs uv)
+	uv pip compile --quiet pyproject.toml $(UPGRADE) --output-file constraints.txt
+	uv pip compile --quiet pyproject.toml --constraint constraints.txt --generate-hashes --output-file build/hashed
+	sed -E '/^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==/,/[^\]$$/d' build/hashed > requirements.lock
 
 notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 	$(PYTHON) tools/pair.py
@@ -44,6 +62,9 @@ smoke:  ## run the whole book in the smoke profile
 
 test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
 	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
+
+faults: $(ENV)  ## provoke far more faults than `make test` does (an hour)
+	FAULTS=40 $(PYTHON) -m pytest tests/faults
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter 1,$(TRAIN)),--train)

@@ -346,7 +346,7 @@ pd.DataFrame(counts["gender"][:3], image_ids[:3], ATTRIBUTES["gender"])
 scores = annotations.scores(tidy).reindex(index.index)
 scores["label"] = errors.majority(scores["gender"])
 stage.save("scores.parquet", scores)
-scores.head(3).T.style.format("{:.2g}")
+scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
 # ## Do annotators agree?

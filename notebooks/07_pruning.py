@@ -87,7 +87,8 @@ frame = index.join(stage.load("06_annotation_ingestion", "scores.parquet"))
 # %%
 axes = ["skin_colour", "hair_length", "gender"]
 levels = [f"{axis}_level" for axis in axes]
-frame[["transect", *levels, *axes, "fakeness"]].head(4).T.style.format("{:g}")
+shown = frame[["transect", *levels, *axes, "fakeness"]].head(4).T
+shown.style.format("{:g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
 # ## The rules of the paper

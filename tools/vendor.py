@@ -2,10 +2,15 @@
 
     python tools/vendor.py [FOLDER]
 
-`npm pack` fetches exact versions; only the files the pages use are kept. A folder that already
-holds these versions is left alone; its file `complete`, which says so, is written last.
+`npm pack` fetches exact versions, whose tarballs must be those that were pinned; only the files the
+pages use are kept. A folder that already holds these versions is left alone; its file `complete`,
+which says so, is written last.
 """
 
+import base64
+import hashlib
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,27 +21,20 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENDOR = ROOT / "book" / "_vendor"
 
-# package -> (folder under vendor/, {path prefix inside the tarball: file endings to keep})
+# package -> (`npm view PACKAGE dist.integrity`, folder under vendor/, files to keep, of whose path
+# the group stays)
 PACKAGES = {
     "mathjax@3.2.2": (
+        "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
         "mathjax",
-        {
-            "package/es5/tex-chtml.js": (".js",),
-            "package/es5/output/chtml/fonts/woff-v2/": (".woff",),
-            "package/LICENSE": ("LICENSE",),
-        },
+        r"package/(?:es5/)?(tex-chtml\.js|output/chtml/fonts/woff-v2/.+\.woff|LICENSE)",
     ),
     "@jupyter-widgets/html-manager@1.0.15": (
+        "sha512-5thBIV6ymNgmPVOHvzx+gGy8ZSKmSazhtGw4/c4xJDVzRhG9PTeQsRjF3FUTopvFi//SABeNz1yp47bCrJ3CQA==",
         "html-manager",
-        {
-            "package/dist/embed.js": (".js",),
-            "package/dist/": (".woff", ".woff2", ".ttf"),
-            "package/LICENSE": ("LICENSE",),
-        },
+        r"package/(?:dist/)?(embed\.js|[^/]+\.(?:woff2?|ttf)|LICENSE)",
     ),
 }
-STRIPPED = ("package/es5/", "package/dist/", "package/")
-REQUIRED = ("mathjax/tex-chtml.js", "mathjax/output/chtml/fonts/woff-v2", "html-manager/embed.js")
 
 
 def npm_command() -> list[str]:
@@ -47,29 +45,39 @@ def npm_command() -> list[str]:
     return [sys.executable, "-c", bundled]
 
 
+# npm by itself tries for minutes; who sets these variables is more patient.
+IMPATIENT = {"fetch_retries": "1", "fetch_retry_mintimeout": "1000", "fetch_timeout": "20000"}
+
+
 def pack(package: str, folder: Path) -> Path:
     """Download one package's tarball into `folder`; SystemExit with npm's own words if it fails."""
-    command = [*npm_command(), "pack", "--silent", "--pack-destination", str(folder), package]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    command = [*npm_command(), "pack", "--loglevel=error", package]
+    environment = {f"npm_config_{name}": value for name, value in IMPATIENT.items()} | os.environ
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     tarballs = list(folder.glob("*.tgz"))
     if done.returncode or len(tarballs) != 1:
-        words = (done.stderr or done.stdout).strip() or "npm printed nothing"
-        raise SystemExit(f"npm could not fetch {package}, which the book's pages need:\n{words}")
+        hint = f"npm could not fetch {package}, which the book's pages need; is there a network?"
+        raise SystemExit(f"{hint}\n{(done.stderr or done.stdout).strip() or 'npm printed nothing'}")
     return tarballs[0]
 
 
-def extract(tarball: Path, kept: dict[str, tuple[str, ...]], folder: Path) -> None:
-    """Write the kept files of the tarball below `folder`."""
+def verify(tarball: Path, package: str, integrity: str) -> None:
+    """SystemExit if the tarball is not the one with this integrity."""
+    found = "sha512-" + base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
+    if found != integrity:
+        raise SystemExit(f"{package}: npm fetched {found}, expected {integrity}; nothing was kept")
+
+
+def extract(tarball: Path, kept: str, folder: Path) -> None:
+    """Write the kept files of the tarball below `folder`; SystemExit if one would leave it."""
     with tarfile.open(tarball) as archive:
         for member in archive.getmembers():
-            wanted = any(
-                member.name.startswith(prefix) and member.name.endswith(endings)
-                for prefix, endings in kept.items()
-            )
-            if not wanted or not member.isfile():
+            match = re.fullmatch(kept, member.name)
+            if not match or not member.isfile():
                 continue
-            start = next(s for s in STRIPPED if member.name.startswith(s))
-            target = folder / member.name.removeprefix(start)
+            target = folder / match[1]
+            if not target.resolve().is_relative_to(folder.resolve()):
+                raise SystemExit(f"{tarball.name}: {member.name} would leave {folder}")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(archive.extractfile(member).read())
 
@@ -83,13 +91,12 @@ def vendor(folder: Path = VENDOR) -> Path:
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".vendor-") as scratch:
-        for index, (package, (name, kept)) in enumerate(PACKAGES.items()):
-            download = Path(scratch, str(index))
+        for package, (integrity, name, kept) in PACKAGES.items():
+            download = Path(scratch, name)
             download.mkdir()
-            extract(pack(package, download), kept, Path(scratch, "vendor", name))
-        missing = [path for path in REQUIRED if not Path(scratch, "vendor", path).exists()]
-        if missing:
-            raise SystemExit(f"the npm packages lack {', '.join(missing)}")
+            tarball = pack(package, download)
+            verify(tarball, package, integrity)
+            extract(tarball, kept, Path(scratch, "vendor", name))
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         Path(scratch, "vendor").rename(folder / "vendor")

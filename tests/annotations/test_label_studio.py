@@ -182,12 +182,57 @@ def test_annotators_are_hashed_and_emails_counted(tmp_path, completed_by, identi
         ("<html>\n</html>", 1, "columns <html>"),
         ("HITId,WorkerId\n1,2\n", 1, "columns HITId, WorkerId"),
         ("annotation_id,annotator\n1,2\n1,2,3\n", 3, "3 cells under 2 column names"),
+        ("[\n" + "[" * 100_000, 2, "JSON that is nested too deeply"),
+        ('[\n{"id": %s}]' % ("9" * 4_301), 2, "an integer of thousands of digits"),
+        ('[\n{"id": "\\ud800"}]', 2, "a lone surrogate"),
+        ('[{"data": {}, "annotations": []}]\n"more"', 2, "text after the end of the list"),
     ],
 )
 def test_another_format_is_an_error_naming_file_line_and_expectation(tmp_path, text, line, found):
     path = write(tmp_path, text)
     with pytest.raises(ValueError, match=rf"export.json: line {line}: expected .*{found}"):
         read_label_studio(path)
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n"])
+def test_exports_that_were_joined_are_read_to_the_end(tmp_path, between):
+    images = [export(annotation([choice("Male")]), data={"image_id": name}) for name in "abcd"]
+    lists = [images[:1], [], images[1:3], [{"data": {}, "annotations": [1]}]]
+    text = between.join(map(json.dumps, lists[:3]))
+    frame, report = read_label_studio(write(tmp_path, text))
+    assert frame["image_id"].tolist() == ["a", "b", "c"]
+    assert counts(report) == {}
+    line = 1 + 3 * len(between)
+    with pytest.raises(ValueError, match=f"line {line}: .*an annotation without a list of results"):
+        read_label_studio(write(tmp_path, between.join(map(json.dumps, lists))))
+
+
+def test_an_emoji_in_two_escapes_is_no_lone_surrogate(tmp_path):
+    tasks = [export(annotation([choice("Male")]), data={"image_id": "\N{GRINNING FACE}"})]
+    frame, _ = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert frame["image_id"].tolist() == ["\N{GRINNING FACE}"]
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "found"),
+    [
+        ("lead_time", 10**400, {}),
+        ("lead_time", [1], {}),
+        ("created_at", 17, {"unreadable time": 1}),
+        ("rating", -(10**4_300 - 1), {"level outside the scale": 1}),
+        ("rating", 10**4_300 - 1, {"level outside the scale": 1}),
+        ("choice", "9" * 5_000, {"level outside the scale": 1}),
+    ],
+    ids=str,
+)
+def test_numbers_beyond_reason_are_counted_not_raised(tmp_path, where, value, found):
+    answers = {"rating": {"rating": value}, "choice": {"choices": [value]}}
+    result = {"from_name": "age", "value": answers.get(where, {"choices": ["Teen"]})}
+    tasks = [export(annotation([result], **({} if where in answers else {where: value})))]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert counts(report) == found
+    assert len(frame) == 1 - found.get("level outside the scale", 0)
+    assert where != "lead_time" or frame["seconds"].isna().all()
 
 
 def test_bytes_that_are_not_text_are_an_error(tmp_path):

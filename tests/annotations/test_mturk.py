@@ -121,6 +121,7 @@ def test_a_generic_name_is_renamed_or_counted(tmp_path, answers):
         ({"Answer.gender": ""}, "no readable answer", "Answer.gender"),
         ({"Answer.gender": "Manly"}, "unknown level", "Answer.gender"),
         ({"Answer.gender": "5"}, "level outside the scale", "Answer.gender"),
+        ({"Answer.gender": "9" * 4_301}, "level outside the scale", "Answer.gender"),
     ],
 )
 def test_a_bad_row_is_dropped_and_counted_with_its_place(tmp_path, bad, reason, field):
@@ -132,11 +133,23 @@ def test_a_bad_row_is_dropped_and_counted_with_its_place(tmp_path, bad, reason, 
     assert where[["file", "line", "field"]].tolist() == ["batch.csv", 3, field]
 
 
-@pytest.mark.parametrize("cell", ["", "Yes", "3", "[1]", '[{"gender": ["Male"]}]'])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("", "Yes", "3", "[1]", '[{"gender": ["Male"]}]', '{"gender": "Male"} or so'),
+        *("[" * 100_000, '{"gender": %s}' % ("9" * 4_301), '{"gender": "\\ud800"}'),
+    ],
+    ids=lambda cell: cell[:20],
+)
 def test_task_answers_without_an_answer_are_counted(tmp_path, cell):
     frame, report = read_mturk(write(tmp_path, {"Answer.taskAnswers": cell}))
     assert frame.empty
     assert counts(report) == {"no readable answer": 1}
+
+
+def test_seconds_beyond_reason_are_no_error(tmp_path):
+    bad = {"WorkTimeInSeconds": "9" * 5_000, "Answer.gender": "Male"}
+    assert len(read_mturk(write(tmp_path, bad)).frame) == 1
 
 
 def test_an_email_is_counted_and_hashed(tmp_path):

@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from ipywidgets import Dropdown, SelectionSlider, Stack, Widget
+from ipywidgets import HTML, Dropdown, SelectionSlider, Stack, Widget
+from ipywidgets.widgets.widget_description import DescriptionWidget
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
@@ -66,6 +67,16 @@ def test_every_frame_has_an_escaped_alt_text(frames):
     widget = frame_slider(frames, ["<a", "b", "c"], "age", 'A "face"')
     (stack,) = of_kind(widget, Stack)
     assert 'alt="A &quot;face&quot;: &lt;a"' in stack.children[0].value
+
+
+def test_captions_and_names_are_text_and_never_html(frames):
+    name = "<script>alert(1)</script>"
+    column = widgets.side_by_side({name: frames}, list("abc"), name, name).children[1].children[0]
+    assert column.children[0].value == "&lt;script&gt;alert(1)&lt;/script&gt;"
+    explorer = widgets.attribute_explorer({name: frames}, {name: [name] * 3}, name, below=None)
+    shown = [one.value for widget in (column, explorer) for one in of_kind(widget, HTML)]
+    assert len(shown) == 7 and "<script" not in "".join(shown)
+    assert not any(one.description_allow_html for one in of_kind(explorer, DescriptionWidget))
 
 
 def test_texts_stand_below_their_frame(frames):

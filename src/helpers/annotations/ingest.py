@@ -6,6 +6,7 @@ rules for what is rejected are applied here, once, for all formats. Chapter 6 sh
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Mapping
 from pathlib import Path
@@ -47,6 +48,7 @@ NOTED = {"e-mail as annotator id": "assignment", "unreadable time": "assignment"
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _INTEGER = re.compile(r"[+-]?\d+")
+_DIGITS = 20  # no scale has a level with more; int() refuses 4,300
 _OUTSIDE, _UNKNOWN, _SEVERAL, _NONE = -1, -2, -3, -4
 
 
@@ -168,6 +170,8 @@ def _levels(
 def _level(answer: Hashable, scale: dict[str, int]) -> int:
     if isinstance(answer, tuple):
         return _SEVERAL
+    if type(answer) is int:  # its text may be too long for Python to write
+        return answer if 0 <= answer < len(scale) else _OUTSIDE
     text = str(answer).strip().casefold()
     if not text:
         return _NONE
@@ -175,6 +179,8 @@ def _level(answer: Hashable, scale: dict[str, int]) -> int:
         return scale[text]
     if not _INTEGER.fullmatch(text):
         return _UNKNOWN
+    if len(text) > _DIGITS:
+        return _OUTSIDE
     return int(text) if 0 <= int(text) < len(scale) else _OUTSIDE
 
 
@@ -212,7 +218,16 @@ def _report(
 def raw_frame(records: list[tuple]) -> pd.DataFrame:
     """Raw records from tuples in the order of `RAW_COLUMNS`, times as ISO 8601 text."""
     raw = pd.DataFrame(records, columns=list(RAW_COLUMNS), dtype="object")
-    times = pd.to_datetime(raw["submitted_at"], utc=True, format="ISO8601", errors="coerce")
-    seconds = pd.to_numeric(raw["seconds"], errors="coerce")
+    texts = raw["submitted_at"].map(lambda time: time if isinstance(time, str) else None)
+    times = pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce")
+    seconds = raw["seconds"].map(_number)
     raw = raw.assign(submitted_at=times, seconds=seconds)
     return raw.astype({"email": bool, "assignment": int, "line": int, "seconds": "float64"})
+
+
+def _number(value: Any) -> float:
+    """The value as a number, nan where it is none or too large."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

@@ -17,7 +17,7 @@ import pandas as pd
 
 from helpers.annotations.ingest import Ingest, image_id_of, is_email, raw_frame, validate
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.annotations.text import csv_rows, json_records, read_text, wrong_format
+from helpers.annotations.text import csv_rows, json_cell, json_records, read_text, wrong_format
 
 SOURCE = "label_studio"
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN or CSV)"
@@ -115,7 +115,8 @@ def read_label_studio(
     """Read an export: full JSON, JSON_MIN or CSV, recognised by content.
 
     The image is the task's `image_id`, or the file name in its `image`. An annotation counts as
-    submitted when it was created. Introduced in chapter 06.
+    submitted when it was created. JSON exports that were joined into one file, one list after the
+    other, are read as one. Introduced in chapter 06.
 
     Args:
         path: the export.
@@ -278,8 +279,8 @@ def _cell(text: str) -> Any:
     if not text.startswith(("[", "{")):
         return text
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return json_cell(text)
+    except ValueError:
         return text
 
 

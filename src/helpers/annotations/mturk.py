@@ -8,7 +8,6 @@ read such files.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -19,7 +18,7 @@ import pandas as pd
 
 from helpers.annotations.ingest import RAW_COLUMNS, Ingest, image_id_of, is_email, validate
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.annotations.text import csv_rows, read_text, wrong_format
+from helpers.annotations.text import csv_rows, json_cell, read_text, wrong_format
 
 SOURCE = "mturk"
 EXPECTED = "an MTurk batch results CSV"
@@ -211,8 +210,8 @@ def _task_answers(cells: pd.Series) -> tuple[list[int], list[str | None], list[A
 def _json_answers(cell: str) -> Iterator[tuple[str, Any]]:
     """(name, answer) pairs in '[{"gender": {"label": "Male"}, "age": "Adult"}]'."""
     try:
-        content = json.loads(cell)
-    except json.JSONDecodeError:
+        content = json_cell(cell)
+    except ValueError:
         return
     for record in content if isinstance(content, list) else [content]:
         for name, value in record.items() if isinstance(record, dict) else ():

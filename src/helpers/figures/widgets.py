@@ -74,7 +74,7 @@ def side_by_side(
 
     Args:
         frames: caption -> (n, 3, h, w), float in [0, 1] or uint8; n is at least 2. One stack may
-            have an empty caption.
+            have an empty caption. Captions are plain text, no HTML.
         labels: one per frame, shown beside the slider; short, for a phone leaves little room there.
         description: what the slider changes; also its name for screen readers.
         alt: what the frames show; a frame's text is `alt`, then the caption, then its label.
@@ -113,7 +113,7 @@ def side_by_side(
     for caption, stack in stacks.items():
         stack.selected_index = start
         jslink((slider, "index"), (stack, "selected_index"))
-        parts = [HTML(caption), stack] if caption else [stack]
+        parts = [HTML(escape(caption)), stack] if caption else [stack]
         columns.append(VBox(parts, layout=Layout(width=f"{width}px", max_width=share)))
     row = Box(columns, layout=Layout(flex_flow="row wrap", grid_gap="8px"))
     return VBox([slider, row])

@@ -1,0 +1,74 @@
+"""The audit fails on a known vulnerability, and never for lack of data."""
+
+import importlib.util
+
+import pytest
+
+
+@pytest.fixture
+def audit(repository):
+    spec = importlib.util.spec_from_file_location("audit", repository / ".ci" / "audit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SKIPPED = {"name": "a", "skip_reason": "not found"}
+CLEAN = {"name": "b", "version": "1", "vulns": []}
+BAD = {"name": "c", "version": "1", "vulns": [{"id": "PYSEC-1", "fix_versions": []}]}
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "found"),
+    [([], None), ([SKIPPED], None), ([SKIPPED, CLEAN], []), ([CLEAN, BAD], ["c PYSEC-1"])],
+)
+def test_python_packages(audit, dependencies, found):
+    assert audit.in_python({"dependencies": dependencies}) == found
+
+
+def advisory(severity):
+    return {"name": "jquery", "severity": severity, "url": f"advisories/GHSA-{severity}"}
+
+
+@pytest.mark.parametrize(
+    ("report", "found"),
+    [
+        ({}, None),
+        ({"message": "405 Method Not Allowed", "statusCode": 405}, None),
+        ({"vulnerabilities": {}}, []),
+        ({"vulnerabilities": {"x": {"via": ["jquery", advisory("moderate")]}}}, []),
+        ({"vulnerabilities": {"x": {"via": [advisory("high")]}}}, ["jquery GHSA-high"]),
+        ({"vulnerabilities": {"x": {"via": [advisory("critical")]}}}, ["jquery GHSA-critical"]),
+    ],
+    ids=str,
+)
+def test_assets(audit, report, found):
+    assert audit.in_assets(report) == found
+
+
+@pytest.mark.parametrize("command", ["false", "echo no JSON", "no-such-program-anywhere"])
+def test_an_auditor_that_cannot_answer_says_nothing(audit, tmp_path, command):
+    assert audit.ask(*command.split(), folder=tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("python", "assets", "stops"),
+    [
+        ({}, {}, False),
+        ({"dependencies": [BAD]}, {}, True),
+        ({}, {"vulnerabilities": {"x": {"via": [advisory("high")]}}}, True),
+    ],
+)
+def test_only_what_is_known_and_not_accepted_stops_the_build(
+    audit, monkeypatch, capsys, python, assets, stops
+):
+    monkeypatch.setattr(audit, "ask_pip_audit", lambda folder: python)
+    monkeypatch.setattr(audit, "ask_npm", lambda folder: assets)
+    with pytest.raises(SystemExit) as ended:
+        audit.main()
+    assert bool(ended.value.code) == stops
+    assert ("skipped" in capsys.readouterr().out) == (not python or not assets)
+    monkeypatch.setattr(audit, "ACCEPTED", {"PYSEC-1": "why", "GHSA-high": "why"})
+    with pytest.raises(SystemExit) as ended:
+        audit.main()
+    assert not ended.value.code
