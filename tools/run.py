@@ -156,7 +156,7 @@ class Runner:
 
     def wait(self, running: dict[Future, Step]) -> set[Future]:
         """Wait a moment, with an eye on memory; returns what has ended."""
-        ended, _ = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
+        ended, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
         held = memory(os.getpid())
         self.peak = max(self.peak, held)
         for step in running.values():
@@ -201,12 +201,17 @@ def known_seconds(profile: str) -> dict[str, float]:
     return measured | {page: seconds for page, seconds in own.items() if seconds}
 
 
-def plan(waits: dict[str, list[str]], profile: str, train: bool) -> str:
-    """One sentence on the steps to come."""
+def stale(waits: dict[str, list[str]], profile: str, train: bool) -> list[str]:
+    """Steps that are stale, or may become so because one that they read is."""
     steps: list[str] = []
     for name in TopologicalSorter(waits).static_order():
         if set(waits[name]) & set(steps) or why(name, profile, train):
             steps.append(name)
+    return steps
+
+
+def plan(steps: list[str], profile: str) -> str:
+    """One sentence on the steps to come."""
     if not steps:
         return f"{profile}: nothing to do, everything is up to date"
     seconds, count = known_seconds(profile), f"{len(steps)} steps may run ({', '.join(steps)}), "
@@ -272,10 +277,10 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     started, waits = time.monotonic(), needed(waits, asked.stage or BOOK)
     if asked.device != "cpu":  # importing torch takes seconds that a run with nothing to do lacks
         importlib.import_module("helpers.utils.devices").resolve_device(asked.device)
-    print(plan(waits, asked.profile, asked.train), flush=True)
-    runner = Runner(asked, waits)
-    runner.run()
-    if runner.done or runner.failed:
+    steps, runner = stale(waits, asked.profile, asked.train), Runner(asked, waits)
+    print(plan(steps, asked.profile), flush=True)
+    if steps:
+        runner.run()
         took, peak = clock(time.monotonic() - started), runner.peak / 2**30
         print(f"ran {runner.done} steps in {took}, at most {peak:.1f} GiB of memory")
     if BOOK in waits and not runner.failed:

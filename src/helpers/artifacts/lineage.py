@@ -137,7 +137,7 @@ def _imports(source: Path, executed: bool) -> set[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
     first = None if executed else -1
     names = _imported_names(source, *_state(source))
-    return {path for name in names for path in _files_of(name)[first:]}
+    return {path for name in names for path in _files_of(name, PACKAGE)[first:]}
 
 
 @cache
@@ -155,13 +155,14 @@ def _imported_names(source: Path, *_: int) -> frozenset[str]:
     return frozenset(names)
 
 
-def _files_of(name: str) -> list[Path]:
+@cache
+def _files_of(name: str, root: Path) -> list[Path]:
     """Files that importing `helpers.a.b` executes: the packages on the way and the module."""
     parts = name.split(".")
-    if parts[0] != PACKAGE.name:
+    if parts[0] != root.name:
         return []
     files = []
-    folder = PACKAGE.parent
+    folder = root.parent
     for part in parts:
         package, module = folder / part / "__init__.py", folder / f"{part}.py"
         if package.is_file():
