@@ -23,7 +23,6 @@ n_transects = 10
 import time
 
 import numpy as np
-import torch
 
 from helpers.artifacts import Stage, image_store
 from helpers.utils import noise
@@ -35,7 +34,7 @@ stage = Stage("01_first", profile=profile, device=device, seed=seed)
 def make(rows):
     """Grey images, a little slow."""
     time.sleep(0.05)
-    return torch.from_numpy(rows).reshape(-1, 1, 1, 1).expand(-1, 3, 8, 8)
+    return np.broadcast_to((255 * rows).astype(np.uint8).reshape(-1, 1, 1, 1), (len(rows), 3, 8, 8))
 
 
 rows = np.linspace(0, 1, 40, dtype=np.float32)
@@ -170,8 +169,8 @@ def _finished(tmp_path_factory):
 @pytest.fixture
 def finished(_finished, tmp_path):
     """A repository in which both chapters have run; times of files are kept."""
-    shutil.copytree(_finished.folder, tmp_path / "repository", symlinks=True)
-    repository = Repository(tmp_path / "repository")
+    shutil.copytree(_finished.folder, tmp_path / "finished", symlinks=True)
+    repository = Repository(tmp_path / "finished")
     yield repository
     for process in repository.processes():
         process.send_signal(signal.SIGKILL)
