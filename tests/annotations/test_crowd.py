@@ -29,7 +29,7 @@ def test_every_image_has_the_wanted_number_of_accepted_assignments(perceived):
 def test_levels_are_on_the_scales(perceived):
     answers = annotate(perceived)
     for attribute, levels in ATTRIBUTES.items():
-        assert answers[attribute].dtype == np.int64
+        assert answers[attribute].dtype == np.int8
         assert set(answers[attribute]) == set(range(len(levels)))
 
 
