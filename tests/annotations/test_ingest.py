@@ -39,7 +39,7 @@ def ingest(*changes: dict):
         record["field"] = f"field {record['attribute']}"
         records.append(tuple(record[name] for name in RAW_COLUMNS))
     fields = dict.fromkeys(DROPPED | NOTED, "assignment field")
-    return validate(raw_frame(records), Path("folder/file.csv"), "test", "salt", fields)
+    return validate([raw_frame(records)], Path("folder/file.csv"), "test", "salt", fields)
 
 
 def counts(report: pd.DataFrame) -> dict[str, int]:

@@ -1,91 +1,180 @@
-"""Text files read with the line of every record, so that messages can name it.
+"""Text files read record by record, each with its line, so that messages can name it.
 
-The readers of chapters 3, 6 and 16 use it.
+No file is held as a whole: memory is that of a block of text, or of the longest record. The readers
+of chapters 3, 6 and 16 use it.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 _BLANKS = re.compile(r"\s*")
+_BLOCK = 2**20
+"""Characters read at a time."""
+_LONGEST_TOKEN = 16
+"""JSON's numbers and names may be cut off this far before the place where the decoder notices."""
 
 
-def read_text(path: Path, expected: str) -> str:
-    """Content of a UTF-8 file, with or without byte order mark.
+@contextmanager
+def opened(path: Path, expected: str) -> Iterator[TextIO]:
+    """Open a UTF-8 file, with or without byte order mark, to read it from its beginning.
+
+    Yields:
+        The stream; line ends are those of the file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the bytes are not UTF-8, or there is nothing but blanks.
+        ValueError: there is nothing but blanks, or, while it is read, the bytes are not UTF-8.
     """
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise wrong_format(path, line, expected, "bytes that are not UTF-8 text") from None
-    if not text.strip():
-        raise wrong_format(path, 1, expected, "an empty file")
-    return text
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        try:
+            if not first_character(stream):
+                raise wrong_format(path, 1, expected, "an empty file")
+            yield stream
+        except UnicodeDecodeError:
+            found = "bytes that are not UTF-8 text"
+            raise wrong_format(path, _line_not_text(path), expected, found) from None
 
 
-def json_records(path: Path, text: str, expected: str) -> list[tuple[int, dict[str, Any]]]:
-    """(line, record) of every object in a JSON list of objects.
+def first_character(stream: TextIO) -> str:
+    """The first character that is not blank, or "" without one; the stream is at its beginning."""
+    stream.seek(0)
+    first = ""
+    while not first and (block := stream.read(_BLOCK)):
+        first = block.lstrip()[:1]
+    stream.seek(0)
+    return first
+
+
+def json_records(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, record) of every object in a JSON list of objects, one after the other.
 
     Raises:
-        ValueError: the text is no such list; names the file and the line.
+        ValueError: the text is no such list, or goes on behind it; names the file and the line.
     """
-    decoder, records = json.JSONDecoder(), []
-    line, counted, position = 1, 0, _skip(text, 0)
-    if text[position] != "[":
+    text = _Window(stream)
+    if text.next() != "[":
         raise wrong_format(path, 1, expected, "no JSON list")
-    position = _skip(text, position + 1)
-    while not text.startswith("]", position):
-        line, counted = line + text.count("\n", counted, position), position
+    text.position += 1
+    while text.next() != "]":
+        line = text.line()
         try:
-            record, position = decoder.raw_decode(text, position)
+            record = text.decode()
         except json.JSONDecodeError as error:
-            raise wrong_format(path, error.lineno, expected, f"no JSON ({error.msg})") from None
+            at = text.line(error.pos)
+            raise wrong_format(path, at, expected, f"no JSON ({error.msg})") from None
         if not isinstance(record, dict):
             raise wrong_format(path, line, expected, f"a JSON {type(record).__name__}")
-        records.append((line, record))
-        position = _skip(text, position)
-        if text.startswith(",", position):
-            position = _skip(text, position + 1)
-        elif not text.startswith("]", position):
-            at = text.count("\n", 0, position) + 1
-            raise wrong_format(path, at, expected, "a list that does not go on or end here")
-    return records
+        yield line, record
+        if text.next() == ",":
+            text.position += 1
+        elif text.next() != "]":
+            found = "a list that does not go on or end here"
+            raise wrong_format(path, text.line(), expected, found)
+    text.position += 1
+    if text.next():
+        raise wrong_format(path, text.line(), expected, "more text behind the end of the list")
 
 
-def _skip(text: str, position: int) -> int:
-    """Position of the next character that is not blank."""
-    return _BLANKS.match(text, position).end()
+class _Window:
+    """The part of a text that is being decoded; what lies before `position` may be forgotten."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.position = 0
+        self._stream, self._text = stream, ""
+        self._counted, self._line = 0, 1  # lines are counted up to a place, and how many they are
+        self._decoder = json.JSONDecoder()
+
+    def next(self) -> str:
+        """Move to the next character that is not blank; "" at the end of the text."""
+        while True:
+            self.position = _BLANKS.match(self._text, self.position).end()
+            if self.position < len(self._text):
+                return self._text[self.position]
+            if not self._more():
+                return ""
+
+    def decode(self) -> Any:
+        """The JSON value at `position`, which moves behind it.
+
+        Raises:
+            json.JSONDecodeError: there is none; with the place in the window.
+        """
+        while True:
+            try:
+                value, self.position = self._decoder.raw_decode(self._text, self.position)
+                return value
+            except json.JSONDecodeError as error:
+                near_end = error.pos > len(self._text) - _LONGEST_TOKEN
+                cut_off = near_end or error.msg.startswith("Unterminated string")
+                if not (cut_off and self._more()):
+                    raise
+
+    def line(self, position: int | None = None) -> int:
+        """Number of the line of `position`, or of a later place in the window."""
+        position = self.position if position is None else position
+        self._line += self._text.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
+
+    def _more(self) -> bool:
+        """Forget what is done and read on; False at the end of the file."""
+        # As much again as is waiting: a record of many blocks is not decoded once for each.
+        block = self._stream.read(max(_BLOCK, len(self._text) - self.position))
+        if block:
+            self.line()
+            self._text, self.position = self._text[self.position :] + block, 0
+            self._counted = 0
+        return bool(block)
 
 
-def csv_rows(path: Path, text: str, expected: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows and the line each row ends on; blank lines are passed over.
+def csv_rows(
+    path: Path, stream: TextIO, expected: str
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Header, and (line it ends on, cells) of every row; blank lines are passed over.
 
     Raises:
         ValueError: the text is no CSV, a row has another number of cells than the header, or two
             columns one name; names the file and the line.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        (_, header), *records = [(reader.line_num, cells) for cells in reader if cells]
-    except csv.Error as error:
-        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
+    rows = _csv_rows(path, stream, expected)
+    _, header = next(rows)
     if repeated := sorted({name for name in header if header.count(name) > 1}):
         raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
-    for line, cells in records:
-        if len(cells) != len(header):
-            found = f"{len(cells)} cells under {len(header)} column names"
-            raise wrong_format(path, line, expected, found)
-    return header, [cells for _, cells in records], [line for line, _ in records]
+
+    def checked() -> Iterator[tuple[int, list[str]]]:
+        for line, cells in rows:
+            if len(cells) != len(header):
+                found = f"{len(cells)} cells under {len(header)} column names"
+                raise wrong_format(path, line, expected, found)
+            yield line, cells
+
+    return header, checked()
+
+
+def _csv_rows(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(stream, strict=True)
+    try:
+        yield from ((reader.line_num, cells) for cells in reader if cells)
+    except csv.Error as error:
+        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
+
+
+def _line_not_text(path: Path) -> int:
+    """Number of the first line that is not UTF-8."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    raise ValueError(f"{path} is UTF-8 text")
 
 
 def wrong_format(path: Path, line: int, expected: str, found: str) -> ValueError:
