@@ -44,6 +44,13 @@ def test_answers_do_not_depend_on_the_other_images(perceived):
     )
 
 
+def test_answers_do_not_depend_on_how_many_images_are_drawn_together(perceived, monkeypatch):
+    together = annotate(perceived, spread=np.linspace(0.5, 2, len(perceived)))
+    monkeypatch.setattr(crowd, "_IMAGES", 7)
+    apart = annotate(perceived, spread=np.linspace(0.5, 2, len(perceived)))
+    pd.testing.assert_frame_equal(apart, together)
+
+
 def test_answers_do_not_depend_on_the_other_attributes(perceived):
     some = annotate(perceived[["age", "makeup"]])
     pd.testing.assert_frame_equal(some, annotate(perceived)[some.columns])

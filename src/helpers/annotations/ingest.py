@@ -113,8 +113,8 @@ def validate(
     - Annotators are hashed with `schema.hash_annotator`; an e-mail address is counted and, like
       every other identity, kept as a hash only.
 
-    Raw records weigh many times what is kept of them, which is a few bytes an answer and, once, what
-    belongs to an assignment; hence the parts.
+    The parts are there because raw records weigh many times what is kept of them: a few bytes an
+    answer and, once, what belongs to an assignment.
 
     Args:
         parts: the raw records, columns `RAW_COLUMNS`, in the file's order; an assignment is whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, TextIO
 from xml.etree import ElementTree
@@ -37,8 +37,8 @@ _FIELDS = {
     "e-mail as annotator id": "completed_by",
     "unreadable time": "created_at",
 }
-_PART = 10_000
-"""Tasks or annotations that are held at a time."""
+_TASKS, _ANNOTATIONS = 1_000, 10_000
+"""Written and read at a time: a task to write is as large as ten annotations that are read."""
 _FLAT_FIELDS = _FIELDS | {"missing annotator": "annotator", "e-mail as annotator id": "annotator"}
 
 # What JSON_MIN and CSV say about an annotation itself; other keys are answers or the task's data.
@@ -193,8 +193,8 @@ def _parts(path: Path, item: str, controls: set[str], flat: bool) -> Iterator[pd
             found = (_flat(path, line, record, item, controls) for line, record in records)
         else:
             found = (visit for line, task in records for visit in _full(path, line, task, item))
-        yield raw_frame(list(_answers(islice(found, _PART))))
-        while part := list(islice(found, _PART)):
+        yield raw_frame(list(_answers(islice(found, _ANNOTATIONS))))
+        while part := list(islice(found, _ANNOTATIONS)):
             yield raw_frame(list(_answers(part)))
 
 
@@ -322,19 +322,17 @@ def _tasks(
     attributes = [name for name in scales if name in answers]
     codes, items = pd.factorize(answers[f"{item}_id"])
     rows = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(items)))
-    for start in range(0, len(items), _PART):
-        stop = min(start + _PART, len(items))
-        first = ends[start - 1] if start else 0
-        part = rows[first : ends[stop - 1]]
+    bounds = np.append(0, np.bincount(codes, minlength=len(items)).cumsum())
+    for start in range(0, len(items), _TASKS):
+        some = bounds[start : start + _TASKS + 1]
+        part = rows[some[0] : some[-1]]
         visits = list(_annotations(answers.iloc[part], part + 1, attributes, to_name, scales))
-        for number in range(start, stop):
-            last = ends[number] - first
+        for number, (first, last) in enumerate(pairwise(some - some[0]), start):
             yield {
                 "id": number + 1,
                 "project": 1,
                 "data": data(items[number]),
-                "annotations": visits[ends[number - 1] - first if number > start else 0 : last],
+                "annotations": visits[first:last],
                 "predictions": [],
             }
 
