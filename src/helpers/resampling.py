@@ -164,7 +164,7 @@ def resampled_sums(
 def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
     """How often each cluster is drawn in each of `n_boot` resamples.
 
-    Introduced in chapter 07.
+    Serves chapter 13, inside its reweighting.
 
     Args:
         clusters: (n,) identifier of every row's cluster; all different to resample images.
