@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from time import process_time
@@ -34,11 +34,20 @@ def write(
         packages: whose versions matter.
     """
     first = next(iter(times.values()))
+    rows = [{"what": what, "seconds": time, "ratio": time / first} for what, time in times.items()]
+    write_rows(name, facts, rows, packages)
+
+
+def write_rows(
+    name: str,
+    facts: Mapping[str, Any],
+    rows: Sequence[Mapping[str, str | float]],
+    packages: list[str],
+) -> None:
+    """As `write`, of rows that hold `what` and any other numbers by the heads of their columns."""
     record = {
         "facts": facts,
-        "rows": [
-            {"what": what, "seconds": time, "ratio": time / first} for what, time in times.items()
-        ],
+        "rows": rows,
         "machine": {
             "processor": _processor(),
             "cores": os.cpu_count(),
@@ -52,8 +61,9 @@ def write(
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     for key, value in (record["machine"] | dict(facts)).items():
         print(f"{key}: {value}")
-    for row in record["rows"]:
-        print(f"{row['what']:60s} {row['seconds']:9.4f} s {row['ratio']:8.1f} x")
+    for row in rows:
+        numbers = (f"{head} {value:,.4g}" for head, value in row.items() if head != "what")
+        print(f"{row['what']:60s}", "; ".join(numbers))
 
 
 def _processor() -> str:

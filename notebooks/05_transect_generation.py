@@ -56,7 +56,9 @@
 # longest wait; if it is interrupted, running it again continues where it stopped.
 
 # %%
+import math
 import time
+from collections.abc import Iterator
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -64,6 +66,7 @@ import numpy as np
 import pandas as pd
 import torch
 from myst_nb import glue
+from numpy.typing import ArrayLike
 
 from helpers import faces, figures, transects
 from helpers.artifacts import Stage
@@ -358,24 +361,33 @@ def base_of(arm_planes: Hyperplanes, youngest: float) -> np.ndarray:
 # axes. So attributes that are off the grid are not made neutral, they are only kept from moving: a
 # transect of a smiling face smiles in all its images, one of an old face stays old.
 
-# %%
-axes = planes.select(AXES)
-base = base_of(fitted, youngest)
-cells = transects.grid(
-    base, axes.normals, axes.intercepts, dual.loc[AXES], list(DISTANCES.values())
-)
 
 # %%
-parameters = {"fitted": parameters_of(cells)}
+def cells_of(base: np.ndarray, axes: Hyperplanes, *steps: ArrayLike) -> Iterator[np.ndarray]:
+    """Codes of the grid, of up to a thousand transects at a time: all would fill the memory."""
+    for part in np.array_split(base, math.ceil(len(base) / 1000)):
+        yield transects.grid(part, axes.normals, axes.intercepts, *steps)
+
+
+# %%
+fitted_arm = (
+    base_of(fitted, youngest),
+    planes.select(AXES),
+    dual.loc[AXES],
+    list(DISTANCES.values()),
+)
+parameters = {"fitted": torch.cat([parameters_of(cells) for cells in cells_of(*fitted_arm)])}
 index = {"fitted": transects.index(n_transects, DISTANCES)}
 index["fitted"].head(3).T
 
 # %% tags=["remove-cell"]
-reached = planes.select(AXES).decision_values(cells.reshape(-1, generator.latent_dim))
-intended = index["fitted"][[f"{name}_decision" for name in AXES]]
-assert np.abs(reached - intended.to_numpy()).max() < 1e-9
-ages = planes.select(["age"]).decision_values(cells.reshape(-1, generator.latent_dim))
-assert np.ptp(ages.reshape(n_transects, -1), axis=1).max() < 1e-9
+intended = index["fitted"][[f"{name}_decision" for name in AXES]].to_numpy()
+for cells in cells_of(*fitted_arm):
+    codes = cells.reshape(-1, generator.latent_dim)
+    reached = planes.select(AXES).decision_values(codes)
+    assert np.abs(reached - intended[: len(reached)]).max() < 1e-9  # the same in every transect
+    ages = planes.select(["age"]).decision_values(codes)
+    assert np.ptp(ages.reshape(len(cells), -1), axis=1).max() < 1e-9
 
 # %% [markdown]
 # The table's `image_id` names the transect and then the level on each axis, in the order skin, hair,
@@ -454,19 +466,17 @@ pd.DataFrame(doses, ["low", "high"]).T.round(3)
 
 # %%
 exact = Hyperplanes(fitted.names, *generator.exact_hyperplanes(fitted.names))
-exact_axes = exact.select(AXES)
 decisions = {name: generator.decision_value(name, np.array(doses[name])) for name in AXES}
 index["exact"] = transects.index(n_transects, decisions)
 
 # %%
-cells = transects.grid(
+exact_arm = (
     base_of(exact, float(generator.decision_value("age", ADULT))),
-    exact_axes.normals,
-    exact_axes.intercepts,
+    exact.select(AXES),
     generator.exact_directions(AXES),
     list(decisions.values()),
 )
-parameters["exact"] = parameters_of(cells)
+parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(*exact_arm)])
 
 # %% [markdown]
 # Is the exact arm what it claims to be? Within each transect we take the range of every parameter

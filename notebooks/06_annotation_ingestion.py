@@ -52,6 +52,9 @@
 # %%
 import json
 import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -231,9 +234,16 @@ print(f"median time for one answer {seconds:.1f} s: {0.012 * 3600 / seconds:.1f}
 # %%
 export = stage.path("export.json")
 annotations.write_label_studio(answers, export)
-tasks = json.loads(export.read_text(encoding="utf-8"))
-first = tasks[0]["annotations"][0] | {"result": tasks[0]["annotations"][0]["result"][:1]}
-print(json.dumps(first, indent=1))
+
+
+def tasks() -> Iterator[dict]:
+    """The tasks of the export; each has a line, so that no more than one is held at a time."""
+    with export.open(encoding="utf-8") as lines:
+        yield from (json.loads(line.strip("[],\n")) for line in lines)
+
+
+first = next(tasks())["annotations"][0]
+print(json.dumps(first | {"result": first["result"][:1]}, indent=1))
 
 # %% [markdown]
 # Reading turns every format into one tidy table, with a row per answer, and leaves a report. The
@@ -252,13 +262,11 @@ report[report["count"] > 0].set_index("reason").drop(columns="file")
 # and the next cell checks that they do: answers written equal answers kept plus answers dropped.
 
 # %%
-written = sum(len(visit["result"]) for task in tasks for visit in task["annotations"])
-voided = sum(
-    len(visit["result"])
-    for task in tasks
-    for visit in task["annotations"]
-    if visit["was_cancelled"]
-)
+counted = Counter()
+for task in tasks():
+    for visit in task["annotations"]:
+        counted[visit["was_cancelled"]] += len(visit["result"])
+written, voided = counted.total(), counted[True]
 repeated = report.set_index("reason").loc["duplicate", "count"]
 print(f"{written:,} answers = {len(tidy):,} kept + {voided:,} voided + {repeated:,} repeated")
 
@@ -289,7 +297,7 @@ tidy.drop(columns="source").head(4)
 # be named in the report, and leave the rest alone.
 
 # %%
-spoiled = json.loads(json.dumps(tasks[:5]))
+spoiled = list(islice(tasks(), 5))
 result = [next(v["result"] for v in t["annotations"] if not v["was_cancelled"]) for t in spoiled]
 result[0][0]["value"]["choices"] = ["Surely female"]
 result[1][1]["from_name"] = "beauty"

@@ -245,25 +245,23 @@ for extreme, cell in (("least", least), ("most", most)):
 # A standardised difference says how far two groups differ in a third thing: the difference of means
 # divided by the standard deviation of all images. In a perfect match it is zero for everything but
 # the manipulated attribute. The function below computes it between the two levels of an axis, for
-# all attributes and for many resamples of whole transects at once; the first row of weights is the
-# data as they are. Resampling transects rather than images respects that the versions of one face
+# all attributes and for many resamples of whole transects at once; its first row is the data as they
+# are. Resampling transects rather than images respects that the versions of one face
 # stay or go together.
 
 # %%
 transects, names = np.unique(frame["transect"]), list(ATTRIBUTES)
-resamples = resampling.cluster_weights(frame["transect"], n_boot, seed)
-weights = np.vstack([np.ones(len(transects)), resamples])
 
 
 def imbalance(rows: pd.DataFrame, axis: str) -> np.ndarray:
     """Standardised differences high − low: (data and resamples, attributes)."""
-    by = rows.groupby([f"{axis}_level", "transect"])[names]
-    means = []
-    for level in (0, 1):
-        total = by.sum().loc[level].reindex(transects, fill_value=0).to_numpy()
-        n = by.size().loc[level].reindex(transects, fill_value=0).to_numpy()
-        means.append(weights @ total / (weights @ n)[:, None])
-    return (means[1] - means[0]) / frame[names].std().to_numpy()
+    summed = [*names, "n"]
+    sums = rows.assign(n=1).pivot_table(summed, "transect", f"{axis}_level", "sum", fill_value=0)
+    sums = sums[summed].reindex(transects, fill_value=0)
+    resampled = resampling.resampled_sums(sums, range(n_boot), seed)
+    totals = np.vstack([sums.sum(), resampled]).reshape(n_boot + 1, len(names) + 1, 2)
+    means = totals[:, :-1] / totals[:, -1:]
+    return (means[:, :, 1] - means[:, :, 0]) / frame[names].std().to_numpy()
 
 
 # %% [markdown]

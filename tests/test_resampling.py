@@ -3,10 +3,19 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import chi2
 
+from helpers import resampling
 from helpers.effects import bootstrap_paper_logit
-from helpers.resampling import as_codes, as_resamples, cluster_codes, cluster_weights
+from helpers.resampling import (
+    as_codes,
+    as_resamples,
+    cluster_codes,
+    cluster_weights,
+    draw_weights,
+    resampled_sums,
+)
 
 
 def test_weights_are_multinomial_counts():
@@ -43,6 +52,16 @@ def test_the_number_of_resamples_is_checked(n_boot):
     for call in calls:
         with pytest.raises(ValueError, match=f"n_boot is {n_boot!r}, a whole number of at least 1"):
             call()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array])
+def test_sums_of_resamples_are_those_of_their_weights(kind, monkeypatch):
+    values = np.random.default_rng(0).integers(0, 9, (30, 4)).astype(float)
+    expected = draw_weights(30, range(11), seed=1, stage="test") @ values
+    for held in (2**23, 100, 1):
+        monkeypatch.setattr(resampling, "_WEIGHTS", held)
+        found = resampled_sums(kind(values), range(11), seed=1, stage="test")
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_one_cluster_cannot_be_resampled():

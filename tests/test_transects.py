@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_orthogonalization import at_cosine, random_normals
 
+from helpers import transects
 from helpers.directions import Hyperplanes
-from helpers.generators import KnownTruthGenerator
+from helpers.generators import KnownTruthGenerator, known_truth
 from helpers.orthogonalization import dual_basis
 from helpers.transects import base_latents, grid, index, project, project_cyclic
 
@@ -69,6 +70,15 @@ def test_base_latents_hold_age_and_begin_with_the_same_faces(world):
     np.testing.assert_allclose(few, more[:5], atol=1e-12)
     other = base_latents(world, planes, AXES, 5, youngest=0.0, seed=1, stage="another")
     assert np.abs(other - few).max() > 0.1
+
+
+def test_base_latents_do_not_depend_on_how_many_are_made_together(world, monkeypatch):
+    settings = {"youngest": 0.0, "seed": 1, "stage": "test"}
+    together = base_latents(world, exact_planes(world), AXES, 10, **settings)
+    monkeypatch.setattr(known_truth, "_CODES", 3)
+    monkeypatch.setattr(transects, "_TOGETHER", 7)
+    apart = base_latents(world, exact_planes(world), AXES, 10, **settings)
+    np.testing.assert_allclose(apart, together, atol=1e-6)
 
 
 def test_base_latents_refuse_when_there_are_too_few_adults(world):

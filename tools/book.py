@@ -29,6 +29,8 @@ BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 TOOLS = ROOT / "tools"
 RECORD = "made_from.json"
+HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first row"}
+"""Heads of a benchmark's columns, where they are not what the record calls them."""
 
 MOVED = {
     "10_sensitivity_flips": "15_sensitivity_flips",
@@ -64,6 +66,8 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
     for record in BENCHMARKS.glob("*.json"):
         text = benchmark_text(json.loads(record.read_text(encoding="utf-8")))
         (source / f"_{record.stem}.txt").write_text(text, encoding="utf-8")
+    for drawing in BENCHMARKS.glob("*.svg"):
+        shutil.copy2(drawing, source / f"_{drawing.name}")
     api_reference.write(source)
     for page in pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))):
         if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
@@ -80,11 +84,18 @@ def benchmark_text(record: dict) -> str:
         "; ".join(f"{name} {value}" for name, value in record[part].items())
         for part in ("facts", "machine")
     )
+    columns = [name for name in record["rows"][0] if name != "what"]
     rows = [
-        f"| {row['what']} | {row['seconds']:.3g} | {row['ratio']:.3g} |" for row in record["rows"]
+        " | ".join([f"| {row['what']}", *(_number(row[name]) for name in columns), ""]).rstrip()
+        for row in record["rows"]
     ]
-    head = ["| | CPU seconds, least of three | times the first row |", "|---|---:|---:|"]
+    heads = " | ".join(HEADS.get(name, name) for name in columns)
+    head = [f"| | {heads} |", "|---|" + "---:|" * len(columns)]
     return "\n".join([*head, *rows, "", f"Measured: {facts}.", "", f"Machine: {machine}.", ""])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def pages_of(profile: str) -> Path:

@@ -8,9 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 
 from helpers.utils import seeding
 from helpers.utils.checks import check_whole
+
+_WEIGHTS = 2**23
+"""Weights held at a time: 64 MiB, the thousand resamples of eight thousand transects."""
 
 
 def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -125,10 +129,42 @@ def draw_weights(
     return weights
 
 
+def resampled_sums(
+    values: ArrayLike, resamples: Sequence[int], seed: int, stage: str = "bootstrap"
+) -> np.ndarray:
+    """Sum the rows of a table with a row per cluster, in each of the given resamples.
+
+    `draw_weights(...) @ values`, of which no more weights than `_WEIGHTS` are held at a time.
+
+    Introduced in chapter 07.
+
+    Args:
+        values: (G, k), an array, a frame or a sparse array; G at least 2.
+        resamples, seed, stage: as of `draw_weights`.
+
+    Returns:
+        float64 (len(resamples), k).
+
+    Raises:
+        ValueError: fewer than two clusters.
+
+    Example:
+        >>> resampled_sums([[1.0, 10.0], [1.0, 10.0]], range(2), seed=1).tolist()
+        [[2.0, 20.0], [2.0, 20.0]]
+    """
+    values = values if issparse(values) else np.asarray(values, dtype=np.float64)
+    size = max(1, _WEIGHTS // values.shape[0])
+    starts = range(0, max(len(resamples), 1), size)
+    parts = (resamples[start : start + size] for start in starts)
+    return np.concatenate(
+        [draw_weights(values.shape[0], part, seed, stage) @ values for part in parts]
+    )
+
+
 def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
     """How often each cluster is drawn in each of `n_boot` resamples.
 
-    Introduced in chapter 07.
+    Serves chapter 13, inside its reweighting.
 
     Args:
         clusters: (n,) identifier of every row's cluster; all different to resample images.

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike
 
 from helpers.directions import Hyperplanes
@@ -25,6 +26,8 @@ _LEVELS = 10
 """An image id has one digit per axis."""
 _CANDIDATES = 4
 """Latents drawn for every base point; about half of the face world's are adults."""
+_TOGETHER = 16_384
+"""Latents whose decision values are computed at a time, in twice their precision."""
 
 
 def base_latents(
@@ -70,18 +73,27 @@ def base_latents(
         >>> w.shape, bool((w[:, 0] >= 0).all()), bool(np.allclose(w[:, 1], 0))
         ((5, 3), True, True)
     """
-    drawn = generator.sample(_CANDIDATES * n, int(seeding.rng(seed, stage).integers(2**62)))
-    candidates = drawn.cpu().numpy().astype(np.float64)
-    age = planes.select(["age"]).decision_values(candidates)[:, 0]
+    random = int(seeding.rng(seed, stage).integers(2**62))
+    adults, age = _adults(generator.sample(_CANDIDATES * n, random), planes, n, youngest)
+    held = planes.select([*axes, "age"])
+    values = np.column_stack([np.zeros((n, len(axes))), age])
+    return project(adults, held.normals, held.intercepts, values)
+
+
+def _adults(
+    candidates: torch.Tensor, planes: Hyperplanes, n: int, youngest: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first n candidates of at least that age, float64 (n, D), and their decision values."""
+    plane = planes.select(["age"])
+    parts = (part.cpu().numpy() for part in candidates.split(_TOGETHER))
+    age = np.concatenate([plane.decision_values(part)[:, 0] for part in parts])
     adult = np.flatnonzero(age >= youngest)[:n]
     if len(adult) < n:
         raise ValueError(
             f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value of "
             f"at least {youngest:g}; {n} are needed"
         )
-    held = planes.select([*axes, "age"])
-    values = np.column_stack([np.zeros((n, len(axes))), age[adult]])
-    return project(candidates[adult], held.normals, held.intercepts, values)
+    return candidates[torch.from_numpy(adult)].cpu().numpy().astype(np.float64), age[adult]
 
 
 def project(

@@ -31,6 +31,21 @@ def test_counts_are_those_of_a_cross_table(tidy):
         np.testing.assert_array_equal(count, table.to_numpy())
 
 
+def test_categories_are_counted_as_texts_are(tidy):
+    many = pd.concat([tidy.assign(image_id=f"{n} " + tidy["image_id"]) for n in range(100)])
+    coded = many.assign(
+        image_id=pd.Categorical(many["image_id"], ["unused", *many["image_id"].unique()]),
+        attribute=many["attribute"].astype("category"),
+        level=many["level"].astype(np.int8),
+    )
+    image_ids, tensor = counts.count_tensor(many)
+    found_ids, found = counts.count_tensor(coded)
+    pd.testing.assert_index_equal(found_ids, image_ids)
+    assert image_ids.tolist() == sorted(many["image_id"].unique())
+    for attribute, count in tensor.items():
+        np.testing.assert_array_equal(found[attribute], count)
+
+
 def test_scores_means_and_deviations_are_those_of_the_answers(tidy):
     scores = counts.scores(tidy)
     _, tensor = counts.count_tensor(tidy)

@@ -29,7 +29,7 @@ def test_every_image_has_the_wanted_number_of_accepted_assignments(perceived):
 def test_levels_are_on_the_scales(perceived):
     answers = annotate(perceived)
     for attribute, levels in ATTRIBUTES.items():
-        assert answers[attribute].dtype == np.int64
+        assert answers[attribute].dtype == np.int8
         assert set(answers[attribute]) == set(range(len(levels)))
 
 
@@ -42,6 +42,13 @@ def test_answers_do_not_depend_on_the_other_images(perceived):
     pd.testing.assert_frame_equal(
         alone.sort_values(order).reset_index(drop=True), expected.reset_index(drop=True)
     )
+
+
+def test_answers_do_not_depend_on_how_many_images_are_drawn_together(perceived, monkeypatch):
+    together = annotate(perceived, spread=np.linspace(0.5, 2, len(perceived)))
+    monkeypatch.setattr(crowd, "_IMAGES", 7)
+    apart = annotate(perceived, spread=np.linspace(0.5, 2, len(perceived)))
+    pd.testing.assert_frame_equal(apart, together)
 
 
 def test_answers_do_not_depend_on_the_other_attributes(perceived):

@@ -30,7 +30,7 @@ GOOD = {
 }
 
 
-def ingest(*changes: dict):
+def ingest(*changes: dict, part: int = 100):
     """Ingest one record per change to a good one, each an assignment and annotator of its own."""
     records = []
     for number, change in enumerate(changes):
@@ -39,7 +39,8 @@ def ingest(*changes: dict):
         record["field"] = f"field {record['attribute']}"
         records.append(tuple(record[name] for name in RAW_COLUMNS))
     fields = dict.fromkeys(DROPPED | NOTED, "assignment field")
-    return validate(raw_frame(records), Path("folder/file.csv"), "test", "salt", fields)
+    parts = (raw_frame(records[at : at + part]) for at in range(0, len(records), part))
+    return validate(parts, Path("folder/file.csv"), "test", "salt", fields)
 
 
 def counts(report: pd.DataFrame) -> dict[str, int]:
@@ -115,6 +116,18 @@ def test_a_rejected_answer_does_not_make_the_next_one_a_duplicate():
     frame, report = ingest({"annotator": "w", "status": "rejected"}, {"annotator": "w"})
     assert len(frame) == 1
     assert counts(report) == {"rejected assignment": 1}
+
+
+def test_problems_are_found_across_parts():
+    """What one part alone does not show: the job of most, and an annotator's second visit."""
+    alike = {"annotator": "w", "image_id": "a"}
+    changes = [alike, {"job": "2"}, {"job": "2"}, {"job": "2", "attribute": "beauty"}]
+    changes += [alike | {"job": "2"}, alike | {"job": "2", "answer": "Female"}]
+    changes += [alike | {"job": "2", "submitted_at": "2025-10-08T00:00:00Z"}]
+    for together in (ingest(*changes), ingest(*changes, part=2), ingest(*changes, part=1)):
+        assert counts(together.report) == {"other job": 1, "unknown attribute": 1, "duplicate": 2}
+        assert together.frame["level"].tolist() == [4, 4, 4]
+        assert together.report.set_index("reason").loc["duplicate", "line"] == 6
 
 
 def test_the_job_with_most_assignments_is_kept():

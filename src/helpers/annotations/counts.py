@@ -37,10 +37,12 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
         >>> annotations.count_tensor(tidy)[1]["makeup"].tolist()
         [[1, 0, 0, 2]]
     """
-    unknown = sorted(set(tidy["attribute"]) - set(ATTRIBUTES))
+    unknown = sorted(set(tidy["attribute"].unique()) - set(ATTRIBUTES))
     if unknown:
         raise ValueError(f"unknown attribute {unknown[0]!r}, expected one of {list(ATTRIBUTES)}")
-    codes, image_ids = pd.factorize(tidy["image_id"], sort=True)
+    images = pd.Categorical(tidy["image_id"]).remove_unused_categories()
+    images = images.reorder_categories(images.categories.sort_values())
+    codes, image_ids = images.codes, images.categories
     counts = {}
     for attribute, levels in ATTRIBUTES.items():
         rows = (tidy["attribute"] == attribute).to_numpy()
@@ -49,7 +51,7 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
         level = tidy["level"].to_numpy()[rows]
         if not ((level >= 0) & (level < len(levels))).all():
             raise ValueError(f"level of {attribute} outside 0 ... {len(levels) - 1}")
-        cells = codes[rows] * len(levels) + level
+        cells = codes[rows].astype(np.int64) * len(levels) + level
         flat = np.bincount(cells, minlength=len(image_ids) * len(levels))
         counts[attribute] = flat.reshape(len(image_ids), len(levels))
     return pd.Index(image_ids, name="image_id"), counts

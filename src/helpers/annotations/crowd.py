@@ -102,6 +102,9 @@ DAYS = 7  # in which the answers come in
 # Raters in reserve for an image, in case assignments are rejected or cancelled.
 _RESERVE = 4
 
+# Images whose draws are held at a time.
+_IMAGES = 10_000
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -207,7 +210,7 @@ def annotate(
         One row per assignment, also those that will be dropped on ingest: `image_id`, `rater`
         (number in the pool from 1), `worker_id`, `visit` (1: submitted a second time), `seconds`,
         `submitted_at` (UTC), `status` ("accepted", "rejected", "cancelled") and a column with the
-        integer level of every attribute.
+        level of every attribute, int8.
 
     Raises:
         ValueError: an attribute is unknown, an image id occurs twice, a score is missing or outside
@@ -226,6 +229,34 @@ def annotate(
     size = len(pool.worker_ids)
     if not 1 <= n_raters <= size:
         raise ValueError(f"n_raters must be from 1 to the {size} raters of the pool: {n_raters}")
+    spread = np.ones(len(perceived)) if spread is None else spread
+    # A draw is many times as large as the answers that follow from it.
+    parts = [
+        _annotate(
+            perceived.iloc[start : start + _IMAGES],
+            n_raters,
+            seed,
+            stage,
+            pool,
+            scales,
+            spread[start : start + _IMAGES],
+        )
+        for start in range(0, max(len(perceived), 1), _IMAGES)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _annotate(
+    perceived: pd.DataFrame,
+    n_raters: int,
+    seed: int,
+    stage: str,
+    pool: Pool,
+    scales: Mapping[str, tuple[str, ...]],
+    spread: np.ndarray,
+) -> pd.DataFrame:
+    """`annotate` of some images, in their order."""
+    size = len(pool.worker_ids)
     items = [_item(image_id) for image_id in perceived.index]
     candidates = min(size, n_raters + _RESERVE)
     order = seeding.uniforms(seed, f"{stage}/crowd/order", items, size).argsort(axis=1)
@@ -245,7 +276,6 @@ def annotate(
     wanted = accepted.cumsum(axis=1) - accepted < n_raters
     images, seats = np.nonzero(wanted)
     raters = raters[images, seats]
-    spread = np.ones(len(items)) if spread is None else spread
 
     seconds = pool.seconds[raters] * np.exp(SECONDS_SPREAD * normal[images, seats, width])
     whole_seconds = (time[images, seats] * DAYS * 86_400).astype(int)
@@ -308,7 +338,7 @@ def _levels(
 ) -> np.ndarray:
     latent = score * (levels - 1 + 2 * margin) - margin
     seen = np.clip(np.floor(latent + deviation + 0.5), 0, levels - 1)
-    return np.where(at_random, np.floor(uniform * levels), seen).astype(np.int64)
+    return np.where(at_random, np.floor(uniform * levels), seen).astype(np.int8)
 
 
 def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:

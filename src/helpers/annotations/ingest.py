@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from pandas.api.types import union_categoricals
 
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
@@ -49,7 +51,16 @@ NOTED = {"e-mail as annotator id": "assignment", "unreadable time": "assignment"
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _INTEGER = re.compile(r"[+-]?\d+")
 _DIGITS = 20  # no scale has a level with more; int() refuses 4,300
-_OUTSIDE, _UNKNOWN, _SEVERAL, _NONE = -1, -2, -3, -4
+_OUTSIDE, _UNKNOWN, _SEVERAL, _NONE, _NOT_ASKED = -1, -2, -3, -4, -5
+_UNUSABLE = {
+    "unknown attribute": _NOT_ASKED,
+    "no readable answer": _NONE,
+    "several levels": _SEVERAL,
+    "unknown level": _UNKNOWN,
+    "level outside the scale": _OUTSIDE,
+}
+_TIMES = ("seconds", "submitted_at")
+_OF_VISIT = ("image_id", "annotator", "email", *_TIMES, "status", "job", "line")
 
 
 class Ingest(NamedTuple):
@@ -60,7 +71,7 @@ class Ingest(NamedTuple):
     Attributes:
         frame: the good answers, one row each, in the file's order; columns image_id, attribute,
             level (0 is the lowest), annotator_id (a hash), seconds (of the whole assignment),
-            submitted_at (UTC) and source.
+            submitted_at (UTC) and source. Texts are categories.
         report: one row per reason, also those that did not occur: `reason`, `unit` (what is
             counted: assignments or answers), `count`, `dropped` (False: kept and only noted), and
             of the first example `file`, `line`, `field`.
@@ -89,7 +100,7 @@ def image_id_of(data: Mapping[str, Any], id_key: str, url_key: str) -> str | Non
 
 
 def validate(
-    raw: pd.DataFrame,
+    parts: Iterable[pd.DataFrame],
     path: Path,
     source: str,
     salt: str,
@@ -104,47 +115,113 @@ def validate(
     - Annotators are hashed with `schema.hash_annotator`; an e-mail address is counted and, like
       every other identity, kept as a hash only.
 
+    The parts are there because raw records weigh many times what is kept of them: a few bytes an
+    answer and, once, what belongs to an assignment.
+
     Args:
-        raw: columns `RAW_COLUMNS`.
+        parts: the raw records, columns `RAW_COLUMNS`, in the file's order; an assignment is whole
+            in one part, and its number need differ only from others of that part.
         path: file the records come from, for the report.
         source: name of the format.
         salt: of the annotators' hashes.
         fields: where the format says what makes a whole assignment problematic, by reason.
         scales: attributes that may be answered and the names of their levels, from low to high.
     """
-    raw = raw.reset_index(drop=True)
-    level = _levels(raw["attribute"], raw["answer"], scales)
-    raw["annotator"] = _strip(raw["annotator"])
-    raw["image_id"] = _strip(raw["image_id"])
+    visits, answers = _compact(parts, scales)
     checks = {
-        "rejected assignment": raw["status"] == "rejected",
-        "cancelled assignment": raw["status"] == "cancelled",
-        "other job": _other_job(raw),
-        "missing image": raw["image_id"].isna(),
-        "missing annotator": raw["annotator"].isna(),
-        "unknown attribute": raw["attribute"].notna() & ~raw["attribute"].isin(list(scales)),
-        "no readable answer": level == _NONE,
-        "several levels": level == _SEVERAL,
-        "unknown level": level == _UNKNOWN,
-        "level outside the scale": level == _OUTSIDE,
+        "rejected assignment": visits["status"] == "rejected",
+        "cancelled assignment": visits["status"] == "cancelled",
+        "other job": _other_job(visits["job"]),
+        "missing image": visits["image_id"].isna(),
+        "missing annotator": visits["annotator"].isna(),
     }
-    good = pd.Series(True, raw.index)
-    problems = {}
+    taken = np.ones(len(visits), dtype=bool)
+    of_visits = {}  # reason -> numbers of the assignments
     for reason, check in checks.items():
-        problems[reason] = check & good
-        good &= ~check
-    problems["duplicate"] = _duplicates(raw, good)
-    good &= ~problems["duplicate"]
-    problems["e-mail as annotator id"] = raw["email"]
-    problems["unreadable time"] = good & raw["submitted_at"].isna()
+        of_visits[reason] = np.flatnonzero(taken & check)
+        taken &= ~check.to_numpy()
 
-    frame = raw[good].assign(level=level[good], source=f"{source}:{path.name}")
-    identities = frame["annotator"].unique()
-    hashes = {identity: hash_annotator(identity, salt) for identity in identities}
-    frame["annotator_id"] = frame["annotator"].map(hashes).astype("str")
-    frame = frame.astype({"image_id": "str", "attribute": "str", "seconds": "float64"})
-    report = _report(raw, problems, path, fields)
-    return Ingest(frame[list(COLUMNS)].reset_index(drop=True), report)
+    level, visit = answers["level"].to_numpy(), answers["visit"].to_numpy()
+    good = taken[visit]
+    of_answers = {  # reason -> numbers of the answers
+        reason: np.flatnonzero(good & (level == code)) for reason, code in _UNUSABLE.items()
+    }
+    good &= level >= 0
+    of_answers["duplicate"] = _duplicates(visits, answers, good)
+    good[of_answers["duplicate"]] = False
+    of_visits["e-mail as annotator id"] = np.flatnonzero(visits["email"])
+    untimed = np.isin(np.arange(len(visits)), visit[good]) & visits["submitted_at"].isna()
+    of_visits["unreadable time"] = np.flatnonzero(untimed)
+
+    report = _report(visits["line"].to_numpy(), of_visits, answers, of_answers, path, fields)
+    frame = _tidy(visits, visit[good], salt).assign(
+        attribute=_as_text(answers["attribute"].array[good]),
+        level=level[good].astype(np.int64),
+        source=pd.Categorical.from_codes(np.zeros(good.sum(), np.int8), [f"{source}:{path.name}"]),
+    )
+    return Ingest(frame[list(COLUMNS)], report)
+
+
+def _compact(
+    parts: Iterable[pd.DataFrame], scales: Mapping[str, tuple[str, ...]]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The assignments, and their answers: number of the assignment, attribute, level, field."""
+    visits, answers, seen = [], [], 0
+    for raw in parts:
+        number, numbers = pd.factorize(raw["assignment"])
+        asked = pd.Index(list(scales)).get_indexer(raw["attribute"])
+        again = raw["assignment"][raw.duplicated(["assignment", "attribute"])]
+        own = raw.loc[~raw["assignment"].duplicated(), ["assignment", *_OF_VISIT]]
+        visits.append(
+            own.assign(
+                image_id=_strip(own["image_id"]).astype("str"),
+                annotator=_strip(own["annotator"]).astype("str").astype("category"),
+                status=own["status"].astype("str").astype("category"),
+                job=own["job"].astype("str"),
+                seconds=own["seconds"].astype(np.float64),
+                asks_again=own["assignment"].isin(again),
+            )
+        )
+        answer = {
+            "visit": (seen + number).astype(np.int32),
+            "attribute": pd.Categorical.from_codes(asked, list(scales)),
+            "level": _levels(raw["attribute"], raw["answer"], scales).astype(np.int8),
+            "field": raw["field"].astype("str").astype("category").array,
+        }
+        answers.append(pd.DataFrame(answer))
+        seen += len(numbers)
+    return _joined(visits), _joined(answers)
+
+
+def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all parts, which are emptied; categories are those of any part."""
+    columns = {}
+    for name in list(parts[0]):
+        pieces = [part.pop(name) for part in parts]
+        if isinstance(pieces[0].dtype, pd.CategoricalDtype):
+            columns[name] = union_categoricals(pieces)
+        else:
+            columns[name] = pd.concat(pieces, ignore_index=True)
+    return pd.DataFrame(columns)
+
+
+def _tidy(visits: pd.DataFrame, visit: np.ndarray, salt: str) -> pd.DataFrame:
+    """What belongs to the assignments of the good answers, a row per answer."""
+    of = visits.loc[np.unique(visit)]
+    hashes = [hash_annotator(name, salt) for name in of["annotator"].cat.categories]
+    columns = {
+        "image_id": of["image_id"].astype("category").array,
+        "annotator_id": _as_text(of["annotator"].array.rename_categories(hashes)),
+        **{name: of[name].array for name in _TIMES},
+    }
+    row = of.index.get_indexer(visit)
+    return pd.DataFrame({name: column.take(row) for name, column in columns.items()})
+
+
+def _as_text(values: pd.Categorical) -> pd.Categorical:
+    """The values with the categories that occur, in the order in which texts are sorted."""
+    values = values.remove_unused_categories()
+    return values.reorder_categories(sorted(values.categories))
 
 
 def _strip(values: pd.Series) -> pd.Series:
@@ -155,9 +232,9 @@ def _strip(values: pd.Series) -> pd.Series:
 
 def _levels(
     attribute: pd.Series, answer: pd.Series, scales: Mapping[str, tuple[str, ...]]
-) -> pd.Series:
+) -> np.ndarray:
     """Level of each answer, or the negative code of what is wrong with it."""
-    levels = pd.Series(_NONE, attribute.index, dtype="int64")
+    levels = np.where(attribute.isna() | attribute.isin(list(scales)), _NONE, _NOT_ASKED)
     for name, labels in scales.items():
         asked = attribute == name
         scale = {label.casefold(): level for level, label in enumerate(labels)}
@@ -184,31 +261,46 @@ def _level(answer: Hashable, scale: dict[str, int]) -> int:
     return int(text) if 0 <= int(text) < len(scale) else _OUTSIDE
 
 
-def _other_job(raw: pd.DataFrame) -> pd.Series:
-    jobs = raw.drop_duplicates("assignment")["job"].value_counts(sort=False)
+def _other_job(job: pd.Series) -> pd.Series:
+    jobs = job.value_counts(sort=False)
     if jobs.empty:
-        return pd.Series(False, raw.index)
-    return raw["job"].notna() & (raw["job"] != jobs.idxmax())
+        return job.notna()
+    return job.notna() & (job != jobs.idxmax())
 
 
-def _duplicates(raw: pd.DataFrame, good: pd.Series) -> pd.Series:
-    ordered = raw[good].sort_values("submitted_at", kind="stable")
+def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame, good: np.ndarray) -> np.ndarray:
+    """Numbers of the good answers that their annotators had given before."""
+    # Few assignments repeat another one or a question: only their answers are compared.
+    again = visits.duplicated(["image_id", "annotator"], keep=False) | visits["asks_again"]
+    visit = answers["visit"].to_numpy()
+    number = np.flatnonzero(good & again.to_numpy()[visit])
+    found = visits.loc[visit[number], ["image_id", "annotator", "submitted_at"]]
+    found = found.set_axis(number).assign(attribute=answers["attribute"].array[number])
+    ordered = found.sort_values("submitted_at", kind="stable")
     repeated = ordered.duplicated(["image_id", "attribute", "annotator"])
-    return repeated.reindex(raw.index, fill_value=False)
+    return np.sort(ordered.index[repeated])
 
 
 def _report(
-    raw: pd.DataFrame, problems: dict[str, pd.Series], path: Path, fields: Mapping[str, str]
+    line: np.ndarray,
+    of_visits: Mapping[str, np.ndarray],
+    answers: pd.DataFrame,
+    of_answers: Mapping[str, np.ndarray],
+    path: Path,
+    fields: Mapping[str, str],
 ) -> pd.DataFrame:
+    """A row per reason, with the problem that stands first in the file; `line` of assignments."""
     rows: list[dict[str, Any]] = []
     for reason, unit in (DROPPED | NOTED).items():
-        found = raw[problems[reason]]
-        count = found["assignment"].nunique() if unit == "assignment" else len(found)
-        row = {"reason": reason, "unit": unit, "count": count, "dropped": reason in DROPPED}
-        if count:
-            first = found.loc[found["line"].idxmin()]
-            field = first["field"] if unit == "answer" else fields[reason]
-            row |= {"file": path.name, "line": first["line"], "field": field}
+        found = of_visits[reason] if unit == "assignment" else of_answers[reason]
+        row = {"reason": reason, "unit": unit, "count": len(found), "dropped": reason in DROPPED}
+        if len(found):
+            field = fields.get(reason)
+            if unit == "answer":
+                found = answers.iloc[found]
+                first = line[found["visit"]].argmin()
+                found, field = found["visit"], found["field"].iloc[first]
+            row |= {"file": path.name, "line": line[found].min(), "field": field}
         rows.append(row)
     columns = ["reason", "unit", "count", "dropped", "file", "line", "field"]
     report = pd.DataFrame(rows, columns=columns)

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 
 from helpers.annotations.ingest import Ingest, image_id_of, is_email, raw_frame, validate
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.annotations.text import csv_rows, json_cell, json_records, read_text, wrong_format
+from helpers.annotations.text import (
+    csv_rows,
+    first_character,
+    json_cell,
+    json_records,
+    opened,
+    wrong_format,
+)
 
 SOURCE = "label_studio"
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN or CSV)"
@@ -29,6 +38,8 @@ _FIELDS = {
     "e-mail as annotator id": "completed_by",
     "unreadable time": "created_at",
 }
+_TASKS, _ANNOTATIONS = 1_000, 10_000
+"""Written and read at a time: a task to write is as large as ten annotations that are read."""
 _FLAT_FIELDS = _FIELDS | {"missing annotator": "annotator", "e-mail as annotator id": "annotator"}
 
 # What JSON_MIN and CSV say about an annotation itself; other keys are answers or the task's data.
@@ -104,9 +115,12 @@ def write_export(
         data: an item's id -> its task's data.
     """
     tasks = _tasks(answers, item, to_name, scales, data)
-    # One task a line, so that a line number finds a record.
-    lines = (json.dumps(task, ensure_ascii=False) for task in tasks)
-    Path(path).write_text("[" + ",\n".join(lines) + "]\n", encoding="utf-8")
+    with Path(path).open("w", encoding="utf-8") as file:
+        file.write("[")
+        # One task a line, so that a line number finds a record.
+        for number, task in enumerate(tasks):
+            file.write(",\n" * (number > 0) + json.dumps(task, ensure_ascii=False))
+        file.write("]\n")
 
 
 def read_label_studio(
@@ -142,13 +156,15 @@ def read_label_studio(
         [['a', 'gender', 4]]
     """
     path, rename = Path(path), dict(rename or {})
-    raw, fields = read_export(path, "image", {*ATTRIBUTES, *rename})
-    raw["attribute"] = raw["attribute"].replace(rename)
-    return validate(raw, path, SOURCE, salt, fields)
+    parts, fields = read_export(path, "image", {*ATTRIBUTES, *rename})
+    named = (raw.assign(attribute=raw["attribute"].replace(rename)) for raw in parts)
+    return validate(named, path, SOURCE, salt, fields)
 
 
-def read_export(path: Path, item: str, controls: set[str]) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Raw records (`ingest.RAW_COLUMNS`) of an export, and the `fields` that `validate` asks for.
+def read_export(
+    path: Path, item: str, controls: set[str]
+) -> tuple[Iterator[pd.DataFrame], dict[str, str]]:
+    """Raw records of an export, as `validate` takes them, and the `fields` that it asks for.
 
     Args:
         path: the export.
@@ -159,19 +175,29 @@ def read_export(path: Path, item: str, controls: set[str]) -> tuple[pd.DataFrame
     Raises:
         ValueError: the file is not an export; names the file, the line and what was expected.
     """
-    text = read_text(path, EXPECTED)
-    if text.lstrip()[0] in "[{":
-        records = json_records(path, text, EXPECTED)
-        flat = bool(records) and "annotation_id" in records[0][1]
-    else:
-        records, flat = _csv_records(path, text), True
-    if flat:
-        assignments = (_flat(path, line, record, item, controls) for line, record in records)
-        fields = _FLAT_FIELDS
-    else:
-        assignments = (found for line, task in records for found in _full(path, line, task, item))
-        fields = _FIELDS
-    return raw_frame(list(_answers(assignments))), fields | {"missing image": f"{item}_id"}
+    with opened(path, EXPECTED) as stream:
+        _, first = next(_records(path, stream), (0, {}))
+    flat = "annotation_id" in first
+    fields = _FLAT_FIELDS if flat else _FIELDS
+    return _parts(path, item, controls, flat), fields | {"missing image": f"{item}_id"}
+
+
+def _records(path: Path, stream: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    if first_character(stream) in "[{":
+        return json_records(path, stream, EXPECTED)
+    return _csv_records(path, stream)
+
+
+def _parts(path: Path, item: str, controls: set[str], flat: bool) -> Iterator[pd.DataFrame]:
+    with opened(path, EXPECTED) as stream:
+        records = _records(path, stream)
+        if flat:
+            found = (_flat(path, line, record, item, controls) for line, record in records)
+        else:
+            found = (visit for line, task in records for visit in _full(path, line, task, item))
+        yield raw_frame(list(_answers(islice(found, _ANNOTATIONS))))
+        while part := list(islice(found, _ANNOTATIONS)):
+            yield raw_frame(list(_answers(part)))
 
 
 # Reading. An assignment is (line, item's id, annotator, named by e-mail, seconds, time, status,
@@ -264,14 +290,11 @@ def _flat_answers(record: dict[str, Any], controls: set[str]) -> Iterator[tuple[
             yield key, value if isinstance(value, str) else None
 
 
-def _csv_records(path: Path, text: str) -> list[tuple[int, dict[str, Any]]]:
-    header, rows, lines = csv_rows(path, text, EXPECTED)
+def _csv_records(path: Path, stream: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    header, rows = csv_rows(path, stream, EXPECTED)
     if not {"annotation_id", "annotator"} <= set(header):
         raise wrong_format(path, 1, EXPECTED, f"columns {', '.join(header)[:80]}")
-    return [
-        (line, dict(zip(header, map(_cell, cells), strict=True)))
-        for line, cells in zip(lines, rows, strict=True)
-    ]
+    return ((line, dict(zip(header, map(_cell, cells), strict=True))) for line, cells in rows)
 
 
 def _cell(text: str) -> Any:
@@ -299,25 +322,36 @@ def _tasks(
     data: Callable[[str], Mapping[str, str]],
 ) -> Iterator[dict[str, Any]]:
     attributes = [name for name in scales if name in answers]
+    codes, items = pd.factorize(answers[f"{item}_id"])
+    rows = np.argsort(codes, kind="stable")
+    bounds = np.append(0, np.bincount(codes, minlength=len(items)).cumsum())
+    for start in range(0, len(items), _TASKS):
+        some = bounds[start : start + _TASKS + 1]
+        part = rows[some[0] : some[-1]]
+        visits = list(_annotations(answers.iloc[part], part + 1, attributes, to_name, scales))
+        for number, (first, last) in enumerate(pairwise(some - some[0]), start):
+            yield {
+                "id": number + 1,
+                "project": 1,
+                "data": data(items[number]),
+                "annotations": visits[first:last],
+                "predictions": [],
+            }
+
+
+def _annotations(
+    answers: pd.DataFrame,
+    numbers: np.ndarray,
+    attributes: list[str],
+    to_name: str,
+    scales: Mapping[str, tuple[str, ...]],
+) -> Iterator[dict[str, Any]]:
     labels = [[scales[name][level] for level in answers[name]] for name in attributes]
-    chosen = list(zip(*labels, strict=True))
-    created = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ").tolist()
+    created = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     records = answers[["rater", "worker_id", "seconds", "status"]].itertuples(index=False)
-    annotations = [
-        _annotation(number, record, time, to_name, zip(attributes, labels, strict=True))
-        for number, (record, time, labels) in enumerate(
-            zip(records, created, chosen, strict=True), start=1
-        )
-    ]
-    by_item = answers.groupby(f"{item}_id", sort=False).indices
-    for number, (item_id, rows) in enumerate(by_item.items(), start=1):
-        yield {
-            "id": number,
-            "project": 1,
-            "data": data(item_id),
-            "annotations": [annotations[row] for row in rows],
-            "predictions": [],
-        }
+    chosen = zip(*labels, strict=True)
+    for number, record, time, names in zip(numbers, records, created, chosen, strict=True):
+        yield _annotation(int(number), record, time, to_name, zip(attributes, names, strict=True))
 
 
 def _annotation(

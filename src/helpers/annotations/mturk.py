@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pandas as pd
 
 from helpers.annotations.ingest import RAW_COLUMNS, Ingest, image_id_of, is_email, validate
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.annotations.text import csv_rows, json_cell, read_text, wrong_format
+from helpers.annotations.text import csv_rows, json_cell, opened, wrong_format
 
 SOURCE = "mturk"
 EXPECTED = "an MTurk batch results CSV"
@@ -26,6 +27,8 @@ EXPECTED = "an MTurk batch results CSV"
 _NEEDED = ("HITTypeId", "WorkerId", "AssignmentStatus", "SubmitTime", "WorkTimeInSeconds")
 _STATUS = {"submitted": "accepted", "approved": "accepted", "rejected": "rejected"}
 
+_PART = 10_000
+"""Assignments that are held at a time."""
 _FIELDS = {
     "rejected assignment": "AssignmentStatus",
     "cancelled assignment": "AssignmentStatus",
@@ -75,15 +78,30 @@ def read_mturk(
         [['a', 'age', 5]]
     """
     path = Path(path)
-    header, rows, lines = csv_rows(path, read_text(path, EXPECTED), EXPECTED)
-    missing = [column for column in _NEEDED if column not in header]
-    if missing or not any(column.startswith("Answer.") for column in header):
-        found = f"no column {missing[0] if missing else 'Answer.*'}"
-        raise wrong_format(path, 1, EXPECTED, found)
-    batch = pd.DataFrame(rows, columns=header, dtype="object")
-    answers = pd.concat(list(_answer_columns(batch, dict(rename or {}))))
-    raw = _assignments(batch, np.array(lines, dtype=int)).join(answers).reset_index(drop=True)
-    return validate(raw[list(RAW_COLUMNS)], path, SOURCE, salt, _FIELDS)
+    return validate(_parts(path, dict(rename or {})), path, SOURCE, salt, _FIELDS)
+
+
+def _parts(path: Path, rename: Mapping[str, str]) -> Iterator[pd.DataFrame]:
+    """The raw records, as `validate` takes them."""
+    with opened(path, EXPECTED) as stream:
+        header, rows = csv_rows(path, stream, EXPECTED)
+        missing = [column for column in _NEEDED if column not in header]
+        if missing or not any(column.startswith("Answer.") for column in header):
+            found = f"no column {missing[0] if missing else 'Answer.*'}"
+            raise wrong_format(path, 1, EXPECTED, found)
+        yield _raw(header, list(islice(rows, _PART)), rename)
+        while part := list(islice(rows, _PART)):
+            yield _raw(header, part, rename)
+
+
+def _raw(
+    header: list[str], rows: list[tuple[int, list[str]]], rename: Mapping[str, str]
+) -> pd.DataFrame:
+    batch = pd.DataFrame([cells for _, cells in rows], columns=header, dtype="object")
+    answers = pd.concat(list(_answer_columns(batch, rename)))
+    lines = np.array([line for line, _ in rows], dtype=int)
+    raw = _assignments(batch, lines).join(answers).reset_index(drop=True)
+    return raw[list(RAW_COLUMNS)]
 
 
 def parse_times(text: pd.Series) -> pd.Series:

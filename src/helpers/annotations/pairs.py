@@ -10,6 +10,7 @@ Chapter 16 writes and reads them, in Label Studio's format.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,15 +164,8 @@ def read_pair_export(
     path = Path(path)
     labels = _labels(pairs)
     require_columns(pairs, ["kind"])
-    raw, fields = read_export(path, "pair", set(SCALES))
-    known = raw["image_id"].isin(labels)
-    if len(raw) and not known.any():
-        raise ValueError(
-            f"{path}: line {raw['line'].iloc[0]}: expected the pair_id of a pair in the table, for "
-            f"example {labels[0]!r}, found {raw['image_id'].iloc[0]!r} and no known one elsewhere"
-        )
-    raw["image_id"] = raw["image_id"].where(known, None)
-    frame, report = validate(raw, path, SOURCE, salt, fields, SCALES)
+    parts, fields = read_export(path, "pair", set(SCALES))
+    frame, report = validate(_about(labels, parts, path), path, SOURCE, salt, fields, SCALES)
 
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
@@ -184,6 +178,21 @@ def read_pair_export(
     _require_polarity(path, ratings, pairs["kind"][complete])
     lost = {"surplus rating": labels[row[~kept]], "missing raters": labels[~complete]}
     return PairRatings(ratings, _extended(report, path, lost))
+
+
+def _about(labels: pd.Index, parts: Iterable[pd.DataFrame], path: Path) -> Iterator[pd.DataFrame]:
+    """The raw records without the names of pairs that are not in the table."""
+    stranger, known_ones = None, 0
+    for raw in parts:
+        known = raw["image_id"].isin(labels)
+        known_ones += known.sum()
+        stranger = raw.iloc[0] if stranger is None and len(raw) else stranger
+        yield raw.assign(image_id=raw["image_id"].where(known, None))
+    if stranger is not None and not known_ones:
+        raise ValueError(
+            f"{path}: line {stranger['line']}: expected the pair_id of a pair in the table, for "
+            f"example {labels[0]!r}, found {stranger['image_id']!r} and no known one elsewhere"
+        )
 
 
 def _labels(pairs: pd.DataFrame) -> pd.Index:

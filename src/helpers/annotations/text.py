@@ -1,87 +1,95 @@
-"""Text files read with the line of every record, so that messages can name it.
+"""Text files read record by record, each with its line, so that messages can name it.
 
-The readers of chapters 3, 6 and 16 use it.
+No file is held as a whole: memory is that of a block of text, or of the longest record. The readers
+of chapters 3, 6 and 16 use it.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 _BLANKS = re.compile(r"\s*")
+_DECODER = json.JSONDecoder()
+_BLOCK = 2**20
+"""Characters read at a time."""
+_LONGEST_TOKEN = 16
+"""JSON's numbers and names may be cut off this far before the place where the decoder notices."""
 
 
-def read_text(path: Path, expected: str) -> str:
-    """Content of a UTF-8 file, with or without byte order mark.
+@contextmanager
+def opened(path: Path, expected: str) -> Iterator[TextIO]:
+    """Open a UTF-8 file, with or without byte order mark, to read it from its beginning.
+
+    Yields:
+        The stream; line ends are those of the file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the bytes are not UTF-8, or there is nothing but blanks.
+        ValueError: there is nothing but blanks, or, while it is read, the bytes are not UTF-8.
     """
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise wrong_format(path, line, expected, "bytes that are not UTF-8 text") from None
-    if not text.strip():
-        raise wrong_format(path, 1, expected, "an empty file")
-    return text
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        try:
+            if not first_character(stream):
+                raise wrong_format(path, 1, expected, "an empty file")
+            yield stream
+        except UnicodeDecodeError:
+            found = "bytes that are not UTF-8 text"
+            raise wrong_format(path, _line_not_text(path), expected, found) from None
 
 
-def json_records(path: Path, text: str, expected: str) -> list[tuple[int, dict[str, Any]]]:
-    """(line, record) of every object in a JSON list of objects.
+def first_character(stream: TextIO) -> str:
+    """The first character that is not blank, or "" without one; the stream is at its beginning."""
+    stream.seek(0)
+    first = ""
+    while not first and (block := stream.read(_BLOCK)):
+        first = block.lstrip()[:1]
+    stream.seek(0)
+    return first
+
+
+def json_records(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line, record) of every object in a JSON list of objects, one after the other.
 
     Several lists, one after the other, are exports that were joined by `cat`: all are read.
 
     Raises:
-        ValueError: the text is no such list; names the file and the line.
+        ValueError: the text is no such list, or goes on behind it; names the file and the line.
     """
-    records: list[tuple[int, dict[str, Any]]] = []
-    line, counted, position = 1, 0, _skip(text, 0)
-    while position < len(text):
-        line, counted = line + text.count("\n", counted, position), position
-        if text[position] != "[":
-            found = "text after the end of the list" if records else "no JSON list"
-            raise wrong_format(path, line, expected, found)
-        position = _skip(text, position + 1)
-        while not text.startswith("]", position):
-            line, counted = line + text.count("\n", counted, position), position
-            record, position = _json_record(path, text, position, line, expected)
-            records.append((line, record))
-            position = _next_record(path, text, position, expected)
-        position = _skip(text, position + 1)
-    return records
+    text, found = _Window(stream), "no JSON list"
+    while first := text.next():
+        if first != "[":
+            raise wrong_format(path, text.line(), expected, found)
+        text.position += 1
+        yield from _of_list(path, text, expected)
+        text.position += 1
+        found = "text after the end of the list"
 
 
-def _json_record(
-    path: Path, text: str, position: int, line: int, expected: str
-) -> tuple[dict[str, Any], int]:
-    """The object at a position, and the position behind it."""
-    try:
-        record, end = _decode(text, position)
-    except json.JSONDecodeError as error:
-        raise wrong_format(path, error.lineno, expected, f"no JSON ({error.msg})") from None
-    except ValueError as error:
-        raise wrong_format(path, line, expected, str(error)) from None
-    if not isinstance(record, dict):
-        raise wrong_format(path, line, expected, f"a JSON {type(record).__name__}")
-    return record, end
-
-
-def _next_record(path: Path, text: str, position: int, expected: str) -> int:
-    """Position of the next record of a list, or of the bracket that ends it."""
-    position = _skip(text, position)
-    if text.startswith(",", position):
-        return _skip(text, position + 1)
-    if not text.startswith("]", position):
-        line = text.count("\n", 0, position) + 1
-        raise wrong_format(path, line, expected, "a list that does not go on or end here")
-    return position
+def _of_list(path: Path, text: _Window, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Records up to the bracket that ends the list."""
+    while text.next() != "]":
+        line = text.line()
+        try:
+            record = text.decode()
+        except json.JSONDecodeError as error:
+            at = text.line(error.pos)
+            raise wrong_format(path, at, expected, f"no JSON ({error.msg})") from None
+        except ValueError as error:
+            raise wrong_format(path, line, expected, str(error)) from None
+        if not isinstance(record, dict):
+            raise wrong_format(path, line, expected, f"a JSON {type(record).__name__}")
+        yield line, record
+        if text.next() == ",":
+            text.position += 1
+        elif text.next() != "]":
+            found = "a list that does not go on or end here"
+            raise wrong_format(path, text.line(), expected, found)
 
 
 def json_cell(cell: str) -> Any:
@@ -105,8 +113,9 @@ def _decode(text: str, position: int) -> tuple[Any, int]:
             written to a file again; the message says what.
     """
     try:
-        value, end = json.JSONDecoder().raw_decode(text, position)
-        if "\\ud" in text[position:end].lower():  # an escape is the only way to write a surrogate
+        value, end = _DECODER.raw_decode(text, position)
+        # An escape is the only way to write a surrogate.
+        if text.find("\\u", position, end) >= 0:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError:
         raise
@@ -119,30 +128,98 @@ def _decode(text: str, position: int) -> tuple[Any, int]:
     return value, end
 
 
-def _skip(text: str, position: int) -> int:
-    """Position of the next character that is not blank."""
-    return _BLANKS.match(text, position).end()
+class _Window:
+    """The part of a text that is being decoded; what lies before `position` may be forgotten."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.position = 0
+        self._stream, self._text = stream, ""
+        self._counted, self._line = 0, 1  # lines are counted up to a place, and how many they are
+
+    def next(self) -> str:
+        """Move to the next character that is not blank; "" at the end of the text."""
+        while True:
+            self.position = _BLANKS.match(self._text, self.position).end()
+            if self.position < len(self._text):
+                return self._text[self.position]
+            if not self._more():
+                return ""
+
+    def decode(self) -> Any:
+        """The JSON value at `position`, which moves behind it.
+
+        Raises:
+            ValueError: as `_decode`; with the place in the window, where it is no JSON.
+        """
+        while True:
+            try:
+                value, self.position = _decode(self._text, self.position)
+                return value
+            except json.JSONDecodeError as error:
+                near_end = error.pos > len(self._text) - _LONGEST_TOKEN
+                cut_off = near_end or error.msg.startswith("Unterminated string")
+                if not (cut_off and self._more()):
+                    raise
+
+    def line(self, position: int | None = None) -> int:
+        """Number of the line of `position`, or of a later place in the window."""
+        position = self.position if position is None else position
+        self._line += self._text.count("\n", self._counted, position)
+        self._counted = position
+        return self._line
+
+    def _more(self) -> bool:
+        """Forget what is done and read on; False at the end of the file."""
+        # As much again as is waiting: a record of many blocks is not decoded once for each.
+        block = self._stream.read(max(_BLOCK, len(self._text) - self.position))
+        if block:
+            self.line()
+            self._text, self.position = self._text[self.position :] + block, 0
+            self._counted = 0
+        return bool(block)
 
 
-def csv_rows(path: Path, text: str, expected: str) -> tuple[list[str], list[list[str]], list[int]]:
-    """Header, rows and the line each row ends on; blank lines are passed over.
+def csv_rows(
+    path: Path, stream: TextIO, expected: str
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Header, and (line it ends on, cells) of every row; blank lines are passed over.
 
     Raises:
         ValueError: the text is no CSV, a row has another number of cells than the header, or two
             columns one name; names the file and the line.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        (_, header), *records = [(reader.line_num, cells) for cells in reader if cells]
-    except csv.Error as error:
-        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
+    rows = _csv_rows(path, stream, expected)
+    _, header = next(rows)
     if repeated := sorted({name for name in header if header.count(name) > 1}):
         raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
-    for line, cells in records:
-        if len(cells) != len(header):
-            found = f"{len(cells)} cells under {len(header)} column names"
-            raise wrong_format(path, line, expected, found)
-    return header, [cells for _, cells in records], [line for line, _ in records]
+
+    def checked() -> Iterator[tuple[int, list[str]]]:
+        for line, cells in rows:
+            if len(cells) != len(header):
+                found = f"{len(cells)} cells under {len(header)} column names"
+                raise wrong_format(path, line, expected, found)
+            yield line, cells
+
+    return header, checked()
+
+
+def _csv_rows(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader(stream, strict=True)
+    try:
+        yield from ((reader.line_num, cells) for cells in reader if cells)
+    except csv.Error as error:
+        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
+
+
+def _line_not_text(path: Path) -> int:
+    """Number of the first line that is not UTF-8."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    raise ValueError(f"{path} is UTF-8 text")
 
 
 def wrong_format(path: Path, line: int, expected: str, found: str) -> ValueError:

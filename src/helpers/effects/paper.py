@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
-from helpers.resampling import as_codes, as_resamples, draw_weights
+from helpers.resampling import as_codes, as_resamples, resampled_sums
 from helpers.utils.checks import as_finite, as_rates, require_columns, require_present
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
@@ -177,8 +177,8 @@ def bootstrap_paper_logit(
     counts = pattern_counts(pattern, error, codes)
     coefficients, resamples = [], as_resamples(n_boot)
     for start in range(0, n_boot, chunk):
-        weights = draw_weights(codes.max() + 1, resamples[start : start + chunk], seed)
-        coefficients.append(_fit(patterns, weights @ counts, C))
+        drawn = resampled_sums(counts, resamples[start : start + chunk], seed)
+        coefficients.append(_fit(patterns, drawn, C))
     return np.concatenate(coefficients)
 
 

@@ -27,6 +27,8 @@ from helpers.utils.devices import resolve_device
 LATENT_DIM = 512
 WORLD_SEED = 11
 CALIBRATION_CODES = 8192
+_CODES = 16_384
+"""Codes mapped at a time, whose layers take ten times the memory of what is kept."""
 
 CORRELATIONS: tuple[tuple[str, str, float, str], ...] = (
     ("gender", "hair_length", -0.58, "men wear their hair shorter"),
@@ -177,11 +179,17 @@ class KnownTruthGenerator:
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Style codes w, float32 (n, 512), about zero mean and unit variance per dimension."""
-        return self.style(self.normal_codes(n, seed))
+        w = torch.empty(n, LATENT_DIM, device=self.device)
+        for first, part in zip(range(0, max(n, 1), _CODES), w.split(_CODES), strict=True):
+            part[:] = self.style(self._normal_codes(range(first, first + len(part)), seed))
+        return w
 
     def normal_codes(self, n: int, seed: int) -> Tensor:
         """The codes z that `sample` maps to w, float32 (n, 512)."""
-        z = seeding.normals(seed, "known truth: z", range(n), LATENT_DIM)
+        return self._normal_codes(range(n), seed)
+
+    def _normal_codes(self, items: range, seed: int) -> Tensor:
+        z = seeding.normals(seed, "known truth: z", items, LATENT_DIM)
         return torch.from_numpy(z).float().to(self.device)
 
     def style(self, z: Tensor) -> Tensor:

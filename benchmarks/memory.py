@@ -1,0 +1,163 @@
+"""Memory of chapters 05 to 09, from four hundred transects to a hundred thousand.
+
+Run `make smoke`, then `python benchmarks/memory.py`. The chapters themselves are executed as
+`make reproduce` executes them, with the laptop's parameters and ever more transects; only the
+pixels are noise, because drawing 1.6 million faces takes hours and what they show takes no memory.
+Chapters 01 to 04 are those of the smoke run. A kernel that wants more than `LIMIT` fails. It takes
+an hour and 15 GB of disk, on Linux only: the peak is read from /proc.
+"""
+
+import os
+import sys
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import nbformat
+import papermill
+from record import RESULTS, write_rows
+
+from helpers import artifacts, figures
+from helpers.artifacts import profiles
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from execute import parameterised  # noqa: E402
+
+BEFORE = (
+    "01_observational_audit",
+    "02_face_world",
+    "03_direction_fitting",
+    "04_orthogonalization",
+)
+CHAPTERS = (
+    "05_transect_generation",
+    "06_annotation_ingestion",
+    "07_pruning",
+    "08_stratified_errors",
+    "09_logistic_ate",
+)
+SIZES = (400, 4_000, 20_000, 100_000)
+LIMIT = 4 * 2**30
+"""Bytes of data that a kernel may reserve."""
+
+FIRST = """
+import os, pathlib, resource, sys
+from functools import partial
+resource.setrlimit(resource.RLIMIT_DATA, ({limit}, {limit}))
+sys.path.insert(0, {benchmarks!r})
+import helpers.faces.batches
+from noise import noise
+real = helpers.faces.batches.render_to_store
+helpers.faces.batches.render_to_store = partial(real, render=noise, workers=1)
+pathlib.Path({pid!r}).write_text(str(os.getpid()))
+"""
+"""The cell that a chapter begins with here."""
+
+
+def watch(pid: Path, done: threading.Event, found: dict[str, float]) -> None:
+    """Follow the kernel whose number stands in a file: its most memory, its CPU seconds.
+
+    Memory is that of its own. Pages of files count as well until the system takes them back, as it
+    does when memory is short; maps of images are such pages.
+    """
+    while not done.wait(0.02):
+        try:
+            process = Path("/proc", pid.read_text())
+            status = (process / "status").read_text()
+            times = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
+        except (OSError, ValueError):
+            continue
+        lines = dict(line.split(":", 1) for line in status.splitlines())
+        if "RssAnon" in lines:
+            found["MB"] = max(found.get("MB", 0), int(lines["RssAnon"].split()[0]) / 1024)
+            found["seconds"] = sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+
+def run(chapter: str, values: dict[str, object], scratch: Path) -> dict[str, float]:
+    """Execute a chapter with these parameters; its peak in MB and its CPU seconds."""
+    content = parameterised(ROOT / "notebooks" / f"{chapter}.py", values)
+    pid, found, done = scratch / "pid", {}, threading.Event()
+    pid.unlink(missing_ok=True)
+    first = FIRST.format(limit=LIMIT, benchmarks=str(Path(__file__).parent), pid=str(pid))
+    content.cells.insert(0, nbformat.v4.new_code_cell(first))
+    nbformat.write(content, scratch / "in.ipynb")
+    watcher = threading.Thread(target=watch, args=(pid, done, found))
+    watcher.start()
+    try:
+        papermill.execute_notebook(
+            scratch / "in.ipynb",
+            scratch / "out.ipynb",
+            kernel_name="python3",
+            cwd=ROOT / "notebooks",
+            progress_bar=False,
+            request_save_on_cell_execute=False,
+        )
+    finally:
+        done.set()
+        watcher.join()
+    return found
+
+
+def run_all(n_transects: int) -> dict[str, dict[str, float]]:
+    """Execute the chapters one after the other, in a folder of their own."""
+    values = asdict(profiles.load("laptop")) | {
+        "profile": "smoke",
+        "device": "cpu",
+        "n_transects": n_transects,
+        "image_size": profiles.load("smoke").image_size,
+    }
+    made = artifacts.root() / "smoke"
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "smoke")
+        folder.mkdir()
+        for chapter in BEFORE:
+            (folder / chapter).symlink_to(made / chapter)
+        os.environ["HELPERS_ARTIFACTS"] = scratch
+        try:
+            found = {chapter: run(chapter, values, Path(scratch)) for chapter in CHAPTERS}
+        finally:
+            os.environ["HELPERS_ARTIFACTS"] = str(made.parent)
+    for chapter, peak in found.items():
+        print(f"{n_transects:7,d} {chapter}: {peak['MB']:,.0f} MB, {peak['seconds']:,.0f} s")
+    return found
+
+
+def draw(found: dict[int, dict[str, dict[str, float]]]) -> None:
+    """The curve of every chapter, for the book."""
+    figures.style()
+    _, ax = plt.subplots(figsize=(figures.WIDTH, 4.2))
+    for chapter, look in zip(CHAPTERS, figures.SPARE, strict=False):
+        peaks = [found[n][chapter]["MB"] / 1024 for n in found]
+        ax.plot(list(found), peaks, marker=look.marker, color=look.colour, label=chapter[:2])
+    ax.axhline(LIMIT / 2**30, color=figures.BLACK, linestyle="--", linewidth=1)
+    ax.set(xscale="log", ylim=(0, None), xlabel="transects of eight images", ylabel="peak, GB")
+    ax.set_title("The longer the study, the less a transect takes")
+    ax.set_xticks(list(found), [f"{n:,}" for n in found], minor=False)
+    ax.legend(title="chapter", loc="upper left")
+    plt.savefig(RESULTS / "memory.svg", bbox_inches="tight", metadata={"Date": None})
+
+
+def main(sizes: tuple[int, ...] = SIZES) -> None:
+    found = {n: run_all(n) for n in sizes}
+    rows = [
+        {"what": chapter}
+        | {f"MB, {n:,} transects": found[n][chapter]["MB"] for n in sizes}
+        | {f"CPU seconds, {sizes[-1]:,}": found[sizes[-1]][chapter]["seconds"]}
+        for chapter in CHAPTERS
+    ]
+    facts = {
+        "images of a transect": 8,
+        "pixels, noise": "{0} x {0}".format(profiles.load("smoke").image_size),
+        "raters of an image": profiles.load("laptop").n_raters,
+        "resamples": profiles.load("laptop").n_boot,
+        "limit of a kernel's data": f"{LIMIT / 2**30:.0f} GiB",
+    }
+    write_rows("memory", facts, rows, ["numpy", "pandas", "torch"])
+    draw(found)
+
+
+if __name__ == "__main__":
+    main()
