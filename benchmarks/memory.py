@@ -108,6 +108,7 @@ def run_all(n_transects: int) -> dict[str, dict[str, float]]:
         "device": "cpu",
         "n_transects": n_transects,
         "image_size": profiles.load("smoke").image_size,
+        "figure_size": profiles.load("smoke").figure_size,
     }
     made = artifacts.root() / "smoke"
     with tempfile.TemporaryDirectory() as scratch:

@@ -336,7 +336,8 @@ print(f"a change shows by itself, before Holm, from about {1.96 * upset['se'].me
 # answer "in between" counts as half an error.
 
 # %%
-tidy = stage.load("06_annotation_ingestion", "annotations.parquet")
+columns = ["image_id", "attribute", "level"]
+tidy = stage.load("06_annotation_ingestion", "annotations.parquet", columns)
 seen = tidy[tidy["attribute"] == "gender"].set_index("image_id")["level"] / 4
 label = frame["label"].reindex(seen.index)
 one_annotator = (np.sign(seen - 0.5) * (1 - 2 * label) + 1) / 2

@@ -268,7 +268,8 @@ Markdown(
 
 # %%
 RATERS = range(1, n_raters + 1)
-answers = stage.load("06_annotation_ingestion", "annotations.parquet")
+columns = ["image_id", "attribute", "level", "seconds"]
+answers = stage.load("06_annotation_ingestion", "annotations.parquet", columns)
 turn = answers.groupby(["image_id", "attribute"], sort=False).cumcount()
 seen = {r: annotations.scores(answers[turn < r]).reindex(audit.index) for r in RATERS}
 

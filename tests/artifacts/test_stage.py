@@ -34,6 +34,8 @@ def test_round_trip_of_every_format(world):
     frame = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name="image_id"))
     run(FIRST, t_parquet=frame, j_json={"a": [1]}, a_npy=np.eye(2), z_npz={"u": np.ones(3)})
     pd.testing.assert_frame_equal(artifacts.load(FIRST, "t.parquet", "smoke"), frame)
+    some = artifacts.load(FIRST, "t.parquet", "smoke", columns=frame.columns[:1])
+    pd.testing.assert_frame_equal(some, frame[frame.columns[:1]])
     assert artifacts.load(FIRST, "j.json", "smoke") == {"a": [1]}
     assert (artifacts.load(FIRST, "a.npy", "smoke") == np.eye(2)).all()
     assert artifacts.load(FIRST, "z.npz", "smoke")["u"].tolist() == [1, 1, 1]

@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -25,7 +25,7 @@ from helpers.artifacts import lineage, manifests, profiles
 from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, rerun, root
 
 
-def load(stage: str, name: str, profile: str) -> Any:
+def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = None) -> Any:
     """Read one file of a finished stage, after checking that it is what the stage left.
 
     Serves the landing page and every chapter from 01 on, which read by `Stage.load`.
@@ -36,6 +36,7 @@ def load(stage: str, name: str, profile: str) -> Any:
             parsed, `.npz` as a dict of arrays, `.npy` as a read-only memory map, anything else as
             its path.
         profile: whose artifacts.
+        columns: of a `.parquet`, to read no others; by default all.
 
     Returns:
         What the file holds, see `name`.
@@ -64,6 +65,8 @@ def load(stage: str, name: str, profile: str) -> Any:
             f"{path} is damaged: its content is not what {stage} left; "
             f"delete it and {rerun(profile)}"
         )
+    if columns is not None:
+        return pd.read_parquet(path, columns=list(columns))
     return _READERS.get(path.suffix, Path)(path)
 
 
@@ -109,9 +112,9 @@ class Stage:
         self._files: dict[str, dict[str, Any]] = {}
         self._started = time.monotonic()
 
-    def load(self, stage: str, name: str) -> Any:
+    def load(self, stage: str, name: str, columns: Sequence[str] | None = None) -> Any:
         """Read a file of an earlier stage (see `load`) and record it as an input."""
-        value = load(stage, name, self.profile)
+        value = load(stage, name, self.profile, columns)
         recorded = manifests.read(stage, self.profile)["files"][name]
         self._inputs.setdefault(stage, {})[name] = recorded["sha256"]
         return value
