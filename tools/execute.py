@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import logging
+import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,6 +32,8 @@ Tell = Callable[[float, str], None]
 
 # Metadata with times of this run; two equal runs should leave equal notebooks.
 NOISE = ("papermill", "execution")
+WIDGETS = "application/vnd.jupyter.widget-state+json"
+TABLE = re.compile(r"\bT_[0-9a-f]{5}(?=[\W_])")
 
 
 class TellingEngine(NBClientEngine):
@@ -82,14 +85,24 @@ def parameterised(notebook: Path, values: dict[str, object]) -> nbformat.Noteboo
     raise ValueError(f"{notebook} has no cell tagged 'parameters'")
 
 
-def without_noise(content: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Drop timings and the empty tags that papermill leaves."""
+def without_noise(content: nbformat.NotebookNode) -> str:
+    """The notebook's text without times of this run, with names that every run gives alike."""
     for holder in (content, *content.cells):
         for key in NOISE:
             holder.metadata.pop(key, None)
         if holder.metadata.get("tags") == []:
             del holder.metadata["tags"]
-    return content
+    for number, cell in enumerate(content.cells):
+        cell["id"] = f"cell-{number}"
+    text = nbformat.writes(content)
+    widgets = content.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
+    # Widgets and styled tables draw their names at random.
+    drawn = dict.fromkeys([*widgets, *TABLE.findall(text)])
+    names = {
+        name: f"T_{n:05x}" if name.startswith("T_") else f"{n:032x}" for n, name in enumerate(drawn)
+    }
+    anywhere = re.compile("|".join(map(re.escape, names)) or "(?!)")
+    return anywhere.sub(lambda found: names[found[0]], text)
 
 
 def execute(page: str, profile: str, device: str, log: Path, tell: Tell) -> None:
@@ -136,7 +149,7 @@ def execute(page: str, profile: str, device: str, log: Path, tell: Tell) -> None
                 "its kernel was killed. Systems do so when memory is short: see the peak below, "
                 "and run less at a time (JOBS=1) or a smaller profile"
             ) from None
-        content = without_noise(nbformat.read(result, as_version=4))
+        text = without_noise(nbformat.read(result, as_version=4))
     with atomic(out) as temporary:
-        nbformat.write(content, temporary)
+        temporary.write_text(text, encoding="utf-8")
     pages.record(page, profile, made_from, time.monotonic() - started)

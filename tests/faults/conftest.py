@@ -50,6 +50,9 @@ device = "cpu"
 seed = 1
 
 # %%
+import ipywidgets
+import pandas as pd
+
 from helpers.artifacts import Stage
 from helpers.figures import shades
 
@@ -124,8 +127,8 @@ class Repository:
         raise AssertionError("no kernel")
 
     def files(self) -> dict[str, bytes]:
-        """What the stages left, without what a run measures."""
-        names = ["images.npy", "numbers.npy", "double.npy", "results.json"]
+        """What the stages left, and their pages, without what a run measures."""
+        names = ["images.npy", "numbers.npy", "double.npy", "results.json", "[0-9]*[a-z].ipynb"]
         paths = (p for name in names for p in self.artifacts.glob(f"*/{name}"))
         return {str(p.relative_to(self.artifacts)): p.read_bytes() for p in paths}
 
@@ -174,3 +177,23 @@ def finished(_finished, tmp_path):
     yield repository
     for process in repository.processes():
         process.send_signal(signal.SIGKILL)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """After `make faults`, leave for the book how often what was provoked, and what held."""
+    if "FAULTS" not in os.environ:
+        return
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from record import write_rows
+
+    counts: dict[str, list[int]] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            if report.when == "call" and "test_faults" in report.nodeid:
+                name = report.nodeid.split("::")[1].partition("[")[0]
+                counts.setdefault(name, [0, 0])[outcome == "failed"] += 1
+    rows = [
+        {"what": name.removeprefix("test_").replace("_", " "), "provoked": sum(n), "held": n[0]}
+        for name, n in counts.items()
+    ]
+    write_rows("faults", {"promises": len(rows)}, rows, ["papermill", "psutil"])
