@@ -796,12 +796,14 @@ def few_plain_ticks(axis: plt.Axes, values: pd.Series) -> None:
 
 
 figure, panels = plt.subplots(1, 3, figsize=(figures.WIDTH, 3.6), sharey=True)
+in_points = claims.assign(**{"tipping γ": 100 * claims["tipping γ"]})
 for axis, measure in zip(panels, ASKED_OF, strict=True):
-    usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
+    usable = in_points[np.isfinite(in_points[measure]) & (in_points[measure] > 0)]
     for name in MODELS:
         look, rows = figures.look(name), usable[usable["model"] == name]
         axis.plot(rows[measure], rows["part"], look.marker, color=look.colour, label=name)
-    axis.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
+    unit = " (points)" if measure == "tipping γ" else ""
+    axis.set(xscale="log", xlabel=f"{measure}{unit}\n(n = {len(usable)} effects)")
     few_plain_ticks(axis, usable[measure])
 panels[0].set_ylabel("hidden part (points)")
 handles = panels[0].get_legend_handles_labels()

@@ -147,7 +147,7 @@ def build(profile: str) -> Path:
     # Sphinx finds its extension api_reference here.
     environment = {**os.environ, "PYTHONPATH": str(TOOLS)}
     command = [program, "build", source, *options]
-    # This process has no threads: what is called before the program is safe.
+    # Nothing of what this process is doing beside matters to a system call before the program.
     if subprocess.run(
         command, env=environment, preexec_fn=partial(die_with_parent, os.getpid())
     ).returncode:

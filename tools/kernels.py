@@ -1,8 +1,8 @@
 """Programs in processes of their own, forked from one that has imported the libraries.
 
-On Linux, every kernel, study and build of the pages starts at once and ends with the runner,
-however that ends: the system kills it when the process it was forked from is gone, and that ends
-when the runner does. Elsewhere each starts anew, and ends when the runner has ended as it should.
+On Linux, every kernel, study and build of the pages starts at once, elsewhere each starts anew. All
+end with the runner, however that ends: they watch it. On Linux the system also kills them when the
+process that they were forked from is gone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -58,6 +59,7 @@ def end_all(patience: float = 5.0) -> None:
 def _be(log: Path, work: Callable, *arguments: object) -> None:
     os.setsid()  # an interrupt at the keyboard is for the runner, which passes it on
     die_with_parent(os.getppid())
+    threading.Thread(target=_die_with_runner, daemon=True).start()
     with log.open("a") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
@@ -74,6 +76,12 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
         sys.stdout.flush()
         # Not the usual way out, which waits for joblib's idle workers; they end with this process.
         os._exit(code)
+
+
+def _die_with_runner() -> None:
+    """End this process and its children when the runner is gone, however that ended."""
+    wait([multiprocessing.parent_process().sentinel])
+    os.killpg(0, signal.SIGKILL)
 
 
 def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> None:
