@@ -129,18 +129,25 @@ def why_stale(profile: str) -> str | None:
     return f"changed: {', '.join(changed)}" if changed else None
 
 
-def build(profile: str) -> Path:
-    """Build the pages from those in `book` and the executed notebooks; returns their folder.
+def run(profile: str) -> None:
+    """Build a profile's pages, and record what they were made from; raises as `build`."""
+    html, made_from = pages_of(profile), basis(profile)
+    html.with_name(RECORD).unlink(missing_ok=True)
+    vendor.vendor()
+    build(artifacts.root() / profile, html.parent)
+    with artifacts.atomic(html.with_name(RECORD)) as temporary:
+        temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+
+
+def build(executed: Path, out: Path, book: Path = BOOK) -> None:
+    """Build `out`/html from the pages in `book` and the notebooks in `executed`.
 
     Raises:
         FileNotFoundError: a chapter was not run.
         RuntimeError: jupyter-book failed or warned; its words are on stderr.
     """
-    html, made_from = pages_of(profile), basis(profile)
-    source, work = html.with_name("source"), html.with_name("work")
-    html.with_name(RECORD).unlink(missing_ok=True)
-    vendor.vendor()
-    assemble(artifacts.root() / profile, source)
+    source, work, html = out / "source", out / "work", out / "html"
+    assemble(executed, source, book)
     shutil.rmtree(work, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
@@ -157,9 +164,6 @@ def build(profile: str) -> Path:
     # Nothing leads to the list of all source pages, which is no list that one could listen to.
     (work / "_build" / "html" / "_modules" / "index.html").unlink(missing_ok=True)
     (work / "_build" / "html").rename(html)
-    with artifacts.atomic(html.with_name(RECORD)) as temporary:
-        temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
-    return html
 
 
 def lead_on(html: Path) -> None:

@@ -105,15 +105,22 @@ def without_noise(content: nbformat.NotebookNode) -> str:
     return anywhere.sub(lambda found: names[found[0]], text)
 
 
-def execute(page: str, profile: str, device: str, log: Path, tell: Tell) -> None:
+def run(page: str, profile: str, device: str, log: Path, tell: Tell) -> None:
+    """Execute a page of the book, and record what it was made from; raises as `execute`."""
+    started, made_from = time.monotonic(), pages.basis(page, profile)
+    execute(lineage.source_of(page), pages.executed(page, profile), profile, device, log, tell)
+    pages.record(page, profile, made_from, time.monotonic() - started)
+
+
+def execute(
+    notebook: Path, out: Path, profile: str, device: str, log: Path, tell: Tell = print
+) -> None:
     """Run a notebook in its own folder; its result appears only when every cell succeeded.
 
     Raises:
         ValueError: unknown profile, or a notebook without parameters cell.
         RuntimeError: a cell failed, or the kernel was killed; what ran is in `….failed.ipynb`.
     """
-    started, made_from = time.monotonic(), pages.basis(page, profile)
-    notebook, out = lineage.source_of(page), pages.executed(page, profile)
     values = asdict(profiles.load(profile)) | {"profile": profile, "device": device}
     content = parameterised(notebook, values)
     failed = out.with_suffix(".failed.ipynb")
@@ -152,4 +159,3 @@ def execute(page: str, profile: str, device: str, log: Path, tell: Tell) -> None
         text = without_noise(nbformat.read(result, as_version=4))
     with atomic(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    pages.record(page, profile, made_from, time.monotonic() - started)

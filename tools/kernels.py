@@ -57,6 +57,7 @@ def end_all(patience: float = 5.0) -> None:
 
 
 def _be(log: Path, work: Callable, *arguments: object) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if the runner's was
     os.setsid()  # an interrupt at the keyboard is for the runner, which passes it on
     die_with_parent(os.getppid())
     threading.Thread(target=_die_with_runner, daemon=True).start()

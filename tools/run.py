@@ -141,10 +141,10 @@ class Runner:
 
         profile, device, train = self.asked.profile, self.asked.device, self.asked.train
         if step.name not in (BOOK, *lineage.STUDIES):
-            execute.execute(step.name, profile, device, step.log, step.tell)
+            execute.run(step.name, profile, device, step.log, step.tell)
             return step.name
         if step.name == BOOK:
-            process = kernels.start(step.log, book.build, profile)
+            process = kernels.start(step.log, book.run, profile)
         else:
             options = ["--train", "--device", device] if train and step.name == TRAINED else []
             study, options = lineage.STUDIES[step.name], ["--profile", profile, *options]

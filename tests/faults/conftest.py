@@ -33,7 +33,7 @@ stage = Stage("01_first", profile=profile, device=device, seed=seed)
 # %%
 def make(rows):
     """Grey images, a little slow."""
-    time.sleep(0.05)
+    time.sleep(0.1)
     return np.broadcast_to((255 * rows).astype(np.uint8).reshape(-1, 1, 1, 1), (len(rows), 3, 8, 8))
 
 
@@ -84,6 +84,8 @@ class Repository:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            # A shell lets what it starts in its background ignore interrupts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
 
     def run(self, *options: str, status: int = 0, **environment: str) -> str:
