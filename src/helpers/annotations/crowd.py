@@ -282,15 +282,14 @@ def _annotate(
     answers = pd.DataFrame(
         {
             "image_id": perceived.index.astype("str")[images],
-            "rater": raters + 1,
-            "worker_id": np.array(pool.worker_ids)[raters],
-            "visit": 0,
+            "rater": (raters + 1).astype(np.int16),
+            "worker_id": pd.Categorical.from_codes(raters, pool.worker_ids),
+            "visit": np.int8(0),
             "seconds": seconds.round(3),
             "submitted_at": START + pd.to_timedelta(whole_seconds, unit="s"),
-            "status": np.select(
-                [cancelled[images, seats], rejected[images, seats]],
-                ["cancelled", "rejected"],
-                "accepted",
+            "status": pd.Categorical.from_codes(
+                np.select([cancelled[images, seats], rejected[images, seats]], [2, 1], 0),
+                ["accepted", "rejected", "cancelled"],
             ),
         }
     )
@@ -345,7 +344,7 @@ def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     """Submit accepted assignments a second time, a minute later."""
     repeats = answers[repeated & (answers["status"] == "accepted")]
     later = repeats["submitted_at"] + pd.Timedelta(minutes=1)
-    repeats = repeats.assign(visit=1, submitted_at=later)
+    repeats = repeats.assign(visit=np.int8(1), submitted_at=later)
     return pd.concat([answers, repeats]).sort_index(kind="stable").reset_index(drop=True)
 
 

@@ -59,8 +59,7 @@ _UNUSABLE = {
     "unknown level": _UNKNOWN,
     "level outside the scale": _OUTSIDE,
 }
-_TIMES = ("seconds", "submitted_at")
-_OF_VISIT = ("image_id", "annotator", "email", *_TIMES, "status", "job", "line")
+_OF_VISIT = ("image_id", "annotator", "email", "seconds", "submitted_at", "status", "job", "line")
 
 
 class Ingest(NamedTuple):
@@ -150,16 +149,21 @@ def validate(
     of_answers["duplicate"] = _duplicates(visits, answers, good)
     good[of_answers["duplicate"]] = False
     of_visits["e-mail as annotator id"] = np.flatnonzero(visits["email"])
-    untimed = np.isin(np.arange(len(visits)), visit[good]) & visits["submitted_at"].isna()
-    of_visits["unreadable time"] = np.flatnonzero(untimed)
+    answered = np.zeros(len(visits), dtype=bool)
+    answered[visit[good]] = True
+    of_visits["unreadable time"] = np.flatnonzero(answered & visits["submitted_at"].isna())
 
     report = _report(visits["line"].to_numpy(), of_visits, answers, of_answers, path, fields)
-    frame = _tidy(visits, visit[good], salt).assign(
-        attribute=_as_text(answers["attribute"].array[good]),
-        level=level[good].astype(np.int64),
-        source=pd.Categorical.from_codes(np.zeros(good.sum(), np.int8), [f"{source}:{path.name}"]),
-    )
-    return Ingest(frame[list(COLUMNS)], report)
+    attribute, level, visit = answers["attribute"].array[good], level[good], visit[good]
+    del answers, good  # the tidy table needs the room
+    row = (answered.cumsum() - 1).astype(np.int32)[visit]
+    columns = {
+        **_of_assignments(visits[answered], row, salt),
+        "attribute": _as_text(attribute),
+        "level": level.astype(np.int64),
+        "source": pd.Categorical.from_codes(np.zeros(len(row), np.int8), [f"{source}:{path.name}"]),
+    }
+    return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), report)
 
 
 def _compact(
@@ -205,17 +209,16 @@ def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _tidy(visits: pd.DataFrame, visit: np.ndarray, salt: str) -> pd.DataFrame:
-    """What belongs to the assignments of the good answers, a row per answer."""
-    of = visits.loc[np.unique(visit)]
-    hashes = [hash_annotator(name, salt) for name in of["annotator"].cat.categories]
+def _of_assignments(visits: pd.DataFrame, row: np.ndarray, salt: str) -> dict[str, Any]:
+    """Columns of the tidy table that repeat those of assignments; `row` of every answer's."""
+    hashes = [hash_annotator(name, salt) for name in visits["annotator"].cat.categories]
     columns = {
-        "image_id": of["image_id"].astype("category").array,
-        "annotator_id": _as_text(of["annotator"].array.rename_categories(hashes)),
-        **{name: of[name].array for name in _TIMES},
+        "image_id": visits["image_id"].astype("category").array,
+        "annotator_id": _as_text(visits["annotator"].array.rename_categories(hashes)),
+        "seconds": visits["seconds"].to_numpy(),
+        "submitted_at": visits["submitted_at"].array,
     }
-    row = of.index.get_indexer(visit)
-    return pd.DataFrame({name: column.take(row) for name, column in columns.items()})
+    return {name: column.take(row) for name, column in columns.items()}
 
 
 def _as_text(values: pd.Categorical) -> pd.Categorical:

@@ -132,6 +132,7 @@ def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
         2
     """
     answers = answers[answers["status"] != "cancelled"].reset_index(drop=True)
+    answers = answers.astype({"worker_id": "str"})
     rejected = answers["status"] == "rejected"
     submitted = answers["submitted_at"]
     reviewed = _time_text(submitted + pd.Timedelta(days=1))

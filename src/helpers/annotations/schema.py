@@ -22,7 +22,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 
 A score is the mean level over (levels - 1). Introduced in chapter 01."""
 
-# Columns of the tidy table:
+# Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
 #   attribute     str, a key of ATTRIBUTES
 #   level         int, 0 ... number of levels - 1
