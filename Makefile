@@ -21,7 +21,7 @@ ifeq ($(ACTIVE)$(MAKELEVEL),no0)
   $(info The active environment does not hold this checkout's package: .venv is used instead.)
 endif
 
-RUN := $(PYTHON) tools/run.py $(PROFILE)
+RUN := $(PYTHON) tools/run.py $(PROFILE) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter 1,$(TRAIN)),--train)
 
 .PHONY: help env lock notebooks check test faults smoke reproduce chapter why graph verify serve clean
 
@@ -67,13 +67,13 @@ faults: $(ENV)  ## provoke far more faults than `make test` does (an hour)
 	FAULTS=40 $(PYTHON) -m pytest tests/faults
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
-	@$(RUN) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter 1,$(TRAIN)),--train)
+	@$(RUN)
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
-	@$(RUN) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) --stage $(STAGE)
+	@$(RUN) --stage "$(STAGE)"
 
 why: $(ENV)  ## say why STAGE=... would run again
-	@$(RUN) --why $(STAGE)
+	@$(RUN) --why "$(STAGE)"
 
 graph: $(ENV)  ## print what reads what, for Graphviz
 	@$(RUN) --graph
@@ -85,4 +85,5 @@ serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000
 
 clean:  ## remove this profile's artifacts and pages
+	@test -n "$(PROFILE)"
 	rm -rf "$${HELPERS_ARTIFACTS:-artifacts}/$(PROFILE)" build/$(PROFILE)

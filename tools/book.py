@@ -110,7 +110,7 @@ def basis(profile: str) -> dict[str, str]:
     executed = (artifacts.root() / profile).glob("*/*.ipynb")
     notebooks = [path for path in executed if path.stem == path.parent.name]
     package = lineage.PACKAGE.rglob("*.py")
-    files = [*tools, *texts, *notebooks, *package, *BENCHMARKS.glob("*.json")]
+    files = [*tools, *texts, *notebooks, *package, *BENCHMARKS.glob("*.*")]
     names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
     return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
 

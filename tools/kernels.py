@@ -30,15 +30,37 @@ from helpers.utils.processes import die_with_parent
 # The socket of such a process cannot be had in a folder with a long name.
 WARM = sys.platform == "linux" and len(os.fsencode(tempfile.gettempdir())) < 60
 CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
-CONTEXT.set_forkserver_preload(["warm"])
+# What chapters need, which takes five seconds to import; nothing of this repository, whose files
+# may be edited during a run.
+CONTEXT.set_forkserver_preload(
+    [
+        "matplotlib.pyplot",
+        "pandas",
+        "torch",
+        "seaborn",
+        "sklearn.linear_model",
+        "sklearn.model_selection",
+        "sklearn.svm",
+        "statsmodels.api",
+        "statsmodels.formula.api",
+        "ipywidgets",
+        "ipykernel.kernelapp",
+    ]
+)
 RUNNING: set[BaseProcess] = set()
-_STARTING = threading.Lock()
+_STARTING, _ENDING = threading.Lock(), threading.Event()
 
 
 def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
-    """Start a function in a process of its own, whose words go to the end of the log."""
+    """Start a function in a process of its own, whose words go to the end of the log.
+
+    Raises:
+        RuntimeError: the run is being ended.
+    """
     process = CONTEXT.Process(target=_be, args=(log, work, *arguments))
     with _STARTING:
+        if _ENDING.is_set():
+            raise RuntimeError("interrupted")
         process.start()
         RUNNING.add(process)
     return process
@@ -46,7 +68,9 @@ def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
 
 def end_all(patience: float = 5.0) -> None:
     """Leave no process: ask those that run to end, then have the system end them."""
-    running = [process for process in RUNNING if process.exitcode is None]
+    _ENDING.set()
+    with _STARTING:  # what is being started is among those to be ended
+        running = [process for process in RUNNING if process.exitcode is None]
     for number, seconds in ((signal.SIGINT, patience), (signal.SIGKILL, 1.0)):
         for process in running:
             with suppress(ProcessLookupError, PermissionError):

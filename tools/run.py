@@ -35,6 +35,7 @@ from helpers.utils.processes import alone, memory
 BOOK = "book"
 TRAINED = "learned_generator"
 """The study whose weights are shipped; `--train` trains them."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Sums depend on how many threads share them: with one, results are those of any machine.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -58,11 +59,16 @@ class Step:
 def graph() -> dict[str, list[str]]:
     """Step → steps it waits for: pages, studies, and the book after all pages."""
     steps = [*pages_of_book(), *lineage.STUDIES]
-    return {s: lineage.inputs(lineage.source_of(s)) for s in steps} | {BOOK: pages_of_book()}
+    waits = {s: lineage.inputs(lineage.source_of(s)) for s in steps} | {BOOK: pages_of_book()}
+    for step, earlier in waits.items():
+        if missing := set(earlier) - set(waits):
+            raise ValueError(f"{step} reads {', '.join(missing)}, which no notebook makes")
+    TopologicalSorter(waits).prepare()  # raises where stages read each other
+    return waits
 
 
 def pages_of_book() -> list[str]:
-    return sorted(path.stem for path in lineage.NOTEBOOKS.glob("*.py"))
+    return sorted(path.stem for path in lineage.NOTEBOOKS.glob("[!.]*.py"))
 
 
 def needed(waits: dict[str, list[str]], step: str) -> dict[str, list[str]]:
@@ -148,10 +154,14 @@ class Runner:
         else:
             options = ["--train", "--device", device] if train and step.name == TRAINED else []
             study, options = lineage.STUDIES[step.name], ["--profile", profile, *options]
+            code = lineage.sources(step.name, drawing=False)
             process = kernels.start(step.log, run_study, study, options)
         process.join()
         if process.exitcode:
             raise RuntimeError(last_words(step.log, process.exitcode))
+        if step.name in lineage.STUDIES and manifests.read(step.name, profile)["source"] != code:
+            (artifacts.root() / profile / step.name / MANIFEST).unlink()
+            raise RuntimeError("its code was edited while it started; run the same command again")
         return step.name
 
     def wait(self, running: dict[Future, Step]) -> set[Future]:
@@ -169,6 +179,8 @@ class Runner:
         took = clock(time.monotonic() - step.started)
         if error := future.exception():
             self.failed += 1
+            with step.log.open("a") as log:
+                print(error, file=log)
             tqdm.write(f"{step.name} FAILED after {took}: {error}\n  its log: {step.log}")
             return False
         self.done += 1
@@ -254,6 +266,7 @@ def main(arguments: list[str]) -> int:
     # Chapters run in other folders, and pass this on.
     os.environ["HELPERS_ARTIFACTS"] = str(artifacts.root().absolute())
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # read on import
     profiles.load(asked.profile)
     waits = graph()
     if unknown := {asked.stage, asked.why} - {None, *waits}:
@@ -290,15 +303,18 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
 
 
 def interrupt(number: int, frame: object) -> None:
+    for other in SIGNALS:  # an impatient second one must not leave processes
+        signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupt)
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, interrupt)
     try:
         sys.exit(main(sys.argv[1:]))
-    except (ValueError, OSError, artifacts.ArtifactError) as error:
+    except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit("interrupted; finished work is kept, run the same command to go on")

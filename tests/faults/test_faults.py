@@ -35,7 +35,8 @@ def test_no_kill_loses_anything_or_leaves_a_process(tiny, finished, number):
     process = tiny.start()
     time.sleep(chance.uniform(1.0, 9.0))
     victims = [p for p in tiny.processes() if p.pid != process.pid]
-    victim = chance.choice([psutil.Process(process.pid), *victims])
+    first = psutil.Process(process.pid)
+    victim = first if number == 0 else chance.choice([first, *victims])
     runner_hit = victim.pid == process.pid
     victim.send_signal(SIGNALS[number % 3] if runner_hit else signal.SIGKILL)
     process.communicate(timeout=120)
@@ -53,6 +54,17 @@ def test_an_interrupt_keeps_what_is_finished(tiny):
     words, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "run the same command to go on" in words
     assert "Traceback" not in words and tiny.survivors() == []
+
+
+def test_an_interrupt_right_after_the_start_ends_the_run(tiny):
+    for seconds in (2.0, 3.0, 4.0):
+        process = tiny.start()
+        time.sleep(seconds)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode == 1 and time.monotonic() - begun < 12
+        assert tiny.survivors() == []
 
 
 def test_a_killed_kernel_is_said_with_a_word_on_memory(tiny):

@@ -1,6 +1,8 @@
 """The runner: what waits for what, what is first, and what it says. Kills are in tests/faults."""
 
 import os
+import sys
+import threading
 import time
 from argparse import Namespace
 
@@ -26,6 +28,7 @@ def steps(monkeypatch, artifacts_folder):
         return step.name
 
     monkeypatch.setattr(run.Runner, "perform", perform)
+    monkeypatch.setattr(kernels, "_ENDING", threading.Event())
     monkeypatch.setattr(run.Runner, "broken", (), raising=False)
     (artifacts_folder / "smoke").mkdir()
     asked = Namespace(profile="smoke", device="cpu", jobs=1, train=False)
@@ -115,16 +118,32 @@ def test_last_words_of_a_process(tmp_path, content, code, words):
 
 
 def say(words: str) -> None:
-    print(words, os.getpgrp() == os.getpid(), flush=True)
+    ours = [name for name in sys.modules if name.startswith("helpers")]
+    warm = sys.platform != "linux" or "torch" in sys.modules
+    print(words, os.getpgrp() == os.getpid(), warm, ours, flush=True)
     time.sleep(60)
 
 
-def test_processes_write_to_their_log_and_end_when_asked(tmp_path):
+def test_processes_start_with_the_libraries_and_end_when_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernels, "_ENDING", threading.Event())
     process = kernels.start(tmp_path / "a.log", say, "hello")
     until = time.monotonic() + 60
     while not (tmp_path / "a.log").exists() or "hello" not in (tmp_path / "a.log").read_text():
         assert time.monotonic() < until
         time.sleep(0.1)
-    assert "hello True" in (tmp_path / "a.log").read_text()
+    # The package is not among them: it may be edited while others run.
+    assert "hello True True ['helpers', 'helpers.utils', " in (tmp_path / "a.log").read_text()
     kernels.end_all()
     assert process.exitcode == 130
+    with pytest.raises(RuntimeError, match="interrupted"):
+        kernels.start(tmp_path / "b.log", say, "too late")
+
+
+def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch):
+    reads = {"01_observational_audit": ["99_gone"]}
+    monkeypatch.setattr(lineage, "inputs", lambda source: reads.get(source.stem, []))
+    with pytest.raises(ValueError, match="01_observational_audit reads 99_gone, which no"):
+        run.graph()
+    reads["01_observational_audit"] = ["01_observational_audit"]
+    with pytest.raises(ValueError, match="cycle"):
+        run.graph()

@@ -203,6 +203,6 @@ def _lost(stage: str, manifest: Mapping[str, Any], profile: str) -> str | None:
         path = root() / profile / stage / name
         if not path.is_file():
             return f"{path} is gone"
-        if path.stat().st_size != entry["size"]:
-            return f"{path} is damaged: it has another size than the stage left"
+        if not intact(path, entry):
+            return f"{path} is damaged: its content is not what the stage left"
     return None
