@@ -47,6 +47,8 @@ CONTEXT.set_forkserver_preload(
         "ipykernel.kernelapp",
     ]
 )
+# matplotlib reads it when it is imported, and a kernel chooses it only after that.
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 RUNNING: set[BaseProcess] = set()
 _STARTING, _ENDING = threading.Lock(), threading.Event()
 

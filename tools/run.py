@@ -266,7 +266,6 @@ def main(arguments: list[str]) -> int:
     # Chapters run in other folders, and pass this on.
     os.environ["HELPERS_ARTIFACTS"] = str(artifacts.root().absolute())
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # read on import
     profiles.load(asked.profile)
     waits = graph()
     if unknown := {asked.stage, asked.why} - {None, *waits}:
