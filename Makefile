@@ -5,8 +5,8 @@ SYSTEM_PYTHON ?= python3
 # How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
 PROFILE ?= laptop
 DEVICE ?= cpu
-# 1: train the learned generator from nothing instead of taking the weights that are there.
-TRAIN ?= 0
+# 1: train the learned generator here; 0: take the weights that are shipped; else those in use.
+TRAIN ?=
 # Steps that run side by side; by default a few, by the number of cores.
 JOBS ?=
 
@@ -21,7 +21,10 @@ ifeq ($(ACTIVE)$(MAKELEVEL),no0)
   $(info The active environment does not hold this checkout's package: .venv is used instead.)
 endif
 
-RUN := $(PYTHON) tools/run.py $(PROFILE) --device $(DEVICE) $(if $(JOBS),--jobs $(JOBS)) $(if $(filter 1,$(TRAIN)),--train)
+# Empty values are those by default.
+OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %)
+RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
+NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
 .PHONY: help env lock notebooks check test faults smoke reproduce chapter why graph verify serve clean
 
@@ -46,6 +49,7 @@ PIP := .venv/bin/python -m pip install --quiet
 # whose hashes it knows; so torch, and what its CUDA build wants, stand in constraints.txt alone.
 lock:  ## renew constraints.txt and requirements.lock (needs uv)
 	uv pip compile --quiet pyproject.toml $(UPGRADE) --output-file constraints.txt
+	mkdir -p build
 	uv pip compile --quiet pyproject.toml --constraint constraints.txt --generate-hashes --output-file build/hashed
 	sed -E '/^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==/,/[^\]$$/d' build/hashed > requirements.lock
 
@@ -57,8 +61,8 @@ check: $(ENV)  ## style, pairing and the book's conventions, in seconds
 	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks
 	$(PYTHON) tools/check.py
 
-smoke:  ## run the whole book in the smoke profile
-	$(MAKE) --no-print-directory reproduce PROFILE=smoke
+smoke: $(ENV)  ## run the whole book in the smoke profile
+	@$(PYTHON) tools/run.py smoke $(OPTIONS)
 
 test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
 	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
@@ -70,10 +74,10 @@ reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN)
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
-	@$(RUN) --stage "$(STAGE)"
+	@$(RUN) --stage $(NAMED)
 
 why: $(ENV)  ## say why STAGE=... would run again
-	@$(RUN) --why "$(STAGE)"
+	@$(RUN) --why $(NAMED)
 
 graph: $(ENV)  ## print what reads what, for Graphviz
 	@$(RUN) --graph
@@ -84,6 +88,5 @@ verify: $(ENV)  ## read every byte of the artifacts, and forget what is damaged
 serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000
 
-clean:  ## remove this profile's artifacts and pages
-	@test -n "$(PROFILE)"
-	rm -rf "$${HELPERS_ARTIFACTS:-artifacts}/$(PROFILE)" build/$(PROFILE)
+clean: $(ENV)  ## remove this profile's artifacts and pages
+	@$(RUN) --clean

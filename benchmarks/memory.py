@@ -25,6 +25,7 @@ from helpers.artifacts import profiles
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from execute import parameterised  # noqa: E402
+from run import THREADS  # noqa: E402
 
 BEFORE = (
     "01_observational_audit",
@@ -131,8 +132,8 @@ def draw(found: dict[int, dict[str, dict[str, float]]]) -> None:
     figures.style()
     _, ax = plt.subplots(figsize=(figures.WIDTH, 4.2))
     for chapter, look in zip(CHAPTERS, figures.SPARE, strict=False):
-        peaks = [found[n][chapter]["MB"] / 1024 for n in found]
-        ax.plot(list(found), peaks, marker=look.marker, color=look.colour, label=chapter[:2])
+        peaks = [found[n][chapter]["MB"] / 1024 for n in sorted(found)]
+        ax.plot(sorted(found), peaks, marker=look.marker, color=look.colour, label=chapter[:2])
     ax.axhline(LIMIT / 2**30, color=figures.BLACK, linestyle="--", linewidth=1)
     ax.set(xscale="log", ylim=(0, None), xlabel="transects of eight images", ylabel="peak, GB")
     ax.set_title("The longer the study, the less a transect takes")
@@ -142,7 +143,8 @@ def draw(found: dict[int, dict[str, dict[str, float]]]) -> None:
 
 
 def main(sizes: tuple[int, ...] = SIZES) -> None:
-    found = {n: run_all(n) for n in sizes}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    found = {n: run_all(n) for n in reversed(sizes)}  # who wants too much is to fail at once
     rows = [
         {"what": chapter}
         | {f"MB, {n:,} transects": found[n][chapter]["MB"] for n in sizes}

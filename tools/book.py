@@ -23,7 +23,7 @@ from check import pages
 from helpers import artifacts
 from helpers.artifacts import lineage
 from helpers.artifacts.lineage import ROOT
-from helpers.utils.processes import die_with_parent
+from helpers.utils.processes import alone, die_with_parent
 
 BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
@@ -69,13 +69,18 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
     for drawing in BENCHMARKS.glob("*.svg"):
         shutil.copy2(drawing, source / f"_{drawing.name}")
     api_reference.write(source)
-    for page in pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))):
+    for page in contents(book):
         if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
             continue
         notebook = executed / page / f"{page}.ipynb"
         if not notebook.is_file():
             raise FileNotFoundError(f"{notebook} is missing: the chapter {page} was not run")
         shutil.copy2(notebook, source)
+
+
+def contents(book: Path = BOOK) -> list[str]:
+    """The pages of the table of contents."""
+    return list(pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
 
 
 def benchmark_text(record: dict) -> str:
@@ -120,8 +125,8 @@ def why_stale(profile: str) -> str | None:
     html = pages_of(profile)
     try:
         then = json.loads(html.with_name(RECORD).read_text(encoding="utf-8"))
-        if not (html / "index.html").is_file():
-            return "there are no pages"
+        if gone := [page for page in contents() if not (html / f"{page}.html").is_file()]:
+            return f"gone: {', '.join(gone)}"
         now = basis(profile)
         changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     except (OSError, ValueError, AttributeError):
@@ -132,11 +137,14 @@ def why_stale(profile: str) -> str | None:
 def run(profile: str) -> None:
     """Build a profile's pages, and record what they were made from; raises as `build`."""
     html, made_from = pages_of(profile), basis(profile)
-    html.with_name(RECORD).unlink(missing_ok=True)
-    vendor.vendor()
-    build(artifacts.root() / profile, html.parent)
-    with artifacts.atomic(html.with_name(RECORD)) as temporary:
-        temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+    # Runs of two profiles fetch to one place, and those with other artifacts build in one.
+    with alone(html.parents[1] / ".lock"):
+        html.with_name(RECORD).unlink(missing_ok=True)
+        artifacts.sweep(html.parent)
+        vendor.vendor()
+        build(artifacts.root() / profile, html.parent)
+        with artifacts.atomic(html.with_name(RECORD)) as temporary:
+            temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
 
 
 def build(executed: Path, out: Path, book: Path = BOOK) -> None:

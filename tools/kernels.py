@@ -12,12 +12,12 @@ import os
 import runpy
 import signal
 import sys
-import tempfile
 import threading
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing import util
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -28,7 +28,7 @@ from jupyter_client.provisioning import LocalProvisioner
 from helpers.utils.processes import die_with_parent
 
 # The socket of such a process cannot be had in a folder with a long name.
-WARM = sys.platform == "linux" and len(os.fsencode(tempfile.gettempdir())) < 60
+WARM = sys.platform == "linux" and len(os.fsencode(util.get_temp_dir())) < 75
 CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.

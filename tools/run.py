@@ -5,6 +5,7 @@
     python tools/run.py laptop --why 09_logistic_ate     say why it is stale
     python tools/run.py laptop --graph                   what reads what, as text for Graphviz
     python tools/run.py laptop --verify                  read every byte, forget what is damaged
+    python tools/run.py laptop --clean                   remove the artifacts and the pages
 
 Content alone says what is stale (`helpers.artifacts.why_stale`), never times. Every step runs in a
 process of its own, which on Linux is forked from one that has imported the libraries, and no
@@ -17,12 +18,17 @@ import argparse
 import importlib
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
+from multiprocessing import util
 from pathlib import Path
 
 from tqdm import tqdm
@@ -30,11 +36,11 @@ from tqdm import tqdm
 import book
 from helpers import artifacts
 from helpers.artifacts import MANIFEST, lineage, manifests, pages, profiles
-from helpers.utils.processes import alone, memory
+from helpers.utils.processes import alone, die_with_parent, memory
 
 BOOK = "book"
 TRAINED = "learned_generator"
-"""The study whose weights are shipped; `--train` trains them."""
+"""The study whose weights are shipped; `--train 1` trains them."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Sums depend on how many threads share them: with one, results are those of any machine.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -79,8 +85,14 @@ def needed(waits: dict[str, list[str]], step: str) -> dict[str, list[str]]:
     return found
 
 
-def why(step: str, profile: str, train: bool) -> str | None:
-    """Say why a step must be run; None if it need not be."""
+def why(step: str, profile: str, train: int | None) -> str | None:
+    """Say why a step must be run; None if it need not be.
+
+    Args:
+        step: a page, a study or the book.
+        profile: whose artifacts.
+        train: 1 for weights trained here, 0 for those that are shipped, None for either.
+    """
     if step == BOOK:
         return book.why_stale(profile)
     if step not in lineage.STUDIES:
@@ -89,9 +101,9 @@ def why(step: str, profile: str, train: bool) -> str | None:
     if (
         step == TRAINED
         and not reason
-        and artifacts.load(step, "results.json", profile)["trained"] != train
+        and train not in (None, artifacts.load(step, "results.json", profile)["trained"])
     ):
-        return f"TRAIN={int(train)} asks for other weights than those in use"
+        return f"TRAIN={train} asks for other weights than those in use"
     return reason
 
 
@@ -118,7 +130,7 @@ class Runner:
                 while order.is_active():
                     while ready := order.get_ready():
                         for name in ready:
-                            queue.append(name) if self.why(name) else order.done(name)
+                            queue.append(name) if self.is_stale(name) else order.done(name)
                     queue.sort(key=lambda name: rest(name, self.waits, self.seconds))
                     while queue and len(running) < self.jobs and not self.failed:
                         step = self.begin(queue.pop())
@@ -134,6 +146,13 @@ class Runner:
     def why(self, name: str) -> str | None:
         return why(name, self.asked.profile, self.asked.train)
 
+    def is_stale(self, name: str) -> bool:
+        """Whether a step must be run; a file that cannot be judged fails it when it is run."""
+        try:
+            return self.why(name) is not None
+        except (OSError, SyntaxError, ValueError, artifacts.ArtifactError):
+            return True
+
     def begin(self, name: str) -> Step:
         log = self.logs / f"{name}.log"
         log.write_text("")
@@ -143,16 +162,24 @@ class Runner:
     def perform(self, step: Step) -> str:
         """Be the step, in a thread; its work is done by a process of its own. Returns its name."""
         import execute
+
+        if step.name in (BOOK, *lineage.STUDIES):
+            self.perform_alone(step)
+        else:
+            execute.run(step.name, self.asked.profile, self.asked.device, step.log, step.tell)
+        if step.name in lineage.stages():
+            manifests.read(step.name, self.asked.profile)  # raises if it never said that it ended
+        return step.name
+
+    def perform_alone(self, step: Step) -> None:
+        """Be a step that is no notebook."""
         import kernels
 
-        profile, device, train = self.asked.profile, self.asked.device, self.asked.train
-        if step.name not in (BOOK, *lineage.STUDIES):
-            execute.run(step.name, profile, device, step.log, step.tell)
-            return step.name
+        profile, train = self.asked.profile, self.asked.train and step.name == TRAINED
         if step.name == BOOK:
             process = kernels.start(step.log, book.run, profile)
         else:
-            options = ["--train", "--device", device] if train and step.name == TRAINED else []
+            options = ["--train", "--device", self.asked.device] if train else []
             study, options = lineage.STUDIES[step.name], ["--profile", profile, *options]
             code = lineage.sources(step.name, drawing=False)
             process = kernels.start(step.log, run_study, study, options)
@@ -162,7 +189,6 @@ class Runner:
         if step.name in lineage.STUDIES and manifests.read(step.name, profile)["source"] != code:
             (artifacts.root() / profile / step.name / MANIFEST).unlink()
             raise RuntimeError("its code was edited while it started; run the same command again")
-        return step.name
 
     def wait(self, running: dict[Future, Step]) -> set[Future]:
         """Wait a moment, with an eye on memory; returns what has ended."""
@@ -213,7 +239,7 @@ def known_seconds(profile: str) -> dict[str, float]:
     return measured | {page: seconds for page, seconds in own.items() if seconds}
 
 
-def stale(waits: dict[str, list[str]], profile: str, train: bool) -> list[str]:
+def stale(waits: dict[str, list[str]], profile: str, train: int | None) -> list[str]:
     """Steps that are stale, or may become so because one that they read is."""
     steps: list[str] = []
     for name in TopologicalSorter(waits).static_order():
@@ -241,14 +267,14 @@ def verify(profile: str) -> int:
     damaged, executed = artifacts.damaged(profile), pages.damaged(profile)
     found = [path for paths in (*damaged.values(), *executed.values()) for path in paths]
     for path in found:
-        print(f"{path} is damaged")
+        print(f"{path} is {'damaged' if path.exists() else 'gone'}")
         # A set of images knows which of its chunks are whole.
         if not path.with_name(f"{path.name}.progress.json").is_file():
             path.unlink(missing_ok=True)
     for stage in damaged:
         (artifacts.root() / profile / stage / MANIFEST).unlink(missing_ok=True)
     again = f"; {manifests.rerun(profile)} to make them again" if found else ""
-    print(f"{profile}: {len(found)} damaged files{again}")
+    print(f"{profile}: {len(found)} files damaged or gone{again}")
     return int(bool(found))
 
 
@@ -256,12 +282,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("profile")
     parser.add_argument("--device", default="cpu", help="where tensors live: cpu or cuda")
-    parser.add_argument("--jobs", type=int, help="steps side by side; by default a few")
-    parser.add_argument("--train", action="store_true", help="train the learned generator anew")
+    parser.add_argument("--jobs", type=count, help="steps side by side; by default a few")
+    trains = "1: train the learned generator here; 0: the shipped weights; by default those in use"
+    parser.add_argument("--train", type=int, choices=(0, 1), help=trains)
     parser.add_argument("--stage", help="run one stage and what it needs, without the pages")
     parser.add_argument("--why", metavar="STAGE", help="say why a stage is stale")
     parser.add_argument("--graph", action="store_true", help="print what reads what")
     parser.add_argument("--verify", action="store_true", help="read every byte of the artifacts")
+    parser.add_argument("--clean", action="store_true", help="remove the artifacts and the pages")
     asked = parser.parse_args(arguments)
     # Chapters run in other folders, and pass this on.
     os.environ["HELPERS_ARTIFACTS"] = str(artifacts.root().absolute())
@@ -280,8 +308,32 @@ def main(arguments: list[str]) -> int:
         return 0
     folder = artifacts.root() / asked.profile
     with alone(folder / ".lock"):
+        if asked.clean:
+            shutil.rmtree(folder)
+            shutil.rmtree(book.pages_of(asked.profile).parent, ignore_errors=True)
+            return 0
         artifacts.sweep(folder)
-        return verify(asked.profile) if asked.verify else reproduce(asked, waits)
+        with scratch(folder / ".scratch"):
+            return verify(asked.profile) if asked.verify else reproduce(asked, waits)
+
+
+def count(text: str) -> int:
+    """A number of steps, at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
+    return int(text)
+
+
+@contextmanager
+def scratch(folder: Path) -> Iterator[None]:
+    """Keep all temporary files in one folder, and remove it, also that of a killed run."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    # Names of sockets are short, so those of the process that others are forked from stay outside.
+    util.get_temp_dir()
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    yield
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
@@ -311,6 +363,8 @@ if __name__ == "__main__":
     for number in SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, interrupt)
+    if "MAKELEVEL" in os.environ:  # a shell may go and leave its runs alone; make may not
+        die_with_parent(os.getppid(), signal.SIGTERM)
     try:
         sys.exit(main(sys.argv[1:]))
     except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:

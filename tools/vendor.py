@@ -87,10 +87,8 @@ def vendor(folder: Path = VENDOR) -> Path:
     stamp = "\n".join(PACKAGES) + "\n"
     complete = folder / "complete"
     if complete.is_file() and complete.read_text() == stamp:
-        complete.touch()  # for make, which compares times
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".vendor-") as scratch:
+    with tempfile.TemporaryDirectory() as scratch:
         for package, (integrity, name, kept) in PACKAGES.items():
             download = Path(scratch, name)
             download.mkdir()
@@ -98,8 +96,7 @@ def vendor(folder: Path = VENDOR) -> Path:
             verify(tarball, package, integrity)
             extract(tarball, kept, Path(scratch, "vendor", name))
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        Path(scratch, "vendor").rename(folder / "vendor")
+        shutil.copytree(Path(scratch, "vendor"), folder / "vendor")
     complete.write_text(stamp)
     return folder
 

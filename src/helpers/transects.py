@@ -27,7 +27,7 @@ _LEVELS = 10
 _CANDIDATES = 4
 """Latents drawn for every base point; about half of the face world's are adults."""
 _TOGETHER = 16_384
-"""Latents whose decision values are computed at a time, in twice their precision."""
+"""Latents that are computed with at a time, in twice their precision."""
 
 
 def base_latents(
@@ -77,13 +77,17 @@ def base_latents(
     adults, age = _adults(generator.sample(_CANDIDATES * n, random), planes, n, youngest)
     held = planes.select([*axes, "age"])
     values = np.column_stack([np.zeros((n, len(axes))), age])
-    return project(adults, held.normals, held.intercepts, values)
+    base = np.empty(adults.shape)
+    for first in range(0, n, _TOGETHER):
+        part = slice(first, first + _TOGETHER)
+        base[part] = project(adults[part], held.normals, held.intercepts, values[part])
+    return base
 
 
 def _adults(
     candidates: torch.Tensor, planes: Hyperplanes, n: int, youngest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first n candidates of at least that age, float64 (n, D), and their decision values."""
+    """The first n candidates of at least that age, float32 (n, D), and their decision values."""
     plane = planes.select(["age"])
     parts = (part.cpu().numpy() for part in candidates.split(_TOGETHER))
     age = np.concatenate([plane.decision_values(part)[:, 0] for part in parts])
@@ -93,7 +97,7 @@ def _adults(
             f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value of "
             f"at least {youngest:g}; {n} are needed"
         )
-    return candidates[torch.from_numpy(adult)].cpu().numpy().astype(np.float64), age[adult]
+    return candidates[torch.from_numpy(adult)].cpu().numpy(), age[adult]
 
 
 def project(

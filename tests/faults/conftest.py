@@ -183,7 +183,8 @@ def finished(_finished, tmp_path):
 
 def pytest_terminal_summary(terminalreporter):
     """After `make faults`, leave for the book how often what was provoked, and what held."""
-    if "FAULTS" not in os.environ:
+    config = terminalreporter.config.option
+    if "FAULTS" not in os.environ or config.keyword or not config.file_or_dir:
         return
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from record import write_rows

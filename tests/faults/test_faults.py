@@ -74,6 +74,31 @@ def test_a_killed_kernel_is_said_with_a_word_on_memory(tiny):
     assert "Traceback" not in words and tiny.survivors() == []
 
 
+def test_a_run_ends_with_the_make_that_started_it(tiny):
+    code = "import subprocess, sys; subprocess.run(sys.argv[1:])"  # stands for make
+    command = [sys.executable, "-c", code, sys.executable, "tools/run.py", "smoke"]
+    started = {"cwd": tiny.folder, "env": tiny.environment | {"MAKELEVEL": "1"}}
+    make = subprocess.Popen([*command, "--stage", "02_second"], **started)
+    tiny.kernel()
+    make.kill()
+    make.wait()
+    assert tiny.survivors(10) == []
+
+
+def test_temporary_files_of_a_killed_run_are_in_one_place_and_swept(tiny, tmp_path):
+    elsewhere = tmp_path / "tmp"
+    elsewhere.mkdir()
+    process = tiny.start(TMPDIR=str(elsewhere))
+    tiny.kernel()
+    assert any((tiny.artifacts / ".scratch").iterdir())
+    process.kill()
+    process.communicate(timeout=60)
+    # The sockets of multiprocessing alone stay outside, where the names of folders are short.
+    assert [path.name[:5] for path in elsewhere.iterdir()] == ["pymp-"]
+    tiny.run()
+    assert not (tiny.artifacts / ".scratch").exists()
+
+
 # --- two at once
 
 
@@ -85,6 +110,19 @@ def test_a_second_run_says_who_holds_the_profile_and_waits(tiny):
     first.communicate(timeout=120)
     assert f"is in use by process {first.pid} on " in words and "nothing to do" in words
     assert first.returncode == second.returncode == 0
+
+
+def test_cleaning_waits_for_the_run_that_holds_the_profile(tiny):
+    run = tiny.start()
+    tiny.kernel()
+    clean = tiny.start("--clean")
+    third = tiny.start()
+    assert run.communicate(timeout=120)[0].count("done in") == 2
+    words = clean.communicate(timeout=120)[0]
+    assert clean.returncode == 0 and f"in use by process {run.pid} on " in words
+    # Whoever came first of the two, the third finds a folder that is whole.
+    third.communicate(timeout=120)
+    assert third.returncode == 0 and tiny.survivors() == []
 
 
 # --- damage
@@ -119,8 +157,12 @@ def test_only_what_is_damaged_is_made_again(finished, name, harm):
         path.unlink()
     else:
         path.write_bytes(content[: len(content) // 2] if harm == "cut" else b"\x00" * len(content))
-    words = finished.run("--verify", status=int(harm != "gone" and bool(DAMAGE[name])))
-    assert "Traceback" not in words
+    # Without its record a stage is unfinished, and nothing says what it should be like.
+    seen = bool(DAMAGE[name]) and not (
+        harm == "gone" and path.name in ("manifest.json", "page.json")
+    )
+    words = finished.run("--verify", status=int(seen))
+    assert "Traceback" not in words and (str(path) in words) == seen
     assert ran(finished.run()) == DAMAGE[name]
     assert finished.files() == before
     assert "nothing to do" in finished.run()
@@ -171,6 +213,22 @@ def test_code_edited_while_it_runs_is_not_blessed(tiny):
     words, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "noise.py while it ran" in words
     assert ran(tiny.run()) == ["01_first", "02_second"]
+
+
+def test_a_chapter_that_never_finishes_its_stage_fails(tiny):
+    edit(tiny.folder / "notebooks/02_second.py", 'stage.finish({"sum"', '({"sum"')
+    words = tiny.run(status=1)
+    assert "02_second FAILED" in words and "has not finished" in words
+
+
+def test_a_file_that_cannot_be_parsed_fails_its_stage_alone(tiny):
+    process = tiny.start()
+    tiny.kernel()
+    with (tiny.folder / "notebooks/02_second.py").open("a") as stream:
+        stream.write("(\n")
+    words, _ = process.communicate(timeout=60)
+    assert ran(words) == ["01_first"] and "02_second FAILED" in words
+    assert process.returncode == 1 and "Traceback" not in words
 
 
 # --- machines

@@ -21,9 +21,17 @@ def test_help_lists_the_targets(repository):
 
 def test_options_reach_the_runner(repository):
     words = make(repository, "-n", "reproduce", "PROFILE=smoke", "TRAIN=1", "JOBS=3").stdout
-    assert "tools/run.py smoke --device cpu --jobs 3 --train" in words
+    assert "tools/run.py smoke --device cpu --jobs 3 --train 1" in words
     words = make(repository, "-n", "chapter", "STAGE=09_logistic_ate").stdout
-    assert '--stage "09_logistic_ate"' in words
+    assert "--stage 09_logistic_ate" in words
+
+
+@pytest.mark.parametrize("target", ["why", "chapter"])
+def test_a_target_for_one_chapter_asks_which(repository, target):
+    result = make(repository, target)
+    assert (
+        result.returncode and f"for example `make {target} STAGE=09_logistic_ate`" in result.stderr
+    )
 
 
 @pytest.mark.parametrize(

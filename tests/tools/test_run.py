@@ -10,6 +10,7 @@ import kernels
 import pytest
 import run
 
+import book
 from helpers.artifacts import lineage
 
 
@@ -31,7 +32,7 @@ def steps(monkeypatch, artifacts_folder):
     monkeypatch.setattr(kernels, "_ENDING", threading.Event())
     monkeypatch.setattr(run.Runner, "broken", (), raising=False)
     (artifacts_folder / "smoke").mkdir()
-    asked = Namespace(profile="smoke", device="cpu", jobs=1, train=False)
+    asked = Namespace(profile="smoke", device="cpu", jobs=1, train=None)
     runner = run.Runner(asked, waits)
     return Namespace(runner=runner, made=made, stale=stale, waits=waits)
 
@@ -58,10 +59,10 @@ def test_after_a_failure_nothing_new_begins(steps, capsys):
 
 def test_the_plan_counts_steps_and_time(steps):
     steps.stale -= {"a", "b"}  # what reads a stale step may become stale
-    assert run.stale(steps.waits, "smoke", False) == ["c", "d"]
+    assert run.stale(steps.waits, "smoke", None) == ["c", "d"]
     assert "2 steps may run (c, d), at most about 10 s" in run.plan(["c", "d"], "smoke")
     steps.stale.clear()
-    assert run.stale(steps.waits, "smoke", False) == []
+    assert run.stale(steps.waits, "smoke", None) == []
     assert "nothing to do" in run.plan([], "smoke")
 
 
@@ -81,14 +82,37 @@ def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
 def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
     monkeypatch.setattr(run.artifacts, "why_stale", lambda *_: None)
     monkeypatch.setattr(run.artifacts, "load", lambda *_: {"trained": False})
-    assert run.why("learned_generator", "smoke", False) is None
-    assert "TRAIN=1 asks for other weights" in run.why("learned_generator", "smoke", True)
+    assert run.why("learned_generator", "smoke", None) is None
+    assert run.why("learned_generator", "smoke", 0) is None
+    assert "TRAIN=1 asks for other weights" in run.why("learned_generator", "smoke", 1)
+    monkeypatch.setattr(run.artifacts, "load", lambda *_: {"trained": True})
+    assert run.why("learned_generator", "smoke", None) is None
+    assert "TRAIN=0 asks for other weights" in run.why("learned_generator", "smoke", 0)
 
 
 @pytest.mark.parametrize("option", ["--stage", "--why"])
 def test_an_unknown_stage_names_those_there_are(option, artifacts_folder):
     with pytest.raises(ValueError, match="no step 99_none; there are .*09_logistic_ate"):
         run.main(["smoke", option, "99_none"])
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5"])
+def test_jobs_are_a_whole_number_above_0(jobs, capsys):
+    with pytest.raises(SystemExit):
+        run.main(["smoke", f"--jobs={jobs}"])
+    assert f"expected a whole number above 0, got '{jobs}'" in capsys.readouterr().err
+
+
+def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
+    monkeypatch.setattr(book, "pages_of", lambda profile: tmp_path / "html")
+    monkeypatch.setattr(book, "contents", lambda: ["index", "a"])
+    monkeypatch.setattr(book, "basis", lambda profile: {"x": "1"})
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html/index.html").touch()
+    (tmp_path / book.RECORD).write_text('{"x": "1"}')
+    assert book.why_stale("smoke") == "gone: a"
+    (tmp_path / "html/a.html").touch()
+    assert book.why_stale("smoke") is None
 
 
 def test_the_graph_is_printed_for_graphviz(artifacts_folder, capsys):

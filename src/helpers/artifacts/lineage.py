@@ -26,8 +26,8 @@ STUDIES = {
 """Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 
 _NOTEBOOK = re.compile(r"^\d\d_\w+$")
-_DERIVED = (".ipynb", ".pyc")
-"""Endings of files that are made from the source beside them."""
+_DERIVED = (".ipynb", ".pyc", "~")
+"""Endings of files that are made from the source beside them, by editors too."""
 
 
 def stages() -> list[str]:
@@ -101,7 +101,7 @@ def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     """
     kept = (path for path in modules if drawing or not _only_draws(path))
     files = {file for path in kept for file in (path, *path.parent.glob(f"{path.stem}.*"))}
-    files = {path for path in files if path.suffix not in _DERIVED}
+    files = {path for path in files if not path.name.endswith(_DERIVED)}
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 

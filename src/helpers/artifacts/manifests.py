@@ -53,7 +53,7 @@ def root() -> Path:
         ...     str(artifacts.root())
         'elsewhere'
     """
-    return Path(os.environ.get("HELPERS_ARTIFACTS", lineage.ROOT / "artifacts"))
+    return Path(os.environ.get("HELPERS_ARTIFACTS") or lineage.ROOT / "artifacts")
 
 
 def read(stage: str, profile: str) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def intact(path: Path, recorded: Mapping[str, Any], trusted: bool = True) -> boo
 
 
 def damaged(profile: str) -> dict[str, list[Path]]:
-    """List the files of finished stages whose content is not what the stage left.
+    """List the files of finished stages that are gone or whose content is not what the stage left.
 
     Serves every chapter, from 01 on: `make verify` reads every byte.
 
@@ -148,7 +148,7 @@ def damaged(profile: str) -> dict[str, list[Path]]:
         profile: whose artifacts.
 
     Returns:
-        Stage → its damaged files; stages whose manifest is damaged have that one.
+        Stage → such files; stages whose manifest is damaged have that one.
 
     Example:
         >>> from helpers import artifacts
@@ -165,10 +165,13 @@ def damaged(profile: str) -> dict[str, list[Path]]:
         except ArtifactError:
             found[stage] = [folder / MANIFEST]
             continue
-        there = {folder / name: entry for name, entry in files.items() if (folder / name).is_file()}
-        if bad := [path for path, entry in there.items() if not intact(path, entry, trusted=False)]:
-            found[stage] = bad
-    return found
+        left = {folder / name: entry for name, entry in files.items()}
+        found[stage] = [
+            path
+            for path, entry in left.items()
+            if not path.is_file() or not intact(path, entry, trusted=False)
+        ]
+    return {stage: paths for stage, paths in found.items() if paths}
 
 
 @cache

@@ -15,6 +15,8 @@ from helpers.artifacts import lineage, manifests, profiles
 from helpers.artifacts.stage import atomic
 
 RECORD = "page.json"
+EXECUTOR = tuple(lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py"))
+"""What turns a notebook into a page."""
 
 
 def executed(page: str, profile: str) -> Path:
@@ -26,7 +28,7 @@ def basis(page: str, profile: str) -> dict[str, Any]:
     """What a page is made from at this moment: code, the profile's values, the stages it reads."""
     source = lineage.source_of(page)
     return {
-        "code": lineage.sources(page),
+        "code": lineage.sources(page) | lineage.hashes(list(EXECUTOR)),
         "parameters": asdict(profiles.load(profile)),
         "stages": {stage: _content(stage, profile) for stage in lineage.inputs(source)},
     }
@@ -85,15 +87,14 @@ def why_stale(page: str, profile: str) -> str | None:
 
 
 def damaged(profile: str) -> dict[str, list[Path]]:
-    """Page → its executed notebook, of those whose content is not what the run left."""
+    """Page → its executed notebook, if that is gone or not what the run left, or its record."""
     found = {}
     for path in sorted((manifests.root() / profile).glob(f"*/{RECORD}")):
         page = path.parent.name
         entry, notebook = read(page, profile), executed(page, profile)
-        whole = entry.keys() >= {"sha256", "size", "time"}
-        if not notebook.is_file() and whole:
-            continue  # gone, which needs no reading to be seen
-        if not whole or not manifests.intact(notebook, entry, trusted=False):
+        if not entry.keys() >= {"sha256", "size", "time"}:
+            found[page] = [path]
+        elif not notebook.is_file() or not manifests.intact(notebook, entry, trusted=False):
             found[page] = [notebook]
     return found
 

@@ -60,9 +60,9 @@ def load(name: str, folder: Path = FOLDER) -> Profile:
             below 1; the message names the file and the field.
     """
     path = folder / f"{name}.yml"
-    if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in folder.glob("*.yml")))
-        raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {known}")
+    known = sorted(p.stem for p in folder.glob("*.yml"))
+    if name not in known:
+        raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {', '.join(known)}")
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -10,24 +10,26 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 _PR_SET_PDEATHSIG = 1  # from Linux's <sys/prctl.h>
 
 
-def die_with_parent(parent: int) -> None:
-    """Have Linux kill this process as soon as the one that started it is dead, however it died.
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have Linux end this process as soon as the one that started it is dead, however it died.
 
     On other systems nothing happens, and a process may outlive its parent. Linux takes the thread
     that started the process for its parent, so that one must live as long as its process.
 
     Args:
         parent: its process number; if it is dead already, this process ends at once.
+        number: the signal that ends this process.
     """
     if sys.platform != "linux":
         return
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), number)
 
 
 def memory(pid: int) -> int:
@@ -65,15 +67,25 @@ def alone(path: Path) -> Iterator[None]:
         >>> with tempfile.TemporaryDirectory() as folder, alone(pathlib.Path(folder, "lock")):
         ...     pass
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as stream:
+    with _locked(path) as stream:
+        stream.truncate(0)
+        stream.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%H:%M')}")
+        stream.flush()
+        yield
+
+
+def _locked(path: Path) -> TextIO:
+    """Open a file, locked; the lock is gone when it is closed."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("a+")
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             stream.seek(0)
             print(f"waiting: {path.parent} is in use by {stream.read()}", flush=True)
             fcntl.flock(stream, fcntl.LOCK_EX)
-        stream.truncate(0)
-        stream.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%H:%M')}")
-        stream.flush()
-        yield
+        # Who held it may have removed it, and then this lock keeps nobody out.
+        if path.is_file() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
+            return stream
+        stream.close()
