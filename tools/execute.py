@@ -61,7 +61,7 @@ def with_parameters(source: str, values: dict[str, object]) -> str:
     Comments and order stay. Names in `values` that the cell does not declare are left out.
     """
     lines = source.splitlines()
-    for statement in ast.parse(source).body:
+    for statement in lineage.parse(source, "parameters").body:
         target = statement.targets[0] if isinstance(statement, ast.Assign) else None
         if isinstance(target, ast.Name) and target.id in values:
             value = statement.value

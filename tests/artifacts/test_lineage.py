@@ -1,6 +1,8 @@
 """What a stage is made from: the graph that the runner and the manifests share."""
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -98,3 +100,19 @@ def test_an_edit_that_keeps_the_time_is_seen(tree):
 def test_unknown_stage_names_those_there_are(tree):
     with pytest.raises(ValueError, match="01_first, 02_second, survey"):
         lineage.source_of("03_third")
+
+
+def test_threads_parse_one_after_the_other(monkeypatch):
+    """Python 3.11 counts how deep it is for all threads together, and raises where they differ."""
+    inside, most = [], []
+
+    def parse(code, filename):
+        inside.append(code)
+        time.sleep(0.01)
+        most.append(len(inside))
+        inside.remove(code)
+
+    monkeypatch.setattr(lineage.ast, "parse", parse)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: lineage.parse(str(n), "x"), range(8)))
+    assert most == [1] * 8

@@ -11,6 +11,7 @@ import ast
 import hashlib
 import os
 import re
+import threading
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -25,6 +26,7 @@ STUDIES = {
 }
 """Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 
+_PARSING = threading.Lock()
 _NOTEBOOK = re.compile(r"^\d\d_\w+$")
 _DERIVED = (".ipynb", ".pyc", "~")
 """Endings of files that are made from the source beside them, by editors too."""
@@ -52,7 +54,7 @@ def inputs(source: Path) -> list[str]:
     """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
     found = {
         argument.value
-        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), filename=str(source)))
+        for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source)))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in ("load", "load_all")
@@ -60,6 +62,12 @@ def inputs(source: Path) -> list[str]:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     }
     return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
+
+
+def parse(code: str, name: str) -> ast.Module:
+    """Parse Python, one thread at a time: in two at once, Python 3.11 may raise a SystemError."""
+    with _PARSING:
+        return ast.parse(code, filename=name)
 
 
 def helper_modules(source: Path, executed: bool = True) -> list[Path]:
@@ -143,7 +151,7 @@ def _imports(source: Path, executed: bool) -> set[Path]:
 @cache
 def _imported_names(source: Path, *_: int) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"), filename=str(source))):
+    for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
