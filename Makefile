@@ -67,7 +67,7 @@ smoke: $(ENV)  ## run the whole book in the smoke profile
 test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
 	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
 
-faults: $(ENV)  ## provoke far more faults than `make test` does (an hour)
+faults: $(ENV)  ## provoke far more faults than `make test` does (20 minutes)
 	FAULTS=40 $(PYTHON) -m pytest tests/faults
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
