@@ -1,0 +1,145 @@
+"""Hair textures: one tile per kind of hair, stacked into an atlas so that one lookup serves all.
+
+Each tile has three channels: tone (zero mean, unit variance) and the slopes of its relief along
+u (around the head) and v (upwards), which tilt the shell's normals.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from itertools import product
+
+import torch
+import torch.nn.functional as functional
+from torch import Tensor
+
+from helpers.newfaces.textures import lookup_channels
+
+KINDS = ("strands", "waves", "curls", "coils", "plaits", "cloth")
+ROWS, COLUMNS = 128, 512
+LEVELS = 4
+
+
+def _grid() -> tuple[Tensor, Tensor]:
+    v, u = torch.meshgrid(torch.arange(ROWS) / ROWS, torch.arange(COLUMNS) / COLUMNS, indexing="ij")
+    return u, v
+
+
+def _knots(rows: int, columns: int, generator: torch.Generator) -> Tensor:
+    """Smooth periodic noise over a tile."""
+    noise = torch.randn(1, 1, rows, columns, generator=generator)
+    noise = functional.pad(noise, (0, 1, 0, 1), mode="circular")
+    size = (ROWS + 1, COLUMNS + 1)
+    smooth = functional.interpolate(noise, size=size, mode="bicubic", align_corners=True)
+    return smooth[0, 0, :ROWS, :COLUMNS]
+
+
+def _strands(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Straight hair: fine lines in locks of several widths."""
+    fine = _knots(2, 250, generator) + 0.8 * _knots(2, 120, generator)
+    locks = 0.7 * _knots(2, 44, generator) + 0.8 * _knots(2, 16, generator)
+    return fine + locks, 0.006 * locks
+
+
+def _waves(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Wavy hair: locks that swing sideways, each with its own phase, lit along their crests."""
+    u, v = _grid()
+    phase = 2.2 * _knots(1, 14, generator) + 0.8 * _knots(2, 40, generator)
+    swing = torch.sin(2 * math.pi * 3 * v + phase)
+    lines = _knots(2, 180, generator) + 0.9 * _knots(2, 60, generator)
+    column = ((u + 0.010 * swing) * COLUMNS).long() % COLUMNS
+    lines = lines.gather(1, column)
+    crest = torch.cos(2 * math.pi * 3 * v + phase + 0.5)
+    locks = _knots(1, 26, generator)
+    return 0.42 * lines + 0.8 * crest + 0.7 * locks, 0.016 * crest + 0.008 * locks
+
+
+def _curl_pile(
+    rows: int, columns: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A pile of round curls, one per cell of a jittered grid (cellular noise, Worley 1996).
+
+    Returns relief of the topmost curl, distance from its centre in radii, and angle around it.
+    """
+    u, v = _grid()
+    across, up = u * columns, v * rows
+    jitter_x, jitter_y, size, lift = torch.rand(4, rows, columns, generator=generator)
+    relief = torch.zeros(ROWS, COLUMNS)
+    ring, turn = torch.ones(ROWS, COLUMNS), torch.zeros(ROWS, COLUMNS)
+    for step_x, step_y in product((-1, 0, 1), repeat=2):
+        cell_x, cell_y = across.floor() + step_x, up.floor() + step_y
+        cell = (cell_y.long() % rows, cell_x.long() % columns)
+        dx = across - cell_x - 0.1 - 0.8 * jitter_x[cell]
+        dy = up - cell_y - 0.1 - 0.8 * jitter_y[cell]
+        distance = torch.sqrt(dx * dx + dy * dy) / (0.75 + 0.35 * size[cell])
+        height = torch.sqrt((1 - distance * distance).clamp_min(0)) + 0.4 * lift[cell]
+        higher = (distance < 1) & (height > relief)
+        relief = torch.where(higher, height, relief)
+        ring = torch.where(higher, distance, ring)
+        turn = torch.where(higher, torch.atan2(dy, dx) + 6.0 * size[cell], turn)
+    return relief, ring, turn
+
+
+def _curls(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Ringlets: piled curls with spiral strands."""
+    relief, ring, turn = _curl_pile(6, 24, generator)
+    spiral = torch.sin(9 * ring + turn)
+    return 0.7 * relief + 0.40 * spiral - 0.3 * ring**4 + 0.4 * _knots(
+        2, 12, generator
+    ), 0.034 * relief
+
+
+def _coils(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Tight coils: the same, small."""
+    relief, ring, _ = _curl_pile(16, 64, generator)
+    return relief - 0.6 * ring + 0.10 * _knots(5, 20, generator), 0.016 * relief
+
+
+def _plaits(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Braids: twenty rounded ropes with chevrons and dark gaps."""
+    u, v = _grid()
+    place = (20 * u) % 1 - 0.5
+    rope = torch.sqrt((1 - (2 * place) ** 2).clamp_min(0))
+    chevron = torch.sin(2 * math.pi * (9 * v + 1.3 * place.abs()) + 2.4 * torch.floor(20 * u))
+    gap = (1 - rope).clamp_min(0)
+    tone = 1.3 * rope + 0.45 * chevron - 1.8 * gap**3 + 0.15 * _knots(3, 120, generator)
+    return tone, 0.022 * rope + 0.006 * chevron
+
+
+def _cloth(generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """A scarf: broad soft folds."""
+    folds = _knots(2, 14, generator) + 0.5 * _knots(3, 30, generator)
+    return folds, 0.030 * folds
+
+
+@cache
+def hair_atlas(device: torch.device, level: int) -> Tensor:
+    """Atlas (1, 3, kinds * (rows + 1), columns), each tile closed by its first row.
+
+    `level` halves the resolution that many times, so that small images do not alias.
+    """
+    makers = (_strands, _waves, _curls, _coils, _plaits, _cloth)
+    tiles = []
+    for seed, maker in enumerate(makers):
+        tone, height = maker(torch.Generator().manual_seed(100 + seed))
+        tone = (tone - tone.mean()) / tone.std()
+        slope_u = (height.roll(-1, 1) - height.roll(1, 1)) * (COLUMNS / 8)
+        slope_v = (height.roll(-1, 0) - height.roll(1, 0)) * (ROWS / 2)
+        tile = torch.stack([tone, slope_u, slope_v])[None]
+        tile = functional.avg_pool2d(tile, 2**level)
+        tiles.append(functional.pad(tile, (0, 1, 0, 1), mode="circular"))
+    return torch.cat(tiles, 2).to(device)
+
+
+def atlas_level(pixel: float) -> int:
+    """Resolution level whose texels are about half a pixel wide on the head."""
+    return min(max(round(math.log2(pixel / 0.010)), 0), LEVELS - 1)
+
+
+def sample_hair(kind: Tensor, u: Tensor, v: Tensor, level: int) -> Tensor:
+    """Tone and slopes (n, 3, k) of tile `kind` (n, 1) at u, v (n, k) in tile units."""
+    rows = ROWS // 2**level
+    total = len(KINDS) * (rows + 1) - 1
+    place = (kind * (rows + 1) + (v - v.floor()) * rows) / total
+    return lookup_channels(hair_atlas(u.device, level), u, place)

@@ -1,0 +1,42 @@
+"""Look-ups in tiled textures, bilinear; `textures` and `hair_tiles` make them.
+
+A loop with a look-up is a loop of its own: what LLVM makes of one is slow, and slows the rest.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import float32, int32, uint64
+
+from helpers.newfaces.compiled import formula
+from helpers.newfaces.maths import floor, mix
+
+
+class Textures(NamedTuple):
+    """The textures that the renderer reads; float32 arrays."""
+
+    mottle: np.ndarray
+    """Isotropic fractal noise for skin, (256, 256)."""
+    clouds: np.ndarray
+    """Broad smooth noise, (128, 128)."""
+    strands: np.ndarray
+    """Fine noise across the columns that varies slowly along the rows, (64, 1024)."""
+    hair: np.ndarray
+    """Tone and slopes of hair, (3, kinds, rows + 1, columns + 1), closed on both sides."""
+
+
+@formula
+def lookup(texture, u, v):
+    """Bilinear sample of a texture (rows, columns) at u, v in tile units."""
+    rows, columns = texture.shape
+    u = (u - floor(u)) * float32(columns - 1)
+    v = (v - floor(v)) * float32(rows - 1)
+    column, row = min(int32(u), int32(columns - 2)), min(int32(v), int32(rows - 2))
+    u, v = u - float32(column), v - float32(row)
+    column, row = uint64(column), uint64(row)
+    low = mix(texture[row, column], texture[row, column + uint64(1)], u)
+    row = row + uint64(1)
+    high = mix(texture[row, column], texture[row, column + uint64(1)], u)
+    return mix(low, high, v)

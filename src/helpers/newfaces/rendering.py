@@ -1,0 +1,621 @@
+"""Parameters to images, head masks and landmarks: the layers of a portrait, back to front."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import float32, int32, uint8
+
+from helpers.newfaces.accessories import paint_earrings, paint_glasses
+from helpers.newfaces.anatomy import Anatomy, anatomy
+from helpers.newfaces.artefacts import Spoiler, make_spoiler, spoil
+from helpers.newfaces.camera import (
+    CAMERA_DISTANCE,
+    CAMERA_HEIGHT,
+    HALF_EXTENT,
+    Light,
+    Pose,
+    View,
+    head_pose,
+    make_light,
+    plane_x,
+    plane_y,
+    to_head,
+)
+from helpers.newfaces.canvas import Canvas, make_canvas, occlude, over, put
+from helpers.newfaces.colours import Colour, clothing_colour, hair_colour, to_srgb, tone_map
+from helpers.newfaces.compiled import formula, loop, program
+from helpers.newfaces.features import (
+    eye_shadow_colour,
+    iris_colour,
+    lip_colour,
+    near_brows,
+    near_eyes,
+    near_mouth,
+    paint_brows,
+    paint_eyes,
+    paint_lips,
+    paint_nostrils,
+)
+from helpers.newfaces.geometry import (
+    Head,
+    Torso,
+    cautious_head_distances,
+    head_distances,
+    occlusions,
+    torso_distances,
+)
+from helpers.newfaces.hair import (
+    EDGE_MARGIN,
+    Hair,
+    hair_distances,
+    inside_hairline,
+    light_below_hair,
+    make_hair,
+    shade_far_hair,
+    shade_near_hair,
+    stubble_weight,
+)
+from helpers.newfaces.hits import (
+    Hits,
+    colour_of,
+    find_normals,
+    make_hits,
+    normal_of,
+    point_of,
+    set_colour,
+    take,
+    view_of,
+)
+from helpers.newfaces.landmarks import find_landmarks
+from helpers.newfaces.lookups import lookup
+from helpers.newfaces.marching import (
+    FAR,
+    MISS_MARGIN,
+    SETTLED,
+    UNTURNED,
+    Tracer,
+    coarse_march,
+    list_rays,
+    make_tracer,
+    mark_near,
+    near_rays,
+    point_directions,
+    refine,
+    soft_coverage,
+)
+from helpers.newfaces.maths import Vector
+from helpers.newfaces.relief import COLUMNS, ROWS, Map, make_map
+from helpers.newfaces import relief as relief_map
+from helpers.newfaces.shading import backdrop, head_light, soft_shadows, torso_light, wall_colour
+from helpers.newfaces.skin import (
+    Surface,
+    bare_skin,
+    cover,
+    paint_age_spots,
+    paint_beard,
+    paint_blood,
+    paint_wrinkles,
+    place_at,
+    skin_albedo,
+)
+
+OPAQUE = 0.999
+"""What lies behind a layer of more opacity than this is not computed."""
+HAIR_SLACK = 0.35
+"""Hair is shown although it lies this far behind what it grows on."""
+NORMAL_STEP = 0.014
+TORSO_NORMAL_STEP = 0.02
+SHADED = 0.1
+"""Coarse rays that pass the head this closely have a shadow."""
+
+
+class Portrait(NamedTuple):
+    """What the layers of a portrait share."""
+
+    anatomy: Anatomy
+    head: Head
+    hair: Hair
+    pose: Pose
+    light: Light
+    skin: Colour
+    hair_colour: Colour
+    origin: Vector
+    """The camera in the head's frame."""
+
+
+class Work(NamedTuple):
+    """Room to draw in; arrays have one element per pixel where nothing else is said."""
+
+    tracer: Tracer
+    texels: Map
+    relief: np.ndarray
+    """(3, ROWS, COLUMNS)."""
+    canvas: Canvas
+    hits: Hits
+    part: Hits
+    hair: Hits
+    """The near side of the hair, kept until all below is painted."""
+    coverage: np.ndarray
+    """By the head."""
+    depth: np.ndarray
+    """Of the head."""
+    shadow: np.ndarray
+    """Light on the head past the head, one element per coarse ray."""
+    covered: np.ndarray
+    """1 where hair hides what is below, uint8."""
+    wanted: np.ndarray
+    """1 where a layer may be seen, uint8."""
+    near_hair: np.ndarray
+    """1 near the hair's shell, uint8."""
+    spoiler: Spoiler
+
+
+@loop
+def make_work(size, supersampling):
+    """Room to draw an image in."""
+    fine = size * supersampling
+    half = (fine + 1) // 2
+    count = max(fine * fine, half * half)
+    return Work(
+        make_tracer(fine),
+        make_map(),
+        np.empty((3, ROWS, COLUMNS), float32),
+        make_canvas(count),
+        make_hits(count),
+        make_hits(count),
+        make_hits(count),
+        np.empty(count, float32),
+        np.empty(count, float32),
+        np.empty(half * half, float32),
+        np.empty(count, uint8),
+        np.empty(count, uint8),
+        np.empty(count, uint8),
+        make_spoiler(size),
+    )
+
+
+@program
+def draw(faces, styles, textures, size, supersampling, images, masks, places):
+    """Draw faces one after the other.
+
+    Args:
+        faces, styles: records of `parameters.records` and `hair_styles.table`.
+        textures: as `textures.textures` returns them.
+        size, supersampling: as of `render`.
+        images, masks, places: float32 (n, 3, size, size), (n, size, size) and (n, L, 2), filled.
+    """
+    fine = size * supersampling
+    view = View(fine, 2.0 * HALF_EXTENT / float32(fine))
+    coarse = View((fine + 1) // 2, 2.0 * view.pixel)
+    final = View(size, 2.0 * HALF_EXTENT / float32(size))
+    work = make_work(size, supersampling)
+    point_directions(work.tracer.world, view, UNTURNED)
+    point_directions(work.tracer.coarse_world, coarse, UNTURNED)
+    for i in range(len(faces)):
+        face = faces[i]
+        portrait = make_portrait(face, styles[int32(face.hair_style)], work)
+        point_directions(work.tracer.full, view, portrait.pose)
+        point_directions(work.tracer.coarse, coarse, portrait.pose)
+        paint(portrait, face, view, work, textures)
+        develop(work.canvas, supersampling, images[i], masks[i])
+        spoil(images[i], face, textures.mottle, work.spoiler)
+        points = work.tracer.points
+        find_landmarks(
+            points, portrait.anatomy, portrait.head, portrait.pose, final, places[i]
+        )
+
+
+@loop
+def make_portrait(face, style, work):
+    """The shapes and colours of a face."""
+    pose, shape = head_pose(face), anatomy(face)
+    relief_map.fill(work.relief, shape, work.texels)
+    return Portrait(
+        shape,
+        Head(shape.skull, work.relief),
+        make_hair(face, shape, style),
+        pose,
+        make_light(face, pose),
+        skin_albedo(face),
+        hair_colour(face),
+        to_head(pose, Vector(0.0, CAMERA_HEIGHT, CAMERA_DISTANCE)),
+    )
+
+
+@loop
+def paint(portrait, face, view, work, textures):
+    """Paint a portrait on the canvas."""
+    paint_backdrop(work.canvas, face, portrait.light, view)
+    # The head and the hair in front of it first: what they hide need not be computed.
+    trace_head(portrait, view, work)
+    hairs = trace_near_hair(portrait, view, work)
+    shade_near_hair(
+        work.hair,
+        hairs,
+        work.tracer.points,
+        textures.hair,
+        portrait.hair,
+        portrait.light,
+        view.pixel,
+    )
+    mark_covered(work, hairs)
+    if portrait.hair.look.opacity > 0.0:
+        paint_far_hair(portrait, view, work, textures)
+    paint_torso(portrait, face, view, work)
+    paint_head(portrait, face, view, work, textures)
+    skull, eyes = portrait.anatomy.skull, portrait.anatomy.eyes
+    paint_earrings(work.canvas, skull, face, portrait.light, portrait.pose, view)
+    paint_glasses(
+        work.canvas,
+        work.coverage,
+        work.tracer.full,
+        portrait.origin,
+        eyes,
+        face,
+        portrait.light,
+        view,
+    )
+    for i in range(hairs):
+        pixel = work.hair.pixel[i]
+        if work.hair.distance[i] < work.canvas.depth[pixel] + HAIR_SLACK:
+            over(work.canvas, pixel, colour_of(work.hair, i), work.hair.opacity[i], 1.0)
+
+
+@loop
+def paint_backdrop(canvas, face, light, view):
+    """The wall; nothing has been drawn in front of it."""
+    wall = wall_colour(face)
+    for row in range(view.size):
+        y = plane_y(view, float32(row)) - CAMERA_HEIGHT
+        for column in range(view.size):
+            pixel = row * view.size + column
+            put(canvas, pixel, backdrop(plane_x(view, float32(column)), y, wall, light))
+            canvas.head[pixel], canvas.depth[pixel] = 0.0, FAR
+
+
+@loop
+def trace_head(portrait, view, work):
+    """Find the head's coverage and depth, and the light that reaches it at half resolution."""
+    tracer, head, origin = work.tracer, portrait.head, portrait.origin
+    start = CAMERA_DISTANCE - 1.5
+    coarse_march(tracer, tracer.coarse, origin, cautious_head_distances, head, start, 12, 1.0)
+    cast_shadows(portrait, work)
+    near_rays(tracer.found, view)
+    mark_near(tracer.found, view, work.wanted)
+    count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
+    refine(tracer, count, origin, cautious_head_distances, head, 5, 3, 1.0)
+    for pixel in range(view.size * view.size):
+        work.coverage[pixel], work.depth[pixel], work.covered[pixel] = 0.0, FAR, 0
+    for i in range(count):
+        pixel = tracer.rays.pixel[i]
+        work.coverage[pixel] = soft_coverage(tracer.rays.nearest[i], view.pixel)
+        work.depth[pixel] = tracer.rays.distance[i]
+
+
+@loop
+def cast_shadows(portrait, work):
+    """The light on the head, where coarse rays came close to it."""
+    found, rays, hits = work.tracer.found, work.tracer.coarse, work.hits
+    origin, count = portrait.origin, 0
+    for i in range(len(found.nearest)):
+        work.shadow[i] = 1.0
+        if found.nearest[i] < SHADED:
+            hits.pixel[count] = i
+            hits.x[count] = origin.x + rays.x[i] * found.distance[i]
+            hits.y[count] = origin.y + rays.y[i] * found.distance[i]
+            hits.z[count] = origin.z + rays.z[i] * found.distance[i]
+            count += 1
+    points = work.tracer.points
+    soft_shadows(hits.x, hits.y, hits.z, count, points, portrait.head, portrait.light, hits.shadow)
+    for k in range(count):
+        work.shadow[hits.pixel[k]] = hits.shadow[k]
+
+
+@loop
+def trace_near_hair(portrait, view, work):
+    """List hits on the near side of the hair, where it is not cut away for the face.
+
+    Returns how many they are; `work.near_hair` marks all pixels close to the shell.
+    """
+    tracer, shell, line = work.tracer, portrait.hair.shell, portrait.hair.line
+    if portrait.hair.look.opacity <= 0.0:
+        return 0
+    found, origin, start = tracer.found, portrait.origin, CAMERA_DISTANCE - 1.8
+    coarse_march(tracer, tracer.coarse, origin, hair_distances, shell, start, 9, 1.0)
+    near_rays(found, view)
+    mark_near(found, view, work.near_hair)
+    # Tone frays the edge a little; where a ray that missed came closest is not known.
+    for i in range(len(found.near)):
+        x = origin.x + tracer.coarse.x[i] * found.distance[i]
+        y = origin.y + tracer.coarse.y[i] * found.distance[i]
+        z = origin.z + tracer.coarse.z[i] * found.distance[i]
+        haired = inside_hairline(x, y, z, line) > -EDGE_MARGIN - view.pixel
+        near = found.nearest[i] < MISS_MARGIN + view.pixel
+        found.near[i] = 1.0 if near and (haired or found.nearest[i] > SETTLED) else 0.0
+    mark_near(found, view, work.wanted)
+    count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
+    refine(tracer, count, origin, hair_distances, shell, 5, 2, 1.0)
+    points = tracer.points
+    for i in range(count):
+        points.distance[i] = inside_hairline(points.x[i], points.y[i], points.z[i], line)
+    kept = 0
+    for i in range(count):
+        opacity = soft_coverage(tracer.rays.nearest[i], view.pixel)
+        if opacity > 0.0 and points.distance[i] > -EDGE_MARGIN - view.pixel:
+            take(work.hair, kept, tracer.rays, points, i)
+            work.hair.opacity[kept] = opacity
+            kept += 1
+    return kept
+
+
+@loop
+def mark_covered(work, count):
+    """Mark the pixels where hair hides what is below."""
+    for i in range(count):
+        pixel = work.hair.pixel[i]
+        in_front = work.hair.distance[i] < work.depth[pixel] + HAIR_SLACK
+        if in_front and work.hair.opacity[i] > OPAQUE:
+            work.covered[pixel] = 1
+
+
+@loop
+def take_hits(work, count, view):
+    """Make hits of the traced rays that meet the solid; returns how many they are."""
+    kept = 0
+    for i in range(count):
+        opacity = soft_coverage(work.tracer.rays.nearest[i], view.pixel)
+        if opacity > 0.0:
+            take(work.hits, kept, work.tracer.rays, work.tracer.points, i)
+            work.hits.opacity[kept] = opacity
+            kept += 1
+    return kept
+
+
+@loop
+def paint_far_hair(portrait, view, work, textures):
+    """Paint the far side of the hair where nothing before it hides it."""
+    tracer, origin, hair = work.tracer, portrait.origin, portrait.hair
+    for pixel in range(view.size * view.size):
+        hidden = work.covered[pixel] > 0 or work.coverage[pixel] > OPAQUE
+        work.wanted[pixel] = uint8(0) if hidden else work.near_hair[pixel]
+    start = CAMERA_DISTANCE + 1.9
+    coarse_march(tracer, tracer.coarse, origin, hair_distances, hair.shell, start, 8, -1.0)
+    count = list_rays(tracer, tracer.full, work.wanted, view, -1.0)
+    refine(tracer, count, origin, hair_distances, hair.shell, 4, 1, -1.0)
+    kept, hits = take_hits(work, count, view), work.hits
+    shade_far_hair(hits, kept, textures.hair, hair, portrait.light)
+    for i in range(kept):
+        over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 1.0)
+
+
+@loop
+def paint_torso(portrait, face, view, work):
+    """Paint neck and shoulders where the head does not hide them."""
+    tracer, torso, light = work.tracer, Torso(portrait.anatomy.skull), portrait.light
+    origin, start = Vector(0.0, CAMERA_HEIGHT, CAMERA_DISTANCE), CAMERA_DISTANCE - 1.0
+    coarse_march(tracer, tracer.coarse_world, origin, torso_distances, torso, start, 9, 1.0)
+    near_rays(tracer.found, view)
+    mark_near(tracer.found, view, work.wanted)
+    for pixel in range(view.size * view.size):
+        work.wanted[pixel] = uint8(0) if work.coverage[pixel] > OPAQUE else work.wanted[pixel]
+    count = list_rays(tracer, tracer.world, work.wanted, view, 1.0)
+    refine(tracer, count, origin, torso_distances, torso, 5, 0, 1.0)
+    kept, hits = take_hits(work, count, view), work.hits
+    find_normals(hits, kept, tracer.points, torso_distances, torso, TORSO_NORMAL_STEP)
+    clothing = clothing_colour(face)
+    for i in range(kept):
+        point, normal = point_of(hits, i), normal_of(hits, i)
+        lit = torso_light(point, normal, face, light, portrait.skin, clothing, view.pixel)
+        set_colour(hits, i, lit)
+    for i in range(kept):
+        over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 0.0)
+        occlude(work.canvas, hits.pixel[i], hits.distance[i], hits.opacity[i])
+
+
+@loop
+def paint_head(portrait, face, view, work, textures):
+    """Paint the head where no hair covers it; its depth counts everywhere."""
+    count, hits = list_head(portrait, view, work), work.hits
+    paint_skin(hits, count, portrait, face, view, textures)
+    paint_features(hits, work.part, count, portrait, face, view, textures)
+    line, look = portrait.hair.line, portrait.hair.look
+    for i in range(count):
+        hits.noise[i] = inside_hairline(hits.x[i], hits.y[i], hits.z[i], line)
+    for i in range(count):
+        hits.hair_light[i] = light_below_hair(hits.noise[i], look)
+        surface = cover(surface_of(hits, i), portrait.hair_colour, stubble_weight(hits.noise[i], look))
+        set_colour(hits, i, surface.albedo)
+    find_normals(hits, count, work.tracer.points, head_distances, portrait.head, NORMAL_STEP)
+    occlusions(hits, count, portrait.head, hits.noise)
+    for i in range(count):
+        lit = head_light(
+            surface_of(hits, i),
+            view_of(hits, i),
+            normal_of(hits, i),
+            portrait.light,
+            hits.shadow[i],
+            hits.hair_light[i],
+            hits.noise[i],
+        )
+        set_colour(hits, i, lit)
+    for i in range(count):
+        over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 1.0)
+
+
+@loop
+def list_head(portrait, view, work):
+    """List the places of the head that are seen; returns how many they are."""
+    hits, rays, origin, count = work.hits, work.tracer.full, portrait.origin, 0
+    half = (view.size + 1) // 2
+    for row in range(view.size):
+        for column in range(view.size):
+            pixel = row * view.size + column
+            distance, opacity = work.depth[pixel], work.coverage[pixel]
+            if opacity <= 0.0 or distance >= work.canvas.depth[pixel] + 0.02:
+                continue
+            occlude(work.canvas, pixel, distance, opacity)
+            if work.covered[pixel] > 0:
+                continue
+            hits.pixel[count] = pixel
+            hits.x[count] = origin.x + rays.x[pixel] * distance
+            hits.y[count] = origin.y + rays.y[pixel] * distance
+            hits.z[count] = origin.z + rays.z[pixel] * distance
+            hits.ray_x[count], hits.ray_y[count] = rays.x[pixel], rays.y[pixel]
+            hits.ray_z[count], hits.opacity[count] = rays.z[pixel], opacity
+            hits.shadow[count] = work.shadow[(row >> 1) * half + (column >> 1)]
+            count += 1
+    return count
+
+
+@formula
+def surface_of(hits, i):
+    """What is painted at a hit."""
+    return Surface(colour_of(hits, i), hits.gloss[i], hits.glow[i])
+
+
+@formula
+def set_surface(hits, i, surface):
+    """Keep what is painted at a hit."""
+    set_colour(hits, i, surface.albedo)
+    hits.gloss[i], hits.glow[i] = surface.gloss, surface.glow
+
+
+@formula
+def place_of(hits, i, view):
+    """The place of a hit as the painters see it."""
+    return place_at(hits.x[i], hits.y[i], hits.z[i], view.pixel)
+
+
+@loop
+def paint_skin(hits, count, portrait, face, view, textures):
+    """Pigment, blood, the marks of age and a beard."""
+    shape, seed = portrait.anatomy, 0.61803 * face.texture_seed
+    old, frown = shape.traits.old, shape.traits.frown
+    for i in range(count):
+        hits.noise[i] = lookup(textures.mottle, 1.7 * hits.x[i] + seed, 1.7 * hits.y[i])
+    for i in range(count):
+        v = 0.5 * hits.y[i] + 0.7 * seed
+        hits.noise_2[i] = lookup(textures.mottle, 0.5 * hits.x[i] + seed, v)
+    for i in range(count):
+        surface = bare_skin(portrait.skin, hits.noise[i], hits.noise_2[i], old)
+        surface = paint_blood(surface, place_of(hits, i, view), shape, face)
+        set_surface(hits, i, surface)
+    if old > 0.0 or frown > 0.0:
+        for i in range(count):
+            place = place_of(hits, i, view)
+            set_surface(
+                hits, i, paint_wrinkles(surface_of(hits, i), place, shape, hits.noise_2[i])
+            )
+    if old > 0.0:
+        for i in range(count):
+            u, v = 1.1 * hits.x[i] + 2.0 * seed, 1.1 * hits.y[i]
+            hits.noise[i] = lookup(textures.mottle, u, v)
+        for i in range(count):
+            set_surface(hits, i, paint_age_spots(surface_of(hits, i), hits.noise[i], old))
+    if face.facial_hair > 0.05:
+        for i in range(count):
+            hits.noise[i] = lookup(textures.clouds, 0.8 * hits.x[i] + seed, 0.8 * hits.y[i])
+        for i in range(count):
+            u = 0.42 * hits.x[i] + seed + 0.012 * hits.noise[i]
+            hits.noise_2[i] = lookup(textures.strands, u, 0.3 * hits.y[i])
+        for i in range(count):
+            place, hairs = place_of(hits, i, view), hits.noise_2[i]
+            surface = surface_of(hits, i)
+            set_surface(
+                hits, i, paint_beard(surface, place, shape, face, portrait.hair_colour, hairs)
+            )
+
+
+@formula
+def copy_surface(source, i, target, k):
+    """Copy a hit's place, and what is painted there."""
+    target.x[k], target.y[k], target.z[k] = source.x[i], source.y[i], source.z[i]
+    set_surface(target, k, surface_of(source, i))
+
+
+@loop
+def put_back(part, number, hits):
+    """Keep what was painted on a part of the hits."""
+    for k in range(number):
+        set_surface(hits, part.pixel[k], surface_of(part, k))
+
+
+@loop
+def paint_features(hits, part, count, portrait, face, view, textures):
+    """Nostrils, lips, eyes and brows, each on the places where it can be."""
+    shape, light = portrait.anatomy, portrait.light
+    for i in range(count):
+        place = place_of(hits, i, view)
+        set_surface(hits, i, paint_nostrils(surface_of(hits, i), place, shape.nose))
+
+    number = 0
+    for i in range(count):
+        if near_mouth(place_of(hits, i, view), shape.mouth):
+            part.pixel[number] = i
+            copy_surface(hits, i, part, number)
+            number += 1
+    lips = lip_colour(face, shape.traits, portrait.skin)
+    for k in range(number):
+        place, surface = place_of(part, k, view), surface_of(part, k)
+        set_surface(part, k, paint_lips(surface, place, shape.mouth, lips, face.makeup))
+    put_back(part, number, hits)
+
+    number = 0
+    for i in range(count):
+        if near_eyes(place_of(hits, i, view), shape.eyes):
+            part.pixel[number] = i
+            copy_surface(hits, i, part, number)
+            number += 1
+    shadow, iris = eye_shadow_colour(face), iris_colour(face)
+    for k in range(number):
+        place, surface = place_of(part, k, view), surface_of(part, k)
+        set_surface(
+            part, k, paint_eyes(surface, place, shape.eyes, face, light, shadow, iris)
+        )
+    put_back(part, number, hits)
+
+    number = 0
+    for i in range(count):
+        if near_brows(place_of(hits, i, view), shape.eyes):
+            part.pixel[number] = i
+            copy_surface(hits, i, part, number)
+            number += 1
+    for k in range(number):
+        side = abs(part.x[k])
+        u = 0.5 * side + 0.35 * part.y[k] + face.texture_seed
+        part.noise[k] = lookup(textures.strands, u, 0.1 * part.y[k])
+    for k in range(number):
+        place, surface, hairs = place_of(part, k, view), surface_of(part, k), part.noise[k]
+        set_surface(
+            part,
+            k,
+            paint_brows(surface, place, shape.eyes, shape.traits, portrait.hair_colour, hairs),
+        )
+    put_back(part, number, hits)
+
+
+@loop
+def develop(canvas, supersampling, image, mask):
+    """The canvas as sRGB (3, size, size) and its head channel as a mask (size, size)."""
+    size = len(mask)
+    for row in range(size):
+        for column in range(size):
+            image[0, row, column], image[1, row, column] = 0.0, 0.0
+            image[2, row, column], mask[row, column] = 0.0, 0.0
+        for down in range(supersampling):
+            for right in range(supersampling):
+                start = (row * supersampling + down) * size * supersampling + right
+                for column in range(size):
+                    pixel = start + column * supersampling
+                    image[0, row, column] += tone_map(canvas.red[pixel])
+                    image[1, row, column] += tone_map(canvas.green[pixel])
+                    image[2, row, column] += tone_map(canvas.blue[pixel])
+                    mask[row, column] += canvas.head[pixel]
+        share = 1.0 / float32(supersampling * supersampling)
+        for column in range(size):
+            image[0, row, column] = to_srgb(image[0, row, column] * share)
+            image[1, row, column] = to_srgb(image[1, row, column] * share)
+            image[2, row, column] = to_srgb(image[2, row, column] * share)
+            mask[row, column] = min(max(mask[row, column] * share, 0.0), 1.0)
