@@ -19,3 +19,10 @@ def test_resnet_halves_five_times_and_has_one_logit():
         assert network.stem(images).shape == (1, 64, 16, 16)
         assert network.blocks(network.stem(images)).shape == (1, 2048, 2, 2)
         assert network(images).shape == (1, 1)
+
+
+def test_box_mean_is_pooling_with_the_border_repeated():
+    image = torch.rand(2, 3, 9, 14, generator=torch.Generator().manual_seed(0))
+    padded = torch.nn.functional.pad(image, (2, 2, 2, 2), mode="replicate")
+    expected = torch.nn.functional.avg_pool2d(padded, 5, stride=1)
+    torch.testing.assert_close(networks.box_mean(image, 2), expected)

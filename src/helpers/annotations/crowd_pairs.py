@@ -21,8 +21,7 @@ from torch import Tensor
 
 from helpers.annotations import crowd
 from helpers.annotations.pairs import SCALES
-from helpers.faces.anatomy import IDENTITY_STRENGTH, Columns
-from helpers.faces.parameters import INDEX, validate
+from helpers.faces.parameters import INDEX, shifted_identity, validate
 from helpers.utils.checks import refuse
 
 VISIBILITY: dict[str, float] = {
@@ -170,9 +169,8 @@ def annotate_pairs(
 def _looks(parameters: Tensor) -> np.ndarray:
     """Weighted identity coordinates, float64 (n, identity parameters + lasting attributes)."""
     validate(parameters)
-    columns = Columns(parameters)
     identity = [
-        columns.identity(name) / IDENTITY_STRENGTH * weight**0.5
+        shifted_identity(parameters, name)[:, None] * weight**0.5
         for name, weight in VISIBILITY.items()
     ]
     # Visibility per SD, as that of the identity parameters, is change over the scale times the SD.

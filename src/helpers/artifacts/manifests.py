@@ -22,7 +22,7 @@ MANIFEST = "manifest.json"
 RESULTS = "results.json"
 """File with a stage's headline numbers. Serves every chapter, from 01 on."""
 _FIELDS = {"profile", "parameters", "source", "inputs", "files", "versions"}
-_RECORDED = ("torch", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
+_RECORDED = ("torch", "numpy", "numba", "pandas", "scikit-learn", "scipy", "statsmodels")
 
 
 class ArtifactError(RuntimeError):

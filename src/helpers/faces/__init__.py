@@ -1,9 +1,11 @@
-"""A parametric renderer of stylised faces with known attributes, batched in torch.
+"""A parametric renderer of stylised faces with known attributes.
 
 `render(parameters, size)` turns a tensor (n, P) of documented parameters into images, head masks
-and landmarks. The nose is in `geometry`, the skin in `shading`, eyes and lips in `features`, the
-hair in `hair`; `anatomy` says how gender, age and ancestry change the head's proportions. The world
-of the book is in `populations`, `interventions` and `celeba`; `batches` renders whole sets.
+and landmarks. `portraits` draws a face layer by layer. The nose is in `relief`, the skull in
+`geometry`, the skin in `skin`, eyes and lips in `features`, the hair in `hair`, light in `shading`;
+`anatomy` says how gender, age and ancestry change the head's proportions. All of these are formulas
+for one point, which `compiled` makes fast. The world of the book is in `populations`,
+`interventions` and `celeba`; `batches` renders whole sets.
 """
 
 from helpers.faces.allocator import keep_freed_pages

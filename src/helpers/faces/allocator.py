@@ -1,7 +1,7 @@
-"""glibc keeps the renderer's temporaries instead of returning them to the system each time.
+"""glibc keeps large temporaries instead of returning them to the system each time.
 
-Megabyte-sized tensors are born and die hundreds of times per batch. By default glibc maps and
-unmaps each of them, and page faults take a third of the rendering time. Raising both thresholds
+Megabyte-sized tensors are born and die with every batch of faces or of a training. By default glibc
+maps and unmaps each of them, and its page faults take long. Raising both thresholds
 (`mallopt(3)`) makes `free` keep the pages. Other C libraries lack the call and lose only speed.
 """
 

@@ -2,50 +2,112 @@
 
 from __future__ import annotations
 
-import torch
-import torch.nn.functional as functional
-from torch import Tensor
+import math
+from typing import NamedTuple
 
-from helpers.faces.maths import box_mean, mix, smoothstep
-from helpers.faces.textures import lookup, mottle
+import numpy as np
+from numpy import float32, int32, uint64
 
-
-def add_artefacts(image: Tensor, amount: Tensor, seed: Tensor) -> Tensor:
-    """Images (n, 3, size, size) with artefacts of `amount` (n, 1) in [0, 1].
-
-    Images whose amount is 0 are returned unchanged; `seed` (n, 1) places the artefacts.
-    """
-    affected = (amount[:, 0] > 0).nonzero()[:, 0]
-    if len(affected) == 0:
-        return image
-    result = image.clone()
-    result[affected] = _spoil(image[affected], amount[affected], seed[affected])
-    return result
+from helpers.faces.compiled import formula, loop
+from helpers.faces.lookups import lookup
+from helpers.faces.maths import clamp, cos, exp, mix, sin, smoothstep
+from helpers.faces.windows import box_mean
 
 
-def _spoil(image: Tensor, amount: Tensor, seed: Tensor) -> Tensor:
-    size = image.shape[-1]
-    steps = torch.linspace(-1, 1, size, device=image.device)
-    y, x = torch.meshgrid(steps, steps, indexing="ij")
-    weight = amount[:, :, None, None]
+class Spoiler(NamedTuple):
+    """Room to spoil an image in; arrays (size, size)."""
 
-    def noise(layer: int, frequency: float) -> Tensor:
-        u = x.reshape(1, -1) * frequency + seed * (layer + 1.3)
-        v = y.reshape(1, -1) * frequency + seed * (layer * 0.7 + 0.4)
-        return lookup(mottle(image.device), u, v).reshape(-1, 1, size, size)
+    torn: np.ndarray
+    right: np.ndarray
+    up: np.ndarray
+    blotch: np.ndarray
+    tint: np.ndarray
+    warped: np.ndarray
+    blurred: np.ndarray
+    sums: np.ndarray
 
-    torn = 0.10 * (smoothstep(0.3, 1.5, noise(1, 0.25)) * weight)[:, 0]
-    flow = torch.stack([x + torn * noise(2, 0.35)[:, 0], y + torn * noise(3, 0.35)[:, 0]], -1)
-    warped = functional.grid_sample(image, flow, align_corners=True, padding_mode="reflection")
 
-    blurred = box_mean(warped, 2)
-    ringing = warped + 1.6 * weight * (warped - blurred)
+@loop
+def make_spoiler(size):
+    """Room for an image of `size` pixels."""
+    r = np.empty((8, size, size), float32)
+    return Spoiler(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7])
 
-    tint = 0.22 * torch.cat([noise(layer, 0.1) for layer in (5, 6, 7)], 1) + blurred
-    blotched = mix(ringing, tint, 0.75 * weight * smoothstep(1.0, 1.7, noise(4, 0.22)))
 
-    centre_x = 0.6 * torch.sin(11 * seed)[:, :, None]
-    centre_y = 0.6 * torch.cos(7 * seed)[:, :, None]
-    radius = torch.sqrt((x - centre_x) ** 2 + (y - centre_y) ** 2)[:, None]
-    drop = torch.sin(34 * radius) * torch.exp(-((radius / 0.28) ** 2))
-    return (blotched + 0.28 * weight * drop).clamp(0, 1)
+@formula
+def step_at(i, size):
+    """Place of a row or column, from -1 to 1."""
+    return 2.0 * float32(i) / float32(size - 1) - 1.0
+
+
+@loop
+def fill_noise(out, mottle, layer, frequency, seed):
+    """A layer of noise over the image."""
+    size = len(out)
+    for row in range(size):
+        v = step_at(row, size) * frequency + seed * (layer * 0.7 + 0.4)
+        for column in range(size):
+            u = step_at(column, size) * frequency + seed * (layer + 1.3)
+            out[row, column] = lookup(mottle, u, v)
+
+
+@formula
+def reflected(place, last):
+    """A place on [0, last], as in a mirror at either end."""
+    place = abs(place)
+    return clamp(last - abs(last - place), 0.0, last)
+
+
+@formula
+def sample(image, x, y):
+    """Bilinear sample of an image at x, y in pixels inside it."""
+    last = int32(len(image) - 2)
+    column, row = min(int32(x), last), min(int32(y), last)
+    x, y = x - float32(column), y - float32(row)
+    column, row = uint64(column), uint64(row)
+    low = mix(image[row, column], image[row, column + uint64(1)], x)
+    row = row + uint64(1)
+    high = mix(image[row, column], image[row, column + uint64(1)], x)
+    return mix(low, high, y)
+
+
+@formula
+def drop_ring(x, y, seed):
+    """Waves around a point, as of a water drop."""
+    across, up = x - 0.6 * sin(11.0 * seed), y - 0.6 * cos(7.0 * seed)
+    square = across * across + up * up
+    return sin(34.0 * math.sqrt(square)) * exp(-square / (0.28 * 0.28))
+
+
+@loop
+def spoil(image, face, mottle, spoiler):
+    """Spoil an image (3, size, size) in [0, 1], where the face has artefacts."""
+    amount, seed = face.artefacts, face.texture_seed
+    if amount <= 0.0:
+        return
+    size = len(spoiler.torn)
+    last = float32(size - 1)
+    fill_noise(spoiler.torn, mottle, 1.0, 0.25, seed)
+    fill_noise(spoiler.right, mottle, 2.0, 0.35, seed)
+    fill_noise(spoiler.up, mottle, 3.0, 0.35, seed)
+    fill_noise(spoiler.blotch, mottle, 4.0, 0.22, seed)
+    for channel in range(3):
+        fill_noise(spoiler.tint, mottle, 5.0 + float32(channel), 0.1, seed)
+        for row in range(size):
+            for column in range(size):
+                torn = 0.10 * smoothstep(0.3, 1.5, spoiler.torn[row, column]) * amount
+                x = float32(column) + 0.5 * last * torn * spoiler.right[row, column]
+                y = float32(row) + 0.5 * last * torn * spoiler.up[row, column]
+                x, y = reflected(x, last), reflected(y, last)
+                spoiler.warped[row, column] = sample(image[channel], x, y)
+        box_mean(spoiler.warped, spoiler.blurred, 2, spoiler.sums)
+        for row in range(size):
+            y = step_at(row, size)
+            for column in range(size):
+                warped, blurred = spoiler.warped[row, column], spoiler.blurred[row, column]
+                ringing = warped + 1.6 * amount * (warped - blurred)
+                tint = 0.22 * spoiler.tint[row, column] + blurred
+                weight = 0.75 * amount * smoothstep(1.0, 1.7, spoiler.blotch[row, column])
+                drop = drop_ring(step_at(column, size), y, seed)
+                spoiled = mix(ringing, tint, weight) + 0.28 * amount * drop
+                image[channel, row, column] = clamp(spoiled, 0.0, 1.0)

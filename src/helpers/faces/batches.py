@@ -1,4 +1,4 @@
-"""Sets of rendered faces on disk, made on all cores of a processor or on one GPU.
+"""Sets of rendered faces on disk, made on all cores of a processor.
 
 Every chapter that renders for a model does it here, from chapter 1 on.
 """
@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -23,11 +22,9 @@ from helpers.artifacts.image_store import as_float32, content_key, fill
 from helpers.utils.checks import check_whole
 from helpers.utils.devices import resolve_device
 
-# Rendered pixels per chunk: few keep a processor's caches warm, many keep a GPU busy.
-_CHUNK_PIXELS = {"cpu": 2**18, "cuda": 2**21}
-_FEW_PIXELS = 2**22  # rendered as quickly as other processes start
+_CHUNK_PIXELS = 2**21  # about a second's work, and 30 MB of images
 # On import: a file that is edited while a chapter runs is not what renders in it.
-_CODE = kept.made_by(Path(__file__))
+_CODE = kept.made_by(Path(__file__), ("numba", "numpy", "torch"))
 
 
 def render_to_store(
@@ -41,20 +38,19 @@ def render_to_store(
     supersampling: int = 1,
     render: Callable[..., Any] = faces.render,
 ) -> np.ndarray:
-    """Render faces into a set of images, on all cores of a processor or on one GPU.
+    """Render faces into a set of images, on all cores of a processor.
 
-    The key covers the parameters, the settings, the renderer's source and the versions of torch and
-    numpy, but not the device: a set begun on one may be finished on the other, and they differ by
-    rounding only. Introduced in chapter 01.
+    The key covers the parameters, the settings, the renderer's source and the versions of numba,
+    torch and numpy, but not how many threads or processes share the work. Introduced in chapter 01.
 
     Args:
         parameters: (n, P), as `helpers.faces.render` takes them.
         size: height and width in pixels.
         path: the `.npy` file.
-        device: "cpu" or "cuda".
-        workers: processes; by default one per core on a CPU, but none besides this one for a few
-            images or on a GPU.
-        chunk: images rendered at a time; by default what suits the size and the device.
+        device: "cpu" or "cuda", where `render` finds the parameters; `faces.render` computes on the
+            processor either way.
+        workers: processes; by default only this one, with its threads.
+        chunk: images rendered at a time; by default what suits the size.
         supersampling: rays per pixel and axis.
         render: a function that stands in for `helpers.faces.render`; its module is in the key.
 
@@ -85,13 +81,10 @@ def render_to_store(
     code = [_CODE]
     if render is not faces.render:
         code.append(kept.made_by(Path(inspect.getmodule(render).__file__)))
-    if workers is None:
-        few = len(parameters) * (size * supersampling) ** 2 <= _FEW_PIXELS
-        workers = 1 if few or device.type != "cpu" else joblib.cpu_count()
+    workers = workers or 1
     if chunk is None:
-        pixels = _CHUNK_PIXELS.get(device.type, _CHUNK_PIXELS["cuda"])
         share = math.ceil(len(parameters) / workers)  # a small set still occupies every worker
-        chunk = max(1, min(pixels // (size * supersampling) ** 2, share))
+        chunk = max(1, min(_CHUNK_PIXELS // (size * supersampling) ** 2, share))
     return fill(
         path,
         parameters,

@@ -1,41 +1,52 @@
-"""The image under construction: layers are blended over it on lists of pixels."""
+"""The image under construction: layers are blended over it."""
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
+from typing import NamedTuple
 
-from helpers.faces.marching import FAR, Hit, PixelList
+import numpy as np
+from numpy import float32
+
+from helpers.faces.colours import Colour, blend
+from helpers.faces.compiled import formula, loop
+from helpers.faces.maths import mix
 
 
-class Canvas:
-    """Linear-light image with a head channel, (n, 4, size²), and the depth of what it shows."""
+class Canvas(NamedTuple):
+    """Linear light, a head channel and the depth of what is shown; arrays (size²,)."""
 
-    def __init__(self, backdrop: Tensor) -> None:
-        self.pixels = torch.cat([backdrop, torch.zeros_like(backdrop[:, :1])], 1)
-        self.depth = torch.full_like(backdrop[:, 0], FAR)
+    red: np.ndarray
+    green: np.ndarray
+    blue: np.ndarray
+    head: np.ndarray
+    """1 on the head, ears, hair and headwear, 0 elsewhere."""
+    depth: np.ndarray
 
-    def over(self, listed: PixelList, colour: Tensor, opacity: Tensor, head: float) -> None:
-        """Blend a layer given on a pixel list over the image; `head` goes to the head channel."""
-        index = listed.index[:, None].expand(-1, 4, -1)
-        layer = torch.cat([colour, torch.full_like(colour[:, :1], head)], 1)
-        below = self.pixels.gather(2, index)
-        opacity = (opacity * listed.valid)[:, None]
-        self.pixels.scatter_(2, index, below + (layer - below) * opacity)
 
-    def tint(self, listed: PixelList, factor: Tensor, light: Tensor) -> None:
-        """Multiply listed colours by `factor` (n, k) and add `light` (n, 3, k)."""
-        index = listed.index[:, None].expand(-1, 3, -1)
-        below = self.pixels[:, :3].gather(2, index)
-        tinted = below * factor[:, None] + light
-        tinted = torch.where(listed.valid[:, None], tinted, below)
-        self.pixels[:, :3].scatter_(2, index, tinted)
+@loop
+def make_canvas(count):
+    """Room for an image of `count` pixels."""
+    rows = np.empty((5, count), float32)
+    return Canvas(rows[0], rows[1], rows[2], rows[3], rows[4])
 
-    def occlude(self, listed: PixelList, distance: Tensor, opacity: Tensor) -> None:
-        """Record the depth of a layer where it is opaque."""
-        kept = torch.where(opacity > 0.5, distance, listed.gather(self.depth))
-        self.depth.scatter_(1, listed.index, kept)
 
-    def visible(self, hit: Hit, slack: float) -> Tensor:
-        """Whether a hit lies in front of what the canvas shows."""
-        return hit.distance < hit.pixels.gather(self.depth) + slack
+@formula
+def put(canvas, pixel, colour):
+    """Set a pixel's colour."""
+    canvas.red[pixel], canvas.green[pixel] = colour.red, colour.green
+    canvas.blue[pixel] = colour.blue
+
+
+@formula
+def over(canvas, pixel, colour, opacity, head):
+    """Blend a layer over a pixel; `head` goes to the head channel."""
+    below = Colour(canvas.red[pixel], canvas.green[pixel], canvas.blue[pixel])
+    put(canvas, pixel, blend(below, colour, opacity))
+    canvas.head[pixel] = mix(canvas.head[pixel], head, opacity)
+
+
+@formula
+def occlude(canvas, pixel, distance, opacity):
+    """Record the depth of a layer where it is opaque."""
+    if opacity > 0.5:
+        canvas.depth[pixel] = distance

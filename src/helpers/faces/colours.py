@@ -2,80 +2,154 @@
 
 from __future__ import annotations
 
-from functools import cache
+import math
+from typing import NamedTuple
 
-import torch
-from torch import Tensor
+from numpy import float32, int32
 
-from helpers.faces.maths import mix, smoothstep
+from helpers.faces.compiled import formula
+from helpers.faces.maths import clamp, exp, mix, power, sin, smoothstep
 
-SKIN_ANCHORS = (
-    (252, 226, 208),
-    (238, 200, 172),
-    (216, 168, 132),
-    (176, 124, 88),
-    (124, 82, 58),
-    (72, 48, 38),
+
+class Colour(NamedTuple):
+    """Linear light."""
+
+    red: float
+    green: float
+    blue: float
+
+
+def _log_linear(srgb: tuple[int, int, int]) -> Colour:
+    """Logarithm of the linear light of an 8-bit sRGB colour."""
+    shares = (value / 255 for value in srgb)
+    linear = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
+    return Colour(*(math.log(max(value, 1e-3)) for value in linear))
+
+
+SKIN_ANCHORS = tuple(
+    map(
+        _log_linear,
+        (
+            (252, 226, 208),
+            (238, 200, 172),
+            (216, 168, 132),
+            (176, 124, 88),
+            (124, 82, 58),
+            (72, 48, 38),
+        ),
+    )
 )
-"""sRGB albedo of Fitzpatrick types I to VI."""
+"""Logarithms of the albedo of Fitzpatrick types I to VI."""
 
-HAIR_ANCHORS = (
-    (22, 19, 20),
-    (48, 34, 28),
-    (92, 60, 40),
-    (140, 84, 48),
-    (196, 150, 92),
-    (232, 200, 140),
+HAIR_ANCHORS = tuple(
+    map(
+        _log_linear,
+        (
+            (22, 19, 20),
+            (48, 34, 28),
+            (92, 60, 40),
+            (140, 84, 48),
+            (196, 150, 92),
+            (232, 200, 140),
+        ),
+    )
 )
-IRIS_ANCHORS = ((38, 22, 14), (74, 44, 24), (112, 78, 40), (98, 110, 72), (92, 124, 150))
+IRIS_ANCHORS = tuple(
+    map(
+        _log_linear,
+        ((38, 22, 14), (74, 44, 24), (112, 78, 40), (98, 110, 72), (92, 124, 150)),
+    )
+)
+GREY_HAIR = Colour(0.42, 0.42, 0.43)
 
 
-@cache
-def constant(values: tuple[float, ...], device: torch.device) -> Tensor:
-    """A colour (or any tuple) as a tensor (1, len, 1), kept per device."""
-    return torch.tensor(values, dtype=torch.float32, device=device)[None, :, None]
+@formula
+def blend(a, b, weight):
+    """Linear interpolation from colour `a` (weight 0) to `b` (weight 1)."""
+    return Colour(
+        mix(a.red, b.red, weight), mix(a.green, b.green, weight), mix(a.blue, b.blue, weight)
+    )
 
 
-@cache
-def _log_anchors(anchors: tuple[tuple[int, ...], ...], device: torch.device) -> Tensor:
-    srgb = torch.tensor(anchors, dtype=torch.float32, device=device) / 255
-    return to_linear(srgb).clamp_min(1e-3).log()
+@formula
+def dim(colour, factor):
+    """A colour times a number."""
+    return Colour(colour.red * factor, colour.green * factor, colour.blue * factor)
 
 
-def to_linear(srgb: Tensor) -> Tensor:
-    """sRGB in [0, 1] to linear light."""
-    return torch.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+@formula
+def absorb(colour, amount, pigment):
+    """What a pigment leaves of a colour (Lambert and Beer); `pigment` is its absorption."""
+    return Colour(
+        colour.red * exp(-amount * pigment.red),
+        colour.green * exp(-amount * pigment.green),
+        colour.blue * exp(-amount * pigment.blue),
+    )
 
 
-def to_srgb(linear: Tensor) -> Tensor:
-    """Linear light to sRGB, clipped to [0, 1]."""
-    linear = linear.clamp(0, 1)
-    curve = 1.055 * linear.clamp_min(1e-6) ** (1 / 2.4) - 0.055
-    return torch.where(linear <= 0.0031308, 12.92 * linear, curve)
+@formula
+def to_linear(srgb):
+    """One channel of sRGB in [0, 1] to linear light."""
+    return srgb / 12.92 if srgb <= 0.04045 else power((srgb + 0.055) / 1.055, 2.4)
 
 
-def tone_map(linear: Tensor) -> Tensor:
+@formula
+def to_srgb(linear):
+    """One channel of linear light to sRGB, clipped to [0, 1]."""
+    linear = clamp(linear, 0.0, 1.0)
+    curve = 1.055 * power(max(linear, 1e-6), 1.0 / 2.4) - 0.055
+    return 12.92 * linear if linear <= 0.0031308 else curve
+
+
+@formula
+def tone_map(linear):
     """Soft shoulder that keeps bright skin from clipping."""
-    return 1.187 * linear * (1 + 0.02 * linear) / (1 + 0.55 * linear)
+    linear = max(linear, 0.0)
+    return 1.187 * linear * (1.0 + 0.02 * linear) / (1.0 + 0.55 * linear)
 
 
-def ramp(anchors: tuple[tuple[int, ...], ...], position: Tensor) -> Tensor:
-    """Linear-light colour (n, 3, 1) at `position` (n, 1) in [0, 1], log-linear between anchors."""
-    logs = _log_anchors(anchors, position.device)
-    place = position[:, 0].clamp(0, 1) * (len(anchors) - 1)
-    lower = place.floor().clamp(0, len(anchors) - 2).long()
-    weight = (place - lower)[:, None]
-    return torch.exp(mix(logs[lower], logs[lower + 1], weight))[:, :, None]
+@formula
+def ramp(anchors, position):
+    """Linear-light colour at `position` in [0, 1], log-linear between anchors."""
+    last = len(anchors) - 1
+    place = clamp(position, 0.0, 1.0) * float32(last)
+    lower = min(int32(place), int32(last - 1))
+    weight = place - float32(lower)
+    a, b = anchors[lower], anchors[lower + 1]
+    return Colour(
+        exp(mix(a.red, b.red, weight)),
+        exp(mix(a.green, b.green, weight)),
+        exp(mix(a.blue, b.blue, weight)),
+    )
 
 
-def hsv(hue: Tensor, saturation: Tensor | float, value: Tensor | float) -> Tensor:
-    """Linear-light colour (n, 3, 1) from hue, saturation, value, each (n, 1) or a number."""
-    offsets = hue.new_tensor([0.0, 4.0, 2.0])
-    wheel = (((hue * 6 + offsets) % 6 - 3).abs() - 1).clamp(0, 1)
-    return to_linear((value * (1 + saturation * (wheel - 1))).clamp(0, 1))[:, :, None]
+@formula
+def _wheel(hue, offset, saturation, value):
+    turned = hue * 6.0 + offset
+    turned = turned - 6.0 if turned >= 6.0 else turned
+    share = clamp(abs(turned - 3.0) - 1.0, 0.0, 1.0)
+    return to_linear(clamp(value * (1.0 + saturation * (share - 1.0)), 0.0, 1.0))
 
 
-def hair_colour(position: Tensor, age: Tensor) -> Tensor:
-    """Linear-light hair colour (n, 3, 1), greying from middle age on."""
-    grey = constant((0.42, 0.42, 0.43), position.device)
-    return mix(ramp(HAIR_ANCHORS, position), grey, 0.9 * smoothstep(0.58, 1.0, age)[:, :, None])
+@formula
+def hsv(hue, saturation, value):
+    """Linear-light colour from hue (0 to 1), saturation and value."""
+    return Colour(
+        _wheel(hue, 0.0, saturation, value),
+        _wheel(hue, 4.0, saturation, value),
+        _wheel(hue, 2.0, saturation, value),
+    )
+
+
+@formula
+def hair_colour(face):
+    """Linear-light hair colour, greying from middle age on."""
+    pigment = ramp(HAIR_ANCHORS, face.hair_colour)
+    return blend(pigment, GREY_HAIR, 0.9 * smoothstep(0.58, 1.0, face.age))
+
+
+@formula
+def clothing_colour(face):
+    """Linear-light colour of clothes and head coverings."""
+    saturation = 0.35 + 0.15 * sin(9.0 * face.texture_seed)
+    return hsv(face.clothing, saturation, 0.475 + 0.225 * sin(5.0 * face.texture_seed))

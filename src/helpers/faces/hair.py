@@ -7,255 +7,386 @@ the face, and the texture tile. The near side is drawn over the head, the far si
 
 from __future__ import annotations
 
-from functools import cache
+import math
+from typing import NamedTuple
 
-import torch
-from torch import Tensor
+from numpy import float32
 
-from helpers.faces.anatomy import Anatomy, Columns
-from helpers.faces.camera import Light
-from helpers.faces.colours import hair_colour
-from helpers.faces.hair_styles import STYLES, Style
-from helpers.faces.hair_tiles import KINDS, atlas_level, sample_hair
-from helpers.faces.marching import SETTLED, Hit
-from helpers.faces.maths import Vector, add, bump, dot, field_normal, mix, scale, smoothstep, unit
-from helpers.faces.parameters import HAIR_STYLES, hair_styles
-from helpers.faces.shading import clothing_colour
+from helpers.faces.colours import Colour, clothing_colour, dim, hair_colour
+from helpers.faces.compiled import formula, loop
+from helpers.faces.hair_styles import COVERED
+from helpers.faces.hair_tiles import KINDS
+from helpers.faces.hits import find_normals, normal_of, point_of, set_colour, view_of
+from helpers.faces.lookups import lookup
+from helpers.faces.maths import (
+    Vector,
+    add,
+    atan2,
+    bump,
+    clamp,
+    dot,
+    floor,
+    mix,
+    scale,
+    sin,
+    smoothstep,
+    unit,
+)
 
 JOINT_Y = 0.22
 """Above, the shell follows the cranium; below, it is stretched down to the hair's end."""
-
 EDGE_MARGIN = 0.2
 """How far outside the hairline strands may still show."""
+NORMAL_STEP = 0.02
+TILES = len(KINDS)
+DOWN = Vector(0.0, -1.0, 0.0)
 
 
-@cache
-def _style_constants(device: torch.device) -> dict[str, Tensor]:
-    """Every constant of every style, (styles, 1); `tile` as its place in the atlas."""
-    styles = [STYLES[name] for name in HAIR_STYLES]
-    rows = {name: [getattr(s, name) for s in styles] for name in vars(styles[0])}
-    rows["tile"] = [float(KINDS.index(s.tile)) for s in styles]
-    return {name: torch.tensor(row, device=device)[:, None] for name, row in rows.items()}
+class Shell(NamedTuple):
+    """The solid of the hair: half width is `side` plus `top` higher up and `spread` lower down."""
+
+    side: float
+    top: float
+    spread: float
+    end: float
+    """Height from which the shell closes below."""
+    below: float
+    """One over a radius, as the next two."""
+    above: float
+    back: float
+    lump: float
+    """Amplitude of the bumps, and their frequency sideways and upwards (rad per unit)."""
+    lump_x: float
+    lump_y: float
+    bun_radius: float
+    bun_y: float
 
 
-class Hair:
-    """Shell field, hairline and look of a batch of hair styles."""
+class Hairline(NamedTuple):
+    """Where the shell is cut away for the face."""
 
-    def __init__(self, columns: Columns, head: Anatomy, pixel: float) -> None:
-        self.head, self.columns, self.pixel = head, columns, pixel
-        self.length = columns("hair_length")
-        index = hair_styles(columns.parameters)
-        constants = _style_constants(index.device)
-        self.style = Style(
-            "", **{name: v[index] for name, v in constants.items() if name != "tile"}
-        )
-        self.tile = constants["tile"][index]
-        self.is_covered = (index == HAIR_STYLES.index("covered"))[:, None]
-        self.any_covered = bool(self.is_covered.any())
-        self.any_bun = bool((self.style.tied > 0).any())
-        self._shape()
-
-    def _shape(self) -> None:
-        """Sizes of the shell from style, length and identity."""
-        style, length = self.style, self.length
-        self.curl = self.columns.identity("hair_curl")
-        self.volume = self.columns.identity("hair_volume")
-        self.parting = self.columns.identity("hair_parting")
-        fringe = smoothstep(0.4, 1.8, self.columns("hair_fringe"))
-        self.fringe = torch.maximum(fringe, style.fringe) * style.loose
-        covered = self.is_covered.to(length.dtype)
-        # A covering has its own fixed volume; hair grows out of the scalp.
-        grown = torch.where(self.is_covered, torch.ones_like(length), length)
-        full = 0.005 + 0.175 * smoothstep(0.0, 0.35, grown)
-        self.thickness = (
-            full
-            + style.thickness * smoothstep(0.0, 0.3, grown)
-            + style.growth * length
-            + 0.020 * self.volume * (1 - covered)
-            + 0.03 * self.curl.clamp_min(0) * style.loose * smoothstep(0.05, 0.3, length)
-        ).clamp_min(0.005)
-        hanging = mix(0.10, -2.1, smoothstep(0.22, 1.05, length))
-        self.end = mix(style.nape, hanging, style.loose)
-        self.roundness = style.roundness + style.round * 0.50 * length
-        self.tip = self.end - style.round * self.roundness
-        self.long = smoothstep(0.28, 0.55, length) * style.loose
-        self.presence = torch.maximum(smoothstep(0.0, 0.06, length), covered)
-        self.opacity = torch.maximum(smoothstep(0.03, 0.14, length), covered)
-        self.spread = (style.spread + 0.08 + 0.04 * self.volume) * torch.maximum(
-            smoothstep(0.3, 0.7, length) * style.loose, covered
-        )
-        self.present = self.presence * self.opacity > 0
-        self.lump = style.lump * smoothstep(0.05, 0.4, length)
-        self.lump = self.lump + 0.008 * self.curl.clamp_min(0) * self.long
-        self.bun_radius = mix(-9.0, 0.17 + 0.17 * length, style.tied)
-        self.cap = torch.maximum(self.long, torch.maximum(style.round, covered))
-        self._radii()
-
-    def _radii(self) -> None:
-        """Radii of the shell: half width is `_side` plus `_top` higher up; others inverse."""
-        skull, thickness = self.head.skull, self.thickness + 0.04 * self.opacity
-        self._side = skull.cranium[0] + thickness * mix(0.25, 1.0, self.cap)
-        self._top = thickness * mix(0.75, 0.0, self.cap)
-        self._below = 1 / self.roundness
-        self._above = 1 / (skull.cranium[1] + 0.28 - JOINT_Y + 1.05 * self.thickness)
-        self._back = 1 / (skull.cranium[2] + 0.7 * self.thickness + 0.02)
-
-    def __call__(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """Signed distance of the shell and the bun."""
-        shell = self._shell(x, y, z)
-        return torch.minimum(shell, self._bun(x, y, z)) if self.any_bun else shell
-
-    def _shell(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """Distance to an ellipsoid whose half width and lower half change with height.
-
-        As in `quadrics`, but written out: the radii differ from point to point. `across`, `up`
-        and `back` are offsets from the centre in radii; their steepness is one radius smaller.
-        """
-        # Short hair is thin at the sides and thick on top.
-        half_width = torch.addcmul(self._side, self._top, smoothstep(0.05, 0.75, y))
-        half_width = half_width.addcmul_(self.spread, smoothstep(0.2, -1.2, y))
-        across = x / half_width
-        below, above = (y - self.end).clamp_max_(0), (y - JOINT_Y).clamp_min_(0)
-        up = (below * self._below).addcmul_(above, self._above)
-        steep_up = below.mul_(self._below**2).addcmul_(above, self._above**2)
-        back = (z + 0.17) * self._back
-        level = (across * across).addcmul_(up, up).addcmul_(back, back)
-        across, back = across.div_(half_width), back.mul_(self._back)
-        slope = across.square_().addcmul_(steep_up, steep_up).addcmul_(back, back).add_(1e-9)
-        shell = (level - level.sqrt()).div_(slope.sqrt_())
-        style = self.style
-        waves = (x * style.lump_x).sin_()
-        waves.mul_((y * style.lump_y).add_(x, alpha=2.0).sin_())
-        waves.mul_((z * style.lump_x).add_(1.0).sin_())
-        return shell.addcmul_(self.lump, waves, value=-1)
-
-    def _bun(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        up, back = y - (1.13 + 0.25 * self.bun_radius.clamp_min(0)), z + 0.42
-        square = (x * x).addcmul_(up, up).addcmul_(back, back).add_(1e-6)
-        return square.sqrt_().sub_(self.bun_radius)
-
-    def crease(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """1 where the bun meets the head, 0 elsewhere."""
-        if not self.any_bun:
-            return torch.zeros_like(y)
-        return bump((self._bun(x, y, z) - self._shell(x, y, z)) / 0.05) * self.style.tied
-
-    def edge(self, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
-        """How far inside the haired region a point of the shell lies; negative over the face."""
-        traits, style, columns = self.head.traits, self.style, self.columns
-        around = torch.atan2(x.abs(), z + 0.29)  # 0 in front, pi behind
-        shifted = x - 0.10 * self.parting * (1 - style.tied)
-        grown = smoothstep(0.08, 0.3, self.length)
-        forehead = 0.84 + 0.03 * traits.child - 0.36 * self.fringe * grown
-        receding = traits.old * columns("gender")
-        forehead = forehead - 0.05 * receding + 0.10 * receding * bump((x.abs() - 0.35) / 0.18)
-        forehead = forehead - 0.50 * shifted * shifted * (1 - 0.7 * self.fringe)
-        opening = mix(1.02, 0.68 - 0.03 * self.volume, self.long) + 0.25 * style.tied
-        opening = opening + 0.20 * smoothstep(-0.1, -0.9, y) * smoothstep(0.3, 0.7, self.length)
-        beside = smoothstep(opening - 0.16, opening + 0.10, around)
-        inside = y - mix(forehead, self.tip, beside)
-        if not self.any_covered:
-            return inside
-        skull = self.head.skull
-        middle, half = 0.5 * (0.72 + skull.chin_y), 0.5 * (0.72 - skull.chin_y)
-        oval = torch.sqrt((x / (0.66 * skull.width)) ** 2 + ((y - middle) / half) ** 2 + 1e-6) - 1
-        oval = torch.where(z > 0, oval, 1.0)
-        return torch.where(self.is_covered, 0.6 * oval, inside)
-
-    def grows(self, point: Vector, nearest: Tensor) -> Tensor:
-        """Whether a ray may show hair; `point` is where it ended, `nearest` its closest approach.
-
-        Tone frays the edge a little; where a ray that missed came closest is not known.
-        """
-        haired = self.edge(*point) > -EDGE_MARGIN - self.pixel
-        return self.present & (haired | (nearest > SETTLED))
-
-    def coordinates(self, point: Vector) -> tuple[Tensor, Tensor]:
-        """Texture coordinates: around the head (from the parting on top) and upwards."""
-        x, y, z = point
-        style = self.style
-        seed = 0.61803 * self.columns("texture_seed")
-        top = smoothstep(0.2, 1.0, y)
-        back = z + 0.35 + 0.9 * smoothstep(0.4, 1.1, y)
-        around = torch.atan2(x - 0.16 * self.parting * top, back)
-        # Combed hair runs backwards: strands are lines of constant height at the sides.
-        combed = torch.atan2(y - 0.9, x.abs() + 0.15)
-        around = mix(around, combed, style.tied)
-        up = y - 0.5 * z * smoothstep(0.3, 1.1, y)
-        return style.u * around + seed, style.v * up + seed
-
-    def texture(self, point: Vector) -> Tensor:
-        """Tone and slopes (n, 3, k)."""
-        u, v = self.coordinates(point)
-        wave = 0.006 * self.curl.clamp(0, 3) * torch.sin(9 * point[1] + 3 * point[0])
-        return sample_hair(self.tile, u + wave, v, atlas_level(self.pixel))
-
-    def colour(self) -> Tensor:
-        """Linear-light colour (n, 3, 1) of hair or cloth."""
-        hair = hair_colour(self.columns("hair_colour"), self.columns("age"))
-        return torch.where(self.is_covered[:, :, None], clothing_colour(self.columns), hair)
+    parting: float
+    forehead: float
+    receding: float
+    arch: float
+    opening: float
+    """Angle from the front at which the face ends."""
+    length: float
+    """0 for short hair to 1 for long."""
+    tip: float
+    covered: float
+    """1 for a covering, which leaves an oval free, else 0."""
+    oval_width: float
+    oval_middle: float
+    oval_half: float
 
 
-def near_hair(hit: Hit, hair: Hair, light: Light) -> tuple[Tensor, Tensor]:
-    """Colour (n, 3, k) and opacity (n, k) of the shell's near side."""
-    tone, slope_u, slope_v = hair.texture(hit.point).unbind(1)
-    style = hair.style
-    normal = field_normal(hair, hit.point, 0.02)
-    x, _, z = hit.point
-    reach = torch.rsqrt(x * x + z * z + 1e-4)
-    around = (z * reach, torch.zeros_like(x), -x * reach)
-    down = unit(_tangent((0.0, -1.0, 0.0), normal))
-    bumpy = add(normal, scale(around, -style.relief * slope_u))
-    normal = unit(add(bumpy, scale(down, style.relief * slope_v)))
+class Look(NamedTuple):
+    """Texture and light of the hair."""
 
-    fibre = unit(add(_tangent((0.0, -1.0, 0.0), normal), scale(normal, 0.20 * tone)))
-    view = scale(hit.rays.direction, -1)
+    kind: float
+    """Number of the texture tile."""
+    u: float
+    v: float
+    seed: float
+    wave: float
+    parting: float
+    tied: float
+    contrast: float
+    relief: float
+    gloss: float
+    colour: Colour
+    opacity: float
+    ragged: float
+    """How far strands fray the hairline, and the lower end on the far side."""
+    ragged_end: float
+    lowest: float
+    """Where the far side ends."""
+    shadow: float
+    """On the head below it."""
+    stubble: float
+
+
+class Hair(NamedTuple):
+    """All about the hair of a face."""
+
+    shell: Shell
+    line: Hairline
+    look: Look
+
+
+@formula
+def make_hair(face, anatomy, style):
+    """The hair of a face; `style` is a record of `hair_styles.table`."""
+    length = face.hair_length
+    covered = 1.0 if face.hair_style == COVERED else 0.0
+    fringe = max(smoothstep(0.7, 3.15, face.hair_fringe), style.fringe) * style.loose
+    hanging = mix(0.10, -2.1, smoothstep(0.22, 1.05, length))
+    end = mix(style.nape, hanging, style.loose)
+    roundness = style.roundness + style.ball * 0.50 * length
+    tip = end - style.ball * roundness
+    long = smoothstep(0.28, 0.55, length) * style.loose
+    cap = max(long, max(style.ball, covered))
+    presence = max(smoothstep(0.0, 0.06, length), covered)
+    opacity = max(smoothstep(0.03, 0.14, length), covered)
+
+    thickness = _thickness(face, style, covered)
+    thicker = thickness + 0.04 * opacity
+    cranium = anatomy.skull.cranium
+    spread = max(smoothstep(0.3, 0.7, length) * style.loose, covered)
+    bun_radius = mix(-9.0, 0.17 + 0.17 * length, style.tied)
+    lump = style.lump * smoothstep(0.05, 0.4, length)
+    shell = Shell(
+        side=cranium.x + thicker * mix(0.25, 1.0, cap),
+        top=thicker * mix(0.75, 0.0, cap),
+        spread=(style.spread + 0.08 + 0.04 * face.hair_volume) * spread,
+        end=end,
+        below=1.0 / roundness,
+        above=1.0 / (cranium.y + 0.28 - JOINT_Y + 1.05 * thickness),
+        back=1.0 / (cranium.z + 0.7 * thickness + 0.02),
+        lump=lump + 0.008 * max(face.hair_curl, 0.0) * long,
+        lump_x=float32(style.lump_x),
+        lump_y=float32(style.lump_y),
+        bun_radius=bun_radius,
+        bun_y=1.13 + 0.25 * max(bun_radius, 0.0),
+    )
+    line = _hairline(face, anatomy, style, fringe, long, tip, covered)
+    colour = clothing_colour(face) if covered > 0.0 else hair_colour(face)
+    cropped = (1.0 - smoothstep(0.06, 0.20, length)) * smoothstep(0.005, 0.05, length)
+    look = Look(
+        kind=float32(style.kind),
+        u=float32(style.u),
+        v=float32(style.v),
+        seed=0.61803 * face.texture_seed,
+        wave=0.006 * clamp(face.hair_curl, 0.0, 3.0),
+        parting=float32(face.hair_parting),
+        tied=float32(style.tied),
+        contrast=float32(style.contrast),
+        relief=float32(style.relief),
+        gloss=float32(style.gloss),
+        colour=colour,
+        opacity=presence * opacity,
+        ragged=style.ragged * smoothstep(0.05, 0.3, length),
+        ragged_end=1.5 * style.ragged * smoothstep(0.3, 0.8, length),
+        lowest=mix(max(tip, -0.55), tip, cap),
+        shadow=0.38 * max(smoothstep(0.1, 0.4, length), covered) * presence,
+        stubble=0.65 * cropped * (1.0 - covered),
+    )
+    return Hair(shell, line, look)
+
+
+@formula
+def _thickness(face, style, covered):
+    """How far the shell stands off the scalp."""
+    # A covering has its own fixed volume; hair grows out of the scalp.
+    length = face.hair_length
+    grown = 1.0 if covered > 0.0 else length
+    full = 0.005 + 0.175 * smoothstep(0.0, 0.35, grown)
+    full += style.thickness * smoothstep(0.0, 0.3, grown) + style.growth * length
+    full += 0.020 * face.hair_volume * (1.0 - covered)
+    full += 0.03 * max(face.hair_curl, 0.0) * style.loose * smoothstep(0.05, 0.3, length)
+    return max(full, 0.005)
+
+
+@formula
+def _hairline(face, anatomy, style, fringe, long, tip, covered):
+    length, skull = face.hair_length, anatomy.skull
+    receding = anatomy.traits.old * face.gender
+    forehead = 0.84 + 0.03 * anatomy.traits.child - 0.05 * receding
+    return Hairline(
+        parting=0.10 * face.hair_parting * (1.0 - style.tied),
+        forehead=forehead - 0.36 * fringe * smoothstep(0.08, 0.3, length),
+        receding=0.10 * receding,
+        arch=0.50 * (1.0 - 0.7 * fringe),
+        opening=mix(1.02, 0.68 - 0.03 * face.hair_volume, long) + 0.25 * style.tied,
+        length=smoothstep(0.3, 0.7, length),
+        tip=tip,
+        covered=covered,
+        oval_width=0.66 * skull.width,
+        oval_middle=0.5 * (0.72 + skull.chin_y),
+        oval_half=0.5 * (0.72 - skull.chin_y),
+    )
+
+
+@formula
+def shell_distance(x, y, z, shell):
+    """Signed distance to an ellipsoid whose half width and lower half change with height.
+
+    As `geometry.ellipsoid`, but the radii differ from point to point. `across`, `up` and `back` are
+    offsets from the centre in radii; their steepness is one radius smaller.
+    """
+    # Short hair is thin at the sides and thick on top.
+    half_width = shell.side + shell.top * smoothstep(0.05, 0.75, y)
+    half_width += shell.spread * smoothstep(0.2, -1.2, y)
+    across = x / half_width
+    below, above = min(y - shell.end, 0.0) * shell.below, max(y - JOINT_Y, 0.0) * shell.above
+    up, steep_up = below + above, below * shell.below + above * shell.above
+    back = (z + 0.17) * shell.back
+    level = across * across + up * up + back * back
+    across, back = across / half_width, back * shell.back
+    slope = across * across + steep_up * steep_up + back * back + 1e-9
+    waves = sin(x * shell.lump_x) * sin(y * shell.lump_y + 2.0 * x) * sin(z * shell.lump_x + 1.0)
+    return (level - math.sqrt(level)) / math.sqrt(slope) - shell.lump * waves
+
+
+@formula
+def bun_distance(x, y, z, shell):
+    """Signed distance of the bun, a ball."""
+    up, back = y - shell.bun_y, z + 0.42
+    return math.sqrt(x * x + up * up + back * back + 1e-6) - shell.bun_radius
+
+
+@loop
+def hair_distances(points, count, shell):
+    """Signed distances of the first `count` points from shell and bun."""
+    for i in range(count):
+        x, y, z = points.x[i], points.y[i], points.z[i]
+        points.distance[i] = min(shell_distance(x, y, z, shell), bun_distance(x, y, z, shell))
+
+
+@formula
+def inside_hairline(x, y, z, line):
+    """How far inside the haired region a point of the shell lies; negative over the face."""
+    side = abs(x)
+    around = atan2(side, z + 0.29)  # 0 in front, pi behind
+    shifted = x - line.parting
+    forehead = line.forehead + line.receding * bump((side - 0.35) / 0.18)
+    forehead -= line.arch * shifted * shifted
+    opening = line.opening + 0.20 * smoothstep(-0.1, -0.9, y) * line.length
+    beside = smoothstep(opening - 0.16, opening + 0.10, around)
+    haired = y - mix(forehead, line.tip, beside)
+    across, up = x / line.oval_width, (y - line.oval_middle) / line.oval_half
+    oval = math.sqrt(across * across + up * up + 1e-6) - 1.0
+    oval = 0.6 * oval if z > 0.0 else 0.6
+    return oval if line.covered > 0.0 else haired
+
+
+@formula
+def texture_u(x, y, z, look):
+    """Texture coordinate around the head, from the parting on top."""
+    back = z + 0.35 + 0.9 * smoothstep(0.4, 1.1, y)
+    around = atan2(x - 0.16 * look.parting * smoothstep(0.2, 1.0, y), back)
+    # Combed hair runs backwards: strands are lines of constant height at the sides.
+    combed = atan2(y - 0.9, abs(x) + 0.15)
+    wave = look.wave * sin(9.0 * y + 3.0 * x)
+    return look.u * mix(around, combed, look.tied) + look.seed + wave
+
+
+@formula
+def texture_v(y, z, look):
+    """Texture coordinate upwards."""
+    return look.v * (y - 0.5 * z * smoothstep(0.3, 1.1, y)) + look.seed
+
+
+@loop
+def find_strands(hits, count, atlas, look, channels):
+    """Tone and slopes of the hair's texture, in `noise`, `noise_2` and `noise_3`."""
+    rows = float32(atlas.shape[1] - 1)
+    # The atlas has its tiles one above the other, each closed by its first row.
+    tile = float32(atlas.shape[1] // TILES)
+    for i in range(count):
+        x, y, z = hits.x[i], hits.y[i], hits.z[i]
+        v = texture_v(y, z, look)
+        hits.gloss[i] = texture_u(x, y, z, look)
+        hits.glow[i] = (look.kind * tile + (v - floor(v)) * (tile - 1.0)) / rows
+    for i in range(count):
+        hits.noise[i] = lookup(atlas[0], hits.gloss[i], hits.glow[i])
+    if channels == 1:
+        return
+    for i in range(count):
+        hits.noise_2[i] = lookup(atlas[1], hits.gloss[i], hits.glow[i])
+    for i in range(count):
+        hits.noise_3[i] = lookup(atlas[2], hits.gloss[i], hits.glow[i])
+
+
+@formula
+def in_surface(direction, normal):
+    """Part of a direction that lies in the surface."""
+    return add(direction, scale(normal, -dot(direction, normal)))
+
+
+@formula
+def hair_light(point, view, normal, tone, slope_u, slope_v, look, light):
+    """Linear-light colour of the shell's near side."""
+    reach = 1.0 / math.sqrt(point.x * point.x + point.z * point.z + 1e-4)
+    around = Vector(point.z * reach, 0.0, -point.x * reach)
+    down = unit(in_surface(DOWN, normal))
+    bumpy = add(normal, scale(around, -look.relief * slope_u))
+    normal = unit(add(bumpy, scale(down, look.relief * slope_v)))
+
+    fibre = unit(add(in_surface(DOWN, normal), scale(normal, 0.20 * tone)))
     half = unit(add(light.head, view))
     toward_light = dot(normal, light.head)
-    diffuse = (0.35 + 0.65 * toward_light).clamp_min(0.05)
+    diffuse = max(0.35 + 0.65 * toward_light, 0.05)
     sky = light.ambient * (0.65 + 0.35 * dot(normal, light.up))
-    shade = (light.key * diffuse + sky) * (1 + style.contrast * tone).clamp(0.25, 1.8)
+    shade = (light.key * diffuse + sky) * clamp(1.0 + look.contrast * tone, 0.25, 1.8)
     # Kajiya and Kay (1989): fibres shine where the half vector is across them.
     along = dot(fibre, half)
-    shine = (1 - along * along).clamp_min(0) ** 22 * (0.30 + 0.7 * toward_light.clamp_min(0))
-    shine = 0.16 * light.key * style.gloss * shine * (0.6 + 0.5 * tone).clamp(0, 1.5)
-    colour = hair.colour()
-    edge = hair.edge(*hit.point) + style.ragged * tone * smoothstep(0.05, 0.3, hair.length)
-    lit = colour * shade[:, None] + shine[:, None] * (0.9 * colour + 0.12)
-    crease = 1 - 0.5 * hair.crease(*hit.point)
-    lit = lit * ((0.55 + 0.45 * smoothstep(0.0, 0.25, edge)) * crease)[:, None]
-    opacity = hit.coverage * smoothstep(-0.02 - hair.pixel, 0.04 + hair.pixel, edge)
-    return lit, opacity * hair.presence * hair.opacity
-
-
-def far_hair(hit: Hit, hair: Hair, light: Light) -> tuple[Tensor, Tensor]:
-    """Colour (n, 3, k) and opacity (n, k) of the far side, seen from within, in shadow."""
-    tone = hair.texture(hit.point)[:, 0]
-    y = hit.point[1]
-    lowest = mix(torch.maximum(hair.tip, torch.full_like(hair.tip, -0.55)), hair.tip, hair.cap)
-    ragged = 1.5 * hair.style.ragged * tone * smoothstep(0.3, 0.8, hair.length)
-    opacity = hit.coverage * smoothstep(-0.06, 0.06, y - lowest + 0.02 + ragged)
-    shade = (0.28 + 0.07 * tone).clamp(0.1, 0.6) * (light.ambient + 0.28 * light.key)
-    return hair.colour() * shade[:, None], opacity * hair.presence * hair.opacity
-
-
-def shadow_on_head(hair: Hair, point: Vector) -> Tensor:
-    """Light (n, k) left on the head near the hairline."""
-    strength = torch.maximum(
-        smoothstep(0.1, 0.4, hair.length), hair.is_covered.to(hair.length.dtype)
+    shine = max(1.0 - along * along, 0.0) ** 22 * (0.30 + 0.7 * max(toward_light, 0.0))
+    shine = 0.16 * light.key * look.gloss * shine * clamp(0.6 + 0.5 * tone, 0.0, 1.5)
+    colour = look.colour
+    return Colour(
+        colour.red * (shade + 0.9 * shine) + 0.12 * shine,
+        colour.green * (shade + 0.9 * shine) + 0.12 * shine,
+        colour.blue * (shade + 0.9 * shine) + 0.12 * shine,
     )
-    return 1 - 0.38 * smoothstep(-0.24, 0.02, hair.edge(*point)) * strength * hair.presence
 
 
-def scalp_stubble(hair: Hair, point: Vector) -> Tensor:
-    """Weight (n, k) of the tint of cropped hair on the scalp."""
-    within = smoothstep(-0.03, 0.09, hair.edge(*point))
-    cropped = (1 - smoothstep(0.06, 0.20, hair.length)) * smoothstep(0.005, 0.05, hair.length)
-    bare = 1 - hair.is_covered.to(hair.length.dtype)
-    return 0.65 * within * cropped * bare
+@formula
+def bun_crease(x, y, z, hair):
+    """1 where the bun meets the head, 0 elsewhere."""
+    apart = bun_distance(x, y, z, hair.shell) - shell_distance(x, y, z, hair.shell)
+    return bump(apart / 0.05) * hair.look.tied
 
 
-def _tangent(direction: tuple, normal: Vector) -> Vector:
-    """Part of a direction that lies in the surface."""
-    along = dot(direction, normal)
-    return tuple(d - along * n for d, n in zip(direction, normal, strict=True))
+@loop
+def shade_near_hair(hits, count, points, atlas, hair, light, pixel):
+    """Colours and opacities of the near side; `opacity` comes as coverage."""
+    find_strands(hits, count, atlas, hair.look, 3)
+    for i in range(count):
+        tone = hits.noise[i]
+        edge = inside_hairline(hits.x[i], hits.y[i], hits.z[i], hair.line) + hair.look.ragged * tone
+        hits.opacity[i] *= hair.look.opacity * smoothstep(-0.02 - pixel, 0.04 + pixel, edge)
+        hits.shadow[i] = 0.55 + 0.45 * smoothstep(0.0, 0.25, edge)
+    if hair.look.tied > 0.0:
+        for i in range(count):
+            hits.shadow[i] *= 1.0 - 0.5 * bun_crease(hits.x[i], hits.y[i], hits.z[i], hair)
+    find_normals(hits, count, points, hair_distances, hair.shell, NORMAL_STEP)
+    for i in range(count):
+        normal, slopes = normal_of(hits, i), (hits.noise_2[i], hits.noise_3[i])
+        lit = hair_light(
+            point_of(hits, i),
+            view_of(hits, i),
+            normal,
+            hits.noise[i],
+            slopes[0],
+            slopes[1],
+            hair.look,
+            light,
+        )
+        set_colour(hits, i, dim(lit, hits.shadow[i]))
+
+
+@loop
+def shade_far_hair(hits, count, atlas, hair, light):
+    """Colours and opacities of the far side, seen from within, in shadow."""
+    look = hair.look
+    find_strands(hits, count, atlas, look, 1)
+    for i in range(count):
+        tone = hits.noise[i]
+        above = hits.y[i] - look.lowest + 0.02 + look.ragged_end * tone
+        hits.opacity[i] *= look.opacity * smoothstep(-0.06, 0.06, above)
+        shade = clamp(0.28 + 0.07 * tone, 0.1, 0.6) * (light.ambient + 0.28 * light.key)
+        set_colour(hits, i, dim(look.colour, shade))
+
+
+@formula
+def stubble_weight(edge, look):
+    """Weight of the tint of cropped hair on the scalp."""
+    return look.stubble * smoothstep(-0.03, 0.09, edge)
+
+
+@formula
+def light_below_hair(edge, look):
+    """Light left on the head near the hairline."""
+    return 1.0 - look.shadow * smoothstep(-0.24, 0.02, edge)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from helpers.faces.hair_tiles import KINDS
+from helpers.faces.parameters import HAIR_STYLES
+
 
 @dataclass(frozen=True)
 class Style:
@@ -34,7 +39,7 @@ class Style:
     """Radius of the shell's lower end."""
     tied: float = 0.0
     """1 when the strands are combed back into a bun."""
-    round: float = 0.0
+    ball: float = 0.0
     """1 when the shell is a ball around the head rather than a curtain."""
 
 
@@ -84,7 +89,7 @@ STYLES: dict[str, Style] = {
         gloss=0.25,
         ragged=0.012,
         roundness=0.35,
-        round=1.0,
+        ball=1.0,
     ),
     "braids": Style(
         "plaits",
@@ -120,3 +125,17 @@ STYLES: dict[str, Style] = {
         spread=0.10,
     ),
 }
+
+
+COVERED = float(list(STYLES).index("covered"))
+
+
+def table() -> np.ndarray:
+    """Every constant of every style as records, in the order of `HAIR_STYLES`."""
+    styles = [STYLES[name] for name in HAIR_STYLES]
+    numbers = [name for name in vars(styles[0]) if name != "tile"]
+    records = np.recarray(len(styles), [(name, np.float32) for name in (*numbers, "kind")])
+    for name in numbers:
+        records[name] = [getattr(style, name) for style in styles]
+    records.kind = [KINDS.index(style.tile) for style in styles]
+    return records

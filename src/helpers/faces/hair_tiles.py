@@ -7,14 +7,11 @@ u (around the head) and v (upwards), which tilt the shell's normals.
 from __future__ import annotations
 
 import math
-from functools import cache
 from itertools import product
 
 import torch
 import torch.nn.functional as functional
 from torch import Tensor
-
-from helpers.faces.textures import lookup_channels
 
 KINDS = ("strands", "waves", "curls", "coils", "plaits", "cloth")
 ROWS, COLUMNS = 128, 512
@@ -113,9 +110,8 @@ def _cloth(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     return folds, 0.030 * folds
 
 
-@cache
-def hair_atlas(device: torch.device, level: int) -> Tensor:
-    """Atlas (1, 3, kinds * (rows + 1), columns), each tile closed by its first row.
+def hair_atlas(level: int) -> Tensor:
+    """Atlas (3, kinds * (rows + 1), columns + 1), each tile closed by its first row and column.
 
     `level` halves the resolution that many times, so that small images do not alias.
     """
@@ -129,17 +125,9 @@ def hair_atlas(device: torch.device, level: int) -> Tensor:
         tile = torch.stack([tone, slope_u, slope_v])[None]
         tile = functional.avg_pool2d(tile, 2**level)
         tiles.append(functional.pad(tile, (0, 1, 0, 1), mode="circular"))
-    return torch.cat(tiles, 2).to(device)
+    return torch.cat(tiles, 2)[0]
 
 
 def atlas_level(pixel: float) -> int:
     """Resolution level whose texels are about half a pixel wide on the head."""
     return min(max(round(math.log2(pixel / 0.010)), 0), LEVELS - 1)
-
-
-def sample_hair(kind: Tensor, u: Tensor, v: Tensor, level: int) -> Tensor:
-    """Tone and slopes (n, 3, k) of tile `kind` (n, 1) at u, v (n, k) in tile units."""
-    rows = ROWS // 2**level
-    total = len(KINDS) * (rows + 1) - 1
-    place = (kind * (rows + 1) + (v - v.floor()) * rows) / total
-    return lookup_channels(hair_atlas(u.device, level), u, place)

@@ -1,22 +1,21 @@
 """Sphere tracing: coarse on half the resolution, then refined on the pixels that matter.
 
-The coarse march finds the pixels near a solid; only those are refined and shaded. Every image
-gets a list of the same length, filled up with pixels that are marked invalid, so that a batch
-stays one tensor and no image depends on its neighbours.
+The coarse march finds the pixels near a solid; only those are listed, refined and shaded. A solid
+is a loop that computes the distances of points, and the constants that it takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy import float32, int32, uint8
 
-from helpers.faces.camera import HALF_EXTENT, Pose, Rays, camera_rays, plane_grid
-from helpers.faces.maths import Vector, sliding_maximum, smoothstep
-
-Field = Callable[[Tensor, Tensor, Tensor], Tensor]
+from helpers.faces.camera import Pose, plane_x, plane_y, ray_direction, turn_to_head
+from helpers.faces.compiled import formula, loop
+from helpers.faces.geometry import Points
+from helpers.faces.maths import clamp, smoothstep
+from helpers.faces.windows import widen
 
 FAR = 99.0
 STEP_FACTOR = 0.92
@@ -32,171 +31,242 @@ SETTLED = 0.005
 GONE = 0.25
 """Rays that have left the surface this far behind will not come back."""
 SETTLE_STEPS = 6
+UNTURNED = Pose(1.0, 0.0, 1.0, 0.0)
 MISS_MARGIN = 0.05
 """How near a coarse ray must pass for its pixels to be refined, in world units plus pixels."""
 
 
-class View:
-    """Pixel rays of a square image in both frames, at full and at half resolution."""
+class Directions(NamedTuple):
+    """Unit directions of all rays of an image, arrays (size²,)."""
 
-    def __init__(self, pose: Pose, size: int, device: torch.device) -> None:
-        self.size, self.coarse_size = size, (size + 1) // 2
-        self.pixel = 2 * HALF_EXTENT / size
-        self.x, self.y = plane_grid(size, self.pixel, device)
-        self.world = camera_rays(self.x, self.y)
-        self.coarse_world = camera_rays(*plane_grid(self.coarse_size, 2 * self.pixel, device))
-        self.head = pose.rays_to_head(self.world)
-        self.coarse_head = pose.rays_to_head(self.coarse_world)
-
-    def rays(self, in_head_frame: bool) -> tuple[Rays, Rays]:
-        """Full and coarse rays in one of the frames."""
-        if in_head_frame:
-            return self.head, self.coarse_head
-        return self.world, self.coarse_world
-
-    def upsample(self, coarse: Tensor) -> Tensor:
-        """Repeat values (n, coarse²) over the pixels (n, size²) they stand for."""
-        image = coarse.reshape(len(coarse), self.coarse_size, self.coarse_size)
-        image = image.repeat_interleave(2, 1).repeat_interleave(2, 2)
-        return image[:, : self.size, : self.size].reshape(len(coarse), -1)
-
-    def widen(self, coarse: Tensor) -> Tensor:
-        """Maximum over 3 x 3 neighbours of a coarse image."""
-        image = coarse.reshape(len(coarse), self.coarse_size, self.coarse_size)
-        return sliding_maximum(sliding_maximum(image, 1, 1, -1), 1, 1, -2).flatten(1)
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
 
 
-@dataclass(frozen=True)
-class PixelList:
-    """Some pixels of every image: positions (n, k) in the flattened image, and validity."""
+class Rays(NamedTuple):
+    """Listed rays on their way; arrays (k,)."""
 
-    index: Tensor
-    valid: Tensor
-
-    def gather(self, image: Tensor) -> Tensor:
-        """Values (n, k) of a flattened image (n or 1, size²)."""
-        return image.expand(len(self.index), -1).gather(1, self.index)
-
-
-def list_pixels(wanted: Tensor) -> PixelList:
-    """Pixel lists from a mask (n, size²), padded to the longest row.
-
-    All the padding of a row is one pixel that is not wanted, so that nothing meets it twice with
-    different results.
-    """
-    counts = wanted.sum(1)
-    valid = torch.arange(max(int(counts.max()), 1), device=wanted.device) < counts[:, None]
-    index = wanted.byte().argmin(1, keepdim=True).repeat(1, valid.shape[1])
-    index[valid] = wanted.nonzero()[:, 1]
-    return PixelList(index, valid)
+    pixel: np.ndarray
+    """Place of the ray's pixel in the flattened image, or in a longer list; int32."""
+    x: np.ndarray
+    y: np.ndarray
+    z: np.ndarray
+    distance: np.ndarray
+    """From the camera."""
+    nearest: np.ndarray
+    """The least distance from the solid so far."""
+    value: np.ndarray
+    """The last distance from the solid."""
 
 
-@dataclass(frozen=True)
-class Hit:
-    """Where rays meet a solid: distance, point and coverage (n, k) of the listed pixels."""
+class Coarse(NamedTuple):
+    """What the rays of half the resolution found; arrays (coarse², )."""
 
-    pixels: PixelList
+    distance: np.ndarray
+    nearest: np.ndarray
+    near: np.ndarray
+    """1 where a ray passes close to the solid, else 0."""
+    wide: np.ndarray
+    """To compute in, as the next."""
+    first: np.ndarray
+
+
+class Tracer(NamedTuple):
+    """Room for the rays of one image."""
+
+    full: Directions
+    """In the head's frame."""
+    coarse: Directions
+    world: Directions
+    coarse_world: Directions
     rays: Rays
-    distance: Tensor
-    point: Vector
-    coverage: Tensor
-
-    def part(self, few: PixelList) -> Hit:
-        """Some of the listed pixels; `few` counts them by their places in the list."""
-        pixels = PixelList(few.gather(self.pixels.index), few.gather(self.pixels.valid) & few.valid)
-        return Hit(
-            pixels,
-            self.rays.take(few.index),
-            few.gather(self.distance),
-            tuple(few.gather(p) for p in self.point),
-            few.gather(self.coverage),
-        )
+    few: Rays
+    points: Points
+    found: Coarse
 
 
-def coarse_march(
-    field: Field, rays: Rays, start: Tensor, steps: int, direction: int = 1
-) -> tuple[Tensor, Tensor]:
-    """Distance along coarse rays and nearest approach, both (n, coarse²)."""
-    march = _March(field, direction, (-0.4, 0.7))
-    state = march(rays, (start, torch.full_like(start, FAR)), FIRST_STEPS)
+@loop
+def make_directions(size):
+    """Room for the directions of an image."""
+    rows = np.empty((3, size * size), float32)
+    return Directions(rows[0], rows[1], rows[2])
+
+
+@loop
+def make_rays(count):
+    """Room for `count` rays."""
+    rows = np.empty((6, count), float32)
+    pixel = np.empty(count, int32)
+    return Rays(pixel, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
+
+
+@loop
+def make_points(count):
+    """Room for `count` points."""
+    rows = np.empty((6, count), float32)
+    return Points(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
+
+
+@loop
+def make_tracer(size):
+    """Room for the rays of an image of `size` pixels."""
+    half = (size + 1) // 2
+    found = np.empty((5, half * half), float32)
+    room = max(size * size, half * half)
+    return Tracer(
+        make_directions(size),
+        make_directions(half),
+        make_directions(size),
+        make_directions(half),
+        make_rays(room),
+        make_rays(room),
+        make_points(room),
+        Coarse(found[0], found[1], found[2], found[3], found[4]),
+    )
+
+
+@loop
+def point_directions(directions, view, pose):
+    """Directions of all pixels in the head's frame; without turning, in the world's."""
+    for row in range(view.size):
+        start = row * view.size
+        y = plane_y(view, float32(row))
+        for column in range(view.size):
+            turned = turn_to_head(pose, ray_direction(plane_x(view, float32(column)), y))
+            directions.x[start + column] = turned.x
+            directions.y[start + column] = turned.y
+            directions.z[start + column] = turned.z
+
+
+@formula
+def soft_coverage(nearest, pixel):
+    """Antialiased coverage from a ray's nearest approach to the surface."""
+    width = max(pixel, 0.014)
+    return 1.0 - smoothstep(0.45 * width, 1.25 * width, nearest)
+
+
+@loop
+def march(rays, count, origin, points, distances, solid, steps, direction, back, forth):
+    """Take some steps along rays; `direction` -1 marches towards the camera.
+
+    `back` and `forth` are the longest steps.
+    """
+    for _ in range(steps):
+        walk(rays, count, origin, points)
+        distances(points, count, solid)
+        for i in range(count):
+            value = points.distance[i]
+            rays.nearest[i] = min(rays.nearest[i], value)
+            rays.value[i] = value
+            rays.distance[i] += direction * STEP_FACTOR * clamp(value, back, forth)
+
+
+@loop
+def walk(rays, count, origin, points):
+    """The points that rays have reached."""
+    for i in range(count):
+        points.x[i] = origin.x + rays.x[i] * rays.distance[i]
+        points.y[i] = origin.y + rays.y[i] * rays.distance[i]
+        points.z[i] = origin.z + rays.z[i] * rays.distance[i]
+
+
+@formula
+def copy_ray(source, i, target, k):
+    """Copy a ray with what it has met, but its pixel."""
+    target.x[k], target.y[k], target.z[k] = source.x[i], source.y[i], source.z[i]
+    target.distance[k], target.nearest[k] = source.distance[i], source.nearest[i]
+
+
+@loop
+def march_on(rays, count, tracer, origin, distances, solid, steps, direction, ends, back, forth):
+    """Take some more steps along those rays that are `ends` = (near, far) from the solid."""
+    few, number = tracer.few, 0
+    for i in range(count):
+        if abs(rays.value[i]) > ends[0] and rays.value[i] < ends[1]:
+            few.pixel[number] = i
+            copy_ray(rays, i, few, number)
+            number += 1
+    march(few, number, origin, tracer.points, distances, solid, steps, direction, back, forth)
+    for k in range(number):
+        i = few.pixel[k]
+        rays.distance[i], rays.nearest[i] = few.distance[k], few.nearest[k]
+        rays.value[i] = few.value[k]
+
+
+@loop
+def coarse_march(tracer, directions, origin, distances, solid, start, steps, direction):
+    """Fill `tracer.found` with the distances of the coarse rays and their nearest approaches."""
+    rays, found, count = tracer.rays, tracer.found, len(directions.x)
+    for i in range(count):
+        rays.x[i], rays.y[i], rays.z[i] = directions.x[i], directions.y[i], directions.z[i]
+        rays.distance[i], rays.nearest[i] = start, FAR
+    march(rays, count, origin, tracer.points, distances, solid, FIRST_STEPS, direction, -0.4, 0.7)
     # By now a ray is past the solid, or near it, or has arrived.
-    nearby = (state[2].abs() > CONVERGED) & (state[2] < PASSED)
-    distance, nearest, _ = march.again(rays, list_pixels(nearby), state, steps - FIRST_STEPS)
-    return distance, nearest
+    ends = (CONVERGED, PASSED)
+    steps = steps - FIRST_STEPS
+    march_on(rays, count, tracer, origin, distances, solid, steps, direction, ends, -0.4, 0.7)
+    for i in range(count):
+        found.distance[i], found.nearest[i] = rays.distance[i], rays.nearest[i]
 
 
-def refine(
-    field: Field,
-    view: View,
-    rays: Rays,
-    pixels: PixelList,
-    coarse_distance: Tensor,
-    steps: int,
-    settle: int = 0,
-    direction: int = 1,
-) -> Hit:
-    """March the listed pixels at full resolution from the nearest of the coarse neighbours.
+@loop
+def mark_near(found, view, wanted):
+    """Mark the pixels (uint8, size²) whose coarse rays, or their neighbours, are near."""
+    half = (view.size + 1) // 2
+    shape = (half, half)
+    wide = found.wide.reshape(shape)
+    widen(found.near.reshape(shape), wide, found.first.reshape(shape))
+    for row in range(view.size):
+        for column in range(view.size):
+            wanted[row * view.size + column] = uint8(wide[row >> 1, column >> 1] > 0.0)
+
+
+@loop
+def near_rays(found, view):
+    """Say in `found.near` which coarse rays pass close to the solid."""
+    for i in range(len(found.near)):
+        found.near[i] = 1.0 if found.nearest[i] < MISS_MARGIN + view.pixel else 0.0
+
+
+@loop
+def list_rays(tracer, directions, wanted, view, direction):
+    """List the wanted pixels' rays in `tracer.rays`; returns how many they are.
+
+    They start where of the neighbouring coarse rays the first stopped: that is outside the solid.
+    """
+    found, rays, count = tracer.found, tracer.rays, 0
+    half = (view.size + 1) // 2
+    shape = (half, half)
+    for i in range(half * half):
+        found.near[i] = -direction * found.distance[i]
+    first = found.wide.reshape(shape)
+    widen(found.near.reshape(shape), first, found.first.reshape(shape))
+    for row in range(view.size):
+        for column in range(view.size):
+            pixel = row * view.size + column
+            if wanted[pixel]:
+                rays.pixel[count] = pixel
+                rays.x[count], rays.y[count] = directions.x[pixel], directions.y[pixel]
+                rays.z[count] = directions.z[pixel]
+                rays.distance[count] = -direction * first[row >> 1, column >> 1]
+                rays.nearest[count] = FAR
+                count += 1
+    return count
+
+
+@loop
+def refine(tracer, count, origin, distances, solid, steps, settle, direction):
+    """March the listed rays at full resolution; `tracer.points` are where they end.
 
     `settle` is how often rays that have neither arrived nor gone get some more steps.
     """
-    # Of the neighbouring coarse rays the one that stopped first: its start is outside the solid.
-    first = -direction * view.widen(-direction * coarse_distance)
-    distance = pixels.gather(view.upsample(first))
-    rays = rays.take(pixels.index)
-    march = _March(field, direction, (-0.3, 0.6))
-    state = march(rays, (distance, torch.full_like(distance, FAR)), steps)
+    rays = tracer.rays
+    march(rays, count, origin, tracer.points, distances, solid, steps, direction, -0.3, 0.6)
     # Rays that graze an edge on their way (the nose before the cheek) need more steps.
+    ends = (SETTLED, GONE)
     for _ in range(settle):
-        few = list_pixels(pixels.valid & (state[2].abs() > SETTLED) & (state[2] < GONE))
-        state = march.again(rays, few, state, SETTLE_STEPS)
-    distance, nearest, _ = state
-    coverage = soft_coverage(nearest, view.pixel) * pixels.valid
-    return Hit(pixels, rays, distance, rays.at(distance), coverage)
-
-
-@dataclass(frozen=True)
-class _March:
-    """Some steps along rays; `direction` -1 marches towards the camera.
-
-    The state of a march is distance, nearest approach so far, and the last field value.
-    """
-
-    field: Field
-    direction: int
-    limits: tuple[float, float]
-    """The longest steps back and forth."""
-
-    def __call__(self, rays: Rays, state: tuple[Tensor, ...], steps: int) -> tuple[Tensor, ...]:
-        """The state after some steps of all rays."""
-        distance, nearest = state[:2]
-        for _ in range(steps):
-            value = self.field(*rays.at(distance))
-            nearest = torch.minimum(nearest, value)
-            step = value.clamp(*self.limits)
-            distance = torch.add(distance, step, alpha=self.direction * STEP_FACTOR)
-        return distance, nearest, value
-
-    def again(
-        self, rays: Rays, few: PixelList, state: tuple[Tensor, ...], steps: int
-    ) -> tuple[Tensor, ...]:
-        """The state after some more steps of a few rays."""
-        moved = self(rays.take(few.index), tuple(few.gather(part) for part in state), steps)
-        return tuple(
-            before.scatter(1, few.index, torch.where(few.valid, after, few.gather(before)))
-            for before, after in zip(state, moved, strict=True)
+        march_on(
+            rays, count, tracer, origin, distances, solid, SETTLE_STEPS, direction, ends, -0.3, 0.6
         )
-
-
-def soft_coverage(nearest: Tensor, pixel: float) -> Tensor:
-    """Antialiased coverage from a ray's nearest approach to the surface."""
-    width = max(pixel, 0.014)
-    return 1 - smoothstep(0.45 * width, 1.25 * width, nearest)
-
-
-def near_mask(view: View, nearest: Tensor, shown: Tensor | bool = True) -> Tensor:
-    """Full-resolution mask (n, size²) of the pixels whose coarse rays pass close to a solid.
-
-    `shown` tells of every coarse ray whether what it meets can be seen.
-    """
-    near = (nearest < MISS_MARGIN + view.pixel) & shown
-    return view.upsample(view.widen(near.to(nearest.dtype))) > 0
+    walk(rays, count, origin, tracer.points)

@@ -28,6 +28,11 @@ HAIR_STYLES: tuple[str, ...] = (
 IDENTITY_LIMIT = 2.2
 """Identity parameters are about standard normal and clipped here."""
 
+IDENTITY_STRENGTH = 1.75
+"""Identity parameters act this much more strongly than the sizes per SD in `anatomy`'s formulas."""
+SHIFTED_LIMIT = 4.5
+"""Identity parameters are clipped here after the ancestry shift."""
+
 RANGE_TOLERANCE = 1e-3
 
 
@@ -290,6 +295,29 @@ def ancestry_shift(ancestry_x: Tensor, ancestry_y: Tensor, name: str) -> Tensor:
         for references in [ANCESTRY_REFERENCES.values()]
     ]
     return gradient[0] * ancestry_x + gradient[1] * ancestry_y
+
+
+def shifted_identity(parameters: Tensor, name: str) -> Tensor:
+    """Identity parameter `name` after the ancestry shift, in SD, (n,)."""
+    x, y = (parameters[:, INDEX[axis]] for axis in ("ancestry_x", "ancestry_y"))
+    shifted = parameters[:, INDEX[name]] + ancestry_shift(x, y, name)
+    return shifted.clamp(-SHIFTED_LIMIT, SHIFTED_LIMIT)
+
+
+def records(parameters: Tensor) -> np.recarray:
+    """Faces as records (n,) with a float32 field per parameter, for the renderer's formulas.
+
+    Identity parameters are shifted by ancestry and have the strength that is seen; the hair style
+    is a whole number.
+    """
+    columns = parameters.detach().float().clone()
+    for parameter in PARAMETERS:
+        if parameter.group == "identity":
+            shifted = shifted_identity(parameters, parameter.name)
+            columns[:, INDEX[parameter.name]] = IDENTITY_STRENGTH * shifted
+    columns[:, INDEX["hair_style"]] = hair_styles(parameters).float()
+    fields = np.dtype([(name, np.float32) for name in NAMES])
+    return np.ascontiguousarray(columns.cpu().numpy()).view(fields)[:, 0].view(np.recarray)
 
 
 def hair_styles(parameters: Tensor) -> Tensor:

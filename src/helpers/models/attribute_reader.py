@@ -24,10 +24,9 @@ from torch.nn import functional
 
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.faces import populations
-from helpers.faces.maths import box_mean
 from helpers.faces.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
 from helpers.models import checkpoints
-from helpers.models.networks import halving
+from helpers.models.networks import box_mean, halving
 from helpers.models.training import Recipe, Settings, Task, check_images, one_cycle
 from helpers.utils import seeding
 from helpers.utils.checks import as_score_table, require_columns

@@ -1,4 +1,4 @@
-"""Work that is shared out among processes of one thread each, or done here where that fails."""
+"""Work that is shared out among threads, or processes of one thread each, or done here alone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from helpers.utils.processes import die_with_parent
 def half_the_cores() -> int:
     """Processes for a long task: chapters that run side by side share the cores; at least two."""
     return max(2, cpu_count() // 2)
+
+
+def threads() -> int:
+    """Threads for work in this process whose results do not depend on how many do it.
+
+    The variable NUMBA_NUM_THREADS says how many, as joblib sets it to 1 in processes that share
+    work; by default there is one per core.
+    """
+    return int(os.environ.get("NUMBA_NUM_THREADS") or cpu_count())
 
 
 def processes(number: int, **options: Any) -> Parallel:

@@ -5,16 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from helpers.newfaces.colours import (
-    SKIN_ANCHORS,
-    Colour,
-    absorb,
-    blend,
-    dim,
-    ramp,
-)
-from helpers.newfaces.compiled import formula
-from helpers.newfaces.maths import bump, clamp, mix, power, sin, smoothstep
+from helpers.faces.colours import SKIN_ANCHORS, Colour, absorb, blend, dim, ramp
+from helpers.faces.compiled import formula
+from helpers.faces.maths import bump, clamp, mix, power, sin, smoothstep
 
 BLOOD = Colour(0.02, 0.30, 0.24)
 """Absorption of blood in even skin, and of what shines through at thin places."""

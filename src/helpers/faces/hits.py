@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy import float32, int32
 
-from helpers.newfaces.colours import Colour
-from helpers.newfaces.compiled import formula, loop
-from helpers.newfaces.maths import Vector, unit
+from helpers.faces.colours import Colour
+from helpers.faces.compiled import formula, loop
+from helpers.faces.maths import Vector, unit
 
 TETRAHEDRON = (
     Vector(1.0, -1.0, -1.0),

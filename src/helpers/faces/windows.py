@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numpy import float32
 
-from helpers.newfaces.compiled import loop
+from helpers.faces.compiled import loop
 
 
 @loop

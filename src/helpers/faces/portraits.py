@@ -1,4 +1,4 @@
-"""Parameters to images, head masks and landmarks: the layers of a portrait, back to front."""
+"""Portraits, drawn layer by layer: records of faces to images, head masks and landmarks."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy import float32, int32, uint8
 
-from helpers.newfaces.accessories import paint_earrings, paint_glasses
-from helpers.newfaces.anatomy import Anatomy, anatomy
-from helpers.newfaces.artefacts import Spoiler, make_spoiler, spoil
-from helpers.newfaces.camera import (
+from helpers.faces import relief as relief_map
+from helpers.faces.accessories import paint_earrings, paint_glasses
+from helpers.faces.anatomy import Anatomy, anatomy
+from helpers.faces.artefacts import Spoiler, make_spoiler, spoil
+from helpers.faces.camera import (
     CAMERA_DISTANCE,
     CAMERA_HEIGHT,
     HALF_EXTENT,
@@ -23,41 +24,21 @@ from helpers.newfaces.camera import (
     plane_y,
     to_head,
 )
-from helpers.newfaces.canvas import Canvas, make_canvas, occlude, over, put
-from helpers.newfaces.colours import Colour, clothing_colour, hair_colour, to_srgb, tone_map
-from helpers.newfaces.compiled import formula, loop, program
-from helpers.newfaces.features import (
-    eye_shadow_colour,
-    iris_colour,
-    lip_colour,
-    near_brows,
-    near_eyes,
-    near_mouth,
-    paint_brows,
-    paint_eyes,
-    paint_lips,
-    paint_nostrils,
-)
-from helpers.newfaces.geometry import (
-    Head,
-    Torso,
-    cautious_head_distances,
-    head_distances,
-    occlusions,
-    torso_distances,
-)
-from helpers.newfaces.hair import (
+from helpers.faces.canvas import Canvas, make_canvas, occlude, over, put
+from helpers.faces.colours import Colour, clothing_colour, hair_colour, to_srgb, tone_map
+from helpers.faces.compiled import loop, program
+from helpers.faces.geometry import Head, Torso, cautious_head_distances, torso_distances
+from helpers.faces.hair import (
     EDGE_MARGIN,
     Hair,
     hair_distances,
     inside_hairline,
-    light_below_hair,
     make_hair,
     shade_far_hair,
     shade_near_hair,
-    stubble_weight,
 )
-from helpers.newfaces.hits import (
+from helpers.faces.heads import paint_head
+from helpers.faces.hits import (
     Hits,
     colour_of,
     find_normals,
@@ -66,11 +47,9 @@ from helpers.newfaces.hits import (
     point_of,
     set_colour,
     take,
-    view_of,
 )
-from helpers.newfaces.landmarks import find_landmarks
-from helpers.newfaces.lookups import lookup
-from helpers.newfaces.marching import (
+from helpers.faces.landmarks import find_landmarks
+from helpers.faces.marching import (
     FAR,
     MISS_MARGIN,
     SETTLED,
@@ -85,27 +64,15 @@ from helpers.newfaces.marching import (
     refine,
     soft_coverage,
 )
-from helpers.newfaces.maths import Vector
-from helpers.newfaces.relief import COLUMNS, ROWS, Map, make_map
-from helpers.newfaces import relief as relief_map
-from helpers.newfaces.shading import backdrop, head_light, soft_shadows, torso_light, wall_colour
-from helpers.newfaces.skin import (
-    Surface,
-    bare_skin,
-    cover,
-    paint_age_spots,
-    paint_beard,
-    paint_blood,
-    paint_wrinkles,
-    place_at,
-    skin_albedo,
-)
+from helpers.faces.maths import Vector
+from helpers.faces.relief import COLUMNS, ROWS, Map, make_map
+from helpers.faces.shading import backdrop, soft_shadows, torso_light, wall_colour
+from helpers.faces.skin import skin_albedo
 
 OPAQUE = 0.999
 """What lies behind a layer of more opacity than this is not computed."""
 HAIR_SLACK = 0.35
 """Hair is shown although it lies this far behind what it grows on."""
-NORMAL_STEP = 0.014
 TORSO_NORMAL_STEP = 0.02
 SHADED = 0.1
 """Coarse rays that pass the head this closely have a shadow."""
@@ -202,9 +169,7 @@ def draw(faces, styles, textures, size, supersampling, images, masks, places):
         develop(work.canvas, supersampling, images[i], masks[i])
         spoil(images[i], face, textures.mottle, work.spoiler)
         points = work.tracer.points
-        find_landmarks(
-            points, portrait.anatomy, portrait.head, portrait.pose, final, places[i]
-        )
+        find_landmarks(points, portrait.anatomy, portrait.head, portrait.pose, final, places[i])
 
 
 @loop
@@ -412,188 +377,6 @@ def paint_torso(portrait, face, view, work):
     for i in range(kept):
         over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 0.0)
         occlude(work.canvas, hits.pixel[i], hits.distance[i], hits.opacity[i])
-
-
-@loop
-def paint_head(portrait, face, view, work, textures):
-    """Paint the head where no hair covers it; its depth counts everywhere."""
-    count, hits = list_head(portrait, view, work), work.hits
-    paint_skin(hits, count, portrait, face, view, textures)
-    paint_features(hits, work.part, count, portrait, face, view, textures)
-    line, look = portrait.hair.line, portrait.hair.look
-    for i in range(count):
-        hits.noise[i] = inside_hairline(hits.x[i], hits.y[i], hits.z[i], line)
-    for i in range(count):
-        hits.hair_light[i] = light_below_hair(hits.noise[i], look)
-        surface = cover(surface_of(hits, i), portrait.hair_colour, stubble_weight(hits.noise[i], look))
-        set_colour(hits, i, surface.albedo)
-    find_normals(hits, count, work.tracer.points, head_distances, portrait.head, NORMAL_STEP)
-    occlusions(hits, count, portrait.head, hits.noise)
-    for i in range(count):
-        lit = head_light(
-            surface_of(hits, i),
-            view_of(hits, i),
-            normal_of(hits, i),
-            portrait.light,
-            hits.shadow[i],
-            hits.hair_light[i],
-            hits.noise[i],
-        )
-        set_colour(hits, i, lit)
-    for i in range(count):
-        over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 1.0)
-
-
-@loop
-def list_head(portrait, view, work):
-    """List the places of the head that are seen; returns how many they are."""
-    hits, rays, origin, count = work.hits, work.tracer.full, portrait.origin, 0
-    half = (view.size + 1) // 2
-    for row in range(view.size):
-        for column in range(view.size):
-            pixel = row * view.size + column
-            distance, opacity = work.depth[pixel], work.coverage[pixel]
-            if opacity <= 0.0 or distance >= work.canvas.depth[pixel] + 0.02:
-                continue
-            occlude(work.canvas, pixel, distance, opacity)
-            if work.covered[pixel] > 0:
-                continue
-            hits.pixel[count] = pixel
-            hits.x[count] = origin.x + rays.x[pixel] * distance
-            hits.y[count] = origin.y + rays.y[pixel] * distance
-            hits.z[count] = origin.z + rays.z[pixel] * distance
-            hits.ray_x[count], hits.ray_y[count] = rays.x[pixel], rays.y[pixel]
-            hits.ray_z[count], hits.opacity[count] = rays.z[pixel], opacity
-            hits.shadow[count] = work.shadow[(row >> 1) * half + (column >> 1)]
-            count += 1
-    return count
-
-
-@formula
-def surface_of(hits, i):
-    """What is painted at a hit."""
-    return Surface(colour_of(hits, i), hits.gloss[i], hits.glow[i])
-
-
-@formula
-def set_surface(hits, i, surface):
-    """Keep what is painted at a hit."""
-    set_colour(hits, i, surface.albedo)
-    hits.gloss[i], hits.glow[i] = surface.gloss, surface.glow
-
-
-@formula
-def place_of(hits, i, view):
-    """The place of a hit as the painters see it."""
-    return place_at(hits.x[i], hits.y[i], hits.z[i], view.pixel)
-
-
-@loop
-def paint_skin(hits, count, portrait, face, view, textures):
-    """Pigment, blood, the marks of age and a beard."""
-    shape, seed = portrait.anatomy, 0.61803 * face.texture_seed
-    old, frown = shape.traits.old, shape.traits.frown
-    for i in range(count):
-        hits.noise[i] = lookup(textures.mottle, 1.7 * hits.x[i] + seed, 1.7 * hits.y[i])
-    for i in range(count):
-        v = 0.5 * hits.y[i] + 0.7 * seed
-        hits.noise_2[i] = lookup(textures.mottle, 0.5 * hits.x[i] + seed, v)
-    for i in range(count):
-        surface = bare_skin(portrait.skin, hits.noise[i], hits.noise_2[i], old)
-        surface = paint_blood(surface, place_of(hits, i, view), shape, face)
-        set_surface(hits, i, surface)
-    if old > 0.0 or frown > 0.0:
-        for i in range(count):
-            place = place_of(hits, i, view)
-            set_surface(
-                hits, i, paint_wrinkles(surface_of(hits, i), place, shape, hits.noise_2[i])
-            )
-    if old > 0.0:
-        for i in range(count):
-            u, v = 1.1 * hits.x[i] + 2.0 * seed, 1.1 * hits.y[i]
-            hits.noise[i] = lookup(textures.mottle, u, v)
-        for i in range(count):
-            set_surface(hits, i, paint_age_spots(surface_of(hits, i), hits.noise[i], old))
-    if face.facial_hair > 0.05:
-        for i in range(count):
-            hits.noise[i] = lookup(textures.clouds, 0.8 * hits.x[i] + seed, 0.8 * hits.y[i])
-        for i in range(count):
-            u = 0.42 * hits.x[i] + seed + 0.012 * hits.noise[i]
-            hits.noise_2[i] = lookup(textures.strands, u, 0.3 * hits.y[i])
-        for i in range(count):
-            place, hairs = place_of(hits, i, view), hits.noise_2[i]
-            surface = surface_of(hits, i)
-            set_surface(
-                hits, i, paint_beard(surface, place, shape, face, portrait.hair_colour, hairs)
-            )
-
-
-@formula
-def copy_surface(source, i, target, k):
-    """Copy a hit's place, and what is painted there."""
-    target.x[k], target.y[k], target.z[k] = source.x[i], source.y[i], source.z[i]
-    set_surface(target, k, surface_of(source, i))
-
-
-@loop
-def put_back(part, number, hits):
-    """Keep what was painted on a part of the hits."""
-    for k in range(number):
-        set_surface(hits, part.pixel[k], surface_of(part, k))
-
-
-@loop
-def paint_features(hits, part, count, portrait, face, view, textures):
-    """Nostrils, lips, eyes and brows, each on the places where it can be."""
-    shape, light = portrait.anatomy, portrait.light
-    for i in range(count):
-        place = place_of(hits, i, view)
-        set_surface(hits, i, paint_nostrils(surface_of(hits, i), place, shape.nose))
-
-    number = 0
-    for i in range(count):
-        if near_mouth(place_of(hits, i, view), shape.mouth):
-            part.pixel[number] = i
-            copy_surface(hits, i, part, number)
-            number += 1
-    lips = lip_colour(face, shape.traits, portrait.skin)
-    for k in range(number):
-        place, surface = place_of(part, k, view), surface_of(part, k)
-        set_surface(part, k, paint_lips(surface, place, shape.mouth, lips, face.makeup))
-    put_back(part, number, hits)
-
-    number = 0
-    for i in range(count):
-        if near_eyes(place_of(hits, i, view), shape.eyes):
-            part.pixel[number] = i
-            copy_surface(hits, i, part, number)
-            number += 1
-    shadow, iris = eye_shadow_colour(face), iris_colour(face)
-    for k in range(number):
-        place, surface = place_of(part, k, view), surface_of(part, k)
-        set_surface(
-            part, k, paint_eyes(surface, place, shape.eyes, face, light, shadow, iris)
-        )
-    put_back(part, number, hits)
-
-    number = 0
-    for i in range(count):
-        if near_brows(place_of(hits, i, view), shape.eyes):
-            part.pixel[number] = i
-            copy_surface(hits, i, part, number)
-            number += 1
-    for k in range(number):
-        side = abs(part.x[k])
-        u = 0.5 * side + 0.35 * part.y[k] + face.texture_seed
-        part.noise[k] = lookup(textures.strands, u, 0.1 * part.y[k])
-    for k in range(number):
-        place, surface, hairs = place_of(part, k, view), surface_of(part, k), part.noise[k]
-        set_surface(
-            part,
-            k,
-            paint_brows(surface, place, shape.eyes, shape.traits, portrait.hair_colour, hairs),
-        )
-    put_back(part, number, hits)
 
 
 @loop

@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy import float32, int32, uint64
 
-from helpers.newfaces.anatomy import lip_line
-from helpers.newfaces.compiled import formula, loop
-from helpers.newfaces.maths import bump, clamp, exp, mix, power, smoothstep
-from helpers.newfaces.windows import box_mean
+from helpers.faces.anatomy import lip_line
+from helpers.faces.compiled import formula, loop
+from helpers.faces.maths import bump, clamp, exp, mix, power, smoothstep
+from helpers.faces.windows import box_mean
 
 COLUMNS, ROWS = 56, 120
 WIDTH = 1.0

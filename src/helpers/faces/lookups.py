@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy import float32, int32, uint64
 
-from helpers.newfaces.compiled import formula
-from helpers.newfaces.maths import floor, mix
+from helpers.faces.compiled import formula
+from helpers.faces.maths import floor, mix
 
 
 class Textures(NamedTuple):

@@ -1,0 +1,121 @@
+"""Formulas and loops compiled by numba: in single precision, without Python's lock, vectorised.
+
+A `formula` says what holds at one point, in plain arithmetic on numbers and named tuples; a `loop`
+applies formulas to many points. Formulas are drawn into the loops that use them, and LLVM turns a
+loop into vector instructions as long as it has no call and no jump: choices inside formulas are
+`a if c else b`, `min` and `max`; `maths` has the functions that the processor lacks; look-ups in
+tables are loops of their own. With `NUMBA_DISABLE_JIT=1` all of it runs as plain Python.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import compiler, compiler_machinery, ir, untyped_passes
+
+from helpers.utils.processes import alone
+
+
+@compiler_machinery.register_pass(mutates_CFG=False, analysis_only=False)
+class _PlainNumbers(compiler_machinery.FunctionPass):
+    """Makes floats in the source float32, as NumPy 2 takes them beside a float32 (NEP 50).
+
+    To numba 0.5 is a float64, and so is everything that it meets, at half the speed. Whole numbers
+    it takes for types of their own, and compiles a function anew for each; only exponents and
+    indices need that.
+    """
+
+    _name = "plain_numbers"
+
+    def __init__(self) -> None:  # abstract in the base
+        super().__init__()
+
+    def run_pass(self, state) -> bool:
+        blocks = state.func_ir.blocks.values()
+        exact = {_exact(one) for block in blocks for one in block.find_exprs()}
+        for block in blocks:
+            for assignment in block.find_insts(ir.Assign):
+                source, target = assignment.value, assignment.target
+                named = isinstance(source, (ir.Const, ir.Global, ir.FreeVar))
+                if named and target.name not in exact:
+                    source.value = _plain(source.value)
+        return True
+
+
+def _exact(expression: ir.Expr) -> str | None:
+    """The variable in an expression that must keep the type of its value."""
+    if expression.op == "binop" and expression.fn is operator.pow:
+        return expression.rhs.name
+    return expression.index.name if expression.op == "getitem" else None
+
+
+def _plain(value: Any) -> Any:
+    """The value with its floats, and those in tuples, in single precision."""
+    if type(value) is int:
+        return np.int64(value)
+    if type(value) is float:
+        return np.float32(value)
+    if not isinstance(value, tuple):
+        return value
+    parts = [part if type(part) is int else _plain(part) for part in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+
+class _SinglePrecision(compiler.CompilerBase):
+    """Numba's compiler with plain numbers."""
+
+    def define_pipelines(self) -> list[compiler_machinery.PassManager]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(_PlainNumbers, untyped_passes.TranslateByteCode)
+        passes.finalize()
+        return [passes]
+
+
+_OPTIONS = {
+    "fastmath": True,
+    "error_model": "numpy",
+    "nogil": True,
+    "pipeline_class": _SinglePrecision,
+}
+_INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python does not call it
+
+formula = numba.njit(forceinline=True, **_OPTIONS, **_INNER)
+"""Decorator of a function of one point, or of one face."""
+
+loop = numba.njit(**_OPTIONS, **_INNER)
+"""Decorator of a function that goes through points, pixels or texels."""
+
+program = numba.njit(**_OPTIONS)
+"""Decorator of a function that Python calls."""
+
+
+def compile_once(function: Callable[..., Any], call: Callable[[], None], folder: Path) -> None:
+    """Compile a program by a call of it, or take what an earlier process left in the folder.
+
+    Of several processes that want the same at once one compiles, and the others wait. Where nothing
+    can be written it is compiled in every process.
+    """
+    if numba.config.DISABLE_JIT:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return
+    with alone(folder / "lock"):
+        usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+        try:
+            function.enable_caching()
+        finally:
+            numba.config.CACHE_DIR = usual
+        if not any(folder.rglob("*.nbc")):
+            words = (
+                "compiling the renderer, once for this machine and this version: a minute or two"
+            )
+            print(words, file=sys.stderr, flush=True)
+        call()
