@@ -16,10 +16,10 @@ from helpers.faces.camera import (
     to_world,
 )
 from helpers.faces.canvas import over, put
-from helpers.faces.colours import Colour
+from helpers.faces.colours import Colour, blend
 from helpers.faces.compiled import formula, loop
 from helpers.faces.hair_styles import COVERED
-from helpers.faces.maths import Vector, bump, clamp, smoothstep
+from helpers.faces.maths import Vector, bump, clamp, mix, smoothstep
 
 GOLD = Colour(0.83, 0.58, 0.18)
 FRAME = Colour(0.030, 0.026, 0.026)
@@ -120,13 +120,13 @@ def paint_glasses_at(canvas, pixel, on_head, ray, origin, eyes, light, view, sho
         canvas.green[pixel] * passed + glare * GLARE.green,
         canvas.blue[pixel] * passed + glare * GLARE.blue,
     )
-    put(canvas, pixel, tinted)
-
     weight = clamp(0.5 - distances.frame / view.pixel, 0.0, 1.0) * (0.8 + 0.2 * on_head)
     arm = clamp(0.5 - distances.arm / view.pixel, 0.0, 1.0) * smoothstep(0.4, 0.9, on_head)
     sheen = 0.22 * light.key * bump((distances.rim + 0.006) / 0.012) * smoothstep(-0.02, 0.12, y)
     colour = Colour(FRAME.red + sheen, FRAME.green + sheen, FRAME.blue + sheen)
-    over(canvas, pixel, colour, max(weight, arm) * shown, 1.0)
+    weight = max(weight, arm) * shown
+    put(canvas, pixel, blend(tinted, colour, weight))
+    canvas.head[pixel] = mix(canvas.head[pixel], 1.0, weight)
 
 
 @formula
