@@ -83,7 +83,8 @@ _OPTIONS = {
     "nogil": True,
     "pipeline_class": _SinglePrecision,
 }
-_INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python does not call it
+# Python does not call it.
+_INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 formula = numba.njit(forceinline=True, **_OPTIONS, **_INNER)
 """Decorator of a function of one point, or of one face."""

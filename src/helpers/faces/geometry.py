@@ -6,9 +6,11 @@ The skull is a smooth union of ellipsoids; `relief` says how far the face stands
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from helpers.faces.anatomy import Skull
 from helpers.faces.compiled import formula, loop
@@ -22,6 +24,13 @@ class Head(NamedTuple):
     skull: Skull
     relief: np.ndarray
     """(3, rows, columns), see `relief.fill`."""
+
+
+class CautiousHead(NamedTuple):
+    """A head whose distances are scaled so that steps of their size never cross the relief."""
+
+    skull: Skull
+    relief: np.ndarray
 
 
 class Torso(NamedTuple):
@@ -104,6 +113,22 @@ def torso_distance(x, y, z, skull):
     return smooth_min(max(neck, ends), shoulders, 0.36)
 
 
+LOOPS: dict[type, Callable[..., None]] = {}
+"""The type of a solid → the loop that computes its distances."""
+
+
+def distances(points, count, solid):
+    """Signed distances of the first `count` points from a solid, whichever it is."""
+    LOOPS[type(solid)](points, count, solid)
+
+
+@overload(distances)
+def _distances(points, count, solid):
+    # A loop that is handed over is an address, and code that holds one cannot be kept.
+    chosen = LOOPS[solid.instance_class]
+    return lambda points, count, solid: chosen(points, count, solid)
+
+
 @loop
 def head_distances(points, count, head):
     """Signed distances of the first `count` points from the head."""
@@ -117,7 +142,7 @@ def head_distances(points, count, head):
 
 @loop
 def cautious_head_distances(points, count, head):
-    """The distances, scaled so that steps of their size never cross the relief."""
+    """Signed distances of the first `count` points from the head, scaled."""
     head_distances(points, count, head)
     for i in range(count):
         points.slowness[i] = at_relief(head.relief, SLOWNESS, points.x[i], points.y[i])
@@ -139,3 +164,6 @@ def torso_distances(points, count, torso):
     """Signed distances of the first `count` points from neck and shoulders."""
     for i in range(count):
         points.distance[i] = torso_distance(points.x[i], points.y[i], points.z[i], torso.skull)
+
+
+LOOPS |= {Head: head_distances, CautiousHead: cautious_head_distances, Torso: torso_distances}

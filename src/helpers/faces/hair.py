@@ -14,6 +14,7 @@ from numpy import float32
 
 from helpers.faces.colours import Colour, clothing_colour, dim, hair_colour
 from helpers.faces.compiled import formula, loop
+from helpers.faces.geometry import LOOPS
 from helpers.faces.hair_styles import COVERED
 from helpers.faces.hair_tiles import KINDS
 from helpers.faces.hits import find_normals, normal_of, point_of, set_colour, view_of
@@ -244,6 +245,9 @@ def hair_distances(points, count, shell):
         points.distance[i] = min(shell_distance(x, y, z, shell), bun_distance(x, y, z, shell))
 
 
+LOOPS[Shell] = hair_distances
+
+
 @formula
 def inside_hairline(x, y, z, line):
     """How far inside the haired region a point of the shell lies; negative over the face."""
@@ -351,7 +355,7 @@ def shade_near_hair(hits, count, points, atlas, hair, light, pixel):
     if hair.look.tied > 0.0:
         for i in range(count):
             hits.shadow[i] *= 1.0 - 0.5 * bun_crease(hits.x[i], hits.y[i], hits.z[i], hair)
-    find_normals(hits, count, points, hair_distances, hair.shell, NORMAL_STEP)
+    find_normals(hits, count, points, hair.shell, NORMAL_STEP)
     for i in range(count):
         normal, slopes = normal_of(hits, i), (hits.noise_2[i], hits.noise_3[i])
         lit = hair_light(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy import float32
+
 from helpers.faces.canvas import occlude, over
 from helpers.faces.compiled import formula, loop
 from helpers.faces.features import (
@@ -16,7 +18,7 @@ from helpers.faces.features import (
     paint_lips,
     paint_nostrils,
 )
-from helpers.faces.geometry import head_distances, occlusions
+from helpers.faces.geometry import occlusions
 from helpers.faces.hair import inside_hairline, light_below_hair, stubble_weight
 from helpers.faces.hits import colour_of, find_normals, normal_of, set_colour, view_of
 from helpers.faces.lookups import lookup
@@ -48,7 +50,7 @@ def paint_head(portrait, face, view, work, textures):
         hits.hair_light[i] = light_below_hair(hits.noise[i], look)
         stubble = stubble_weight(hits.noise[i], look)
         set_colour(hits, i, cover(surface_of(hits, i), portrait.hair_colour, stubble).albedo)
-    find_normals(hits, count, work.tracer.points, head_distances, portrait.head, NORMAL_STEP)
+    find_normals(hits, count, work.tracer.points, portrait.head, NORMAL_STEP)
     occlusions(hits, count, portrait.head, hits.noise)
     for i in range(count):
         lit = head_light(
@@ -146,11 +148,11 @@ def paint_skin(hits, count, portrait, face, view, textures):
 
 
 @loop
-def list_part(hits, part, count, view, near, feature):
-    """Copy to `part` the places that are `near` a feature; returns how many they are."""
+def list_part(hits, part, count):
+    """Copy to `part` the places marked in `noise`; returns how many they are."""
     number = 0
     for i in range(count):
-        if near(place_of(hits, i, view), feature):
+        if hits.noise[i] > 0.0:
             part.pixel[number] = i
             part.x[number], part.y[number], part.z[number] = hits.x[i], hits.y[i], hits.z[i]
             set_surface(part, number, surface_of(hits, i))
@@ -173,21 +175,27 @@ def paint_features(hits, part, count, portrait, face, view, textures):
         place = place_of(hits, i, view)
         set_surface(hits, i, paint_nostrils(surface_of(hits, i), place, shape.nose))
 
-    number = list_part(hits, part, count, view, near_mouth, shape.mouth)
+    for i in range(count):
+        hits.noise[i] = float32(near_mouth(place_of(hits, i, view), shape.mouth))
+    number = list_part(hits, part, count)
     lips = lip_colour(face, shape.traits, portrait.skin)
     for k in range(number):
         place, surface = place_of(part, k, view), surface_of(part, k)
         set_surface(part, k, paint_lips(surface, place, shape.mouth, lips, face.makeup))
     put_back(part, number, hits)
 
-    number = list_part(hits, part, count, view, near_eyes, shape.eyes)
+    for i in range(count):
+        hits.noise[i] = float32(near_eyes(place_of(hits, i, view), shape.eyes))
+    number = list_part(hits, part, count)
     shadow, iris = eye_shadow_colour(face), iris_colour(face)
     for k in range(number):
         place, surface = place_of(part, k, view), surface_of(part, k)
         set_surface(part, k, paint_eyes(surface, place, shape.eyes, face, light, shadow, iris))
     put_back(part, number, hits)
 
-    number, hair = list_part(hits, part, count, view, near_brows, shape.eyes), portrait.hair_colour
+    for i in range(count):
+        hits.noise[i] = float32(near_brows(place_of(hits, i, view), shape.eyes))
+    number, hair = list_part(hits, part, count), portrait.hair_colour
     for k in range(number):
         u = 0.5 * abs(part.x[k]) + 0.35 * part.y[k] + face.texture_seed
         part.noise[k] = lookup(textures.strands, u, 0.1 * part.y[k])

@@ -9,6 +9,7 @@ from numpy import float32, int32
 
 from helpers.faces.colours import Colour
 from helpers.faces.compiled import formula, loop
+from helpers.faces.geometry import distances
 from helpers.faces.maths import Vector, unit
 
 TETRAHEDRON = (
@@ -104,7 +105,7 @@ def take(hits, k, rays, points, i):
 
 
 @loop
-def find_normals(hits, count, points, distances, solid, step):
+def find_normals(hits, count, points, solid, step):
     """Unit gradients of a solid's distance from four samples at a tetrahedron's corners."""
     for i in range(count):
         hits.normal_x[i], hits.normal_y[i], hits.normal_z[i] = 0.0, 0.0, 0.0

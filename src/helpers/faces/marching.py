@@ -13,7 +13,7 @@ from numpy import float32, int32, uint8
 
 from helpers.faces.camera import Pose, plane_x, plane_y, ray_direction, turn_to_head
 from helpers.faces.compiled import formula, loop
-from helpers.faces.geometry import Points
+from helpers.faces.geometry import Points, distances
 from helpers.faces.maths import clamp, smoothstep
 from helpers.faces.windows import widen
 
@@ -147,7 +147,7 @@ def soft_coverage(nearest, pixel):
 
 
 @loop
-def march(rays, count, origin, points, distances, solid, steps, direction, back, forth):
+def march(rays, count, origin, points, solid, steps, direction, back, forth):
     """Take some steps along rays; `direction` -1 marches towards the camera.
 
     `back` and `forth` are the longest steps.
@@ -179,7 +179,7 @@ def copy_ray(source, i, target, k):
 
 
 @loop
-def march_on(rays, count, tracer, origin, distances, solid, steps, direction, ends, back, forth):
+def march_on(rays, count, tracer, origin, solid, steps, direction, ends, back, forth):
     """Take some more steps along those rays that are `ends` = (near, far) from the solid."""
     few, number = tracer.few, 0
     for i in range(count):
@@ -187,7 +187,7 @@ def march_on(rays, count, tracer, origin, distances, solid, steps, direction, en
             few.pixel[number] = i
             copy_ray(rays, i, few, number)
             number += 1
-    march(few, number, origin, tracer.points, distances, solid, steps, direction, back, forth)
+    march(few, number, origin, tracer.points, solid, steps, direction, back, forth)
     for k in range(number):
         i = few.pixel[k]
         rays.distance[i], rays.nearest[i] = few.distance[k], few.nearest[k]
@@ -195,17 +195,17 @@ def march_on(rays, count, tracer, origin, distances, solid, steps, direction, en
 
 
 @loop
-def coarse_march(tracer, directions, origin, distances, solid, start, steps, direction):
+def coarse_march(tracer, directions, origin, solid, start, steps, direction):
     """Fill `tracer.found` with the distances of the coarse rays and their nearest approaches."""
     rays, found, count = tracer.rays, tracer.found, len(directions.x)
     for i in range(count):
         rays.x[i], rays.y[i], rays.z[i] = directions.x[i], directions.y[i], directions.z[i]
         rays.distance[i], rays.nearest[i] = start, FAR
-    march(rays, count, origin, tracer.points, distances, solid, FIRST_STEPS, direction, -0.4, 0.7)
+    march(rays, count, origin, tracer.points, solid, FIRST_STEPS, direction, -0.4, 0.7)
     # By now a ray is past the solid, or near it, or has arrived.
     ends = (CONVERGED, PASSED)
     steps = steps - FIRST_STEPS
-    march_on(rays, count, tracer, origin, distances, solid, steps, direction, ends, -0.4, 0.7)
+    march_on(rays, count, tracer, origin, solid, steps, direction, ends, -0.4, 0.7)
     for i in range(count):
         found.distance[i], found.nearest[i] = rays.distance[i], rays.nearest[i]
 
@@ -256,17 +256,15 @@ def list_rays(tracer, directions, wanted, view, direction):
 
 
 @loop
-def refine(tracer, count, origin, distances, solid, steps, settle, direction):
+def refine(tracer, count, origin, solid, steps, settle, direction):
     """March the listed rays at full resolution; `tracer.points` are where they end.
 
     `settle` is how often rays that have neither arrived nor gone get some more steps.
     """
     rays = tracer.rays
-    march(rays, count, origin, tracer.points, distances, solid, steps, direction, -0.3, 0.6)
+    march(rays, count, origin, tracer.points, solid, steps, direction, -0.3, 0.6)
     # Rays that graze an edge on their way (the nose before the cheek) need more steps.
     ends = (SETTLED, GONE)
     for _ in range(settle):
-        march_on(
-            rays, count, tracer, origin, distances, solid, SETTLE_STEPS, direction, ends, -0.3, 0.6
-        )
+        march_on(rays, count, tracer, origin, solid, SETTLE_STEPS, direction, ends, -0.3, 0.6)
     walk(rays, count, origin, tracer.points)

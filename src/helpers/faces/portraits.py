@@ -27,11 +27,10 @@ from helpers.faces.camera import (
 from helpers.faces.canvas import Canvas, make_canvas, occlude, over, put
 from helpers.faces.colours import Colour, clothing_colour, hair_colour, to_srgb, tone_map
 from helpers.faces.compiled import loop, program
-from helpers.faces.geometry import Head, Torso, cautious_head_distances, torso_distances
+from helpers.faces.geometry import CautiousHead, Head, Torso
 from helpers.faces.hair import (
     EDGE_MARGIN,
     Hair,
-    hair_distances,
     inside_hairline,
     make_hair,
     shade_far_hair,
@@ -243,14 +242,15 @@ def paint_backdrop(canvas, face, light, view):
 @loop
 def trace_head(portrait, view, work):
     """Find the head's coverage and depth, and the light that reaches it at half resolution."""
-    tracer, head, origin = work.tracer, portrait.head, portrait.origin
+    tracer, origin = work.tracer, portrait.origin
+    head = CautiousHead(*portrait.head)
     start = CAMERA_DISTANCE - 1.5
-    coarse_march(tracer, tracer.coarse, origin, cautious_head_distances, head, start, 12, 1.0)
+    coarse_march(tracer, tracer.coarse, origin, head, start, 12, 1.0)
     cast_shadows(portrait, work)
     near_rays(tracer.found, view)
     mark_near(tracer.found, view, work.wanted)
     count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
-    refine(tracer, count, origin, cautious_head_distances, head, 5, 3, 1.0)
+    refine(tracer, count, origin, head, 5, 3, 1.0)
     for pixel in range(view.size * view.size):
         work.coverage[pixel], work.depth[pixel], work.covered[pixel] = 0.0, FAR, 0
     for i in range(count):
@@ -288,7 +288,7 @@ def trace_near_hair(portrait, view, work):
     if portrait.hair.look.opacity <= 0.0:
         return 0
     found, origin, start = tracer.found, portrait.origin, CAMERA_DISTANCE - 1.8
-    coarse_march(tracer, tracer.coarse, origin, hair_distances, shell, start, 9, 1.0)
+    coarse_march(tracer, tracer.coarse, origin, shell, start, 9, 1.0)
     near_rays(found, view)
     mark_near(found, view, work.near_hair)
     # Tone frays the edge a little; where a ray that missed came closest is not known.
@@ -301,7 +301,7 @@ def trace_near_hair(portrait, view, work):
         found.near[i] = 1.0 if near and (haired or found.nearest[i] > SETTLED) else 0.0
     mark_near(found, view, work.wanted)
     count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
-    refine(tracer, count, origin, hair_distances, shell, 5, 2, 1.0)
+    refine(tracer, count, origin, shell, 5, 2, 1.0)
     points = tracer.points
     for i in range(count):
         points.distance[i] = inside_hairline(points.x[i], points.y[i], points.z[i], line)
@@ -346,9 +346,9 @@ def paint_far_hair(portrait, view, work, textures):
         hidden = work.covered[pixel] > 0 or work.coverage[pixel] > OPAQUE
         work.wanted[pixel] = uint8(0) if hidden else work.near_hair[pixel]
     start = CAMERA_DISTANCE + 1.9
-    coarse_march(tracer, tracer.coarse, origin, hair_distances, hair.shell, start, 8, -1.0)
+    coarse_march(tracer, tracer.coarse, origin, hair.shell, start, 8, -1.0)
     count = list_rays(tracer, tracer.full, work.wanted, view, -1.0)
-    refine(tracer, count, origin, hair_distances, hair.shell, 4, 1, -1.0)
+    refine(tracer, count, origin, hair.shell, 4, 1, -1.0)
     kept, hits = take_hits(work, count, view), work.hits
     shade_far_hair(hits, kept, textures.hair, hair, portrait.light)
     for i in range(kept):
@@ -360,15 +360,15 @@ def paint_torso(portrait, face, view, work):
     """Paint neck and shoulders where the head does not hide them."""
     tracer, torso, light = work.tracer, Torso(portrait.anatomy.skull), portrait.light
     origin, start = Vector(0.0, CAMERA_HEIGHT, CAMERA_DISTANCE), CAMERA_DISTANCE - 1.0
-    coarse_march(tracer, tracer.coarse_world, origin, torso_distances, torso, start, 9, 1.0)
+    coarse_march(tracer, tracer.coarse_world, origin, torso, start, 9, 1.0)
     near_rays(tracer.found, view)
     mark_near(tracer.found, view, work.wanted)
     for pixel in range(view.size * view.size):
         work.wanted[pixel] = uint8(0) if work.coverage[pixel] > OPAQUE else work.wanted[pixel]
     count = list_rays(tracer, tracer.world, work.wanted, view, 1.0)
-    refine(tracer, count, origin, torso_distances, torso, 5, 0, 1.0)
+    refine(tracer, count, origin, torso, 5, 0, 1.0)
     kept, hits = take_hits(work, count, view), work.hits
-    find_normals(hits, kept, tracer.points, torso_distances, torso, TORSO_NORMAL_STEP)
+    find_normals(hits, kept, tracer.points, torso, TORSO_NORMAL_STEP)
     clothing = clothing_colour(face)
     for i in range(kept):
         point, normal = point_of(hits, i), normal_of(hits, i)
