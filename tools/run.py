@@ -332,8 +332,10 @@ def scratch(folder: Path) -> Iterator[None]:
     # Names of sockets are short, so those of the process that others are forked from stay outside.
     util.get_temp_dir()
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
-    yield
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
