@@ -48,6 +48,9 @@ DROPPED = {
 }
 NOTED = {"e-mail as annotator id": "assignment", "unreadable time": "assignment"}
 
+_TOGETHER = 2**20
+"""Answers whose codes are looked up at a time."""
+
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _INTEGER = re.compile(r"[+-]?\d+")
 _DIGITS = 20  # no scale has a level with more; int() refuses 4,300
@@ -157,11 +160,12 @@ def validate(
     attribute, level, visit = answers["attribute"].array[good], level[good], visit[good]
     del answers, good  # the tidy table needs the room
     row = (answered.cumsum() - 1).astype(np.int32)[visit]
+    del visit
     columns = {
-        **_of_assignments(visits[answered], row, salt),
         "attribute": _as_text(attribute),
         "level": level.astype(np.int64),
         "source": pd.Categorical.from_codes(np.zeros(len(row), np.int8), [f"{source}:{path.name}"]),
+        **_of_assignments(visits[answered], row, salt),
     }
     return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), report)
 
@@ -223,8 +227,17 @@ def _of_assignments(visits: pd.DataFrame, row: np.ndarray, salt: str) -> dict[st
 
 def _as_text(values: pd.Categorical) -> pd.Categorical:
     """The values with the categories that occur, in the order in which texts are sorted."""
-    values = values.remove_unused_categories()
-    return values.reorder_categories(sorted(values.categories))
+    pieces = np.array_split(values.codes, len(values) // _TOGETHER + 1)
+    occurs = np.zeros(
+        len(values.categories) + 1, dtype=bool
+    )  # the last: missing, which has code -1
+    for piece in pieces:
+        occurs[piece] = True
+    order = sorted(values.categories[occurs[:-1]])
+    code = np.append(pd.Index(order).get_indexer(values.categories), -1).astype(values.codes.dtype)
+    # numpy turns what it indexes by into eight bytes each.
+    codes = np.concatenate([code[piece] for piece in pieces])
+    return pd.Categorical.from_codes(codes, order)
 
 
 def _strip(values: pd.Series) -> pd.Series:
