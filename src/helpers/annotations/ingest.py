@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from helpers.annotations.categories import occurring
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
 # image_id      str, or missing
@@ -47,9 +48,6 @@ DROPPED = {
     "duplicate": "answer",
 }
 NOTED = {"e-mail as annotator id": "assignment", "unreadable time": "assignment"}
-
-_TOGETHER = 2**20
-"""Answers whose codes are looked up at a time."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _INTEGER = re.compile(r"[+-]?\d+")
@@ -162,7 +160,7 @@ def validate(
     row = (answered.cumsum() - 1).astype(np.int32)[visit]
     del visit
     columns = {
-        "attribute": _as_text(attribute),
+        "attribute": occurring(attribute),
         "level": level.astype(np.int64),
         "source": pd.Categorical.from_codes(np.zeros(len(row), np.int8), [f"{source}:{path.name}"]),
         **_of_assignments(visits[answered], row, salt),
@@ -218,26 +216,11 @@ def _of_assignments(visits: pd.DataFrame, row: np.ndarray, salt: str) -> dict[st
     hashes = [hash_annotator(name, salt) for name in visits["annotator"].cat.categories]
     columns = {
         "image_id": visits["image_id"].astype("category").array,
-        "annotator_id": _as_text(visits["annotator"].array.rename_categories(hashes)),
+        "annotator_id": occurring(visits["annotator"].array.rename_categories(hashes)),
         "seconds": visits["seconds"].to_numpy(),
         "submitted_at": visits["submitted_at"].array,
     }
     return {name: column.take(row) for name, column in columns.items()}
-
-
-def _as_text(values: pd.Categorical) -> pd.Categorical:
-    """The values with the categories that occur, in the order in which texts are sorted."""
-    pieces = np.array_split(values.codes, len(values) // _TOGETHER + 1)
-    occurs = np.zeros(
-        len(values.categories) + 1, dtype=bool
-    )  # the last: missing, which has code -1
-    for piece in pieces:
-        occurs[piece] = True
-    order = sorted(values.categories[occurs[:-1]])
-    code = np.append(pd.Index(order).get_indexer(values.categories), -1).astype(values.codes.dtype)
-    # numpy turns what it indexes by into eight bytes each.
-    codes = np.concatenate([code[piece] for piece in pieces])
-    return pd.Categorical.from_codes(codes, order)
 
 
 def _strip(values: pd.Series) -> pd.Series:
