@@ -331,10 +331,12 @@ def scratch(folder: Path) -> Iterator[None]:
     folder.mkdir()
     # Names of sockets are short, so those of the process that others are forked from stay outside.
     util.get_temp_dir()
+    before = tempfile.gettempdir()
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
         yield
     finally:
+        os.environ["TMPDIR"] = tempfile.tempdir = before
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 import threading
 import time
 from argparse import Namespace
@@ -94,6 +95,13 @@ def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
 def test_an_unknown_stage_names_those_there_are(option, artifacts_folder):
     with pytest.raises(ValueError, match="no step 99_none; there are .*09_logistic_ate"):
         run.main(["smoke", option, "99_none"])
+
+
+def test_temporary_files_have_one_place_during_a_run(tmp_path):
+    before = tempfile.gettempdir()
+    with run.scratch(tmp_path / ".scratch"):
+        assert tempfile.gettempdir() == os.environ["TMPDIR"] == str(tmp_path / ".scratch")
+    assert tempfile.gettempdir() == before and not (tmp_path / ".scratch").exists()
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5"])
