@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tools"))
 import execute
 import matplotlib
 import pretended_gpu
-import run
+import runner
 from matplotlib import pyplot as plt
 
 from helpers.artifacts import lineage, profiles
@@ -25,7 +25,7 @@ from helpers.artifacts import lineage, profiles
 def be(step: str, profile: str) -> None:
     """Run the cells of a chapter as papermill would, or a study."""
     if step in lineage.STUDIES:
-        run.run_study(lineage.STUDIES[step], ["--profile", profile])
+        runner.run_study(lineage.STUDIES[step], ["--profile", profile])
         return
     values = asdict(profiles.load(profile)) | {"profile": profile, "device": "cuda"}
     content = execute.parameterised(lineage.source_of(step), values)

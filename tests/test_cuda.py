@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import plan
 import pretended_gpu
 import pytest
 import run
@@ -122,7 +123,7 @@ def test_chapters_find_what_they_find_on_the_cpu(tmp_path):
 
 @pytest.mark.skipif("WHOLE_BOOK" not in os.environ, reason="WHOLE_BOOK is not set")
 def test_the_whole_book_runs(artifacts_folder):
-    order = TopologicalSorter(run.graph()).static_order()
-    run_on_gpu(artifacts_folder, [step for step in order if step != run.BOOK])
+    order = TopologicalSorter(plan.graph()).static_order()
+    run_on_gpu(artifacts_folder, [step for step in order if step != plan.BOOK])
     for stage in lineage.stages():
         assert artifacts.why_stale(stage, "smoke") is None
