@@ -57,7 +57,6 @@
 
 # %%
 import math
-import time
 from collections.abc import Iterator
 from itertools import product
 
@@ -517,11 +516,9 @@ assert within["fitted"]["earrings"].mean() > 0.05
 # recognised by a hash of its parameters. Results do not depend on the chunks.
 
 # %%
-started = time.monotonic()
 for arm, table in parameters.items():
     path = stage.path(f"{arm}_images.npy")
     render_to_store(table, image_size, path, device=device)
-seconds = time.monotonic() - started
 
 # %%
 n_images = sum(len(table) for table in parameters.values())
@@ -624,6 +621,5 @@ _ = stage.finish(
         "images": n_images,
         "doses": doses,
         "adult": ADULT,
-        "seconds_per_image": seconds / n_images,
     }
 )

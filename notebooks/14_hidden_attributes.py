@@ -183,7 +183,7 @@ adult = stage.load("05_transect_generation", "results.json")["adult"]
 n_transects = audit["transect"].nunique()
 recipe = {"youngest": adult - 0.5, "seed": seed, "stage": "05_transect_generation"}
 base = transects.base_latents(generator, planes, AXES, n_transects, **recipe)
-base_faces = generator.parameters(torch.from_numpy(base))
+base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 
 # %% [markdown]
 # The call repeats the recipe of [](05_transect_generation), word for word, and so finds the same
@@ -478,7 +478,7 @@ def faces_along(held_normals: np.ndarray) -> torch.Tensor:
     """Faces of all transects along the axes' dual vectors, with other normals held."""
     basis = orthogonalization.dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
     cells = transects.grid(base, axes.normals, axes.intercepts, basis, levels)
-    return generator.parameters(torch.from_numpy(cells.reshape(-1, generator.latent_dim)))
+    return generator.parameters(torch.from_numpy(cells.reshape(-1, generator.latent_dim))).cpu()
 
 
 # %%

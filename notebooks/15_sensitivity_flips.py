@@ -158,7 +158,7 @@ _ = figures.gallery(
 # never drew, and samples, each above what comes back.
 
 # %%
-few = torch.from_numpy(renders[:8].copy()).float() / 255
+few = torch.from_numpy(renders[:8].copy()).to(device).float() / 255
 shown = torch.cat([few, generator.synthesize(z[:8])])
 again = generator.synthesize(generator.encode(shown))
 
@@ -179,7 +179,7 @@ made = generator.synthesize(z)
 r2 = 1 - ((generator.encode(made) - z) ** 2).mean() / z.var()
 glue("encoder_r2", f"{float(r2):.2f}", display=False)
 glue("unlike_samples", f"{unlike(made):.2f}", display=False)
-drawn_first = torch.from_numpy(renders[: len(made)].copy()).float() / 255
+drawn_first = torch.from_numpy(renders[: len(made)].copy()).to(device).float() / 255
 glue("unlike_renders", f"{unlike(drawn_first):.2f}", display=False)
 
 # %% [markdown]
@@ -980,7 +980,7 @@ labels = celeba.celeba_attributes(world.parameters(pool))
 FITTED = [name for name in PARAMETERS if name in labels and name != "Smiling"]
 steps = {}
 for name in FITTED:
-    one = vector(name, BALANCE, pool.numpy(), labels)
+    one = vector(name, BALANCE, pool.cpu().numpy(), labels)
     steps[name] = step_of_one(world, one.direction, *PARAMETERS[name])
 along_fitted = known_truth.changes(steps, "fitted")
 fitted = audit_with_truth.against(along_fitted, truth)

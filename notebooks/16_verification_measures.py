@@ -183,7 +183,7 @@ held_out.drop(columns="fmr").round(3)
 # those planes are used below.
 
 # %%
-codes = generator.sample(n_directions, seed + 2)
+codes = generator.sample(n_directions, seed + 2).cpu()
 parameters = generator.parameters(codes)
 labelled = study.render(parameters[:n_labelled], image_size, stage.path("labelled.npy"), device)
 ancestry, male = identities.split(pool.group)
@@ -244,7 +244,7 @@ fitted = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes
 rest = fitted.select([name for name in fitted.names if name != "gender"])
 every = planes["crowd, all samples"].join(rest)
 held = dict.fromkeys(rest.names) | {"age": 0.0, "smiling": 0.0}
-seeds = generator.sample(SAMPLED * n_seeds, seed + 3)
+seeds = generator.sample(SAMPLED * n_seeds, seed + 3).cpu()
 walked, index = identities.prototypes(seeds, every, gender=1.5, ancestry=3.4, others=held)
 
 # %%

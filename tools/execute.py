@@ -9,6 +9,7 @@ A failing notebook leaves `<stage>.failed.ipynb` beside the place of its output.
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import re
 import tempfile
@@ -34,6 +35,8 @@ Tell = Callable[[float, str], None]
 NOISE = ("papermill", "execution")
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 TABLE = re.compile(r"\bT_[0-9a-f]{5}(?=[\W_])")
+WIDGET = re.compile(r"\b[0-9a-f]{32}\b|(?<=IPY_MODEL_)[0-9a-f]{32}\b")
+ADDRESS = re.compile(r" at 0x[0-9a-f]+>")
 
 
 class TellingEngine(NBClientEngine):
@@ -94,15 +97,36 @@ def without_noise(content: nbformat.NotebookNode) -> str:
             del holder.metadata["tags"]
     for number, cell in enumerate(content.cells):
         cell["id"] = f"cell-{number}"
-    text = nbformat.writes(content)
-    widgets = content.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
+    text = ADDRESS.sub(">", nbformat.writes(content))
     # Widgets and styled tables draw their names at random.
-    drawn = dict.fromkeys([*widgets, *TABLE.findall(text)])
+    drawn = dict.fromkeys([*widgets_in_order(content), *TABLE.findall(text)])
     names = {
         name: f"T_{n:05x}" if name.startswith("T_") else f"{n:032x}" for n, name in enumerate(drawn)
     }
     anywhere = re.compile("|".join(map(re.escape, names)) or "(?!)")
-    return anywhere.sub(lambda found: names[found[0]], text)
+    named = anywhere.sub(lambda found: names[found[0]], text)
+    return nbformat.writes(nbformat.reads(named, as_version=4))  # sorted by these names
+
+
+def widgets_in_order(content: nbformat.NotebookNode) -> list[str]:
+    """Names of the widgets in an order that does not depend on them: as cells and widgets refer."""
+    state = content.metadata.get("widgets", {}).get(WIDGETS, {}).get("state", {})
+    order: dict[str, int] = {}
+
+    def follow(text: str) -> None:
+        for name in WIDGET.findall(text):
+            if name in state and name not in order:
+                order[name] = len(order)
+                follow(json.dumps(state[name], sort_keys=True))
+
+    def told(name: str) -> str:
+        text = json.dumps(state[name], sort_keys=True)
+        return WIDGET.sub(lambda found: str(order.get(found[0], "")), text)
+
+    follow(json.dumps(content.cells, sort_keys=True))
+    for name in sorted(state.keys() - order.keys(), key=told):  # links, for example
+        follow(name)
+    return list(order)
 
 
 def run(page: str, profile: str, device: str, log: Path, tell: Tell) -> None:

@@ -12,6 +12,7 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -23,12 +24,15 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from jupyter_client import AsyncKernelManager
+from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import LocalProvisioner
+from traitlets import default
 
 from helpers.utils.processes import die_with_parent
 
-# The socket of such a process cannot be had in a folder with a long name.
-WARM = sys.platform == "linux" and len(os.fsencode(util.get_temp_dir())) < 75
+# Sockets in the file system have short names.
+SHORT = len(os.fsencode(util.get_temp_dir())) < 75
+WARM = sys.platform == "linux" and SHORT
 CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.
@@ -148,9 +152,21 @@ class Provisioner(LocalProvisioner):
 
 
 def manager(log: Path) -> type[AsyncKernelManager]:
-    """The class of managers whose kernels write what is not a cell's output to `log`."""
+    """The class of managers whose kernels write what is not a cell's output to `log`.
+
+    They talk by sockets in a folder of the run, which nobody else on the machine can reach. A free
+    TCP port, once found, may be taken by another kernel before this one has started.
+    """
 
     class Manager(AsyncKernelManager):
+        @default("transport")
+        def _of_files(self) -> str:
+            return "ipc" if SHORT else "tcp"
+
+        @default("ip")
+        def _in_a_folder_of_its_own(self) -> str:
+            return f"{tempfile.mkdtemp(dir=util.get_temp_dir())}/k" if SHORT else localhost()
+
         async def _async_pre_start_kernel(self, **options):
             self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)
             self.provisioner.words = log

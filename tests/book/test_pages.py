@@ -5,6 +5,7 @@ The small book has one chapter, executed and built here. The smoke book is the r
 """
 
 import json
+import random
 import re
 import shutil
 from pathlib import Path
@@ -100,6 +101,26 @@ def test_execution_leaves_no_noise_and_the_widget_state(executed):
     assert all(cell.metadata.get("tags") != [] for cell in executed.cells)
     (state,) = executed.metadata.widgets.values()
     assert any(one["model_name"] == "StackModel" for one in state["state"].values())
+
+
+def test_what_is_named_at_random_makes_no_two_notebooks_differ(executed):
+    text = nbformat.writes(executed)
+    state = executed.metadata.widgets[execute.WIDGETS]["state"]
+    assert len(state) > 5
+    for seed in range(3):
+        chance = random.Random(seed)
+        names = {name: f"{chance.getrandbits(128):032x}" for name in state}
+        other = re.sub("|".join(names), lambda found, names=names: names[found[0]], text)
+        other = nbformat.writes(nbformat.reads(other, as_version=4))  # sorted by these names
+        assert other != text
+        assert execute.without_noise(nbformat.reads(other, as_version=4)) == text
+
+
+def test_addresses_are_no_part_of_a_page():
+    output = nbformat.v4.new_output("stream", text="<Styler at 0x7f5a38248050>")
+    cell = nbformat.v4.new_code_cell("styled", outputs=[output])
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    assert "<Styler>" in execute.without_noise(notebook)
 
 
 def test_every_benchmark_is_a_table_with_machine_and_versions(small):

@@ -58,11 +58,14 @@ def test_an_interrupt_keeps_what_is_finished(tiny):
 
 def test_an_interrupt_right_after_the_start_ends_the_run(tiny):
     for seconds in (2.0, 3.0, 4.0):
+        shutil.rmtree(tiny.artifacts, ignore_errors=True)  # its images alone take four seconds
         process = tiny.start()
         time.sleep(seconds)
         process.send_signal(signal.SIGTERM)
         words, _ = process.communicate(timeout=60)
-        assert process.returncode == 1 and "done in" not in words  # nor was it run to its end
+        # On a slow machine it comes before the runner listens, and the system ends that.
+        assert process.returncode in (1, -signal.SIGTERM)
+        assert "done in" not in words  # nor was it run to its end
         assert tiny.survivors() == []
 
 
@@ -82,7 +85,7 @@ def test_a_run_ends_with_the_make_that_started_it(tiny):
     tiny.kernel()
     make.kill()
     make.wait()
-    assert tiny.survivors(10) == []
+    assert tiny.survivors(30) == []
 
 
 def test_temporary_files_of_a_killed_run_are_in_one_place_and_swept(tiny, tmp_path):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from helpers.annotations.categories import occurring
 from helpers.annotations.schema import ATTRIBUTES
 
 
@@ -40,8 +41,7 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
     unknown = sorted(set(tidy["attribute"].unique()) - set(ATTRIBUTES))
     if unknown:
         raise ValueError(f"unknown attribute {unknown[0]!r}, expected one of {list(ATTRIBUTES)}")
-    images = pd.Categorical(tidy["image_id"]).remove_unused_categories()
-    images = images.reorder_categories(images.categories.sort_values())
+    images = occurring(pd.Categorical(tidy["image_id"]))
     codes, image_ids = images.codes, images.categories
     counts = {}
     for attribute, levels in ATTRIBUTES.items():

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from helpers.annotations.categories import occurring
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
 # image_id      str, or missing
@@ -157,11 +158,12 @@ def validate(
     attribute, level, visit = answers["attribute"].array[good], level[good], visit[good]
     del answers, good  # the tidy table needs the room
     row = (answered.cumsum() - 1).astype(np.int32)[visit]
+    del visit
     columns = {
-        **_of_assignments(visits[answered], row, salt),
-        "attribute": _as_text(attribute),
+        "attribute": occurring(attribute),
         "level": level.astype(np.int64),
         "source": pd.Categorical.from_codes(np.zeros(len(row), np.int8), [f"{source}:{path.name}"]),
+        **_of_assignments(visits[answered], row, salt),
     }
     return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), report)
 
@@ -214,17 +216,11 @@ def _of_assignments(visits: pd.DataFrame, row: np.ndarray, salt: str) -> dict[st
     hashes = [hash_annotator(name, salt) for name in visits["annotator"].cat.categories]
     columns = {
         "image_id": visits["image_id"].astype("category").array,
-        "annotator_id": _as_text(visits["annotator"].array.rename_categories(hashes)),
+        "annotator_id": occurring(visits["annotator"].array.rename_categories(hashes)),
         "seconds": visits["seconds"].to_numpy(),
         "submitted_at": visits["submitted_at"].array,
     }
     return {name: column.take(row) for name, column in columns.items()}
-
-
-def _as_text(values: pd.Categorical) -> pd.Categorical:
-    """The values with the categories that occur, in the order in which texts are sorted."""
-    values = values.remove_unused_categories()
-    return values.reorder_categories(sorted(values.categories))
 
 
 def _strip(values: pd.Series) -> pd.Series:

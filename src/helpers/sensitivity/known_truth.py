@@ -67,8 +67,9 @@ def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: s
     dose = generator.parameters(moved(w, step))[:, INDEX[name]]
     changed = do(start, **{name: dose})
     for gated in AGE_GATES if name == "age" else ():
-        before, after = (age_gate(gated, age.numpy()) for age in (start[:, INDEX[name]], dose))
-        changed[:, INDEX[gated]] *= torch.from_numpy(after / before)
+        ages = (age.cpu().numpy() for age in (start[:, INDEX[name]], dose))
+        before, after = (age_gate(gated, age) for age in ages)
+        changed[:, INDEX[gated]] *= torch.from_numpy(after / before).to(changed.device)
     return changed
 
 

@@ -169,7 +169,7 @@ def landmarks(parameters: Tensor, size: int, chunk: int = 128) -> np.ndarray:
         (2, 2)
     """
     parts = [faces.render(part, size).landmarks for part in parameters.split(chunk)]
-    return torch.cat(parts).numpy()
+    return torch.cat(parts).cpu().numpy()
 
 
 def rate_pairs(
@@ -202,7 +202,7 @@ def rate_pairs(
     """
     ends = [parameters[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
     apart = pd.Series(crowd_pairs.identity_distance(*ends), pairs.index)
-    turned = np.abs(np.subtract(*(end[:, faces.INDEX["yaw"]].numpy() for end in ends)))
+    turned = np.abs(np.subtract(*(end[:, faces.INDEX["yaw"]].cpu().numpy() for end in ends)))
     answers = crowd_pairs.annotate_pairs(
         apart, pd.Series(turned, pairs.index), n_raters, seed=seed, stage=stage
     )

@@ -1,0 +1,129 @@
+"""DEVICE=cuda, on a pretended GPU: what takes a device does there what it does on the CPU.
+
+By default chapters take renders and networks from the smoke book, as `make smoke` leaves it.
+`WHOLE_BOOK=1` also runs every chapter and study from nothing (5 minutes).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import plan
+import pretended_gpu
+import pytest
+import run
+import torch
+
+from helpers import artifacts, generators, models
+from helpers.artifacts import lineage
+from helpers.artifacts.stage import RESULTS
+from helpers.faces import populations
+from helpers.faces.batches import render_to_store
+from helpers.generators import train_wgan, wgan_training
+from helpers.generators.wgan_training import BATCH
+from helpers.verification import study
+
+# Those that do more with tensors than have faces rendered.
+COMPUTE = (
+    "02_face_world",
+    "10_effects_and_truth",
+    "14_hidden_attributes",
+    "15_sensitivity_flips",
+    "16_verification_measures",
+    "17_verification_audit",
+)
+
+
+@pytest.fixture
+def gpu():
+    with pretended_gpu.present():
+        yield
+
+
+@pytest.fixture(scope="module")
+def images():
+    return np.random.default_rng(0).integers(0, 256, (24, 3, 64, 64), dtype=np.uint8)
+
+
+def test_faces_are_drawn(gpu, tmp_path):
+    people = populations.sample("celeba-like", 6, seed=0).parameters
+    sets = [render_to_store(people, 24, tmp_path / name, device=name) for name in ("cpu", "cuda")]
+    assert np.abs(np.subtract(*sets, dtype=int)).max() <= 1
+    here, there = (study.landmarks(people.to(name), 24) for name in ("cpu", "cuda"))
+    np.testing.assert_allclose(there, here, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["known-truth", "wgan"])
+def test_generators_draw(gpu, name):
+    here, there = (generators.load_generator(name, device, 32) for device in ("cpu", "cuda"))
+    codes = there.sample(3, seed=1)
+    pictures = there.synthesize(codes)
+    assert codes.is_cuda and pictures.is_cuda
+    torch.testing.assert_close(pictures.cpu(), here.synthesize(here.sample(3, seed=1)))
+
+
+@pytest.mark.parametrize("kind", ["small", "resnet50", "arcface", "sphereface", "reader"])
+def test_networks_are_trained_and_answer(gpu, images, tmp_path, kind):
+    def answers(device):
+        common = {"path": tmp_path / device, "epochs": 1, "seed": 0, "device": device}
+        people = np.arange(24) // 2
+        if kind == "reader":
+            seen = pd.DataFrame({"red": images[:, 0].mean((1, 2)) / 255})
+            return models.train_reader(images, seen, held_out=(images, seen), **common)(images)
+        if kind in ("arcface", "sphereface"):
+            job = {"images": images, "labels": people, "held_out": (images, people), "loss": kind}
+            return models.train_recognisers([job | common])[0](images)
+        job = {"images": images, "labels": people % 2, "architecture": kind}
+        models.train_all([job | common])
+        return models.predict(models.load(common["path"], device), images)
+
+    np.testing.assert_allclose(answers("cuda"), answers("cpu"), rtol=0, atol=1e-4)
+
+
+def test_the_learned_generator_is_trained(gpu, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_wgan, "FACES", 4)
+    monkeypatch.setattr(wgan_training, "PHASES", ((16, BATCH, 0), (32, BATCH, BATCH)))
+    monkeypatch.setattr(train_wgan.os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(wgan_training, "ENCODER_SHOWN", 64)
+    monkeypatch.setattr(wgan_training, "CHECKPOINT_SECONDS", -1.0)
+    path = train_wgan.train(tmp_path, "cuda")
+    assert generators.WGANGenerator("cuda", weights=path).card["generator_steps"] == 2
+
+
+def run_on_gpu(folder: Path, steps: list[str]) -> None:
+    program = Path(__file__).with_name("chapters_on_gpu.py")
+    threads = dict.fromkeys(run.THREADS, "1")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", program, "smoke", *steps],
+        env=os.environ | threads | {"HELPERS_ARTIFACTS": str(folder)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_chapters_find_what_they_find_on_the_cpu(tmp_path):
+    for chapter in COMPUTE:
+        if reason := artifacts.why_stale(chapter, "smoke"):
+            pytest.skip(f"the smoke book is not up to date ({reason}): run `make smoke`")
+    smoke = artifacts.root() / "smoke"
+    shutil.copytree(smoke, tmp_path / "smoke")
+    run_on_gpu(tmp_path, COMPUTE)
+    for chapter in COMPUTE:
+        found = (folder / chapter / RESULTS for folder in (smoke, tmp_path / "smoke"))
+        here, there = (path.read_text(encoding="utf-8") for path in found)
+        assert there == here, chapter
+
+
+@pytest.mark.skipif("WHOLE_BOOK" not in os.environ, reason="WHOLE_BOOK is not set")
+def test_the_whole_book_runs(artifacts_folder):
+    order = TopologicalSorter(plan.graph()).static_order()
+    run_on_gpu(artifacts_folder, [step for step in order if step != plan.BOOK])
+    for stage in lineage.stages():
+        assert artifacts.why_stale(stage, "smoke") is None

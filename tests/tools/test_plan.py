@@ -1,0 +1,48 @@
+"""What waits for what, and what is stale."""
+
+import plan
+import pytest
+
+import book
+from helpers.artifacts import lineage
+
+
+def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
+    waits = plan.graph()
+    assert set(waits["book"]) == {p.stem for p in lineage.NOTEBOOKS.glob("*.py")}
+    assert "09_logistic_ate" in waits["10_effects_and_truth"]
+    assert "coverage_study" in plan.needed(waits, "11_truth_scorecard")
+    assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
+
+
+def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
+    monkeypatch.setattr(plan.artifacts, "why_stale", lambda *_: None)
+    monkeypatch.setattr(plan.artifacts, "load", lambda *_: {"trained": False})
+    assert plan.why("learned_generator", "smoke", None) is None
+    assert plan.why("learned_generator", "smoke", 0) is None
+    assert "TRAIN=1 asks for other weights" in plan.why("learned_generator", "smoke", 1)
+    monkeypatch.setattr(plan.artifacts, "load", lambda *_: {"trained": True})
+    assert plan.why("learned_generator", "smoke", None) is None
+    assert "TRAIN=0 asks for other weights" in plan.why("learned_generator", "smoke", 0)
+
+
+def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch):
+    reads = {"01_observational_audit": ["99_gone"]}
+    monkeypatch.setattr(lineage, "inputs", lambda source: reads.get(source.stem, []))
+    with pytest.raises(ValueError, match="01_observational_audit reads 99_gone, which no"):
+        plan.graph()
+    reads["01_observational_audit"] = ["01_observational_audit"]
+    with pytest.raises(ValueError, match="cycle"):
+        plan.graph()
+
+
+def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
+    monkeypatch.setattr(book, "pages_of", lambda profile: tmp_path / "html")
+    monkeypatch.setattr(book, "contents", lambda: ["index", "a"])
+    monkeypatch.setattr(book, "basis", lambda profile: {"x": "1"})
+    (tmp_path / "html").mkdir()
+    (tmp_path / "html/index.html").touch()
+    (tmp_path / book.RECORD).write_text('{"x": "1"}')
+    assert book.why_stale("smoke") == "gone: a"
+    (tmp_path / "html/a.html").touch()
+    assert book.why_stale("smoke") is None

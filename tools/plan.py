@@ -1,0 +1,95 @@
+"""What waits for what, what is stale and why, and how long it will take."""
+
+from __future__ import annotations
+
+import json
+from graphlib import TopologicalSorter
+
+import book
+from helpers import artifacts
+from helpers.artifacts import lineage, pages, profiles
+
+BOOK = "book"
+TRAINED = "learned_generator"
+"""The study whose weights are shipped; `--train 1` trains them."""
+
+
+def graph() -> dict[str, list[str]]:
+    """Step → steps it waits for: pages, studies, and the book after all pages."""
+    steps = [*pages_of_book(), *lineage.STUDIES]
+    waits = {s: lineage.inputs(lineage.source_of(s)) for s in steps} | {BOOK: pages_of_book()}
+    for step, earlier in waits.items():
+        if missing := set(earlier) - set(waits):
+            raise ValueError(f"{step} reads {', '.join(missing)}, which no notebook makes")
+    TopologicalSorter(waits).prepare()  # raises where stages read each other
+    return waits
+
+
+def pages_of_book() -> list[str]:
+    return sorted(path.stem for path in lineage.NOTEBOOKS.glob("[!.]*.py"))
+
+
+def needed(waits: dict[str, list[str]], step: str) -> dict[str, list[str]]:
+    """The part of the graph that a step needs."""
+    found = {step: waits[step]}
+    for earlier in waits[step]:
+        found |= needed(waits, earlier)
+    return found
+
+
+def why(step: str, profile: str, train: int | None) -> str | None:
+    """Say why a step must be run; None if it need not be.
+
+    Args:
+        step: a page, a study or the book.
+        profile: whose artifacts.
+        train: 1 for weights trained here, 0 for those that are shipped, None for either.
+    """
+    if step == BOOK:
+        return book.why_stale(profile)
+    if step not in lineage.STUDIES:
+        return pages.why_stale(step, profile)
+    reason = artifacts.why_stale(step, profile)
+    if (
+        step == TRAINED
+        and not reason
+        and train not in (None, artifacts.load(step, "results.json", profile)["trained"])
+    ):
+        return f"TRAIN={train} asks for other weights than those in use"
+    return reason
+
+
+def stale(waits: dict[str, list[str]], profile: str, train: int | None) -> list[str]:
+    """Steps that are stale, or may become so because one that they read is."""
+    steps: list[str] = []
+    for name in TopologicalSorter(waits).static_order():
+        if set(waits[name]) & set(steps) or why(name, profile, train):
+            steps.append(name)
+    return steps
+
+
+def sentence(steps: list[str], profile: str) -> str:
+    """One sentence on the steps to come."""
+    if not steps:
+        return f"{profile}: nothing to do, everything is up to date"
+    seconds, count = known_seconds(profile), f"{len(steps)} steps may run ({', '.join(steps)}), "
+    if unknown := [step for step in steps if step not in seconds]:
+        return f"{profile}: {count}time unknown: {', '.join(unknown)} not run before at this size"
+    return f"{profile}: {count}at most about {clock(sum(seconds[s] for s in steps))} one by one"
+
+
+def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> float:
+    """Seconds from the start of a step to the end of the run, if nothing else were run."""
+    later = (rest(other, waits, seconds) for other, reads in waits.items() if name in reads)
+    return seconds.get(name, 1.0) + max(later, default=0.0)
+
+
+def known_seconds(profile: str) -> dict[str, float]:
+    """Seconds of every step: those measured for everybody, or this machine's own."""
+    measured = json.loads((profiles.FOLDER / "seconds.json").read_text("utf-8")).get(profile, {})
+    own = {page: pages.read(page, profile).get("seconds") for page in pages_of_book()}
+    return measured | {page: seconds for page, seconds in own.items() if seconds}
+
+
+def clock(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
