@@ -24,6 +24,7 @@ from helpers.effects.coding import (
     code_levels,
     complete_rows,
     independent_columns,
+    rows_by_code,
 )
 from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates
@@ -33,14 +34,15 @@ from helpers.utils.checks import as_rates
 class Cell:
     """Images of one cell: error (n,), arm (n,) of 0 and 1, cluster (n,) of 0 ... G - 1.
 
-    `dropped` counts the rows that lack an outcome, a treatment or a cluster. `levels` are the names
-    of the two arms, "" for a level that nobody has; `unit` says what the clusters are.
+    `covariates` are codes (n,) of the levels that occur, in their order. `dropped` counts the rows
+    that lack an outcome, a treatment or a cluster. `levels` are the names of the two arms, "" for a
+    level that nobody has; `unit` says what the clusters are.
     """
 
     error: np.ndarray
     arm: np.ndarray
     cluster: np.ndarray
-    covariates: dict[str, tuple[np.ndarray, list]]
+    covariates: list[np.ndarray]
     dropped: int
     levels: tuple[str, str]
     unit: str
@@ -88,7 +90,7 @@ def read_cells(
         raise ValueError(f"one of the columns {factors} has two roles")
     needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
     complete = complete_rows(frame, needed, [*by, *adjust])
-    error = as_rates(frame[outcome])
+    error = as_rates(frame[outcome])[complete]
     arm, present = code_levels(frame[treatment])
     if len(present) > 2:
         raise ValueError(
@@ -97,21 +99,29 @@ def read_cells(
         )
     levels = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
-    cells = []
-    for number in range(len(index)):
-        inside = complete & (place == number)
-        cells.append(
-            Cell(
-                error=error[inside],
-                arm=arm[inside],
-                cluster=as_codes(None if cluster is None else frame[cluster][inside], inside.sum()),
-                covariates={column: code_covariate(frame[column][inside]) for column in adjust},
-                dropped=int((~complete & (place == number)).sum()),
-                levels=(levels[0], levels[1]),
-                unit="image" if cluster is None else "cluster",
-            )
+    # Columns are read once for all cells, of which there may be thousands in repeated audits.
+    clusters = as_codes(None if cluster is None else frame[cluster][complete], len(error))
+    covariates = [code_covariate(frame[column])[0][complete] for column in adjust]
+    dropped = np.bincount(place[~complete], minlength=len(index))
+    arm = arm[complete]
+    cells = [
+        Cell(
+            error=error[rows],
+            arm=arm[rows],
+            cluster=_numbered(clusters[rows]),
+            covariates=[_numbered(code[rows]) for code in covariates],
+            dropped=int(dropped[number]),
+            levels=(levels[0], levels[1]),
+            unit="image" if cluster is None else "cluster",
         )
+        for number, rows in enumerate(rows_by_code(place[complete], len(index)))
+    ]
     return cells, index
+
+
+def _numbered(code: np.ndarray) -> np.ndarray:
+    """Codes of the codes that occur: 0, 1, … in their order."""
+    return np.unique(code, return_inverse=True)[1]
 
 
 def crude_risks(cell: Cell) -> Risks:
@@ -131,9 +141,7 @@ def adjusted_risks(cell: Cell) -> Risks:
     mixed = (crude.risk > 0) & (crude.risk < 1)
     if not cell.n.all() or not mixed.any():
         return crude
-    indicators = [
-        code == k for code, _ in cell.covariates.values() for k in range(1, code.max() + 1)
-    ]
+    indicators = [code == k for code in cell.covariates for k in range(1, code.max() + 1)]
     check_size(2 + len(indicators))
     covariates = np.column_stack([*indicators, cell.arm])[:, :-1]
     by_arm = [_design(arm, mixed.all(), covariates) for arm in (0, 1)]
