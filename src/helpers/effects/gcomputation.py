@@ -25,6 +25,7 @@ from helpers.effects.coding import (
     collapse,
     complete_rows,
     independent_columns,
+    numbered,
     rows_by_code,
 )
 from helpers.resampling import as_codes
@@ -109,8 +110,8 @@ def read_cells(
         Cell(
             error=error[rows],
             arm=arm[rows],
-            cluster=_numbered(clusters[rows]),
-            covariates=[_numbered(code[rows]) for code in covariates],
+            cluster=numbered(clusters[rows]),
+            covariates=[numbered(code[rows]) for code in covariates],
             dropped=int(dropped[number]),
             levels=(levels[0], levels[1]),
             unit="image" if cluster is None else "cluster",
@@ -118,11 +119,6 @@ def read_cells(
         for number, rows in enumerate(rows_by_code(place[complete], len(index)))
     ]
     return cells, index
-
-
-def _numbered(code: np.ndarray) -> np.ndarray:
-    """Codes of the codes that occur: 0, 1, … in their order."""
-    return np.unique(code, return_inverse=True)[1]
 
 
 def crude_risks(cell: Cell) -> Risks:

@@ -130,13 +130,10 @@ def sandwich_effects(audits: pd.DataFrame) -> pd.DataFrame:
 
 def sandwich_logits(audits: pd.DataFrame) -> pd.DataFrame:
     """Log odds ratios, one row per attribute and audit."""
-    tables = {
-        audit: logit(frame, "error", ATTRIBUTES, cluster="transect")
-        .drop(index="intercept")
-        .assign(attribute=ATTRIBUTES)
-        for audit, frame in audits.groupby("audit")
-    }
-    return pd.concat(tables, names=["audit", None]).reset_index("audit")
+    table = logit(audits, "error", ATTRIBUTES, "transect", by=["audit"])
+    table = table.rename_axis(["audit", "coefficient"]).drop("intercept", level="coefficient")
+    attribute = table.index.get_level_values("coefficient").str.removesuffix("=1")
+    return table.assign(attribute=attribute).reset_index("audit")
 
 
 def rate_differences(audits: pd.DataFrame) -> pd.DataFrame:
