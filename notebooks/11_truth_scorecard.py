@@ -325,16 +325,17 @@ found["swapped hair"] = (found["hair"] == "short") ^ (draws < SWAPPED)
 # %% [markdown]
 # The estimator itself is the one of [](10_effects_and_truth): a logit predicts every woman's risk with
 # light and with dark skin at her own covariates, and the two mean risks are subtracted. Without
-# covariates that is the plain difference of two rates.
+# covariates that is the plain difference of two rates. The samples of many audits come below each
+# other in one table, whose column `audit` tells them apart: each has a regression of its own.
 
 
 # %%
 def adjusted(*covariates: str) -> scorecard.Estimator:
     """Risk difference of dark against light skin among women, averaged over the covariates."""
 
-    def estimate(sample: pd.DataFrame) -> pd.Series:
-        among = sample[sample["label"] == 0]
-        return effects.risk_differences(among, "error", "skin", adjust=covariates).iloc[0]
+    def estimate(samples: pd.DataFrame) -> pd.DataFrame:
+        among = samples[samples["label"] == 0]
+        return effects.risk_differences(among, "error", "skin", by="audit", adjust=covariates)
 
     return estimate
 
@@ -346,11 +347,15 @@ patterns = pd.DataFrame(values, columns=columns.columns)
 CONTRAST = ("skin_colour", "Light skin", "Dark skin")
 
 
-def paper(sample: pd.DataFrame) -> dict[str, float]:
+def paper(samples: pd.DataFrame) -> pd.DataFrame:
     """What the paper's logit, fitted to everybody, says of dark skin among women."""
-    pattern, among = sample["pattern"].to_numpy(), (sample["label"] == 0).to_numpy()
-    error = sample["error"].to_numpy()
-    return scorecard.paper_difference(patterns, pattern, error, among, CONTRAST, 100, seed)
+    found = {}
+    for audit, sample in samples.groupby("audit"):
+        pattern, error, label = sample[["pattern", "error", "label"]].to_numpy().T
+        found[audit] = scorecard.paper_difference(
+            patterns, pattern, error, label == 0, CONTRAST, 100, seed
+        )
+    return pd.DataFrame(found).T
 
 
 # %%

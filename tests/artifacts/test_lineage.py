@@ -58,6 +58,26 @@ def test_helper_modules_are_closed_over_imports(tree):
     assert names == {"__init__.py", "a.py", "b.py", "d/__init__.py", "d/part.py", "e.py"}
 
 
+def test_helper_modules_are_looked_for_once(tree, monkeypatch):
+    source = lineage.source_of("02_second")
+    before = lineage.helper_modules(source)
+    monkeypatch.setattr(lineage, "_closure", None)
+    assert lineage.helper_modules(source) == before
+
+
+def test_a_module_that_is_imported_comes_and_goes(tree):
+    package, source = tree / "src" / "helpers", lineage.source_of("02_second")
+    (package / "a.py").write_text("from .d import late\n")
+    before = lineage.helper_modules(source)
+    (package / "d" / "late.py").write_text("from helpers import c\n")
+    assert set(lineage.helper_modules(source)) - {*before} == {
+        package / "d" / "late.py",
+        package / "c.py",
+    }
+    (package / "d" / "late.py").unlink()
+    assert lineage.helper_modules(source) == before
+
+
 @pytest.mark.parametrize(("file", "changes"), [("e.py", True), ("c.py", False)])
 def test_source_hash_follows_only_what_is_used(tree, file, changes):
     before = lineage.sources("02_second")

@@ -170,6 +170,13 @@ def test_too_many_levels_are_refused(frame):
         logit(number, "error", ["bins", "other", ("bins", "other")])
 
 
+def test_every_cell_has_a_regression_of_its_own(frame):
+    table = logit(frame, "error", ["skin_level", "smile"], "transect", by=["gender_level"])
+    for gender, part in frame.groupby("gender_level"):
+        alone = logit(part, "error", ["skin_level", "smile"], "transect")
+        pd.testing.assert_frame_equal(table.loc[gender], alone, check_exact=True)
+
+
 def test_unknown_coefficients_are_named(frame):
     with pytest.raises(ValueError, match="no coefficient .*skin_level=0"):
         logit(frame, "error", ["skin_level"], contrasts={"a": {"skin_level=0": 1}})

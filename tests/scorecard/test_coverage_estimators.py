@@ -1,6 +1,7 @@
-"""Estimators of the coverage study against loops over statsmodels and plain rates."""
+"""Estimators of the coverage study against loops over statsmodels, audits and plain rates."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
 
@@ -13,7 +14,7 @@ from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Populati
 
 @pytest.fixture(scope="module")
 def audit():
-    return Population(INTERCEPT, LOG_ODDS, 0.23).audit(150, seed=3, repetition=0)
+    return Population(INTERCEPT, LOG_ODDS, 0.23).audits(150, seed=3, repetitions=[0])
 
 
 def reference(frame, weight):
@@ -29,7 +30,7 @@ def reference(frame, weight):
 
 
 def test_transect_bootstrap_equals_a_loop_over_statsmodels(audit):
-    table = bootstrap_effects(audit, "transect", 2, seed=5)
+    table = bootstrap_effects(audit, "transect", 2, {0: 5})
     np.testing.assert_allclose(table["estimate"], reference(audit, np.ones(len(audit))), atol=1e-6)
     codes, _ = cluster_codes(audit["transect"])
     weights = cluster_weights(audit["transect"], 2, seed=5)
@@ -39,14 +40,14 @@ def test_transect_bootstrap_equals_a_loop_over_statsmodels(audit):
 
 
 def test_image_bootstrap_has_the_spread_of_drawing_every_image(audit):
-    table = bootstrap_effects(audit, "image", 2000, seed=5).query("scale == 'log odds'")
+    table = bootstrap_effects(audit, "image", 2000, {0: 5}).query("scale == 'log odds'")
     drawn = bootstrap_paper_logit(audit[list(ATTRIBUTES)], audit["error"], 2000, 6, C=1e6)[:, 1:]
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     np.testing.assert_allclose(table["high"] - table["low"], high - low, rtol=0.08)
 
 
 def test_every_estimator_estimates_what_it_says(audit):
-    table = all_estimates(audit, 20, seed=1).set_index(["estimator", "scale", "attribute"])
+    table = all_estimates(audit, 20, {0: 1}).set_index(["estimator", "scale", "attribute"])
     table = table.sort_index()
     expected = table.loc["transect bootstrap", "estimate"]
     for estimator in ("image bootstrap", "cluster sandwich"):
@@ -58,6 +59,19 @@ def test_every_estimator_estimates_what_it_says(audit):
         assert row["estimate"] == pytest.approx(rates[1] - rates[0])
     assert set(table.loc["matched pairs"].index.get_level_values("attribute")) == set(MANIPULATED)
     assert ((table["low"] < table["estimate"]) & (table["estimate"] < table["high"])).all()
+
+
+def test_an_audit_among_others_is_estimated_as_it_is_alone():
+    audits = Population(INTERCEPT, LOG_ODDS, 0.23).audits(60, seed=3, repetitions=[4, 7])
+    together, tests = all_estimates(audits, 10, {4: 1, 7: 2}), null_tests(audits)
+    for number, seed in ((4, 1), (7, 2)):
+        alone = audits[audits["audit"] == number]
+        found = together[together["audit"] == number].reset_index(drop=True)
+        expected = all_estimates(alone, 10, {number: seed}).reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+        for family, table in null_tests(alone).items():
+            p = tests[family].query("audit == @number")["p"]
+            np.testing.assert_array_equal(p, table["p"])
 
 
 def test_families_of_tests(audit):

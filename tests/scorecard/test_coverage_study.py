@@ -24,12 +24,12 @@ def one_correlation(monkeypatch):
 def test_image_bootstrap_is_too_narrow_for_seeds_and_too_wide_for_what_is_manipulated():
     population = Population(INTERCEPT, LOG_ODDS, 0.41)
     truth = population.true_effects().melt(var_name="scale", value_name="truth", ignore_index=False)
-    tables = []
-    for repetition in range(80):
-        frame = population.audit(100, 1, repetition)
-        for unit in ("image", "transect"):
-            tables.append(bootstrap_effects(frame, unit, 100, repetition).assign(estimator=unit))
-    drawn = pd.concat(tables).merge(truth.reset_index(), on=["attribute", "scale"])
+    audits = population.audits(100, 1, range(80))
+    seeds = {number: number for number in range(80)}
+    drawn = pd.concat(
+        bootstrap_effects(audits, unit, 100, seeds).assign(estimator=unit)
+        for unit in ("image", "transect")
+    ).merge(truth.reset_index(), on=["attribute", "scale"])
     table = coverage(drawn.assign(correlation=0.41)).query("scale == 'risk difference'")
     ratio = table.groupby(["estimator", "kind"])["width_ratio"].mean()
     assert ratio["image", "seed-level"] < 0.75
@@ -101,7 +101,7 @@ def test_a_damaged_part_alone_is_made_again(tmp_path, one_correlation, monkeypat
     monkeypatch.setattr(coverage_study, "all_estimates", lambda *a: made.append(a) or real(*a))
     with pytest.warns(UserWarning, match="estimates-0.23-2.part is damaged"):
         again = study(SMALL, tmp_path, workers=1)
-    assert len(made) == 1  # the third audit
+    assert [set(audits["audit"]) for audits, *_ in made] == [{2}]
     for one, other in zip(expected, again, strict=True):
         pd.testing.assert_frame_equal(one, other)
 

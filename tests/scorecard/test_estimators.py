@@ -6,8 +6,10 @@ import pytest
 from scipy.special import expit
 
 from helpers import effects, scorecard
+from helpers.scorecard import estimators
 from helpers.scorecard.estimators import as_frame, resample_images
 from helpers.scorecard.repeated_audits import draw
+from helpers.utils import seeding
 
 AXES = ["skin_colour", "hair_length", "gender"]
 
@@ -15,7 +17,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 def test_the_logit_of_an_audit_equals_the_papers_on_its_images(pool):
     audits = draw(pool, 40, 2, seed=5)
     table = scorecard.logit_audits(audits, AXES, n_boot=3)
-    frame = as_frame(audits[1], AXES)
+    frame = as_frame(audits[1:], AXES)
     levels = frame[[f"{name}_level" for name in AXES]].to_numpy()
     X = np.stack([1 - levels, levels], axis=2).reshape(len(levels), -1)
     beta = effects.paper_logit(X, frame["error"])
@@ -36,11 +38,38 @@ def test_bootstraps_of_images_and_transects_agree_on_independent_images():
     assert widths["images"] == pytest.approx(widths["transects"], rel=0.05)
 
 
+def test_audits_at_once_do_not_matter(pool, monkeypatch):
+    frame = as_frame(draw(pool, 100, 1, seed=5), AXES).rename(columns={"error": "error_a"})
+
+    def difference(samples):
+        return effects.risk_differences(
+            samples, "error", "gender_level", by="audit", adjust=["hair_length_level"]
+        )
+
+    def estimate():
+        of, audits = {"difference": difference}, draw(pool, 30, 5, seed=5)
+        return [
+            scorecard.observational_audits(frame, ["a"], of, 90, 5, seed=1, null_rate=0.1),
+            scorecard.g_computation_audits(audits, AXES),
+        ]
+
+    whole = estimate()
+    monkeypatch.setattr(estimators, "_AUDITS_AT_ONCE", 2)
+    for one, other in zip(whole, estimate(), strict=True):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    random = seeding.rng(1, "scorecard: portraits", 3)
+    alone = frame.iloc[random.integers(len(frame), size=90)].rename(columns={"error_a": "error"})
+    expected = difference(alone.assign(audit=3))[["estimate", "low", "high", "p"]]
+    found = whole[0].set_index("audit").loc[[3], expected.columns]
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
 def test_an_audit_of_portraits_depends_on_its_own_number_only():
     pool = pd.DataFrame({"error_a": np.random.default_rng(0).integers(2, size=50)})
 
-    def rate(sample):
-        return {"estimate": sample["error"].mean(), "low": 0, "high": 1, "p": 1}
+    def rate(samples):
+        rates = samples.groupby("audit")["error"].mean()
+        return pd.DataFrame({"estimate": rates, "low": 0, "high": 1, "p": 1})
 
     few, many = (
         scorecard.observational_audits(
@@ -94,7 +123,7 @@ def test_g_computation_of_an_audit_equals_the_effects_of_its_images(pool):
     table = scorecard.g_computation_audits(audits, AXES).query("attribute == 'skin_colour'")
     by = ["hair_length_level", "gender_level"]
     for number, audit in enumerate(audits):
-        frame = as_frame(audit, AXES)
+        frame = as_frame(audit[None], AXES)
         expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
         found = table[table["audit"] == number]
         np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])

@@ -47,7 +47,7 @@ def test_results_come_as_they_get_ready_without_semaphores_too(no_semaphores):
     assert sorted(work(delayed(abs)(-k) for k in range(3))) == [0, 1, 2]
 
 
-@pytest.mark.parametrize(("cores", "expected"), [(1, 2), (2, 2), (5, 2), (16, 8)])
+@pytest.mark.parametrize(("cores", "expected"), [(1, 1), (2, 2), (5, 2), (16, 8)])
 def test_long_tasks_take_half_the_cores(monkeypatch, cores, expected):
     monkeypatch.setattr(parallel, "cpu_count", lambda: cores)
     assert parallel.half_the_cores() == expected

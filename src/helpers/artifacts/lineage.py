@@ -26,7 +26,10 @@ STUDIES = {
 }
 """Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 
+State = tuple[int, ...]
+
 _PARSING = threading.Lock()
+_CLOSURES: dict[tuple[Path, bool], tuple[list[Path], dict[Path, State]]] = {}
 _NOTEBOOK = re.compile(r"^\d\d_\w+$")
 _DERIVED = (".ipynb", ".pyc", "~")
 """Endings of files that are made from the source beside them, by editors too."""
@@ -52,7 +55,13 @@ def source_of(stage: str) -> Path:
 
 def inputs(source: Path) -> list[str]:
     """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
-    found = {
+    found = _loaded(source, _state(source))
+    return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
+
+
+@cache
+def _loaded(source: Path, _: State) -> frozenset[str]:
+    return frozenset(
         argument.value
         for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source)))
         if isinstance(node, ast.Call)
@@ -60,8 +69,7 @@ def inputs(source: Path) -> list[str]:
         and node.func.attr in ("load", "load_all")
         for argument in node.args
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    }
-    return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
+    )
 
 
 def parse(code: str, name: str) -> ast.Module:
@@ -73,19 +81,32 @@ def parse(code: str, name: str) -> ast.Module:
 def helper_modules(source: Path, executed: bool = True) -> list[Path]:
     """Files of this package that a source file imports, directly or through other helpers.
 
+    They are looked for again only when one of them is edited, or a file comes or goes beside them.
+
     Args:
         source: a notebook or a module.
         executed: all that runs on importing, which is the faces of rooms on the way and what they
             import, too; False: only files that a name is taken from.
     """
+    found, states = _CLOSURES.get((source, executed), ([], {}))
+    if not states or any(_state(path) != state for path, state in states.items()):
+        found, states = _CLOSURES[source, executed] = _closure(source, executed)
+    return list(found)
+
+
+def _closure(source: Path, executed: bool) -> tuple[list[Path], dict[Path, State]]:
+    """The modules, and the states before they were read of them, the source and all folders."""
+    folders = [PACKAGE, *(path for path in PACKAGE.rglob("[!_]*") if path.is_dir())]
+    states = {folder: _state(folder) for folder in folders}
     found: set[Path] = set()
     waiting = [source]
     while waiting:
-        for module in _imports(waiting.pop(), executed):
-            if module not in found:
-                found.add(module)
-                waiting.append(module)
-    return sorted(found)
+        module = waiting.pop()
+        states[module] = _state(module)
+        new = _imports(module, states[module], executed) - found
+        found |= new
+        waiting += new
+    return sorted(found), states
 
 
 def sources(stage: str, drawing: bool = True) -> dict[str, str]:
@@ -108,8 +129,15 @@ def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     Modules need not be this repository's: somebody may render with their own.
     """
     kept = (path for path in modules if drawing or not _only_draws(path))
-    files = {file for path in kept for file in (path, *path.parent.glob(f"{path.stem}.*"))}
-    files = {path for path in files if not path.name.endswith(_DERIVED)}
+    stems: dict[Path, set[str]] = {}
+    for path in kept:
+        stems.setdefault(path.parent, set()).add(path.stem)
+    files = [
+        folder / name
+        for folder, named in stems.items()
+        for name in os.listdir(folder)
+        if name.partition(".")[0] in named and "." in name and not name.endswith(_DERIVED)
+    ]
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 
@@ -120,17 +148,23 @@ def digest(hashed: dict[str, str]) -> str:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file; a file that was not touched since is read once in a process."""
-    return _file_hash(path, *_state(path))
+    return _file_hash(path, _state(path))
 
 
-def _state(path: Path) -> tuple[int, ...]:
-    """What changes with every edit; the time of change, unlike that of the content, is not set."""
-    state = path.stat()
+def _state(path: Path) -> State:
+    """What changes with every edit; the time of change, unlike that of the content, is not set.
+
+    Of a folder, what changes with every file that comes or goes; empty where there is nothing.
+    """
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        return ()
     return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size
 
 
 @cache
-def _file_hash(path: Path, *_: int) -> str:
+def _file_hash(path: Path, _: State) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -141,15 +175,14 @@ def _only_draws(path: Path) -> bool:
     return any(part.startswith("figure") for part in inside)
 
 
-def _imports(source: Path, executed: bool) -> set[Path]:
+def _imports(source: Path, state: State, executed: bool) -> set[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
     first = None if executed else -1
-    names = _imported_names(source, *_state(source))
-    return {path for name in names for path in _files_of(name, PACKAGE)[first:]}
+    return {path for name in _imported_names(source, state) for path in _files_of(name)[first:]}
 
 
 @cache
-def _imported_names(source: Path, *_: int) -> frozenset[str]:
+def _imported_names(source: Path, _: State) -> frozenset[str]:
     names: set[str] = set()
     for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source))):
         if isinstance(node, ast.Import):
@@ -163,14 +196,13 @@ def _imported_names(source: Path, *_: int) -> frozenset[str]:
     return frozenset(names)
 
 
-@cache
-def _files_of(name: str, root: Path) -> list[Path]:
+def _files_of(name: str) -> list[Path]:
     """Files that importing `helpers.a.b` executes: the packages on the way and the module."""
     parts = name.split(".")
-    if parts[0] != root.name:
+    if parts[0] != PACKAGE.name:
         return []
     files = []
-    folder = root.parent
+    folder = PACKAGE.parent
     for part in parts:
         package, module = folder / part / "__init__.py", folder / f"{part}.py"
         if package.is_file():

@@ -87,6 +87,17 @@ def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.I
     return cell, pd.MultiIndex.from_product(levels, names=by)
 
 
+def numbered(code: np.ndarray) -> np.ndarray:
+    """Codes (n,) as 0, 1, … in the order of those that occur."""
+    return np.unique(code, return_inverse=True)[1]
+
+
+def rows_by_code(code: np.ndarray, size: int) -> list[np.ndarray]:
+    """Rows with each of the codes 0 ... size - 1, ascending: every row is looked at once."""
+    ends = np.cumsum(np.bincount(code, minlength=size))
+    return np.split(np.argsort(code, kind="stable"), ends[:-1])
+
+
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
     key, *rest = codes

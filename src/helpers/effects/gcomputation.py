@@ -22,8 +22,11 @@ from helpers.effects.coding import (
     code_cells,
     code_covariate,
     code_levels,
+    collapse,
     complete_rows,
     independent_columns,
+    numbered,
+    rows_by_code,
 )
 from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates
@@ -33,14 +36,15 @@ from helpers.utils.checks import as_rates
 class Cell:
     """Images of one cell: error (n,), arm (n,) of 0 and 1, cluster (n,) of 0 ... G - 1.
 
-    `dropped` counts the rows that lack an outcome, a treatment or a cluster. `levels` are the names
-    of the two arms, "" for a level that nobody has; `unit` says what the clusters are.
+    `covariates` are codes (n,) of the levels that occur, in their order. `dropped` counts the rows
+    that lack an outcome, a treatment or a cluster. `levels` are the names of the two arms, "" for a
+    level that nobody has; `unit` says what the clusters are.
     """
 
     error: np.ndarray
     arm: np.ndarray
     cluster: np.ndarray
-    covariates: dict[str, tuple[np.ndarray, list]]
+    covariates: list[np.ndarray]
     dropped: int
     levels: tuple[str, str]
     unit: str
@@ -88,7 +92,7 @@ def read_cells(
         raise ValueError(f"one of the columns {factors} has two roles")
     needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
     complete = complete_rows(frame, needed, [*by, *adjust])
-    error = as_rates(frame[outcome])
+    error = as_rates(frame[outcome])[complete]
     arm, present = code_levels(frame[treatment])
     if len(present) > 2:
         raise ValueError(
@@ -97,20 +101,23 @@ def read_cells(
         )
     levels = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
-    cells = []
-    for number in range(len(index)):
-        inside = complete & (place == number)
-        cells.append(
-            Cell(
-                error=error[inside],
-                arm=arm[inside],
-                cluster=as_codes(None if cluster is None else frame[cluster][inside], inside.sum()),
-                covariates={column: code_covariate(frame[column][inside]) for column in adjust},
-                dropped=int((~complete & (place == number)).sum()),
-                levels=(levels[0], levels[1]),
-                unit="image" if cluster is None else "cluster",
-            )
+    # Columns are read once for all cells, of which there may be thousands in repeated audits.
+    clusters = as_codes(None if cluster is None else frame[cluster][complete], len(error))
+    covariates = [code_covariate(frame[column])[0][complete] for column in adjust]
+    dropped = np.bincount(place[~complete], minlength=len(index))
+    arm = arm[complete]
+    cells = [
+        Cell(
+            error=error[rows],
+            arm=arm[rows],
+            cluster=numbered(clusters[rows]),
+            covariates=[numbered(code[rows]) for code in covariates],
+            dropped=int(dropped[number]),
+            levels=(levels[0], levels[1]),
+            unit="image" if cluster is None else "cluster",
         )
+        for number, rows in enumerate(rows_by_code(place[complete], len(index)))
+    ]
     return cells, index
 
 
@@ -131,31 +138,34 @@ def adjusted_risks(cell: Cell) -> Risks:
     mixed = (crude.risk > 0) & (crude.risk < 1)
     if not cell.n.all() or not mixed.any():
         return crude
-    indicators = [
-        code == k for code, _ in cell.covariates.values() for k in range(1, code.max() + 1)
-    ]
+    # Images with equal levels share their row of the regression, and few rows occur.
+    first, pattern = collapse([cell.arm, *cell.covariates])
+    arms, n = cell.arm[first], np.bincount(pattern)
+    indicators = [code[first] == k for code in cell.covariates for k in range(1, code.max() + 1)]
     check_size(2 + len(indicators))
-    covariates = np.column_stack([*indicators, cell.arm])[:, :-1]
+    covariates = np.column_stack([*indicators, arms])[:, :-1]
     by_arm = [_design(arm, mixed.all(), covariates) for arm in (0, 1)]
-    X = np.where(cell.arm[:, None] == 1, by_arm[1], by_arm[0])
-    fitted = mixed[cell.arm]
+    X = np.where(arms[:, None] == 1, by_arm[1], by_arm[0])
+    fitted = mixed[arms]
     keep = independent_columns(X[fitted])
     if not all(_told_by_others(X[fitted], by_arm[arm], keep) for arm in np.flatnonzero(mixed)):
         return replace(crude, obstacle="confounded with the covariates")
     X, by_arm = X[:, keep], [design[:, keep] for design in by_arm]
-    coefficients, firth = _fit(X[fitted], cell.error[fitted], mixed.sum())
+    errors = np.bincount(pattern, cell.error)
+    coefficients, firth = _fit(X[fitted], n[fitted], errors[fitted], mixed.sum())
     if not np.isfinite(coefficients).all():
         return replace(crude, obstacle="the regression does not converge", firth=firth)
 
-    predicted, slopes = np.tile(crude.risk, (len(X), 1)), _own_slopes(cell)
+    predicted, slopes = np.tile(crude.risk, (len(X), 1)), _own_slopes(cell)[first]
     own = expit(X[fitted] @ coefficients)
-    information = (X[fitted].T * (own * (1 - own))) @ X[fitted]
+    information = (X[fitted].T * (n[fitted] * own * (1 - own))) @ X[fitted]
     for arm in np.flatnonzero(mixed):
         risk = predicted[:, arm] = expit(by_arm[arm] @ coefficients)
-        gradient = (risk * (1 - risk)) @ by_arm[arm] / len(X)
+        gradient = (n * risk * (1 - risk)) @ by_arm[arm] / n.sum()
         slopes[fitted, arm] = X[fitted] @ np.linalg.solve(information, gradient)
-    average = np.where(mixed, predicted.mean(axis=0), crude.risk)
-    return replace(_with_influence(cell, average, predicted, slopes), firth=firth)
+    average = np.where(mixed, n @ predicted / n.sum(), crude.risk)
+    found = _with_influence(cell, average, predicted[pattern], slopes[pattern])
+    return replace(found, firth=firth)
 
 
 def corrected_influence(cell: Cell, risks: Risks) -> tuple[np.ndarray, float]:
@@ -205,7 +215,9 @@ def _told_by_others(fitted: np.ndarray, design: np.ndarray, keep: np.ndarray) ->
     return gap.max(initial=0.0) < np.sqrt(RANK_TOLERANCE)
 
 
-def _fit(X: np.ndarray, error: np.ndarray, arms: int) -> tuple[np.ndarray, bool]:
+def _fit(
+    X: np.ndarray, trials: np.ndarray, errors: np.ndarray, arms: int
+) -> tuple[np.ndarray, bool]:
     """Coefficients of a logit, intercept first, then the arm if there are two; whether by Firth.
 
     Without a penalty, unless one of them is infinite, as in most of the observational audits of
@@ -213,11 +225,9 @@ def _fit(X: np.ndarray, error: np.ndarray, arms: int) -> tuple[np.ndarray, bool]
     penalty, so that the mean predicted risk of every arm is its rate of errors, as it is of maximum
     likelihood (Puhr, Heinze, Nold, Lusa & Geroldinger, Statistics in Medicine 36 (2017) 2302-2317).
     """
-    coefficients = fit_logits(X[:, 1:], np.ones((1, len(X))), error[None], C=np.inf)[0]
+    coefficients = fit_logits(X[:, 1:], trials[None], errors[None], C=np.inf)[0]
     if np.isfinite(coefficients).all():
         return coefficients, False
-    X, place = np.unique(X, axis=0, return_inverse=True)
-    trials, errors = np.bincount(place), np.bincount(place, error)
     coefficients = firth_logits(X[:, 1:], trials[None], errors[None])[0]
     indicators = np.column_stack([1 - X[:, 1], X[:, 1]]) if arms == 2 else X[:, :1]
     for _ in range(MAX_STEPS if np.isfinite(coefficients).all() else 0):

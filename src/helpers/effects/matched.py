@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows
+from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows, rows_by_code
 from helpers.effects.equivalence import holm, mde, verdict
 from helpers.utils.checks import (
     as_rates,
@@ -103,7 +103,7 @@ def matched_effects(
     dropped = np.bincount(cell[~complete], minlength=len(index)).tolist()
     rows = [
         _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
-        for k, inside in enumerate(pair_cell == np.arange(len(index))[:, None])
+        for k, inside in enumerate(rows_by_code(pair_cell, len(index)))
     ]
     table = {column: [row[column] for row in rows] for column in rows[0]}
     limits = [table.pop(column) for column in LIMITS]

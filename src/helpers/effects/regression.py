@@ -19,9 +19,12 @@ from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 from helpers.effects.coding import (
     RANK_TOLERANCE,
     check_size,
+    code_cells,
     code_covariate,
     complete_rows,
     independent_columns,
+    numbered,
+    rows_by_code,
 )
 from helpers.effects.equivalence import holm
 from helpers.resampling import as_codes
@@ -37,6 +40,7 @@ def logit(
     terms: Sequence[Term],
     cluster: str | None = None,
     contrasts: Mapping[str, Mapping[str, float]] | None = None,
+    by: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Logit of `outcome` on categorical columns: log odds ratios and their intervals.
 
@@ -53,14 +57,15 @@ def logit(
         cluster: column of the units of inference; None: rows are independent.
         contrasts: weighted sums of coefficients, as
             {"in men": {"skin=dark": 1, "skin=dark x gender=male": 1}}; by default each of them.
+        by: columns of the cells, each of which has a regression of its own.
 
     Returns:
-        A row per contrast with the columns
+        A row per contrast, or per cell and contrast, with the columns
 
         - estimate, se, low, high: log odds (ratio), standard error by the sandwich with the usual
           correction for few clusters, 95 % interval with Student quantiles of clusters - 1 degrees
           of freedom;
-        - p, p_holm: of a zero; Holm over the rows other than the intercept;
+        - p, p_holm: of a zero; Holm over the rows of a regression other than the intercept;
         - reason: why something is NaN ("one cluster", "all outcomes are 0", "separated: a
           coefficient would be infinite", "confounded with other terms", "every image lacks its
           outcome or cluster"), else empty.
@@ -80,7 +85,9 @@ def logit(
     """
     terms = [(term,) if isinstance(term, str) else tuple(term) for term in terms]
     factors = list(dict.fromkeys(column for term in terms for column in term))
-    kept = complete_rows(frame, [outcome] if cluster is None else [outcome, cluster], factors)
+    kept = complete_rows(
+        frame, [outcome] if cluster is None else [outcome, cluster], [*factors, *by]
+    )
     levels = {column: code_covariate(frame[column]) for column in factors}
     columns = {"intercept": np.ones(kept.sum())}
     for term in terms:
@@ -89,9 +96,14 @@ def logit(
     weights = _weights(contrasts, list(columns))
     error = as_rates(frame[outcome][kept])
     codes = as_codes(None if cluster is None else frame[cluster][kept], len(error))
-    table = _estimates(np.column_stack([*columns.values()]), error, codes, weights)
-    table.insert(5, "p_holm", holm(table["p"].where(table.index != "intercept")))
-    return table
+    design = np.column_stack([*columns.values()])
+    place, index = code_cells(frame, by)
+    tables = []
+    for rows in rows_by_code(place[kept], len(index)):
+        table = _estimates(design[rows], error[rows], numbered(codes[rows]), weights)
+        table.insert(5, "p_holm", holm(table["p"].where(table.index != "intercept")))
+        tables.append(table)
+    return pd.concat(tables, keys=index) if by else tables[0]
 
 
 def _estimates(

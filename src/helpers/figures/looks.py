@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 from numpy.typing import ArrayLike
@@ -84,6 +85,10 @@ def style() -> None:
         ...     plt.rcParams["figure.figsize"]
         [7.0, 4.2]
     """
+    if "inline" in plt.get_backend():
+        # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
+        # them. Only the layout is needed twice: the second one starts from the first.
+        plt.draw_all = _lay_out_figures
     sns.set_theme(
         context="notebook",
         style="ticks",
@@ -110,6 +115,13 @@ def style() -> None:
             "image.interpolation": "lanczos",
         },
     )
+
+
+def _lay_out_figures() -> None:
+    """Lay out the figures that are open, as drawing them does first."""
+    for figure in map(plt.figure, plt.get_fignums()):
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
 
 
 def look(name: object, position: int = 0) -> Look:

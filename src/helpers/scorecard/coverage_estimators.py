@@ -1,10 +1,11 @@
 """Estimators and tests whose intervals and false alarms the coverage study of chapter 11 counts.
 
-They take audits as `helpers.scorecard.simulated_audits` makes them. An estimator leaves one row per
-attribute and scale with the columns `INTERVAL`.
+They take many audits at once, in the frame of `Population.audits`, whose audits are the cells in
+which effects are estimated: it is read once, and not once for every audit. An estimator leaves one
+row per scale, attribute and audit with the columns `INTERVAL`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,39 +21,58 @@ from helpers.utils import seeding
 
 NO_PENALTY = 1e6
 """So weak an L2 penalty moves no estimate visibly, and few transects may separate the errors."""
-INTERVAL = ["attribute", "scale", "estimate", "low", "high"]
+ENDS = ["estimate", "low", "high"]
+INTERVAL = ["audit", "attribute", "scale", *ENDS]
 
 
-def all_estimates(frame: pd.DataFrame, n_boot: int, seed: int) -> pd.DataFrame:
-    """The columns estimator and `INTERVAL`, for all estimators on one audit."""
+def all_estimates(audits: pd.DataFrame, n_boot: int, seeds: Mapping[int, int]) -> pd.DataFrame:
+    """The columns estimator and `INTERVAL`, for all estimators; `seeds` of every audit's draws."""
     tables = {
-        "image bootstrap": bootstrap_effects(frame, "image", n_boot, seed),
-        "transect bootstrap": bootstrap_effects(frame, "transect", n_boot, seed),
-        "cluster sandwich": sandwich_effects(frame),
-        "difference of rates": rate_differences(frame),
-        "matched pairs": matched_pairs(frame),
+        "image bootstrap": bootstrap_effects(audits, "image", n_boot, seeds),
+        "transect bootstrap": bootstrap_effects(audits, "transect", n_boot, seeds),
+        "cluster sandwich": sandwich_effects(audits),
+        "difference of rates": rate_differences(audits),
+        "matched pairs": matched_pairs(audits),
     }
     return pd.concat(tables, names=["estimator", None]).reset_index("estimator")
 
 
-def null_tests(frame: pd.DataFrame) -> dict[str, np.ndarray]:
-    """p-values of no effect on one audit, by family of tests that Holm's adjustment covers.
+def null_tests(audits: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Columns audit and p of tests of no effect, by the family that Holm's adjustment covers.
 
     The first takes images for independent; the others respect transects.
     """
     return {
-        "images as independent": rate_tests(frame, None),
-        "difference of rates": rate_tests(frame, "transect"),
-        "cluster sandwich": sandwich_logit(frame)["p"].to_numpy(),
-        "matched pairs": matched_tests(frame),
+        "images as independent": rate_tests(audits, None),
+        "difference of rates": rate_tests(audits, "transect"),
+        "cluster sandwich": sandwich_logits(audits)[["audit", "p"]],
+        "matched pairs": matched_tests(audits),
     }
 
 
-def bootstrap_effects(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> pd.DataFrame:
+def bootstrap_effects(
+    audits: pd.DataFrame, by: str, n_boot: int, seeds: Mapping[int, int]
+) -> pd.DataFrame:
     """Log odds and g-computation of the logit with main effects, with percentile intervals.
 
     `by` says what is drawn: "image", as in the papers, or "transect".
     """
+    found = {
+        audit: _bootstrap(frame, by, n_boot, seeds[audit])
+        for audit, frame in audits.groupby("audit")
+    }
+    # (audits, scales, attributes, ends) → a row for every scale, attribute and audit
+    ends = np.stack([*found.values()]).transpose(1, 2, 0, 3)
+    scales = ["risk difference", "log odds"]
+    index = pd.MultiIndex.from_product(
+        [scales, ATTRIBUTES, found], names=["scale", "attribute", "audit"]
+    )
+    table = pd.DataFrame(ends.reshape(-1, len(ENDS)), index, ENDS)
+    return table.reset_index()[INTERVAL]
+
+
+def _bootstrap(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> np.ndarray:
+    """Estimate and ends of its interval of risk differences, then log odds, (2, p, 3)."""
     levels = frame[list(ATTRIBUTES)].to_numpy()
     first, pattern = collapse(list(levels.T))
     patterns = levels[first].astype(np.float64)
@@ -71,10 +91,9 @@ def bootstrap_effects(frame: pd.DataFrame, by: str, n_boot: int, seed: int) -> p
     coefficients = fit_logits(patterns, trials, errors, NO_PENALTY)
     differences = standardised_differences(coefficients, patterns, trials)
     constant = (trials @ patterns == 0) | (trials @ (1 - patterns) == 0)
-    tables = {"risk difference": differences, "log odds": coefficients[:, 1:]}
-    return pd.concat(
-        [_percentiles(np.where(constant, np.nan, table), scale) for scale, table in tables.items()]
-    )
+    drawn = np.where(constant, np.nan, [differences, coefficients[:, 1:]])
+    low, high = np.nanquantile(drawn[:, 1:], [0.025, 0.975], axis=1)
+    return np.stack([drawn[:, 0], low, high], axis=-1)
 
 
 def standardised_differences(
@@ -99,65 +118,65 @@ def standardised_differences(
     return changes / trials.sum(axis=1, keepdims=True)
 
 
-def _percentiles(table: np.ndarray, scale: str) -> pd.DataFrame:
-    low, high = np.nanquantile(table[1:], [0.025, 0.975], axis=0)
-    intervals = {"estimate": table[0], "low": low, "high": high}
-    return pd.DataFrame({"attribute": ATTRIBUTES, "scale": scale, **intervals})
-
-
-def sandwich_effects(frame: pd.DataFrame) -> pd.DataFrame:
+def sandwich_effects(audits: pd.DataFrame) -> pd.DataFrame:
     """The same logit and g-computation with standard errors by the cluster sandwich."""
     tables = [
-        risk_differences(frame, "error", name, cluster="transect", adjust=_others(name, ATTRIBUTES))
+        risk_differences(audits, "error", name, "audit", "transect", _others(name, ATTRIBUTES))
         for name in ATTRIBUTES
     ]
-    ratios = sandwich_logit(frame).assign(attribute=ATTRIBUTES, scale="log odds")
+    ratios = sandwich_logits(audits).assign(scale="log odds")
     return pd.concat([_differences(tables, ATTRIBUTES), ratios[INTERVAL]])
 
 
-def sandwich_logit(frame: pd.DataFrame) -> pd.DataFrame:
-    """Log odds ratios, one row per attribute."""
-    return logit(frame, "error", ATTRIBUTES, cluster="transect").drop(index="intercept")
+def sandwich_logits(audits: pd.DataFrame) -> pd.DataFrame:
+    """Log odds ratios, one row per attribute and audit."""
+    table = logit(audits, "error", ATTRIBUTES, "transect", by=["audit"])
+    table = table.rename_axis(["audit", "coefficient"]).drop("intercept", level="coefficient")
+    attribute = table.index.get_level_values("coefficient").str.removesuffix("=1")
+    return table.assign(attribute=attribute).reset_index("audit")
 
 
-def rate_differences(frame: pd.DataFrame) -> pd.DataFrame:
+def rate_differences(audits: pd.DataFrame) -> pd.DataFrame:
     """Differences of two rates, clustered by transect."""
-    tables = [risk_differences(frame, "error", name, cluster="transect") for name in ATTRIBUTES]
+    tables = [risk_differences(audits, "error", name, "audit", "transect") for name in ATTRIBUTES]
     return _differences(tables, ATTRIBUTES)
 
 
-def matched_pairs(frame: pd.DataFrame) -> pd.DataFrame:
+def matched_pairs(audits: pd.DataFrame) -> pd.DataFrame:
     """Averages of the differences within pairs, for what transects manipulate."""
-    tables = [matched_effects(frame, "error", name, [], "transect") for name in MANIPULATED]
+    tables = [matched_effects(audits, "error", name, ["audit"], "transect") for name in MANIPULATED]
     return _differences(tables, MANIPULATED)
 
 
 def _differences(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:
-    """Tables of one row, for one attribute each, as rows with the columns `INTERVAL`."""
-    table = pd.concat(tables, ignore_index=True)
-    return table.assign(attribute=attributes, scale="risk difference")[INTERVAL]
+    """Tables of an attribute each, with a row per audit, as rows with the columns `INTERVAL`."""
+    named = dict(zip(attributes, tables, strict=True))
+    table = pd.concat(named, names=["attribute", "audit"]).reset_index()
+    return table.assign(scale="risk difference")[INTERVAL]
 
 
 def _others(name: str, names: Sequence[str]) -> list[str]:
     return [other for other in names if other != name]
 
 
-def rate_tests(frame: pd.DataFrame, cluster: str | None) -> np.ndarray:
+def rate_tests(audits: pd.DataFrame, cluster: str | None) -> pd.DataFrame:
     """p-values of differences of rates: gender by skin, and every other attribute by gender."""
     skin, _, gender = MANIPULATED
-    tables = [
-        risk_differences(
-            frame, "error", name, by=skin if name == gender else gender, cluster=cluster
-        )
-        for name in ATTRIBUTES
-    ]
-    return np.concatenate([table["p"] for table in tables])
+    held = {name: skin if name == gender else gender for name in ATTRIBUTES}
+    return _tests(
+        risk_differences(audits, "error", name, ["audit", other], cluster)
+        for name, other in held.items()
+    )
 
 
-def matched_tests(frame: pd.DataFrame) -> np.ndarray:
+def matched_tests(audits: pd.DataFrame) -> pd.DataFrame:
     """p-values of paired differences, each manipulated attribute in all cells of the others."""
-    tables = [
-        matched_effects(frame, "error", name, _others(name, MANIPULATED), "transect")
+    return _tests(
+        matched_effects(audits, "error", name, ["audit", *_others(name, MANIPULATED)], "transect")
         for name in MANIPULATED
-    ]
-    return np.concatenate([table["p"] for table in tables])
+    )
+
+
+def _tests(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Columns audit and p of tables with a row per audit and cell."""
+    return pd.concat([table.reset_index()[["audit", "p"]] for table in tables])

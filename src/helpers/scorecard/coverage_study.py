@@ -44,8 +44,8 @@ INTERCEPT = -2.5
 NULL_LOG_ODDS = dict.fromkeys(ATTRIBUTES, 0.0)
 NULL_INTERCEPT = -2.2
 ALPHA = 0.05
-PART = 10
-"""Audits per finished part; results do not depend on it."""
+PART = 25
+"""Audits per finished part, whose frame is read once; results do not depend on it."""
 NEEDED = 2 * norm.ppf(0.975)
 """Width of a normal 95 % interval in standard deviations of its estimate."""
 
@@ -60,25 +60,30 @@ class Size:
     seed: int
 
 
-# --- one audit
+# --- some audits
 
 
-def estimates(population: Population, size: Size, repetition: int) -> pd.DataFrame:
-    """`all_estimates` on one audit."""
-    frame = population.audit(size.transects, size.seed, repetition)
-    seed = int(seeding.rng(size.seed, "coverage study", repetition).integers(2**62))
-    table = all_estimates(frame, size.n_boot, seed)
-    return table.assign(correlation=population.correlation, audit=repetition)
+def estimates(population: Population, size: Size, numbers: Sequence[int]) -> pd.DataFrame:
+    """`all_estimates` on the audits of these numbers."""
+    audits = population.audits(size.transects, size.seed, numbers)
+    keyed = zip(numbers, seeding.rngs(size.seed, "coverage study", numbers), strict=True)
+    seeds = {number: int(random.integers(2**62)) for number, random in keyed}
+    return all_estimates(audits, size.n_boot, seeds).assign(correlation=population.correlation)
 
 
-def alarms(population: Population, size: Size, repetition: int) -> pd.DataFrame:
-    """Number of tests and of adjusted p-values below 0.05 in one audit, by family of tests."""
-    families = null_tests(population.audit(size.transects, size.seed, repetition))
-    rows = [
-        {"estimator": family, "tests": len(p), "alarms": int((holm(p) < ALPHA).sum())}
-        for family, p in families.items()
-    ]
-    return pd.DataFrame(rows).assign(correlation=population.correlation, audit=repetition)
+def alarms(population: Population, size: Size, numbers: Sequence[int]) -> pd.DataFrame:
+    """Number of tests and of adjusted p-values below 0.05 in every audit, by family of tests."""
+    families = null_tests(population.audits(size.transects, size.seed, numbers))
+    counts = {
+        family: tests.groupby("audit")["p"].agg(tests="size", alarms=_alarms)
+        for family, tests in families.items()
+    }
+    table = pd.concat(counts, names=["estimator"]).reset_index()
+    return table.assign(correlation=population.correlation)
+
+
+def _alarms(p: pd.Series) -> int:
+    return int((holm(p) < ALPHA).sum())
 
 
 # --- summaries
@@ -165,34 +170,33 @@ def study(
 
 
 def _repeat(
-    one_audit: Callable[[Population, Size, int], pd.DataFrame],
+    some_audits: Callable[[Population, Size, Sequence[int]], pd.DataFrame],
     populations: Sequence[Population],
     size: Size,
     folder: Path,
     workers: int,
 ) -> pd.DataFrame:
-    """Rows of `one_audit` for every population and repetition, in that order."""
+    """Rows of `some_audits` for every population and part of its repetitions, in that order."""
     parts = processes(workers)(
-        delayed(_part)(one_audit, population, size, start, folder)
+        delayed(_part)(some_audits, population, size, start, folder)
         for population, start in product(populations, range(0, size.repetitions, PART))
     )
     return pd.concat(parts, ignore_index=True)
 
 
 def _part(
-    one_audit: Callable[[Population, Size, int], pd.DataFrame],
+    some_audits: Callable[[Population, Size, Sequence[int]], pd.DataFrame],
     population: Population,
     size: Size,
     start: int,
     folder: Path,
 ) -> pd.DataFrame:
     """Rows of the audits from `start` on, made now or by an earlier run."""
-    path = folder / f"{one_audit.__name__}-{population.correlation}-{start}.part"
+    path = folder / f"{some_audits.__name__}-{population.correlation}-{start}.part"
     content = kept.read(path)
     if content is None:
         numbers = range(start, min(start + PART, size.repetitions))
-        rows = pd.concat([one_audit(population, size, k) for k in numbers], ignore_index=True)
-        content = rows.to_parquet()
+        content = some_audits(population, size, numbers).to_parquet(index=False)
         kept.write(path, content)
     return pd.read_parquet(io.BytesIO(content))
 

@@ -7,12 +7,12 @@ rows. All estimators answer in one unit, a difference of error rates, so that a 
 matched comparison can be scored alike.
 """
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
-from joblib import cpu_count, delayed
+from joblib import delayed
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -22,7 +22,7 @@ from helpers.effects.labels import Z
 from helpers.resampling import draw_weights
 from helpers.scorecard.repeated_audits import cells_of
 from helpers.utils import seeding
-from helpers.utils.parallel import processes
+from helpers.utils.parallel import half_the_cores, processes
 
 _AUDITS_AT_ONCE = 50
 _FEW = 100  # audits, which are done before other processes have started
@@ -117,7 +117,7 @@ def logit_audits(
 
 def _one_hot(attributes: Sequence[str]) -> pd.DataFrame:
     """Both levels of every attribute as columns, one row per cell of the design."""
-    cells = np.array(list(itertools.product((0, 1), repeat=len(attributes))))
+    cells = np.array(list(product((0, 1), repeat=len(attributes))))
     columns = {
         (name, level): (cells[:, place] == level).astype(float)
         for place, name in enumerate(attributes)
@@ -207,40 +207,37 @@ def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.Da
         >>> bool(np.isclose(table.loc[0, "estimate"], long - short))
         True
     """
-    tables = _each(_g_computation, [(audit, list(attributes)) for audit in audits])
-    frame = pd.concat(tables, keys=range(len(audits)), names=["audit"]).reset_index("audit")
-    return frame.astype(dict.fromkeys(attributes, "Int64"))
+    starts = range(0, len(audits), _AUDITS_AT_ONCE)
+    parts = [_g_computation(audits[k : k + _AUDITS_AT_ONCE], attributes, k) for k in starts]
+    return pd.concat(parts, ignore_index=True).astype(dict.fromkeys(attributes, "Int64"))
 
 
-def as_frame(audit: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """One row per image of an audit (n, 2, …, 2): transect, `<attribute>_level`, error."""
-    columns = ["transect", *(f"{name}_level" for name in attributes)]
-    index = np.indices(audit.shape).reshape(audit.ndim, -1)
+def as_frame(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """One row per image of audits (R, n, 2, …, 2): audit, transect, `<attribute>_level`, error."""
+    columns = ["audit", "transect", *(f"{name}_level" for name in attributes)]
+    index = np.indices(audits.shape).reshape(audits.ndim, -1)
     frame = pd.DataFrame(dict(zip(columns, index, strict=True)))
-    return frame.assign(error=audit.ravel().astype(int))
+    return frame.assign(error=audits.ravel().astype(int))
 
 
-def _g_computation(audit: np.ndarray, attributes: list[str]) -> pd.DataFrame:
-    frame = as_frame(audit, attributes)
+def _g_computation(audits: np.ndarray, attributes: Sequence[str], start: int) -> pd.DataFrame:
+    """Rows of `g_computation_audits`, of audits whose numbers begin with `start`."""
+    frame = as_frame(audits, attributes)
     tables = []
     for name in attributes:
-        by = {f"{other}_level": other for other in attributes if other != name}
+        held = {f"{other}_level": other for other in attributes if other != name}
         table = effects.risk_differences(
-            frame, "error", f"{name}_level", by=list(by), cluster="transect"
+            frame, "error", f"{name}_level", by=["audit", *held], cluster="transect"
         )
-        tables.append(table.reset_index().rename(columns=by).assign(attribute=name))
-    table = pd.concat(tables, ignore_index=True)
-    return table[["attribute", *attributes, "estimate", "low", "high", "p"]]
+        tables.append(table.reset_index().rename(columns=held).assign(attribute=name))
+    table = pd.concat(tables).sort_values("audit", kind="stable")
+    table["audit"] += start
+    return table[["audit", "attribute", *attributes, "estimate", "low", "high", "p"]]
 
 
-def _each(function: Callable, calls: Sequence[tuple]) -> list:
-    """Results of all calls, in processes of one thread where there are enough to pay for them."""
-    number = cpu_count() if len(calls) > _FEW else 1
-    return processes(number)(delayed(function)(*call) for call in calls)
-
-
-Estimator = Callable[[pd.DataFrame], Mapping[str, float]]
-"""What `observational_audits` calls: a sample of portraits → estimate, low, high and p.
+Estimator = Callable[[pd.DataFrame], pd.DataFrame]
+"""What `observational_audits` calls: samples of portraits, told apart by their column audit → the
+columns estimate, low, high and p of every audit, with audits as the index.
 
 Introduced in chapter 11.
 """
@@ -264,8 +261,8 @@ def observational_audits(
         pool: one row per portrait; 0 or 1 in `error_<model>`, except for the null control, whose
             errors are drawn anew in every audit.
         models: names; "null" is the control.
-        estimators: name → function of a sample, whose errors stand in the column `error`, that
-            returns estimate, low, high and p.
+        estimators: name → function of samples below each other, with the columns audit and error,
+            that returns estimate, low, high and p of every audit.
         n: portraits of an audit.
         repetitions: number of audits; audit k depends on the seed and k alone.
         seed: of the draws.
@@ -276,37 +273,48 @@ def observational_audits(
 
     Example:
         >>> from helpers import scorecard
-        >>> def rate(sample):
-        ...     return {"estimate": sample["error"].mean(), "low": 0, "high": 1, "p": 1}
+        >>> def rate(samples):
+        ...     rates = samples.groupby("audit")["error"].mean()
+        ...     return pd.DataFrame({"estimate": rates, "low": 0, "high": 1, "p": 1})
         >>> pool, of = pd.DataFrame({"error_a": [1, 1]}), {"rate": rate}
         >>> table = scorecard.observational_audits(pool, ["a"], of, 5, 2, seed=1, null_rate=0.1)
         >>> table["estimate"].tolist()
         [1.0, 1.0]
     """
-    work = [(pool, models, estimators, n, k, seed, null_rate) for k in range(repetitions)]
-    return pd.DataFrame([row for rows in _each(_observational_audit, work) for row in rows])
+    # Frames are read once for many audits; with few, no other process is worth its start.
+    numbers = [
+        range(start, min(start + _AUDITS_AT_ONCE, repetitions))
+        for start in range(0, repetitions, _AUDITS_AT_ONCE)
+    ]
+    parts = processes(half_the_cores() if repetitions > _FEW else 1)(
+        delayed(_observe)(pool, models, estimators, n, part, seed, null_rate) for part in numbers
+    )
+    return pd.concat(parts, ignore_index=True)
 
 
-def _observational_audit(
+def _observe(
     pool: pd.DataFrame,
     models: Sequence[str],
     estimators: Mapping[str, Estimator],
     n: int,
-    audit: int,
+    numbers: Sequence[int],
     seed: int,
     null_rate: float,
-) -> list[dict]:
-    random = seeding.rng(seed, "scorecard: portraits", audit)
-    sample = pool.iloc[random.integers(len(pool), size=n)].reset_index(drop=True)
-    sample["error_null"] = (random.random(n) < null_rate).astype(int)
-    rows = []
-    for model in models:
-        sample["error"] = sample[f"error_{model}"]
-        for name, estimate in estimators.items():
-            found = estimate(sample)
-            values = {key: found[key] for key in ("estimate", "low", "high", "p")}
-            rows.append({"model": model, "estimator": name, "audit": audit} | values)
-    return rows
+) -> pd.DataFrame:
+    """Rows of `observational_audits`, of audits with these numbers."""
+    samples = []
+    for number in numbers:
+        random = seeding.rng(seed, "scorecard: portraits", number)
+        sample = pool.iloc[random.integers(len(pool), size=n)]
+        null = (random.random(n) < null_rate).astype(int)
+        samples.append(sample.assign(audit=number, error_null=null))
+    stacked, tables = pd.concat(samples, ignore_index=True), []
+    for model, (name, estimate) in product(models, estimators.items()):
+        stacked["error"] = stacked[f"error_{model}"]
+        table = estimate(stacked)[["estimate", "low", "high", "p"]].rename_axis("audit")
+        tables.append(table.reset_index().assign(model=model, estimator=name))
+    table = pd.concat(tables).sort_values("audit", kind="stable")
+    return table[["model", "estimator", "audit", "estimate", "low", "high", "p"]]
 
 
 def paper_difference(

@@ -8,7 +8,7 @@ one transect share a standard normal effect u: an image errs where √r·u + √
 302-304). It leaves P(error | x) as it is, and r alone sets the correlation of the errors.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -107,6 +107,11 @@ class Population:
         frame.insert(0, "transect", np.repeat(np.arange(transects), IMAGES))
         frame["error"] = (value < self.thresholds[pattern]).ravel().astype(int)
         return frame[random.random(len(frame)) < KEPT].reset_index(drop=True)
+
+    def audits(self, transects: int, seed: int, repetitions: Iterable[int]) -> pd.DataFrame:
+        """Several of them below each other, with their numbers in the column audit."""
+        parts = [self.audit(transects, seed, k).assign(audit=k) for k in repetitions]
+        return pd.concat(parts, ignore_index=True)
 
 
 def _shares() -> np.ndarray:

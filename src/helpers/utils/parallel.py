@@ -14,8 +14,12 @@ from helpers.utils.processes import die_with_parent
 
 
 def half_the_cores() -> int:
-    """Processes for a long task: chapters that run side by side share the cores; at least two."""
-    return max(2, cpu_count() // 2)
+    """Processes for a long task: chapters that run side by side share the cores.
+
+    At least two where there are two, since others seldom run such a task at the same time.
+    """
+    cores = cpu_count()
+    return min(cores, max(2, cores // 2))
 
 
 def threads() -> int:
