@@ -366,14 +366,21 @@ scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper."}}
 spread = pd.DataFrame({name: annotations.standard_deviation(c) for name, c in counts.items()})
-ax = sns.boxplot(
-    spread.rename(columns=lambda name: name.replace("_", " ")),
-    orient="h",
-    color=figures.SKY,
-    showfliers=False,
-)
 steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
-ax.plot(steps, range(len(steps)), "D", color=figures.VERMILION, label="one step of the scale")
+rows, (_, ax) = range(len(steps)), plt.subplots()
+ax.boxplot(
+    [values.dropna() for _, values in spread.items()],
+    positions=rows,
+    tick_labels=[name.replace("_", " ") for name in spread],
+    orientation="horizontal",
+    widths=0.8,
+    showfliers=False,
+    patch_artist=True,
+    boxprops={"facecolor": figures.SKY},
+    medianprops={"color": figures.BLACK},
+)
+ax.invert_yaxis()
+ax.plot(steps, rows, "D", color=figures.VERMILION, label="one step of the scale")
 ax.set(xlabel=f"standard deviation of an image's answers (n = {len(spread):,} images)", ylabel="")
 _ = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
 
