@@ -286,7 +286,7 @@ assert tidy["annotator_id"].nunique() <= answers["rater"].nunique()
 
 # %%
 stage.save("annotations.parquet", tidy)
-tidy.drop(columns="source").head(4)
+tidy.drop(columns="source").take(range(4))
 
 # %% [markdown]
 # ### A wrong file is refused
