@@ -1,100 +1,122 @@
 """The compiled renderer against the one that it replaced, which drew batches with torch.
 
-Run `python benchmarks/rendering.py` in a clone with its history: the competitor is taken out of it,
-and runs in a process of its own, on the same faces.
+Run `python benchmarks/rendering.py` in a clone with its history: the competitor is taken out of it.
+Every measurement runs in a process of its own, on the same faces.
 """
 
 import io
+import json
 import os
+import resource
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
+import matplotlib.pyplot as plt
 import torch
-from record import seconds, write_rows
+from record import REPEATS, RESULTS, write_rows
 from threadpoolctl import threadpool_limits
 
-from helpers import faces
+from helpers import faces, figures
 from helpers.faces import populations
 
 ROOT = Path(__file__).resolve().parent.parent
-BEFORE = "32ca4d8"
+BEFORE = "eb51f5f"
 """A commit with the renderer of before."""
-POPULATION, SIZES, CHUNK = "celeba-like", {64: 512, 256: 64}, 64
-"""Side of the images → how many faces; drawn so many at a time, which suits the old renderer."""
+POPULATION, SIZES, PIXELS = "celeba-like", (32, 64, 128, 256), 2**20
+"""Faces of so many pixels in all are drawn at every size, the faces of all sizes among the same."""
+BATCH = 2**18
+"""Pixels in a batch, which suits the renderer of before best."""
 
 
-def draw_all(parameters: torch.Tensor, size: int) -> np.ndarray:
-    chunk = max(1, CHUNK * 64**2 // size**2)
-    return torch.cat([faces.render(some, size).image for some in parameters.split(chunk)]).numpy()
+def measure(size: int, threads: int) -> dict[str, float]:
+    """CPU and elapsed milliseconds a face, least of some runs, and the most memory (MB)."""
+    number = PIXELS // size**2
+    batches = populations.sample(POPULATION, number, seed=0).parameters.split(BATCH // size**2)
+    torch.set_num_threads(threads)
+    times = []
+    with threadpool_limits(threads):
+        faces.render(batches[0][:1], size)  # what is compiled, or made once, is not counted
+        for _ in range(REPEATS):
+            before = time.process_time(), time.perf_counter()
+            for some in batches:
+                faces.render(some, size)
+            after = time.process_time(), time.perf_counter()
+            times.append([1e3 * (b - a) / number for a, b in zip(before, after, strict=True)])
+    processor, elapsed = (min(each) for each in zip(*times, strict=True))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"CPU ms a face": processor, "elapsed ms a face": elapsed, "MB": peak}
 
 
-def measure(parameters: torch.Tensor, size: int) -> tuple[float, np.ndarray]:
-    """CPU seconds with one thread, and the images."""
-    with threadpool_limits(1):
-        torch.set_num_threads(1)
-        images = draw_all(parameters, size)
-        return seconds(lambda: draw_all(parameters, size)), images
+def measured(source: Path, size: int, threads: int) -> dict[str, float]:
+    """The same in a process of its own, with the package of this source."""
+    environment = {"PYTHONPATH": str(source), "NUMBA_NUM_THREADS": str(threads)}
+    command = [sys.executable, __file__, str(source), str(size), str(threads)]
+    done = subprocess.run(command, env=os.environ | environment, check=True, capture_output=True)
+    return json.loads(done.stdout)
 
 
-def measure_before(parameters: torch.Tensor, size: int) -> tuple[float, np.ndarray]:
-    """The same with the renderer of before."""
-    with TemporaryDirectory() as scratch:
-        history = ["git", "-C", str(ROOT), "archive", BEFORE, "src"]
-        packed = subprocess.run(history, check=True, capture_output=True).stdout
-        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-            archive.extractall(scratch, filter="data")
-        np.save(Path(scratch, "parameters.npy"), parameters.numpy())
-        environment = os.environ | {"PYTHONPATH": str(Path(scratch, "src"))}
-        command = [sys.executable, __file__, scratch, str(size)]
-        subprocess.run(command, env=environment, check=True)
-        found = np.load(Path(scratch, "found.npz"))
-        return float(found["seconds"]), found["images"]
+def before(folder: Path) -> Path:
+    """The source of the renderer of before, put into the folder."""
+    history = ["git", "-C", str(ROOT), "archive", BEFORE, "src"]
+    packed = subprocess.run(history, check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "src"
 
 
-def be_the_one_before(scratch: Path, size: int) -> None:
-    """In a process that imports the package of before."""
-    if not Path(faces.__file__).is_relative_to(scratch):
-        raise SystemExit(f"expected the package in {scratch}, got {faces.__file__}")
-    taken, images = measure(torch.from_numpy(np.load(scratch / "parameters.npy")), size)
-    np.savez(scratch / "found.npz", seconds=taken, images=images)
-
-
-def compare(size: int, number: int) -> tuple[list[dict[str, str | float]], float]:
-    """A row for each renderer, and the share of values that differ by at most two levels."""
-    parameters = populations.sample(POPULATION, number, seed=0).parameters
-    runs: dict[str, Callable] = {"compiled": measure, "batches in torch": measure_before}
-    found = {what: run(parameters, size) for what, run in runs.items()}
-    rows = [
-        {
-            "what": f"{what}, {size} x {size} pixels",
-            "ms a face": 1e3 * taken / number,
-            "ratio": taken / found["compiled"][0],
-        }
-        for what, (taken, _) in found.items()
-    ]
-    apart = np.abs(found["compiled"][1] - found["batches in torch"][1])
-    return rows, float(np.mean(apart <= 2 / 255))
+def draw(found: dict[str, dict[int, float]]) -> None:
+    """Milliseconds a face by the side of the image, for the book."""
+    figures.style()
+    _, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
+    for (what, times), look in zip(found.items(), figures.SPARE, strict=False):
+        ax.plot(list(times), list(times.values()), look.marker, color=look.colour, linestyle="-")
+        ax.annotate(what, (SIZES[-1], times[SIZES[-1]]), (6, 0), textcoords="offset points")
+    ax.set(xscale="log", yscale="log", xlabel="side of the image in pixels", ylabel="ms a face")
+    ax.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
+    plt.savefig(RESULTS / "rendering.svg", bbox_inches="tight", metadata={"Date": None})
 
 
 def main() -> None:
-    compared = [compare(size, number) for size, number in SIZES.items()]
-    facts = {
-        "population": POPULATION,
-        "faces": " and ".join(map(str, SIZES.values())),
-        "threads": 1,
-        "values within two of 255 levels": f"{min(close for _, close in compared):.4%}",
-    }
-    rows = [row for rows, _ in compared for row in rows]
+    with TemporaryDirectory() as folder:
+        runs = {
+            f"compiled, {threads} thread{'s'[: threads > 1]}": (ROOT / "src", threads)
+            for threads in sorted({1, 2, os.cpu_count() or 1})
+        }
+        runs["batches in torch, 1 thread"] = (before(Path(folder)), 1)
+        found = {
+            what: {size: measured(source, size, threads) for size in SIZES}
+            for what, (source, threads) in runs.items()
+        }
+    first = next(iter(found.values()))
+    rows = [
+        {
+            "what": f"{size} x {size}: {what}",
+            **times[size],
+            "elapsed, times the first": times[size]["elapsed ms a face"]
+            / first[size]["elapsed ms a face"],
+        }
+        for size in SIZES
+        for what, times in found.items()
+    ]
+    facts = {"population": POPULATION, "torch's renderer": f"commit {BEFORE}"}
     write_rows("rendering", facts, rows, ["torch", "numpy", "numba"])
+    draw(
+        {
+            what: {size: time["elapsed ms a face"] for size, time in times.items()}
+            for what, times in found.items()
+        }
+    )
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        be_the_one_before(Path(sys.argv[1]), int(sys.argv[2]))
+        source, size, threads = sys.argv[1:]
+        if not Path(faces.__file__).is_relative_to(source):
+            raise SystemExit(f"expected the package in {source}, got {faces.__file__}")
+        print(json.dumps(measure(int(size), int(threads))))
     else:
         main()
