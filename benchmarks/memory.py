@@ -4,8 +4,8 @@ Run `make smoke`, then `python benchmarks/memory.py`. The chapters themselves ar
 `make reproduce` executes them, with the laptop's parameters and ever more transects; only the
 pixels are noise, because drawing 1.6 million faces takes hours and what they show takes no memory,
 and resamples are the smoke run's, because no more than a few are held at a time. Chapters 01 to 04
-are those of the smoke run. A kernel that holds more than `LIMIT` is ended. It takes three quarters of
-an hour and 15 GB of disk, on Linux only: the peak is read from /proc.
+are those of the smoke run. A kernel that holds more than `LIMIT` is ended. It takes three quarters
+of an hour and 15 GB of disk, on Linux only: the peak is read from /proc.
 """
 
 import os
@@ -62,8 +62,8 @@ pathlib.Path({pid!r}).write_text(str(os.getpid()))
 def watch(pid: Path, done: threading.Event, found: dict[str, float]) -> None:
     """Follow the kernel whose number stands in a file: its most memory, its CPU seconds.
 
-    It is ended when it holds more than `LIMIT`. Memory is that of its own. Pages of files count as well until the system takes them back, as it
-    does when memory is short; maps of images are such pages.
+    It is ended when it holds more than `LIMIT`. Memory is its own; pages of files, as of maps of
+    images, do not count, since the system takes them back when memory is short.
     """
     while not done.wait(0.02):
         try:
