@@ -73,10 +73,13 @@ def draw(found: dict[str, dict[int, float]]) -> None:
     figures.style()
     _, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
     for (what, times), look in zip(found.items(), figures.SPARE, strict=False):
-        ax.plot(list(times), list(times.values()), look.marker, color=look.colour, linestyle="-")
-        ax.annotate(what, (SIZES[-1], times[SIZES[-1]]), (6, 0), textcoords="offset points")
+        ax.plot(
+            *zip(*times.items(), strict=True), look.marker, color=look.colour, ls="-", label=what
+        )
     ax.set(xscale="log", yscale="log", xlabel="side of the image in pixels", ylabel="ms a face")
-    ax.set_xticks(SIZES, [str(size) for size in SIZES], minor=False)
+    ax.set_xticks(SIZES, [str(size) for size in SIZES])
+    ax.minorticks_off()
+    ax.legend()
     plt.savefig(RESULTS / "rendering.svg", bbox_inches="tight", metadata={"Date": None})
 
 
