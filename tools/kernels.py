@@ -77,13 +77,21 @@ def end_all(patience: float = 5.0) -> None:
     _ENDING.set()
     with _STARTING:  # what is being started is among those to be ended
         running = [process for process in RUNNING if process.exitcode is None]
-    for number, seconds in ((signal.SIGINT, patience), (signal.SIGKILL, 1.0)):
+    for number, seconds in ((signal.SIGINT, patience), (signal.SIGKILL, 10.0)):
         for process in running:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, number)
+            _signal(process.pid, number)
         until = time.monotonic() + seconds
         for process in running:
             process.join(max(0.0, until - time.monotonic()))
+
+
+def _signal(pid: int, number: int) -> None:
+    """Signal a process and those that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        try:
+            os.killpg(pid, number)
+        except ProcessLookupError:  # on a busy machine it may not lead a group yet
+            os.kill(pid, number)
 
 
 def _be(log: Path, work: Callable, *arguments: object) -> None:

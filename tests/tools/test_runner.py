@@ -102,3 +102,12 @@ def test_processes_start_with_the_libraries_and_end_when_asked(tmp_path, monkeyp
     assert process.exitcode == 130
     with pytest.raises(RuntimeError, match="interrupted"):
         kernels.start(tmp_path / "b.log", say, "too late")
+
+
+def test_a_process_that_leads_no_group_yet_is_ended(monkeypatch):
+    monkeypatch.setattr(kernels, "_ENDING", threading.Event())
+    process = kernels.CONTEXT.Process(target=time.sleep, args=(60,))
+    process.start()
+    monkeypatch.setattr(kernels, "RUNNING", {process})
+    kernels.end_all(patience=0.1)
+    assert process.exitcode
