@@ -140,9 +140,10 @@ def draw(found: dict[int, dict[str, dict[str, float]]]) -> None:
         ax.plot(sorted(found), peaks, marker=look.marker, color=look.colour, label=chapter[:2])
     ax.axhline(LIMIT / 2**30, color=figures.BLACK, linestyle="--", linewidth=1)
     ax.set(xscale="log", ylim=(0, None), xlabel="transects of eight images", ylabel="peak, GB")
-    ax.set_title("The longer the study, the less a transect takes")
-    ax.set_xticks(list(found), [f"{n:,}" for n in found], minor=False)
-    ax.legend(title="chapter", loc="upper left")
+    ax.set_title("A hundred thousand transects take less than four gigabytes")
+    ax.set_xticks(list(found), [f"{n:,}" for n in found])
+    ax.minorticks_off()
+    ax.legend(title="chapter", loc="center left")
     plt.savefig(RESULTS / "memory.svg", bbox_inches="tight", metadata={"Date": None})
 
 
