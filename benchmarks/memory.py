@@ -152,8 +152,8 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
     found = {n: run_all(n) for n in reversed(sizes)}  # who wants too much is to fail at once
     rows = [
         {"what": chapter}
-        | {f"MB, {n:,} transects": found[n][chapter]["MB"] for n in sizes}
-        | {f"CPU seconds, {sizes[-1]:,}": found[sizes[-1]][chapter]["seconds"]}
+        | {f"MB at {n:,}": found[n][chapter]["MB"] for n in sizes}
+        | {f"CPU s at {sizes[-1]:,}": found[sizes[-1]][chapter]["seconds"]}
         for chapter in CHAPTERS
     ]
     facts = {
@@ -161,7 +161,7 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
         "pixels, noise": "{0} x {0}".format(profiles.load("smoke").image_size),
         "raters of an image": profiles.load("laptop").n_raters,
         "resamples": profiles.load("smoke").n_boot,
-        "limit of a kernel's data": f"{LIMIT / 2**30:.0f} GiB",
+        "limit of a kernel": f"{LIMIT / 2**30:.0f} GiB",
     }
     write_rows("memory", facts, rows, ["numpy", "pandas", "torch"])
     draw(found)
