@@ -115,7 +115,7 @@ def place_of(hits, i, view):
 def paint_skin(hits, count, portrait, face, view, textures):
     """Pigment, blood, the marks of age and a beard."""
     shape, seed = portrait.anatomy, 0.61803 * face.texture_seed
-    old, frown = shape.traits.old, shape.traits.frown
+    old, knit = shape.traits.old, shape.traits.knit
     for i in range(count):
         hits.noise[i] = lookup(textures.mottle, 1.7 * hits.x[i] + seed, 1.7 * hits.y[i])
     for i in range(count):
@@ -125,7 +125,7 @@ def paint_skin(hits, count, portrait, face, view, textures):
         surface = bare_skin(portrait.skin, hits.noise[i], hits.noise_2[i], old)
         surface = paint_blood(surface, place_of(hits, i, view), shape, face)
         set_surface(hits, i, surface)
-    if old > 0.0 or frown > 0.0:
+    if old > 0.0 or knit > 0.0:
         for i in range(count):
             place = place_of(hits, i, view)
             set_surface(hits, i, paint_wrinkles(surface_of(hits, i), place, shape, hits.noise_2[i]))

@@ -79,7 +79,7 @@ def fill(relief, anatomy, texels):
 def brow_and_eye_height(x, y, anatomy):
     """Brow ridge, sockets, eyeballs and the hollows below them."""
     traits, eyes = anatomy.traits, anatomy.eyes
-    ridge = (0.040 + 0.030 * traits.male) * (1.0 - 0.7 * traits.child)
+    ridge = (0.036 + 0.036 * traits.male) * (1.0 - 0.7 * traits.child)
     height = ridge * bump((y - 0.225) / 0.10) * bump((x - 0.25) / 0.28)
     socket = 0.120 + 0.015 * traits.male - 0.03 * traits.child
     height -= socket * bump((x - eyes.x + 0.02) / 0.21) * bump((y - eyes.y - 0.02) / 0.13)
@@ -136,7 +136,7 @@ def cheek_height(x, y, anatomy):
     down = (y - nose.base_y - 0.02) / (mouth.y - 0.08 - nose.base_y)
     along = nose.width + 0.03 + (0.17 + 0.05 * traits.smile) * down
     crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.1, down) * smoothstep(1.25, 0.8, down)
-    depth = 0.004 + 0.024 * traits.smile + 0.034 * traits.old
+    depth = 0.004 + 0.024 * traits.smile + 0.024 * traits.old
     hollow = 0.025 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
     return height - depth * crease - hollow
 

@@ -133,7 +133,7 @@ def paint_wrinkles(surface, place, anatomy, broad):
     lines += crows_feet(place, anatomy.eyes) + cheek_fold(place, anatomy)
     lines += 0.8 * eye_bag(place, anatomy.eyes)
     frown = bump((place.side - 0.055) / 0.014) * bump((place.y - anatomy.eyes.brow_y + 0.02) / 0.07)
-    weight = 0.36 * lines * anatomy.traits.old + 0.35 * frown * anatomy.traits.frown
+    weight = 0.36 * lines * anatomy.traits.old + 0.20 * frown * anatomy.traits.knit
     albedo = absorb(surface.albedo, weight * place.front, WRINKLE)
     return Surface(albedo, surface.gloss, surface.glow)
 
