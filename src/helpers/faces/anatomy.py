@@ -158,7 +158,7 @@ def _skull(face, traits):
 def _eyes(face, traits):
     male, child, old = traits.male, traits.child, traits.old
     y = 0.03 - 0.07 * child
-    opening = 0.46 + 0.028 * face.eye_size - 0.045 * male + 0.07 * child - 0.07 * old
+    opening = 0.44 + 0.028 * face.eye_size - 0.035 * male + 0.07 * child - 0.07 * old
     brow = 0.280 + 0.018 * face.brow_height - 0.040 * male + 0.01 * child
     thickness = 0.036 + 0.008 * face.brow_thickness + 0.018 * male - 0.008 * child
     return Eyes(

@@ -80,8 +80,10 @@ def paint_lips(surface, place, mouth, lips, makeup):
     # Light from above: the upper lip turns away from it, the lower one shows its swell.
     up, down = (y - line) / (top - line + 1e-3), (gap_bottom - y) / (gap_bottom - bottom + 1e-3)
     swell = bump((down - 0.42) / 0.30) * smoothstep(0.95, 0.25, across)
-    roundness = 0.94 - 0.24 * smoothstep(1.0, 0.0, up) if y > line else (
-        0.86 + 0.20 * swell - 0.12 * smoothstep(0.7, 1.0, down)
+    roundness = (
+        0.94 - 0.24 * smoothstep(1.0, 0.0, up)
+        if y > line
+        else (0.86 + 0.20 * swell - 0.12 * smoothstep(0.7, 1.0, down))
     )
     surface = cover(surface, dim(lips, roundness), inside * (0.74 + 0.22 * makeup))
     surface = shine(surface, 1.0 + (1.4 + 1.6 * makeup) * swell + makeup, inside)
@@ -138,8 +140,7 @@ def paint_eyes(surface, place, eyes, face, light, shadow, iris):
     `shadow` and `iris` are colours. In units of the eye's half width, `across` runs from the nose
     to the temple and `up` from the line between the corners.
     """
-    front, makeup = place.front, face.makeup
-    edge = place.edge / eyes.size
+    front, edge = place.front, place.edge / eyes.size
     across = (place.side - eyes.x) / eyes.size
     up = (place.y - eyes.y) / eyes.size - eyes.tilt * across
     arch = max(1.0 - across * across, 1e-5)
@@ -232,9 +233,9 @@ def paint_brows(surface, place, eyes, traits, hair, hairs):
     half = eyes.brow_thickness * (1.0 - 0.62 * smoothstep(0.0, 1.0, along))
     half *= 0.72 + 0.28 * smoothstep(-1.05, -0.55, along)
     soft = 0.016 + 0.6 * place.edge
-    distance = abs(place.y - middle) + 0.010 * hairs
+    distance = abs(place.y - middle) + 0.007 * hairs
     weight = smoothstep(half + soft, half - soft, distance) * smoothstep(-1.15, -0.80, along)
     weight *= smoothstep(1.12, 0.70, along) * place.front
-    density = 0.68 + 0.14 * hairs - 0.16 * traits.child
+    density = 0.68 + 0.09 * hairs - 0.16 * traits.child
     surface = cover(surface, dim(hair, 0.70), clamp(weight * density, 0.0, 0.92))
     return shine(surface, 0.4, weight)

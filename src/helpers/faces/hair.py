@@ -30,6 +30,7 @@ from helpers.faces.maths import (
     mix,
     scale,
     sin,
+    smooth_min,
     smoothstep,
     unit,
 )
@@ -39,6 +40,12 @@ JOINT_Y = 0.22
 EDGE_MARGIN = 0.2
 """How far outside the hairline strands may still show."""
 NORMAL_STEP = 0.02
+TEMPLE_RADIUS = 0.72
+"""Turns angles around the head into distances at the temples."""
+TEMPLE_CORNER = 0.30
+"""Rounding of the hairline where the forehead ends."""
+HAIR_EDGES = (0.0, 0.045)
+"""Stray hairs stand off the shell: by less than `marching.MISS_MARGIN`."""
 TILES = len(KINDS)
 DOWN = Vector(0.0, -1.0, 0.0)
 
@@ -168,7 +175,7 @@ def make_hair(face, anatomy, style):
         colour=colour,
         opacity=presence * opacity,
         ragged=style.ragged * smoothstep(0.05, 0.3, length),
-        ragged_end=1.5 * style.ragged * smoothstep(0.3, 0.8, length),
+        ragged_end=3.0 * style.ragged * smoothstep(0.3, 0.8, length),
         lowest=mix(max(tip, -0.55), tip, cap),
         shadow=0.38 * max(smoothstep(0.1, 0.4, length), covered) * presence,
         stubble=0.65 * cropped * (1.0 - covered),
@@ -184,7 +191,7 @@ def _thickness(face, style, covered):
     grown = 1.0 if covered > 0.0 else length
     full = 0.005 + 0.175 * smoothstep(0.0, 0.35, grown)
     full += style.thickness * smoothstep(0.0, 0.3, grown) + style.growth * length
-    full += 0.020 * face.hair_volume * (1.0 - covered)
+    full += 0.020 * face.hair_volume * (1.0 - covered) * smoothstep(0.02, 0.25, grown)
     full += 0.03 * max(face.hair_curl, 0.0) * style.loose * smoothstep(0.05, 0.3, length)
     return max(full, 0.005)
 
@@ -250,15 +257,18 @@ LOOPS[Shell] = hair_distances
 
 @formula
 def inside_hairline(x, y, z, line):
-    """How far inside the haired region a point of the shell lies; negative over the face."""
+    """How far inside the haired region a point of the shell lies; negative over the face.
+
+    About a distance everywhere, so that edges and shadows are as soft at the temples as above.
+    """
     side = abs(x)
     around = atan2(side, z + 0.29)  # 0 in front, pi behind
     shifted = x - line.parting
     forehead = line.forehead + line.receding * bump((side - 0.35) / 0.18)
     forehead -= line.arch * shifted * shifted
     opening = line.opening + 0.20 * smoothstep(-0.1, -0.9, y) * line.length
-    beside = smoothstep(opening - 0.16, opening + 0.10, around)
-    haired = y - mix(forehead, line.tip, beside)
+    above, beside = y - forehead, TEMPLE_RADIUS * (around - opening)
+    haired = min(-smooth_min(-above, -beside, TEMPLE_CORNER), y - line.tip)
     across, up = x / line.oval_width, (y - line.oval_middle) / line.oval_half
     oval = math.sqrt(across * across + up * up + 1e-6) - 1.0
     oval = 0.6 * oval if z > 0.0 else 0.6
@@ -337,6 +347,12 @@ def hair_light(point, view, normal, tone, slope_u, slope_v, look, light):
 
 
 @formula
+def strand_cover(density, tone):
+    """Opacity where hair thins out: first between the strands."""
+    return smoothstep(0.0, 1.0, density + 0.5 * density * (1.0 - density) * clamp(tone, -1.5, 1.5))
+
+
+@formula
 def bun_crease(x, y, z, hair):
     """1 where the bun meets the head, 0 elsewhere."""
     apart = bun_distance(x, y, z, hair.shell) - shell_distance(x, y, z, hair.shell)
@@ -350,8 +366,9 @@ def shade_near_hair(hits, count, points, atlas, hair, light, pixel):
     for i in range(count):
         tone = hits.noise[i]
         edge = inside_hairline(hits.x[i], hits.y[i], hits.z[i], hair.line) + hair.look.ragged * tone
-        hits.opacity[i] *= hair.look.opacity * smoothstep(-0.02 - pixel, 0.04 + pixel, edge)
-        hits.shadow[i] = 0.55 + 0.45 * smoothstep(0.0, 0.25, edge)
+        density = hits.opacity[i] * smoothstep(-0.04 - pixel, 0.07 + pixel, edge)
+        hits.opacity[i] = hair.look.opacity * strand_cover(density, tone)
+        hits.shadow[i] = 0.70 + 0.30 * smoothstep(0.0, 0.25, edge)
     if hair.look.tied > 0.0:
         for i in range(count):
             hits.shadow[i] *= 1.0 - 0.5 * bun_crease(hits.x[i], hits.y[i], hits.z[i], hair)
@@ -378,8 +395,9 @@ def shade_far_hair(hits, count, atlas, hair, light):
     find_strands(hits, count, atlas, look, 1)
     for i in range(count):
         tone = hits.noise[i]
-        above = hits.y[i] - look.lowest + 0.02 + look.ragged_end * tone
-        hits.opacity[i] *= look.opacity * smoothstep(-0.06, 0.06, above)
+        above = hits.y[i] - look.lowest - 0.04 + look.ragged_end * tone
+        density = hits.opacity[i] * smoothstep(-0.14, 0.10, above)
+        hits.opacity[i] = look.opacity * strand_cover(density, tone)
         shade = clamp(0.28 + 0.07 * tone, 0.1, 0.6) * (light.ambient + 0.28 * light.key)
         set_colour(hits, i, dim(look.colour, shade))
 
@@ -387,10 +405,10 @@ def shade_far_hair(hits, count, atlas, hair, light):
 @formula
 def stubble_weight(edge, look):
     """Weight of the tint of cropped hair on the scalp."""
-    return look.stubble * smoothstep(-0.03, 0.09, edge)
+    return look.stubble * smoothstep(-0.08, 0.12, edge)
 
 
 @formula
 def light_below_hair(edge, look):
     """Light left on the head near the hairline."""
-    return 1.0 - look.shadow * smoothstep(-0.24, 0.02, edge)
+    return 1.0 - look.shadow * smoothstep(-0.22, 0.10, edge)

@@ -35,6 +35,8 @@ from helpers.faces.skin import (
 )
 
 NORMAL_STEP = 0.014
+WHISKERS = 0.65
+"""Tiles of whiskers per head unit."""
 
 
 @loop
@@ -137,13 +139,12 @@ def paint_skin(hits, count, portrait, face, view, textures):
             set_surface(hits, i, paint_age_spots(surface_of(hits, i), hits.noise[i], old))
     if face.facial_hair > 0.05:
         for i in range(count):
-            hits.noise[i] = lookup(textures.clouds, 0.8 * hits.x[i] + seed, 0.8 * hits.y[i])
+            # Hairs point down and towards the chin.
+            u = WHISKERS * (hits.x[i] + 0.25 * hits.x[i] * hits.y[i]) + seed
+            hits.noise[i] = lookup(textures.whiskers, u, WHISKERS * hits.y[i])
         for i in range(count):
-            u = 0.42 * hits.x[i] + seed + 0.012 * hits.noise[i]
-            hits.noise_2[i] = lookup(textures.strands, u, 0.3 * hits.y[i])
-        for i in range(count):
-            place, surface, hairs = place_of(hits, i, view), surface_of(hits, i), hits.noise_2[i]
-            painted = paint_beard(surface, place, shape, face, portrait.hair_colour, hairs)
+            place, surface, hairs = place_of(hits, i, view), surface_of(hits, i), hits.noise[i]
+            painted = paint_beard(surface, place, shape, portrait.hair_colour, hairs)
             set_surface(hits, i, painted)
 
 

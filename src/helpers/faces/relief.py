@@ -15,6 +15,7 @@ from numpy import float32, int32, uint64
 from helpers.faces.anatomy import lip_line
 from helpers.faces.compiled import formula, loop
 from helpers.faces.maths import bump, clamp, exp, mix, power, smoothstep
+from helpers.faces.skin import Place, beard_place
 from helpers.faces.windows import box_mean
 
 COLUMNS, ROWS = 56, 120
@@ -71,6 +72,9 @@ def fill(relief, anatomy, texels):
         heights[i] += mouth_height(texels.x[i], texels.y[i], anatomy)
     for i in range(ROWS * COLUMNS):
         heights[i] += cheek_height(texels.x[i], texels.y[i], anatomy)
+    if anatomy.traits.beard > 0.0:
+        for i in range(ROWS * COLUMNS):
+            heights[i] += beard_height(texels.x[i], texels.y[i], anatomy)
     _fill_slowness(relief[HEIGHT], relief[SLOWNESS], texels.work)
     _fill_occlusion(relief[HEIGHT], relief[OCCLUSION], texels.work)
 
@@ -139,6 +143,13 @@ def cheek_height(x, y, anatomy):
     depth = 0.004 + 0.024 * traits.smile + 0.024 * traits.old
     hollow = 0.025 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
     return height - depth * crease - hollow
+
+
+@formula
+def beard_height(x, y, anatomy):
+    """How far a beard stands off the skin."""
+    place = Place(x, y, 0.5, x, 1.0, 0.02)
+    return 0.055 * anatomy.traits.beard * beard_place(place, anatomy) * smoothstep(-0.1, -0.5, y)
 
 
 @loop

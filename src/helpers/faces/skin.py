@@ -87,8 +87,13 @@ def paint_blood(surface, place, anatomy, face):
     blood *= 1.0 + 0.6 * anatomy.traits.child
     blusher = face.makeup * bump((side - 0.46) / 0.17) * bump((y + 0.22) / 0.14)
     amount = 0.20 * blood * (0.6 + 0.8 * face.haemoglobin) + 0.38 * blusher
-    amount = amount * place.front + 0.06 * bump((side - anatomy.skull.ear_x) / 0.12)
-    return Surface(absorb(surface.albedo, amount, BLUSH), surface.gloss, surface.glow)
+    on_ear = bump((side - anatomy.skull.ear_x) / 0.12)
+    amount = amount * place.front + 0.06 * on_ear
+    albedo = absorb(surface.albedo, amount, BLUSH)
+    # The bowl of the ear is a shadow, and so is the groove below its rim.
+    hollow = bump((y + 0.06) / 0.10) * bump((place.z + 0.25 * y + 0.07) / 0.07)
+    hollow *= smoothstep(0.0, 0.03, side - anatomy.skull.ear_x)
+    return Surface(dim(albedo, 1.0 - 0.40 * hollow), surface.gloss, surface.glow)
 
 
 @formula
@@ -157,16 +162,20 @@ def beard_place(place, anatomy):
     moustache = bump((y - mouth.y - mouth.upper - 0.070 + bend) / 0.050)
     moustache *= smoothstep(0.34, 0.20, side)
     moustache *= smoothstep(anatomy.nose.base_y - 0.02, anatomy.nose.base_y - 0.09, y)
-    whiskers = smoothstep(0.50, 0.62, side) * smoothstep(0.12, -0.05, y)
+    whiskers = smoothstep(0.52, 0.66, side) * smoothstep(0.10, -0.25, y)
     whiskers *= smoothstep(-0.1, 0.15, place.z)
     return max(max(chin, moustache), 0.8 * whiskers) * smoothstep(-0.35, 0.0, place.z)
 
 
 @formula
-def paint_beard(surface, place, anatomy, face, hair, hairs):
-    """Stubble first, then a full beard; `hairs` is fine noise, `hair` the hair's colour."""
-    full = smoothstep(0.05, 0.9, face.facial_hair)
-    grown = power(max(beard_place(place, anatomy), 1e-5), 1.5 - 0.7 * full)
-    weight = 0.93 * clamp(grown * full * (1.0 + 0.16 * hairs), 0.0, 1.0)
-    colour = dim(hair, 0.85 * clamp(1.05 + 0.15 * hairs, 0.4, 2.0))
-    return shine(cover(surface, colour, weight), 0.3, weight)
+def paint_beard(surface, place, anatomy, hair, hairs):
+    """Stubble first, then a full beard; `hairs` are single hairs, `hair` is their colour."""
+    full = anatomy.traits.beard
+    grown = full * power(max(beard_place(place, anatomy), 1e-5), 1.5 - 0.7 * full)
+    # Hairs that are finer than a pixel are seen as a tint.
+    hairs = hairs * 0.010 / (0.004 + place.edge)
+    tint = 0.85 * grown * (1.0 + 0.25 * hairs)
+    single = smoothstep(-0.50, 0.40, 1.5 * grown - 0.80 + 0.25 * hairs)
+    weight = 0.95 * clamp(max(tint, single * smoothstep(0.02, 0.2, grown)), 0.0, 1.0)
+    colour = dim(hair, 0.85 * clamp(1.05 + 0.28 * hairs, 0.4, 2.0))
+    return shine(cover(surface, colour, weight), 0.35, weight)
