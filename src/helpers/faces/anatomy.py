@@ -197,7 +197,7 @@ def _mouth(face, traits, skull):
         upper=0.072 * max(fullness, 0.45) * (1.0 - 0.25 * smile),
         lower=0.098 * max(fullness, 0.50) * (1.0 - 0.15 * smile),
         opening=0.100 * smoothstep(0.25, 1.0, smile),
-        curve=0.014 + 0.072 * smile - 0.075 * traits.frown,
+        curve=0.014 + 0.072 * smile - 0.086 * traits.frown,
     )
 
 

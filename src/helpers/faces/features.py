@@ -15,7 +15,7 @@ TEETH = Colour(0.78, 0.74, 0.67)
 MOUTH = Colour(0.115, 0.030, 0.026)
 EYE_WHITE = Colour(0.66, 0.61, 0.58)
 TEAR_DUCT = Colour(0.55, 0.26, 0.23)
-LIP_BLOOD = Colour(0.10, 0.60, 0.46)
+LIP_BLOOD = Colour(0.10, 0.66, 0.50)
 IRIS_RADIUS, PUPIL_RADIUS = 0.43, 0.17
 """In half widths of the eye: 12 mm of iris in an eye of 28 mm, and a pupil in daylight."""
 TOOTH = 0.072
@@ -107,7 +107,7 @@ def paint_lips(surface, place, mouth, lips, makeup):
 def in_the_mouth(side, across, line, y, mouth, edge):
     """Colour behind the lips: the upper row of teeth, and the dark below and beside it."""
     # Their edges lie on a line that bends less than the lips.
-    reach = 0.72 * mouth.opening * (1.0 - 0.35 * across * across)
+    reach = 0.80 * mouth.opening * (1.0 - 0.35 * across * across)
     end = mouth.y - 0.30 * mouth.curve + 0.45 * mouth.curve * across * across - reach
     # The middle two are the widest; those further back are seen from the side.
     number = side / TOOTH + 0.35 * (side / TOOTH - 1.0) * smoothstep(0.8, 3.5, side / TOOTH)

@@ -40,12 +40,12 @@ JOINT_Y = 0.22
 EDGE_MARGIN = 0.2
 """How far outside the hairline strands may still show."""
 NORMAL_STEP = 0.02
+HAIRLINE, HEM = 0.08, 0.01
+"""Width over which hair grows denser at its line, and a covering at its hem."""
 TEMPLE_RADIUS = 0.72
 """Turns angles around the head into distances at the temples."""
 TEMPLE_CORNER = 0.30
 """Rounding of the hairline where the forehead ends."""
-HAIR_EDGES = (0.0, 0.045)
-"""Stray hairs stand off the shell: by less than `marching.MISS_MARGIN`."""
 TILES = len(KINDS)
 DOWN = Vector(0.0, -1.0, 0.0)
 
@@ -136,7 +136,7 @@ def make_hair(face, anatomy, style):
     long = smoothstep(0.28, 0.55, length) * style.loose
     cap = max(long, max(style.ball, covered))
     presence = max(smoothstep(0.0, 0.06, length), covered)
-    opacity = max(smoothstep(0.03, 0.14, length), covered)
+    opacity = max(smoothstep(0.015, 0.08, length), covered)
 
     thickness = _thickness(face, style, covered)
     thicker = thickness + 0.04 * opacity
@@ -347,9 +347,16 @@ def hair_light(point, view, normal, tone, slope_u, slope_v, look, light):
 
 
 @formula
+def hair_edges(pixel):
+    """As `marching.soft_edges`, but wider: stray hairs stand off the shell."""
+    width = max(pixel, 0.024)
+    return 0.2 * width, 1.25 * width
+
+
+@formula
 def strand_cover(density, tone):
     """Opacity where hair thins out: first between the strands."""
-    return smoothstep(0.0, 1.0, density + 0.5 * density * (1.0 - density) * clamp(tone, -1.5, 1.5))
+    return smoothstep(0.0, 1.0, density + 0.4 * density * (1.0 - density) * clamp(tone, -1.5, 1.5))
 
 
 @formula
@@ -363,12 +370,15 @@ def bun_crease(x, y, z, hair):
 def shade_near_hair(hits, count, points, atlas, hair, light, pixel):
     """Colours and opacities of the near side; `opacity` comes as coverage."""
     find_strands(hits, count, atlas, hair.look, 3)
+    soft = mix(HAIRLINE, HEM, hair.line.covered)
     for i in range(count):
         tone = hits.noise[i]
         edge = inside_hairline(hits.x[i], hits.y[i], hits.z[i], hair.line) + hair.look.ragged * tone
-        density = hits.opacity[i] * smoothstep(-0.04 - pixel, 0.07 + pixel, edge)
+        density = hits.opacity[i] * smoothstep(-0.6 * soft - pixel, soft + pixel, edge)
         hits.opacity[i] = hair.look.opacity * strand_cover(density, tone)
         hits.shadow[i] = 0.70 + 0.30 * smoothstep(0.0, 0.25, edge)
+        # What lies off the shell is lit through the hairs before it.
+        hits.shadow[i] *= 0.45 + 0.55 * density * density
     if hair.look.tied > 0.0:
         for i in range(count):
             hits.shadow[i] *= 1.0 - 0.5 * bun_crease(hits.x[i], hits.y[i], hits.z[i], hair)

@@ -81,9 +81,9 @@ def _curl_pile(
 def _curls(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Ringlets: piled curls with spiral strands."""
     relief, ring, turn = _curl_pile(8, 30, generator)
-    strands = torch.sin(26 * ring + 2 * turn) + 0.5 * _knots(40, 160, generator)
-    tone = 0.8 * relief + 0.22 * strands - 0.35 * ring**4 + 0.4 * _knots(2, 12, generator)
-    return tone, 0.026 * relief
+    strands = torch.sin(26 * ring + 2 * turn) + _knots(40, 160, generator)
+    tone = 0.5 * relief + 0.30 * strands + 0.4 * _knots(2, 12, generator)
+    return tone, 0.016 * relief
 
 
 def _coils(generator: torch.Generator) -> tuple[Tensor, Tensor]:

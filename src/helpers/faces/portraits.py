@@ -30,8 +30,8 @@ from helpers.faces.compiled import loop, program
 from helpers.faces.geometry import CautiousHead, Head
 from helpers.faces.hair import (
     EDGE_MARGIN,
-    HAIR_EDGES,
     Hair,
+    hair_edges,
     inside_hairline,
     make_hair,
     shade_far_hair,
@@ -303,9 +303,9 @@ def trace_near_hair(portrait, view, work):
     points = tracer.points
     for i in range(count):
         points.distance[i] = inside_hairline(points.x[i], points.y[i], points.z[i], line)
-    kept = 0
+    kept, edges = 0, hair_edges(view.pixel)
     for i in range(count):
-        opacity = coverage(tracer.rays.nearest[i], HAIR_EDGES)
+        opacity = coverage(tracer.rays.nearest[i], edges)
         if opacity > 0.0 and points.distance[i] > -EDGE_MARGIN - view.pixel:
             take(work.hair, kept, tracer.rays, points, i)
             work.hair.opacity[kept] = opacity
@@ -335,7 +335,7 @@ def paint_far_hair(portrait, view, work, textures):
     count = list_rays(tracer, tracer.full, work.wanted, view, -1.0)
     refine(tracer, count, origin, hair.shell, 4, 1, -1.0)
     hits = work.hits
-    kept = take_hits(hits, tracer.rays, tracer.points, count, HAIR_EDGES)
+    kept = take_hits(hits, tracer.rays, tracer.points, count, hair_edges(view.pixel))
     shade_far_hair(hits, kept, textures.hair, hair, portrait.light)
     for i in range(kept):
         over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 1.0)

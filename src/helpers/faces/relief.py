@@ -139,9 +139,9 @@ def cheek_height(x, y, anatomy):
     height = apple * bump((x - 0.40) / 0.21) * bump((y + 0.34) / 0.17)
     down = (y - nose.base_y - 0.02) / (mouth.y - 0.08 - nose.base_y)
     along = nose.width + 0.03 + (0.17 + 0.05 * traits.smile) * down
-    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.1, down) * smoothstep(1.25, 0.8, down)
+    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.3, down) * smoothstep(1.25, 0.8, down)
     depth = 0.004 + 0.024 * traits.smile + 0.024 * traits.old
-    hollow = 0.025 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
+    hollow = 0.018 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
     return height - depth * crease - hollow
 
 

@@ -62,6 +62,7 @@ def head_light(surface, view, normal, light, shadow, hair_light, occlusion):
     fresnel = 0.09 * (1.0 - facing) ** 3
     away = clamp(0.3 - light.head.x * normal.x, 0.0, 1.0)
     rim = (0.20 + 0.45 * depth) * light.key * away * (1.0 - facing) ** 2
+    rim *= smoothstep(-0.6, 0.1, normal.y)  # what faces down has no light behind it
     sky_gloss = 0.035 * depth * max(dot(normal, light.up), 0.0) * occlusion
     sheen = 0.9 * light.key * gloss * surface.gloss * shadow
     sheen += (0.55 * (fresnel + rim) * occlusion + light.ambient * sky_gloss) * hair_light

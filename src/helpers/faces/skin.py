@@ -118,8 +118,8 @@ def cheek_fold(place, anatomy):
     nose, mouth = anatomy.nose, anatomy.mouth
     down = (place.y - nose.base_y - 0.02) / (mouth.y - 0.10 - nose.base_y)
     along = nose.width + 0.03 + (0.17 + 0.05 * anatomy.traits.smile) * down
-    fold = bump((place.side - along) / 0.020)
-    return fold * smoothstep(-0.1, 0.15, down) * smoothstep(1.3, 0.8, down)
+    fold = bump((place.side - along) / 0.028)
+    return 0.75 * fold * smoothstep(-0.15, 0.35, down) * smoothstep(1.3, 0.8, down)
 
 
 @formula
@@ -155,11 +155,13 @@ def beard_place(place, anatomy):
     x, y, side, mouth = place.x, place.y, place.side, anatomy.mouth
     slope = max(side - 0.28, 0.0)
     chin = smoothstep(-0.28, -0.58, y - 0.55 * slope)
-    across, up = x / (mouth.width * 1.12), (y - mouth.y + 0.02) / 0.15
+    middle = mouth.y + 0.5 * (mouth.upper - mouth.lower - mouth.opening)
+    half = 0.5 * (mouth.upper + mouth.lower + mouth.opening) + 0.015
+    across, up = x / (mouth.width * 1.04), (y - middle) / half
     around = math.sqrt(across * across + up * up + 1e-9)
-    chin *= smoothstep(0.0, 0.30, around - 0.80) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
+    chin *= smoothstep(0.95, 1.25, around) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
     bend = 0.5 * side * side
-    moustache = bump((y - mouth.y - mouth.upper - 0.070 + bend) / 0.050)
+    moustache = bump((y - mouth.y - mouth.upper - 0.060 + bend) / 0.050)
     moustache *= smoothstep(0.34, 0.20, side)
     moustache *= smoothstep(anatomy.nose.base_y - 0.02, anatomy.nose.base_y - 0.09, y)
     whiskers = smoothstep(0.52, 0.66, side) * smoothstep(0.10, -0.25, y)
@@ -176,6 +178,6 @@ def paint_beard(surface, place, anatomy, hair, hairs):
     hairs = hairs * 0.010 / (0.004 + place.edge)
     tint = 0.85 * grown * (1.0 + 0.25 * hairs)
     single = smoothstep(-0.50, 0.40, 1.5 * grown - 0.80 + 0.25 * hairs)
-    weight = 0.95 * clamp(max(tint, single * smoothstep(0.02, 0.2, grown)), 0.0, 1.0)
+    weight = 0.95 * clamp(max(tint, single * smoothstep(0.15, 0.5, grown)), 0.0, 1.0)
     colour = dim(hair, 0.85 * clamp(1.05 + 0.28 * hairs, 0.4, 2.0))
     return shine(cover(surface, colour, weight), 0.35, weight)
