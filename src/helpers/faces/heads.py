@@ -19,7 +19,8 @@ from helpers.faces.features import (
     paint_nostrils,
 )
 from helpers.faces.geometry import occlusions
-from helpers.faces.hair import inside_hairline, light_below_hair, stubble_weight
+from helpers.faces.hair import inside_hairline
+from helpers.faces.hair_shading import light_below_hair, stubble_weight
 from helpers.faces.hits import colour_of, find_normals, normal_of, set_colour, view_of
 from helpers.faces.lookups import lookup
 from helpers.faces.shading import head_light

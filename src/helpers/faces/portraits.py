@@ -28,15 +28,8 @@ from helpers.faces.canvas import OPAQUE, Canvas, make_canvas, over, put
 from helpers.faces.colours import Colour, hair_colour, to_srgb, tone_map
 from helpers.faces.compiled import loop, program
 from helpers.faces.geometry import CautiousHead, Head
-from helpers.faces.hair import (
-    EDGE_MARGIN,
-    Hair,
-    hair_edges,
-    inside_hairline,
-    make_hair,
-    shade_far_hair,
-    shade_near_hair,
-)
+from helpers.faces.hair import EDGE_MARGIN, Hair, inside_hairline, make_hair
+from helpers.faces.hair_shading import hair_edges, shade_far_hair, shade_near_hair
 from helpers.faces.heads import paint_head
 from helpers.faces.hits import (
     Hits,
