@@ -27,7 +27,7 @@ class Traits(NamedTuple):
     frown: float
     """0 neutral .. 1 frown, as the mouth shows it."""
     knit: float
-    """The same for the brows, which move late: who does not quite smile does not scowl."""
+    """The same for the brows, which move late, and up in the middle: displeased, not angry."""
     beard: float
     """0 none .. 1 full."""
 
@@ -165,9 +165,10 @@ def _eyes(face, traits):
         x=0.318 + 0.018 * face.eye_gap + 0.012 * child,
         y=y,
         size=0.168 * (1.0 + 0.055 * face.eye_size - 0.075 * male + 0.20 * child - 0.04 * old),
-        tilt=0.042 * face.eye_tilt + 0.05 - 0.02 * male - 0.06 * old,
-        opening=max(opening - 0.08 * traits.smile - 0.03 * traits.knit, 0.24),
-        brow_y=y + brow - 0.015 * traits.knit,
+        tilt=0.034 * face.eye_tilt + 0.05 - 0.02 * male - 0.06 * old,
+        # Beyond these, eyes stare or squint, and a brow that hangs over an eye scowls.
+        opening=clamp(opening - 0.08 * traits.smile - 0.03 * traits.knit, 0.24, 0.50),
+        brow_y=y + max(brow, 0.21),
         brow_thickness=clamp(thickness, 0.014, 0.072),
         brow_arch=0.040 + 0.008 * face.brow_height - 0.018 * male,
     )
@@ -196,7 +197,7 @@ def _mouth(face, traits, skull):
         width=width * (1.0 + 0.24 * smile - 0.06 * traits.frown),
         upper=0.072 * max(fullness, 0.45) * (1.0 - 0.25 * smile),
         lower=0.098 * max(fullness, 0.50) * (1.0 - 0.15 * smile),
-        opening=0.100 * smoothstep(0.25, 1.0, smile),
+        opening=0.100 * smoothstep(0.35, 1.0, smile),
         curve=0.014 + 0.072 * smile - 0.086 * traits.frown,
     )
 

@@ -221,7 +221,7 @@ def eyeball(across, up, above_lid, above_lower, edge, iris):
 
 @formula
 def paint_brows(surface, place, eyes, traits, hair, hairs):
-    """Brows: a soft arch of hairs that thins towards the temple; a frown draws it down inside.
+    """Brows: a soft arch of hairs that thins towards the temple; a frown draws it up inside.
 
     `hair` is the hair's colour, `hairs` fine noise.
     """
@@ -229,7 +229,7 @@ def paint_brows(surface, place, eyes, traits, hair, hairs):
     # A relaxed brow starts a little lower than its arch and ends at about its start's height.
     bend = (along - 0.15) ** 2 * mix(0.45, 1.15, smoothstep(-0.3, 0.6, along))
     middle = eyes.brow_y + eyes.brow_arch * (1.0 - bend) - 0.030
-    middle += 0.020 * traits.smile - 0.020 * traits.knit * smoothstep(0.3, -1.0, along)
+    middle += 0.020 * traits.smile + 0.016 * traits.knit * smoothstep(0.3, -1.0, along)
     half = eyes.brow_thickness * (1.0 - 0.62 * smoothstep(0.0, 1.0, along))
     half *= 0.72 + 0.28 * smoothstep(-1.05, -0.55, along)
     soft = 0.016 + 0.6 * place.edge

@@ -70,7 +70,6 @@ STYLES: dict[str, Style] = {
         contrast=0.26,
         relief=1.0,
         gloss=0.7,
-        ragged=0.02,
     ),
     "fringe": Style("strands", thickness=0.02, fringe=1.0, ragged=0.010),
     "afro": Style(

@@ -81,7 +81,7 @@ def _curl_pile(
 def _curls(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Ringlets: piled curls with spiral strands."""
     relief, ring, turn = _curl_pile(8, 30, generator)
-    strands = torch.sin(26 * ring + 2 * turn) + _knots(40, 160, generator)
+    strands = torch.sin(26 * ring + 2 * turn) + _knots(24, 96, generator)
     tone = 0.5 * relief + 0.30 * strands + 0.4 * _knots(2, 12, generator)
     return tone, 0.016 * relief
 

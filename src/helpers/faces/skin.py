@@ -11,6 +11,8 @@ from helpers.faces.maths import bump, clamp, mix, power, sin, smoothstep
 
 BLOOD = Colour(0.02, 0.30, 0.24)
 """Absorption of blood in even skin, and of what shines through at thin places."""
+PALEST = 0.38
+"""Haemoglobin at which the anchors are as they are; skin with little less is pale, and not grey."""
 BLUSH = Colour(0.0, 0.62, 0.48)
 MOTTLING = Colour(0.6, 1.0, 1.2)
 WRINKLE = Colour(0.8, 1.0, 1.0)
@@ -67,7 +69,8 @@ def shine(surface, gloss, weight):
 @formula
 def skin_albedo(face):
     """Even skin: six Fitzpatrick anchors times the absorption of blood."""
-    return absorb(ramp(SKIN_ANCHORS, face.skin_colour), face.haemoglobin - 0.5, BLOOD)
+    blood = face.haemoglobin - PALEST
+    return absorb(ramp(SKIN_ANCHORS, face.skin_colour), blood, BLOOD)
 
 
 @formula
@@ -138,7 +141,7 @@ def paint_wrinkles(surface, place, anatomy, broad):
     lines += crows_feet(place, anatomy.eyes) + cheek_fold(place, anatomy)
     lines += 0.8 * eye_bag(place, anatomy.eyes)
     frown = bump((place.side - 0.055) / 0.014) * bump((place.y - anatomy.eyes.brow_y + 0.02) / 0.07)
-    weight = 0.36 * lines * anatomy.traits.old + 0.20 * frown * anatomy.traits.knit
+    weight = 0.36 * lines * anatomy.traits.old + 0.14 * frown * anatomy.traits.knit
     albedo = absorb(surface.albedo, weight * place.front, WRINKLE)
     return Surface(albedo, surface.gloss, surface.glow)
 
@@ -177,7 +180,7 @@ def paint_beard(surface, place, anatomy, hair, hairs):
     # Hairs that are finer than a pixel are seen as a tint.
     hairs = hairs * 0.010 / (0.004 + place.edge)
     tint = 0.85 * grown * (1.0 + 0.25 * hairs)
-    single = smoothstep(-0.50, 0.40, 1.5 * grown - 0.80 + 0.25 * hairs)
+    single = smoothstep(-0.50, 0.40, 1.8 * grown - 0.85 + 0.25 * hairs)
     weight = 0.95 * clamp(max(tint, single * smoothstep(0.15, 0.5, grown)), 0.0, 1.0)
     colour = dim(hair, 0.85 * clamp(1.05 + 0.28 * hairs, 0.4, 2.0))
     return shine(cover(surface, colour, weight), 0.35, weight)
