@@ -59,7 +59,7 @@ def lip_colour(face, traits, skin):
     natural = absorb(skin, 0.76 + 0.30 * face.haemoglobin - 0.26 * traits.male, LIP_BLOOD)
     shade = 0.965 + 0.03 * sin(3.0 * face.texture_seed)
     lipstick = dim(hsv(shade, 0.78, 0.74), 1.0 - 0.25 * face.skin_colour)
-    return blend(natural, lipstick, 0.85 * smoothstep(0.05, 0.8, face.makeup))
+    return blend(natural, lipstick, 0.92 * smoothstep(0.05, 0.8, face.makeup))
 
 
 @formula

@@ -82,7 +82,7 @@ def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, p
     """
     x, y, side = point.x, point.y, abs(point.x)
     toward_light = dot(normal, light.world)
-    open_sky = mix(0.34, 1.0, smoothstep(-0.10, 0.42, clearance))
+    open_sky = mix(0.38, 1.0, smoothstep(-0.10, 0.42, clearance))
     sky = light.ambient * (0.7 + 0.3 * normal.y) * open_sky
     key = light.key * shadow * (0.35 + 0.65 * open_sky)
     # Two cords run from behind the ears to the pit of the neck, with hollows beside them.
@@ -96,7 +96,7 @@ def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, p
         skin.green * (key * wrapped(toward_light, 0.22) + sky) * muscles,
         skin.blue * (key * wrapped(toward_light, 0.17) + sky) * muscles,
     )
-    neckline = -1.56 + 0.36 * (x / 0.62) ** 2 - 0.08 * (1.0 - face.gender) * bump(x / 0.3)
+    neckline = -1.60 + 0.36 * (x / 0.62) ** 2 - 0.08 * (1.0 - face.gender) * bump(x / 0.3)
     cloth = smoothstep(0.7 * pixel, -0.7 * pixel, y - neckline)
     seam = 1.0 - 0.25 * bump((y - neckline + 0.075) / 0.012)
     collar = (1.0 - 0.30 * bump((y - neckline) / 0.03) * cloth) * seam

@@ -141,7 +141,7 @@ def paint_wrinkles(surface, place, anatomy, broad):
     lines += crows_feet(place, anatomy.eyes) + cheek_fold(place, anatomy)
     lines += 0.8 * eye_bag(place, anatomy.eyes)
     frown = bump((place.side - 0.055) / 0.014) * bump((place.y - anatomy.eyes.brow_y + 0.02) / 0.07)
-    weight = 0.36 * lines * anatomy.traits.old + 0.14 * frown * anatomy.traits.knit
+    weight = 0.40 * lines * anatomy.traits.old + 0.14 * frown * anatomy.traits.knit
     albedo = absorb(surface.albedo, weight * place.front, WRINKLE)
     return Surface(albedo, surface.gloss, surface.glow)
 
@@ -179,7 +179,7 @@ def paint_beard(surface, place, anatomy, hair, hairs):
     grown = full * power(max(beard_place(place, anatomy), 1e-5), 1.5 - 0.7 * full)
     # Hairs that are finer than a pixel are seen as a tint.
     hairs = hairs * 0.010 / (0.004 + place.edge)
-    tint = 0.85 * grown * (1.0 + 0.25 * hairs)
+    tint = 0.92 * grown * (1.0 + 0.25 * hairs)
     single = smoothstep(-0.50, 0.40, 1.8 * grown - 0.85 + 0.25 * hairs)
     weight = 0.95 * clamp(max(tint, single * smoothstep(0.15, 0.5, grown)), 0.0, 1.0)
     colour = dim(hair, 0.85 * clamp(1.05 + 0.28 * hairs, 0.4, 2.0))
