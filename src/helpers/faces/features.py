@@ -17,7 +17,7 @@ EYE_WHITE = Colour(0.66, 0.61, 0.58)
 TEAR_DUCT = Colour(0.55, 0.26, 0.23)
 LIP_BLOOD = Colour(0.10, 0.66, 0.50)
 IRIS_RADIUS, PUPIL_RADIUS = 0.43, 0.17
-"""In half widths of the eye: 12 mm of iris in an eye of 28 mm, and a pupil in daylight."""
+"""In half widths of the eye: 12 mm of iris in an eye 28 mm wide, and a pupil in daylight."""
 TOOTH = 0.072
 """Width of an upper front tooth, in head units (8 mm)."""
 
@@ -113,7 +113,7 @@ def in_the_mouth(side, across, line, y, mouth, edge):
     number = side / TOOTH + 0.35 * (side / TOOTH - 1.0) * smoothstep(0.8, 3.5, side / TOOTH)
     from_gap = number - floor(number + 0.5)
     gap = bump(from_gap * TOOTH / (0.005 + 0.6 * edge)) * 0.006 / (0.006 + edge)
-    rounded = end + 0.012 * from_gap * from_gap * 4.0 * smoothstep(0.5, 0.2, abs(from_gap))
+    rounded = end + 0.048 * from_gap * from_gap * smoothstep(0.5, 0.2, abs(from_gap))
     light = (1.0 - 0.25 * gap) * (1.0 - 0.72 * smoothstep(0.35, 1.0, across))
     light *= 0.62 + 0.38 * smoothstep(0.0, 0.028, line - y)
     tooth = smoothstep(-edge, edge, y - rounded)

@@ -87,10 +87,9 @@ def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, p
     key = light.key * shadow * (0.35 + 0.65 * open_sky)
     # Two cords run from behind the ears to the pit of the neck, with hollows beside them.
     cord = 0.10 + 0.75 * max(y + 1.50, 0.0)
-    muscles = 0.10 * bump((side - cord - 0.07) / 0.06) + 0.16 * bump(x / 0.08) * bump(
-        (y + 1.47) / 0.08
-    )
-    muscles = 1.0 - muscles * smoothstep(-1.05, -1.25, y)
+    hollows = 0.10 * bump((side - cord - 0.07) / 0.06)
+    hollows += 0.16 * bump(x / 0.08) * bump((y + 1.47) / 0.08)
+    muscles = 1.0 - hollows * smoothstep(-1.05, -1.25, y)
     neck = Colour(
         skin.red * (key * wrapped(toward_light, 0.38) + sky) * muscles,
         skin.green * (key * wrapped(toward_light, 0.22) + sky) * muscles,
