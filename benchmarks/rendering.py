@@ -1,55 +1,125 @@
-"""Rendering a set of faces in chunks against one face after the other.
+"""The compiled renderer against the one that it replaced, which drew batches with torch.
 
-Run `python benchmarks/rendering.py`. Nothing else renders these faces, so the competitor is the
-same renderer in a loop.
+Run `python benchmarks/rendering.py` in a clone with its history: the competitor is taken out of it.
+Every measurement runs in a process of its own, on the same faces.
 """
 
-from functools import partial
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import tarfile
+import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
+import matplotlib.pyplot as plt
 import torch
-from record import seconds, write
+from record import REPEATS, RESULTS, write_rows
 from threadpoolctl import threadpool_limits
 
-from helpers import faces
+from helpers import faces, figures
 from helpers.faces import populations
-from helpers.faces.batches import render_to_store
 
-POPULATION, FACES, SIZE, CHUNK = "celeba-like", 512, 64, 64
+ROOT = Path(__file__).resolve().parent.parent
+BEFORE = "eb51f5f"
+"""A commit with the renderer of before."""
+POPULATION, SIZES, PIXELS = "celeba-like", (32, 64, 128, 256), 2**20
+"""Faces of so many pixels in all are drawn at every size, the faces of all sizes among the same."""
+BATCH = 2**18
+"""Pixels in a batch, which suits the renderer of before best."""
 
 
-def as_a_set(parameters: torch.Tensor) -> np.ndarray:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "faces.npy")
-        return np.array(render_to_store(parameters, SIZE, path, workers=1, chunk=CHUNK))
+def measure(size: int, threads: int) -> dict[str, float]:
+    """CPU and elapsed milliseconds a face, least of some runs, and the most memory (MB)."""
+    number = PIXELS // size**2
+    batches = populations.sample(POPULATION, number, seed=0).parameters.split(BATCH // size**2)
+    torch.set_num_threads(threads)
+    times = []
+    with threadpool_limits(threads):
+        faces.render(batches[0][:1], size)  # what is compiled, or made once, is not counted
+        for _ in range(REPEATS):
+            before = time.process_time(), time.perf_counter()
+            for some in batches:
+                faces.render(some, size)
+            after = time.process_time(), time.perf_counter()
+            times.append([1e3 * (b - a) / number for a, b in zip(before, after, strict=True)])
+    processor, elapsed = (min(each) for each in zip(*times, strict=True))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"CPU ms a face": processor, "elapsed ms a face": elapsed, "MB": peak}
 
 
-def one_by_one(parameters: torch.Tensor) -> np.ndarray:
-    made = [faces.render(face, SIZE).image for face in parameters.split(1)]
-    return torch.cat(made).clamp(0, 1).mul(255).round().to(torch.uint8).numpy()
+def measured(source: Path, size: int, threads: int) -> dict[str, float]:
+    """The same in a process of its own, with the package of this source."""
+    environment = {"PYTHONPATH": str(source), "NUMBA_NUM_THREADS": str(threads)}
+    command = [sys.executable, __file__, str(source), str(size), str(threads)]
+    done = subprocess.run(command, env=os.environ | environment, check=True, capture_output=True)
+    return json.loads(done.stdout)
+
+
+def before(folder: Path) -> Path:
+    """The source of the renderer of before, put into the folder."""
+    history = ["git", "-C", str(ROOT), "archive", BEFORE, "src"]
+    packed = subprocess.run(history, check=True, capture_output=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "src"
+
+
+def draw(found: dict[str, dict[int, float]]) -> None:
+    """Milliseconds a face by the side of the image, for the book."""
+    figures.style()
+    _, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
+    for (what, times), look in zip(found.items(), figures.SPARE, strict=False):
+        ax.plot(
+            *zip(*times.items(), strict=True), look.marker, color=look.colour, ls="-", label=what
+        )
+    ax.set(xscale="log", yscale="log", xlabel="side of the image in pixels", ylabel="ms a face")
+    ax.set_xticks(SIZES, [str(size) for size in SIZES])
+    ax.minorticks_off()
+    ax.legend()
+    plt.savefig(RESULTS / "rendering.svg", bbox_inches="tight", metadata={"Date": None})
 
 
 def main() -> None:
-    parameters = populations.sample(POPULATION, FACES, seed=0).parameters
-    runs = {
-        f"render_to_store, chunks of {CHUNK}": as_a_set,
-        "render, one face at a time": one_by_one,
-    }
-    with threadpool_limits(1):
-        torch.set_num_threads(1)
-        levels = [run(parameters).astype(int) for run in runs.values()]
-        times = {what: seconds(partial(run, parameters)) for what, run in runs.items()}
-    facts = {
-        "population": POPULATION,
-        "faces": FACES,
-        "pixels": f"{SIZE} x {SIZE}",
-        "threads": 1,
-        "largest difference of a pixel": f"{np.abs(levels[0] - levels[1]).max()} of 256 levels",
-    }
-    write("rendering", facts, times, ["torch", "numpy"])
+    with TemporaryDirectory() as folder:
+        runs = {
+            f"compiled, {threads} thread{'s'[: threads > 1]}": (ROOT / "src", threads)
+            for threads in sorted({1, 2, os.cpu_count() or 1})
+        }
+        runs["batches in torch, 1 thread"] = (before(Path(folder)), 1)
+        found = {
+            what: {size: measured(source, size, threads) for size in SIZES}
+            for what, (source, threads) in runs.items()
+        }
+    first = next(iter(found.values()))
+    rows = [
+        {
+            "what": f"{size} x {size}: {what}",
+            **times[size],
+            "elapsed, times the first": times[size]["elapsed ms a face"]
+            / first[size]["elapsed ms a face"],
+        }
+        for size in SIZES
+        for what, times in found.items()
+    ]
+    facts = {"population": POPULATION, "torch's renderer": f"commit {BEFORE}"}
+    write_rows("rendering", facts, rows, ["torch", "numpy", "numba"])
+    draw(
+        {
+            what: {size: time["elapsed ms a face"] for size, time in times.items()}
+            for what, times in found.items()
+        }
+    )
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        source, size, threads = sys.argv[1:]
+        if not Path(faces.__file__).is_relative_to(source):
+            raise SystemExit(f"expected the package in {source}, got {faces.__file__}")
+        print(json.dumps(measure(int(size), int(threads))))
+    else:
+        main()

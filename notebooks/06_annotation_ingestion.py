@@ -286,7 +286,7 @@ assert tidy["annotator_id"].nunique() <= answers["rater"].nunique()
 
 # %%
 stage.save("annotations.parquet", tidy)
-tidy.drop(columns="source").head(4)
+tidy.drop(columns="source").take(range(4))
 
 # %% [markdown]
 # ### A wrong file is refused
@@ -354,6 +354,8 @@ pd.DataFrame(counts["gender"][:3], image_ids[:3], ATTRIBUTES["gender"])
 scores = annotations.scores(tidy).reindex(index.index)
 scores["label"] = errors.majority(scores["gender"])
 stage.save("scores.parquet", scores)
+kept = len(tidy)
+del answers, tidy  # in a long study gigabytes, and what follows needs counts and scores
 scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
@@ -744,7 +746,7 @@ _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in chosen])
 dropped = report[report["dropped"] & (report["count"] > 0)].set_index("reason")["count"]
 _ = stage.finish(
     {
-        "rows": len(tidy),
+        "rows": kept,
         "dropped": dropped.to_dict(),
         "alpha": agreement["alpha"].to_dict(),
         "icc": agreement["icc"].to_dict(),

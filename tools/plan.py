@@ -7,17 +7,24 @@ from graphlib import TopologicalSorter
 
 import book
 from helpers import artifacts
-from helpers.artifacts import lineage, pages, profiles
+from helpers.artifacts import kept, lineage, pages, profiles
 
 BOOK = "book"
+RENDERER = "renderer"
+"""What draws faces is compiled before the first step that draws, once for a state of its code."""
 TRAINED = "learned_generator"
 """The study whose weights are shipped; `--train 1` trains them."""
+_DRAWING = lineage.PACKAGE / "faces" / "rendering.py"
 
 
 def graph() -> dict[str, list[str]]:
     """Step → steps it waits for: pages, studies, and the book after all pages."""
-    steps = [*pages_of_book(), *lineage.STUDIES]
-    waits = {s: lineage.inputs(lineage.source_of(s)) for s in steps} | {BOOK: pages_of_book()}
+    sources = {s: lineage.source_of(s) for s in (*pages_of_book(), *lineage.STUDIES)}
+    waits = {step: lineage.inputs(source) for step, source in sources.items()}
+    for step, source in sources.items():
+        if _DRAWING in lineage.helper_modules(source, executed=False):
+            waits[step].append(RENDERER)
+    waits |= {RENDERER: [], BOOK: pages_of_book()}
     for step, earlier in waits.items():
         if missing := set(earlier) - set(waits):
             raise ValueError(f"{step} reads {', '.join(missing)}, which no notebook makes")
@@ -41,12 +48,14 @@ def why(step: str, profile: str, train: int | None) -> str | None:
     """Say why a step must be run; None if it need not be.
 
     Args:
-        step: a page, a study or the book.
+        step: a page, a study, the renderer or the book.
         profile: whose artifacts.
         train: 1 for weights trained here, 0 for those that are shipped, None for either.
     """
     if step == BOOK:
         return book.why_stale(profile)
+    if step == RENDERER:
+        return None if any(kept.compiled(_DRAWING).rglob("*.nbc")) else "not compiled"
     if step not in lineage.STUDIES:
         return pages.why_stale(step, profile)
     reason = artifacts.why_stale(step, profile)
@@ -63,9 +72,9 @@ def stale(waits: dict[str, list[str]], profile: str, train: int | None) -> list[
     """Steps that are stale, or may become so because one that they read is."""
     steps: list[str] = []
     for name in TopologicalSorter(waits).static_order():
-        if set(waits[name]) & set(steps) or why(name, profile, train):
+        if set(waits[name]) & {*steps} - {RENDERER} or why(name, profile, train):
             steps.append(name)
-    return steps
+    return steps if steps != [RENDERER] else []  # nobody waits for it
 
 
 def sentence(steps: list[str], profile: str) -> str:

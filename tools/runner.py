@@ -92,7 +92,7 @@ class Runner:
         """Be the step, in a thread; its work is done by a process of its own. Returns its name."""
         import execute
 
-        if step.name in (plan.BOOK, *lineage.STUDIES):
+        if step.name in (plan.BOOK, plan.RENDERER, *lineage.STUDIES):
             self.perform_alone(step)
         else:
             execute.run(step.name, self.asked.profile, self.asked.device, step.log, step.tell)
@@ -107,6 +107,9 @@ class Runner:
         profile, train = self.asked.profile, self.asked.train and step.name == plan.TRAINED
         if step.name == plan.BOOK:
             process = kernels.start(step.log, book.run, profile)
+        elif step.name == plan.RENDERER:
+            step.tell(0.0, "compiling, once for this machine and this version")
+            process = kernels.start(step.log, compile_renderer)
         else:
             options = ["--train", "--device", self.asked.device] if train else []
             study, options = lineage.STUDIES[step.name], ["--profile", profile, *options]
@@ -141,6 +144,10 @@ class Runner:
         self.done += 1
         tqdm.write(f"{step.name}: done in {took}")
         return True
+
+
+def compile_renderer() -> None:
+    importlib.import_module("helpers.faces.rendering").compile_renderer()
 
 
 def run_study(module: str, arguments: list[str]) -> None:

@@ -26,7 +26,7 @@ def test_heads_that_are_names_of_images_are_escaped(repository, chapter):
     axes = ["skin_colour", "hair_length", "gender"]
     columns = ["transect", *axes, *(f"{axis}_level" for axis in axes), "fakeness"]
     table = pd.DataFrame(np.ones((1, len(columns))), [HOSTILE], columns)
-    names = {"frame": table, "index": table, "tidy": None, "stage": Mock()}
+    names = {"frame": table, "index": table, "tidy": [], "answers": [], "stage": Mock()}
     names["annotations"] = Mock(scores=Mock(return_value=table))
     names["errors"] = Mock(majority=Mock(return_value=1))
     shown = value_of(cell, names).to_html()

@@ -4,7 +4,7 @@ import plan
 import pytest
 
 import book
-from helpers.artifacts import lineage
+from helpers.artifacts import kept, lineage
 
 
 def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
@@ -13,6 +13,29 @@ def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
     assert "09_logistic_ate" in waits["10_effects_and_truth"]
     assert "coverage_study" in plan.needed(waits, "11_truth_scorecard")
     assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
+
+
+def test_what_draws_waits_for_the_renderer():
+    waits = plan.graph()
+    assert plan.RENDERER in waits["01_observational_audit"]
+    assert plan.RENDERER not in waits["08_stratified_errors"]
+
+
+def test_the_renderer_is_compiled_once_for_a_state_of_its_code(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
+    folder = kept.compiled(lineage.PACKAGE / "faces" / "rendering.py")
+    (folder / "faces").mkdir(parents=True)
+    (folder / "faces" / "draw.nbc").touch()
+    assert plan.why(plan.RENDERER, "smoke", None) is None
+
+
+@pytest.mark.parametrize(
+    ("stale", "steps"), [({"renderer"}, []), ({"renderer", "a"}, ["renderer", "a"])]
+)
+def test_a_renderer_that_nobody_waits_for_is_no_work(monkeypatch, stale, steps):
+    monkeypatch.setattr(plan, "why", lambda name, *_: "edited" if name in stale else None)
+    assert plan.stale({"renderer": [], "a": ["renderer"]}, "smoke", None) == steps
 
 
 def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):

@@ -98,12 +98,13 @@ def _closure(source: Path, executed: bool) -> tuple[list[Path], dict[Path, State
     """The modules, and the states before they were read of them, the source and all folders."""
     folders = [PACKAGE, *(path for path in PACKAGE.rglob("[!_]*") if path.is_dir())]
     states = {folder: _state(folder) for folder in folders}
+    tree = tuple(states.values())
     found: set[Path] = set()
     waiting = [source]
     while waiting:
         module = waiting.pop()
         states[module] = _state(module)
-        new = _imports(module, states[module], executed) - found
+        new = _imports(module, states[module], executed, tree) - found
         found |= new
         waiting += new
     return sorted(found), states
@@ -175,10 +176,11 @@ def _only_draws(path: Path) -> bool:
     return any(part.startswith("figure") for part in inside)
 
 
-def _imports(source: Path, state: State, executed: bool) -> set[Path]:
+@cache
+def _imports(source: Path, state: State, executed: bool, _: tuple[State, ...]) -> frozenset[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
-    first = None if executed else -1
-    return {path for name in _imported_names(source, state) for path in _files_of(name)[first:]}
+    first, names = None if executed else -1, _imported_names(source, state)
+    return frozenset(path for name in names for path in _files_of(name)[first:])
 
 
 @cache

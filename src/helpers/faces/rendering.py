@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from helpers.artifacts import kept, lineage
+from helpers.artifacts import kept
 from helpers.faces.camera import HALF_EXTENT
 from helpers.faces.compiled import compile_once
 from helpers.faces.hair_styles import table
 from helpers.faces.hair_tiles import atlas_level
 from helpers.faces.landmarks import LANDMARK_NAMES
-from helpers.faces.parameters import records, validate
+from helpers.faces.parameters import defaults, records, validate
 from helpers.faces.portraits import draw
 from helpers.faces.textures import textures
 from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads
+
+# On import: a file that is edited before the first face is drawn is not what is compiled.
+_COMPILED = kept.compiled(Path(__file__))
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,16 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
         raise ValueError("render: expected at least one row of parameters, got none")
     for name, value, least in (("size", size, 16), ("supersampling", supersampling, 1)):
         check_whole(name, value, least)
-    faces, fine = records(parameters), size * supersampling
+    compile_renderer()
+    faces = records(parameters)
     drawn = (
         np.empty((len(faces), 3, size, size), np.float32),
         np.empty((len(faces), size, size), np.float32),
         np.empty((len(faces), len(LANDMARK_NAMES), 2), np.float32),
     )
-    styles, tiles = table(), textures(atlas_level(2 * HALF_EXTENT / fine))
 
     def draw_some(rows: slice) -> None:
-        draw(faces[rows], styles, tiles, size, supersampling, *(array[rows] for array in drawn))
-
-    _compile(lambda: draw_some(slice(0, 0)))
+        _draw(faces[rows], size, supersampling, *(array[rows] for array in drawn))
 
     # Small shares, as some faces take longer than others.
     workers = threads()
@@ -105,17 +105,17 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     return Rendering(*(torch.from_numpy(array).to(parameters.device) for array in drawn))
 
 
-_compiled = False
+@cache
+def compile_renderer() -> None:
+    """Compile what draws, or read what an earlier process compiled: `render` begins with it.
 
-
-def _compile(draw_nothing: Callable[[], None]) -> None:
-    """Compile the renderer, or read what was compiled before, once in a process.
-
-    Numba does not notice that another module was edited, so that every state of the renderer's
-    sources has a folder of its own.
+    The runner does it before chapters start. Introduced in chapter 01.
     """
-    global _compiled
-    if not _compiled:
-        base = os.environ.get("NUMBA_CACHE_DIR") or lineage.ROOT / "build" / "renderer"
-        compile_once(draw, draw_nothing, Path(base, kept.made_by(Path(__file__), ("numba",))[:16]))
-        _compiled = True
+    faces, shapes = records(defaults(0)), ((0, 3, 16, 16), (0, 16, 16), (0, 1, 2))
+    drawn = (np.empty(shape, np.float32) for shape in shapes)
+    compile_once(draw, lambda: _draw(faces, 16, 1, *drawn), _COMPILED)
+
+
+def _draw(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> None:
+    tiles = textures(atlas_level(2 * HALF_EXTENT / (size * supersampling)))
+    draw(faces, table(), tiles, size, supersampling, *drawn)
