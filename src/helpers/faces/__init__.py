@@ -2,10 +2,10 @@
 
 `render(parameters, size)` turns a tensor (n, P) of documented parameters into images, head masks
 and landmarks. `portraits` draws a face layer by layer. The nose is in `relief`, the skull in
-`geometry`, the skin in `skin`, eyes and lips in `features`, the hair in `hair`, light in `shading`;
-`anatomy` says how gender, age and ancestry change the head's proportions. All of these are formulas
-for one point, which `compiled` makes fast. The world of the book is in `populations`,
-`interventions` and `celeba`; `batches` renders whole sets.
+`geometry`, the skin in `skin`, eyes and lips in `features`, hair in `hair` and `hair_shading`, neck
+and shoulders in `torsos`, light in `shading`; `anatomy` says how gender, age and ancestry change
+the head's proportions. All of these are formulas for one point, which `compiled` makes fast. The
+world of the book is in `populations`, `interventions` and `celeba`; `batches` renders whole sets.
 """
 
 from helpers.faces.allocator import keep_freed_pages

@@ -25,7 +25,11 @@ class Traits(NamedTuple):
     smile: float
     """0 neutral .. 1 broad smile."""
     frown: float
-    """0 neutral .. 1 frown."""
+    """0 neutral .. 1 frown, as the mouth shows it."""
+    knit: float
+    """The same for the brows, which move late, and up in the middle: displeased, not angry."""
+    beard: float
+    """0 none .. 1 full."""
 
 
 class Skull(NamedTuple):
@@ -106,12 +110,15 @@ def anatomy(face):
 @formula
 def _traits(face):
     expression = 2.0 * face.smiling - 1.0
+    frown = max(-expression, 0.0)
     return Traits(
         male=2.0 * face.gender - 1.0,
         child=smoothstep(0.42, -0.06, face.age),
         old=smoothstep(0.5, 1.0, face.age),
         smile=max(expression, 0.0),
-        frown=max(-expression, 0.0),
+        frown=frown,
+        knit=frown * frown,
+        beard=smoothstep(0.05, 0.9, face.facial_hair),
     )
 
 
@@ -119,31 +126,31 @@ def _traits(face):
 def _skull(face, traits):
     male, child, old = traits.male, traits.child, traits.old
     width = 1.0 + 0.040 * face.face_width + 0.05 * child
-    lower = 1.0 + 0.045 * face.face_length + 0.025 * male - 0.15 * child
-    wide_jaw = 1.0 + 0.045 * face.jaw_width + 0.085 * male + 0.04 * old
-    angle_size = 0.185 + 0.055 * male + 0.018 * face.jaw_width - 0.03 * child + 0.02 * old
-    chin_width = 0.225 + 0.055 * male + 0.036 * face.chin - 0.01 * child
-    cheek_size = 0.225 + 0.022 * face.cheekbones - 0.012 * male
+    lower = 1.0 + 0.045 * face.face_length + 0.040 * male - 0.15 * child
+    wide_jaw = 1.0 + 0.045 * face.jaw_width + 0.120 * male + 0.04 * old
+    angle_size = 0.185 + 0.070 * male + 0.018 * face.jaw_width - 0.03 * child + 0.02 * old
+    chin_width = 0.225 + 0.070 * male + 0.036 * face.chin - 0.01 * child
+    cheek_size = 0.225 + 0.022 * face.cheekbones - 0.020 * male
     return Skull(
         width=width,
         lower=lower,
         cranium=Vector(0.765 * width, 0.92 + 0.05 * child, 0.93),
         jaw=Vector(0.565 * width * wide_jaw * (1.0 - 0.05 * child), 0.73 * lower, 0.70),
-        angle_x=0.345 * width * (1.0 + 0.045 * face.jaw_width + 0.06 * male),
+        angle_x=0.345 * width * (1.0 + 0.045 * face.jaw_width + 0.080 * male),
         angle_y=-0.36 - 0.20 * lower,
         angle_size=clamp(angle_size, 0.08, 0.33),
         chin_y=-0.37 - 0.56 * lower,
         chin=Vector(
             clamp(chin_width, 0.10, 0.38),
-            0.175 + 0.02 * male,
+            0.175 + 0.03 * male,
             0.20 + 0.02 * face.chin + 0.02 * male,
         ),
         cheek_x=0.41 * width,
         cheek_y=-0.17 - 0.06 * child,
         cheek_size=clamp(cheek_size, 0.12, 0.31) + 0.03 * child,
         ear_x=0.765 * width,
-        neck_radius=0.44 + 0.075 * male - 0.09 * child,
-        shoulder_width=1.50 + 0.16 * male - 0.32 * child,
+        neck_radius=0.40 + 0.085 * male - 0.08 * child,
+        shoulder_width=1.62 + 0.24 * male - 0.36 * child,
     )
 
 
@@ -151,30 +158,31 @@ def _skull(face, traits):
 def _eyes(face, traits):
     male, child, old = traits.male, traits.child, traits.old
     y = 0.03 - 0.07 * child
-    opening = 0.55 + 0.035 * face.eye_size - 0.04 * male + 0.06 * child - 0.10 * old
-    brow = 0.275 + 0.020 * face.brow_height - 0.032 * male + 0.01 * child
-    thickness = 0.036 + 0.008 * face.brow_thickness + 0.016 * male - 0.008 * child
+    opening = 0.44 + 0.028 * face.eye_size - 0.035 * male + 0.07 * child - 0.07 * old
+    brow = 0.280 + 0.018 * face.brow_height - 0.040 * male + 0.01 * child
+    thickness = 0.036 + 0.008 * face.brow_thickness + 0.018 * male - 0.008 * child
     return Eyes(
         x=0.318 + 0.018 * face.eye_gap + 0.012 * child,
         y=y,
-        size=0.170 * (1.0 + 0.060 * face.eye_size - 0.07 * male + 0.20 * child - 0.04 * old),
-        tilt=0.065 * face.eye_tilt + 0.05 - 0.02 * male - 0.06 * old,
-        opening=opening - 0.10 * traits.smile - 0.04 * traits.frown,
-        brow_y=y + brow - 0.025 * traits.frown,
+        size=0.168 * (1.0 + 0.055 * face.eye_size - 0.075 * male + 0.20 * child - 0.04 * old),
+        tilt=0.034 * face.eye_tilt + 0.05 - 0.02 * male - 0.06 * old,
+        # Beyond these, eyes stare or squint, and a brow that hangs over an eye scowls.
+        opening=clamp(opening - 0.08 * traits.smile - 0.03 * traits.knit, 0.24, 0.50),
+        brow_y=y + max(brow, 0.21),
         brow_thickness=clamp(thickness, 0.014, 0.072),
-        brow_arch=0.040 + 0.009 * face.brow_height - 0.014 * male,
+        brow_arch=0.040 + 0.008 * face.brow_height - 0.018 * male,
     )
 
 
 @formula
 def _nose(face, traits):
     male, child, old = traits.male, traits.child, traits.old
-    length = 1.0 + 0.05 * face.nose_length + 0.02 * male - 0.16 * child
-    width = 1.0 + 0.13 * face.nose_width + 0.085 * male - 0.10 * child + 0.06 * old
+    length = 1.0 + 0.05 * face.nose_length + 0.035 * male - 0.16 * child
+    width = 1.0 + 0.13 * face.nose_width + 0.100 * male - 0.10 * child + 0.06 * old
     return Nose(
         base_y=-0.345 * length,
         width=0.155 * width,
-        projection=0.215 * (1.0 + 0.13 * face.nose_bridge + 0.05 * male - 0.32 * child),
+        projection=0.215 * (1.0 + 0.13 * face.nose_bridge + 0.080 * male - 0.32 * child),
         root_y=0.17 - 0.10 * child,
     )
 
@@ -182,15 +190,15 @@ def _nose(face, traits):
 @formula
 def _mouth(face, traits, skull):
     male, child, smile = traits.male, traits.child, traits.smile
-    fullness = 1.0 + 0.20 * face.lip_fullness - 0.22 * male - 0.24 * traits.old
-    width = 0.235 * (1.0 + 0.065 * face.mouth_width + 0.02 * male - 0.12 * child)
+    fullness = 1.0 + 0.19 * face.lip_fullness - 0.26 * male - 0.24 * traits.old
+    width = 0.235 * (1.0 + 0.065 * face.mouth_width + 0.035 * male - 0.12 * child)
     return Mouth(
         y=-0.345 - 0.262 * skull.lower,
-        width=width * (1.0 + 0.24 * smile - 0.06 * traits.frown),
-        upper=0.068 * max(fullness, 0.35) * (1.0 - 0.25 * smile),
-        lower=0.092 * max(fullness, 0.40) * (1.0 - 0.15 * smile),
-        opening=0.085 * smoothstep(0.25, 1.0, smile),
-        curve=0.014 + 0.072 * smile - 0.075 * traits.frown,
+        width=width * (1.0 + 0.24 * smile - 0.09 * traits.frown),
+        upper=0.072 * max(fullness, 0.45) * (1.0 - 0.25 * smile),
+        lower=0.098 * max(fullness, 0.50) * (1.0 - 0.15 * smile),
+        opening=0.100 * smoothstep(0.35, 1.0, smile),
+        curve=0.014 + 0.072 * smile - 0.098 * traits.frown,
     )
 
 

@@ -11,6 +11,9 @@ from helpers.faces.colours import Colour, blend
 from helpers.faces.compiled import formula, loop
 from helpers.faces.maths import mix
 
+OPAQUE = 0.999
+"""What lies behind a layer of more opacity than this is not computed."""
+
 
 class Canvas(NamedTuple):
     """Linear light, a head channel and the depth of what is shown; arrays (size²,)."""

@@ -17,6 +17,13 @@ from helpers.faces.compiled import formula, loop
 from helpers.faces.maths import smooth_min, smoothstep
 from helpers.faces.relief import HEIGHT, OCCLUSION, SLOWNESS, at_relief
 
+EAR_FILLET = 0.10
+"""Rounding where the ear grows out of the head."""
+SHOULDER_Y = -2.26
+"""Middle of the ellipsoid of the shoulders, whose top is the pit of the neck."""
+TRAPEZIUS = 0.52
+"""Rounding between neck and shoulders: the muscle that slopes from one to the other."""
+
 
 class Head(NamedTuple):
     """The solid of a head, in its own frame."""
@@ -90,8 +97,8 @@ def ear_distance(x, y, z, skull):
     """Signed distance of an ear, a shell with a bowl cut out; x is |x|."""
     # Ears lean back: their depth is measured along a slanted axis from the middle of the ear.
     lean = z + 0.25 * y + 0.45 * x - (0.45 * skull.ear_x - 0.1125)
-    shell = ellipsoid(x - skull.ear_x, y + 0.04, lean, 0.060, 0.20, 0.12)
-    bowl = ellipsoid(x - skull.ear_x - 0.055, y + 0.02, lean - 0.07, 0.035, 0.12, 0.06)
+    shell = ellipsoid(x - skull.ear_x, y + 0.05, lean, 0.058, 0.25, 0.13)
+    bowl = ellipsoid(x - skull.ear_x - 0.052, y + 0.02, lean - 0.07, 0.035, 0.15, 0.07)
     return max(shell, -bowl)
 
 
@@ -100,7 +107,7 @@ def head_distance(x, y, z, height, skull):
     """Signed distance of a head whose face has the relief `height` at (x, y)."""
     side = abs(x)
     solid = skull_distance(side, y, z, skull) - height * smoothstep(0.05, 0.40, z)
-    return smooth_min(solid, ear_distance(side, y, z, skull), 0.05)
+    return smooth_min(solid, ear_distance(side, y, z, skull), EAR_FILLET)
 
 
 @formula
@@ -109,8 +116,8 @@ def torso_distance(x, y, z, skull):
     lean = z + 0.10 * y + 0.32
     neck = math.sqrt(x * x + lean * lean + 1e-6) - skull.neck_radius
     ends = abs(y + 1.35) - 0.85
-    shoulders = ellipsoid(x, y + 2.42, z + 0.30, skull.shoulder_width, 0.88, 0.66)
-    return smooth_min(max(neck, ends), shoulders, 0.36)
+    shoulders = ellipsoid(x, y - SHOULDER_Y, z + 0.30, skull.shoulder_width, 0.84, 0.66)
+    return smooth_min(max(neck, ends), shoulders, TRAPEZIUS)
 
 
 LOOPS: dict[type, Callable[..., None]] = {}

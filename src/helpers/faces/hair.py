@@ -1,4 +1,4 @@
-"""Hair and head coverings: a shell around the cranium, its hairline, texture and light.
+"""Hair and head coverings: a shell around the cranium, and its hairline.
 
 All styles share one shell: an ellipsoid over the cranium, stretched downwards to the hair's end.
 A style sets the shell's thickness, end, lumps and bun, which part of the shell is cut away for
@@ -12,35 +12,28 @@ from typing import NamedTuple
 
 from numpy import float32
 
-from helpers.faces.colours import Colour, clothing_colour, dim, hair_colour
+from helpers.faces.colours import Colour, clothing_colour, hair_colour
 from helpers.faces.compiled import formula, loop
 from helpers.faces.geometry import LOOPS
 from helpers.faces.hair_styles import COVERED
-from helpers.faces.hair_tiles import KINDS
-from helpers.faces.hits import find_normals, normal_of, point_of, set_colour, view_of
-from helpers.faces.lookups import lookup
 from helpers.faces.maths import (
-    Vector,
-    add,
     atan2,
     bump,
     clamp,
-    dot,
-    floor,
     mix,
-    scale,
     sin,
+    smooth_min,
     smoothstep,
-    unit,
 )
 
 JOINT_Y = 0.22
 """Above, the shell follows the cranium; below, it is stretched down to the hair's end."""
 EDGE_MARGIN = 0.2
 """How far outside the hairline strands may still show."""
-NORMAL_STEP = 0.02
-TILES = len(KINDS)
-DOWN = Vector(0.0, -1.0, 0.0)
+TEMPLE_RADIUS = 0.72
+"""Turns angles around the head into distances at the temples."""
+TEMPLE_CORNER = 0.30
+"""Rounding of the hairline where the forehead ends."""
 
 
 class Shell(NamedTuple):
@@ -129,7 +122,7 @@ def make_hair(face, anatomy, style):
     long = smoothstep(0.28, 0.55, length) * style.loose
     cap = max(long, max(style.ball, covered))
     presence = max(smoothstep(0.0, 0.06, length), covered)
-    opacity = max(smoothstep(0.03, 0.14, length), covered)
+    opacity = max(smoothstep(0.015, 0.08, length), covered)
 
     thickness = _thickness(face, style, covered)
     thicker = thickness + 0.04 * opacity
@@ -168,7 +161,7 @@ def make_hair(face, anatomy, style):
         colour=colour,
         opacity=presence * opacity,
         ragged=style.ragged * smoothstep(0.05, 0.3, length),
-        ragged_end=1.5 * style.ragged * smoothstep(0.3, 0.8, length),
+        ragged_end=3.0 * style.ragged * smoothstep(0.3, 0.8, length),
         lowest=mix(max(tip, -0.55), tip, cap),
         shadow=0.38 * max(smoothstep(0.1, 0.4, length), covered) * presence,
         stubble=0.65 * cropped * (1.0 - covered),
@@ -184,7 +177,7 @@ def _thickness(face, style, covered):
     grown = 1.0 if covered > 0.0 else length
     full = 0.005 + 0.175 * smoothstep(0.0, 0.35, grown)
     full += style.thickness * smoothstep(0.0, 0.3, grown) + style.growth * length
-    full += 0.020 * face.hair_volume * (1.0 - covered)
+    full += 0.020 * face.hair_volume * (1.0 - covered) * smoothstep(0.02, 0.25, grown)
     full += 0.03 * max(face.hair_curl, 0.0) * style.loose * smoothstep(0.05, 0.3, length)
     return max(full, 0.005)
 
@@ -250,147 +243,19 @@ LOOPS[Shell] = hair_distances
 
 @formula
 def inside_hairline(x, y, z, line):
-    """How far inside the haired region a point of the shell lies; negative over the face."""
+    """How far inside the haired region a point of the shell lies; negative over the face.
+
+    About a distance everywhere, so that edges and shadows are as soft at the temples as above.
+    """
     side = abs(x)
     around = atan2(side, z + 0.29)  # 0 in front, pi behind
     shifted = x - line.parting
     forehead = line.forehead + line.receding * bump((side - 0.35) / 0.18)
     forehead -= line.arch * shifted * shifted
     opening = line.opening + 0.20 * smoothstep(-0.1, -0.9, y) * line.length
-    beside = smoothstep(opening - 0.16, opening + 0.10, around)
-    haired = y - mix(forehead, line.tip, beside)
+    above, beside = y - forehead, TEMPLE_RADIUS * (around - opening)
+    haired = min(-smooth_min(-above, -beside, TEMPLE_CORNER), y - line.tip)
     across, up = x / line.oval_width, (y - line.oval_middle) / line.oval_half
     oval = math.sqrt(across * across + up * up + 1e-6) - 1.0
     oval = 0.6 * oval if z > 0.0 else 0.6
     return oval if line.covered > 0.0 else haired
-
-
-@formula
-def texture_u(x, y, z, look):
-    """Texture coordinate around the head, from the parting on top."""
-    back = z + 0.35 + 0.9 * smoothstep(0.4, 1.1, y)
-    around = atan2(x - 0.16 * look.parting * smoothstep(0.2, 1.0, y), back)
-    # Combed hair runs backwards: strands are lines of constant height at the sides.
-    combed = atan2(y - 0.9, abs(x) + 0.15)
-    wave = look.wave * sin(9.0 * y + 3.0 * x)
-    return look.u * mix(around, combed, look.tied) + look.seed + wave
-
-
-@formula
-def texture_v(y, z, look):
-    """Texture coordinate upwards."""
-    return look.v * (y - 0.5 * z * smoothstep(0.3, 1.1, y)) + look.seed
-
-
-@loop
-def find_strands(hits, count, atlas, look, channels):
-    """Tone and slopes of the hair's texture, in `noise`, `noise_2` and `noise_3`."""
-    rows = float32(atlas.shape[1] - 1)
-    # The atlas has its tiles one above the other, each closed by its first row.
-    tile = float32(atlas.shape[1] // TILES)
-    for i in range(count):
-        x, y, z = hits.x[i], hits.y[i], hits.z[i]
-        v = texture_v(y, z, look)
-        hits.gloss[i] = texture_u(x, y, z, look)
-        hits.glow[i] = (look.kind * tile + (v - floor(v)) * (tile - 1.0)) / rows
-    for i in range(count):
-        hits.noise[i] = lookup(atlas[0], hits.gloss[i], hits.glow[i])
-    if channels == 1:
-        return
-    for i in range(count):
-        hits.noise_2[i] = lookup(atlas[1], hits.gloss[i], hits.glow[i])
-    for i in range(count):
-        hits.noise_3[i] = lookup(atlas[2], hits.gloss[i], hits.glow[i])
-
-
-@formula
-def in_surface(direction, normal):
-    """Part of a direction that lies in the surface."""
-    return add(direction, scale(normal, -dot(direction, normal)))
-
-
-@formula
-def hair_light(point, view, normal, tone, slope_u, slope_v, look, light):
-    """Linear-light colour of the shell's near side."""
-    reach = 1.0 / math.sqrt(point.x * point.x + point.z * point.z + 1e-4)
-    around = Vector(point.z * reach, 0.0, -point.x * reach)
-    down = unit(in_surface(DOWN, normal))
-    bumpy = add(normal, scale(around, -look.relief * slope_u))
-    normal = unit(add(bumpy, scale(down, look.relief * slope_v)))
-
-    fibre = unit(add(in_surface(DOWN, normal), scale(normal, 0.20 * tone)))
-    half = unit(add(light.head, view))
-    toward_light = dot(normal, light.head)
-    diffuse = max(0.35 + 0.65 * toward_light, 0.05)
-    sky = light.ambient * (0.65 + 0.35 * dot(normal, light.up))
-    shade = (light.key * diffuse + sky) * clamp(1.0 + look.contrast * tone, 0.25, 1.8)
-    # Kajiya and Kay (1989): fibres shine where the half vector is across them.
-    along = dot(fibre, half)
-    shine = max(1.0 - along * along, 0.0) ** 22 * (0.30 + 0.7 * max(toward_light, 0.0))
-    shine = 0.16 * light.key * look.gloss * shine * clamp(0.6 + 0.5 * tone, 0.0, 1.5)
-    colour = look.colour
-    return Colour(
-        colour.red * (shade + 0.9 * shine) + 0.12 * shine,
-        colour.green * (shade + 0.9 * shine) + 0.12 * shine,
-        colour.blue * (shade + 0.9 * shine) + 0.12 * shine,
-    )
-
-
-@formula
-def bun_crease(x, y, z, hair):
-    """1 where the bun meets the head, 0 elsewhere."""
-    apart = bun_distance(x, y, z, hair.shell) - shell_distance(x, y, z, hair.shell)
-    return bump(apart / 0.05) * hair.look.tied
-
-
-@loop
-def shade_near_hair(hits, count, points, atlas, hair, light, pixel):
-    """Colours and opacities of the near side; `opacity` comes as coverage."""
-    find_strands(hits, count, atlas, hair.look, 3)
-    for i in range(count):
-        tone = hits.noise[i]
-        edge = inside_hairline(hits.x[i], hits.y[i], hits.z[i], hair.line) + hair.look.ragged * tone
-        hits.opacity[i] *= hair.look.opacity * smoothstep(-0.02 - pixel, 0.04 + pixel, edge)
-        hits.shadow[i] = 0.55 + 0.45 * smoothstep(0.0, 0.25, edge)
-    if hair.look.tied > 0.0:
-        for i in range(count):
-            hits.shadow[i] *= 1.0 - 0.5 * bun_crease(hits.x[i], hits.y[i], hits.z[i], hair)
-    find_normals(hits, count, points, hair.shell, NORMAL_STEP)
-    for i in range(count):
-        normal, slopes = normal_of(hits, i), (hits.noise_2[i], hits.noise_3[i])
-        lit = hair_light(
-            point_of(hits, i),
-            view_of(hits, i),
-            normal,
-            hits.noise[i],
-            slopes[0],
-            slopes[1],
-            hair.look,
-            light,
-        )
-        set_colour(hits, i, dim(lit, hits.shadow[i]))
-
-
-@loop
-def shade_far_hair(hits, count, atlas, hair, light):
-    """Colours and opacities of the far side, seen from within, in shadow."""
-    look = hair.look
-    find_strands(hits, count, atlas, look, 1)
-    for i in range(count):
-        tone = hits.noise[i]
-        above = hits.y[i] - look.lowest + 0.02 + look.ragged_end * tone
-        hits.opacity[i] *= look.opacity * smoothstep(-0.06, 0.06, above)
-        shade = clamp(0.28 + 0.07 * tone, 0.1, 0.6) * (light.ambient + 0.28 * light.key)
-        set_colour(hits, i, dim(look.colour, shade))
-
-
-@formula
-def stubble_weight(edge, look):
-    """Weight of the tint of cropped hair on the scalp."""
-    return look.stubble * smoothstep(-0.03, 0.09, edge)
-
-
-@formula
-def light_below_hair(edge, look):
-    """Light left on the head near the hairline."""
-    return 1.0 - look.shadow * smoothstep(-0.24, 0.02, edge)

@@ -34,7 +34,7 @@ class Style:
     contrast: float = 0.20
     relief: float = 0.5
     gloss: float = 1.0
-    ragged: float = 0.03
+    ragged: float = 0.015
     roundness: float = 0.30
     """Radius of the shell's lower end."""
     tied: float = 0.0
@@ -44,7 +44,7 @@ class Style:
 
 
 STYLES: dict[str, Style] = {
-    "straight": Style("strands", ragged=0.022),
+    "straight": Style("strands", ragged=0.010),
     "wavy": Style(
         "waves",
         thickness=0.04,
@@ -70,9 +70,8 @@ STYLES: dict[str, Style] = {
         contrast=0.26,
         relief=1.0,
         gloss=0.7,
-        ragged=0.03,
     ),
-    "fringe": Style("strands", thickness=0.02, fringe=1.0, ragged=0.015),
+    "fringe": Style("strands", thickness=0.02, fringe=1.0, ragged=0.010),
     "afro": Style(
         "coils",
         thickness=-0.08,

@@ -49,7 +49,7 @@ def _waves(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     lines = lines.gather(1, column)
     crest = torch.cos(2 * math.pi * 3 * v + phase + 0.5)
     locks = _knots(1, 26, generator)
-    return 0.42 * lines + 0.8 * crest + 0.7 * locks, 0.016 * crest + 0.008 * locks
+    return 0.75 * lines + 0.42 * crest + 0.55 * locks, 0.010 * crest + 0.008 * locks
 
 
 def _curl_pile(
@@ -80,11 +80,10 @@ def _curl_pile(
 
 def _curls(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Ringlets: piled curls with spiral strands."""
-    relief, ring, turn = _curl_pile(6, 24, generator)
-    spiral = torch.sin(9 * ring + turn)
-    return 0.7 * relief + 0.40 * spiral - 0.3 * ring**4 + 0.4 * _knots(
-        2, 12, generator
-    ), 0.034 * relief
+    relief, ring, turn = _curl_pile(8, 30, generator)
+    strands = torch.sin(26 * ring + 2 * turn) + _knots(24, 96, generator)
+    tone = 0.5 * relief + 0.30 * strands + 0.4 * _knots(2, 12, generator)
+    return tone, 0.016 * relief
 
 
 def _coils(generator: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -19,7 +19,8 @@ from helpers.faces.features import (
     paint_nostrils,
 )
 from helpers.faces.geometry import occlusions
-from helpers.faces.hair import inside_hairline, light_below_hair, stubble_weight
+from helpers.faces.hair import inside_hairline
+from helpers.faces.hair_shading import light_below_hair, stubble_weight
 from helpers.faces.hits import colour_of, find_normals, normal_of, set_colour, view_of
 from helpers.faces.lookups import lookup
 from helpers.faces.shading import head_light
@@ -35,6 +36,8 @@ from helpers.faces.skin import (
 )
 
 NORMAL_STEP = 0.014
+WHISKERS = 0.65
+"""Tiles of whiskers per head unit."""
 
 
 @loop
@@ -115,7 +118,7 @@ def place_of(hits, i, view):
 def paint_skin(hits, count, portrait, face, view, textures):
     """Pigment, blood, the marks of age and a beard."""
     shape, seed = portrait.anatomy, 0.61803 * face.texture_seed
-    old, frown = shape.traits.old, shape.traits.frown
+    old, knit = shape.traits.old, shape.traits.knit
     for i in range(count):
         hits.noise[i] = lookup(textures.mottle, 1.7 * hits.x[i] + seed, 1.7 * hits.y[i])
     for i in range(count):
@@ -125,7 +128,7 @@ def paint_skin(hits, count, portrait, face, view, textures):
         surface = bare_skin(portrait.skin, hits.noise[i], hits.noise_2[i], old)
         surface = paint_blood(surface, place_of(hits, i, view), shape, face)
         set_surface(hits, i, surface)
-    if old > 0.0 or frown > 0.0:
+    if old > 0.0 or knit > 0.0:
         for i in range(count):
             place = place_of(hits, i, view)
             set_surface(hits, i, paint_wrinkles(surface_of(hits, i), place, shape, hits.noise_2[i]))
@@ -137,13 +140,12 @@ def paint_skin(hits, count, portrait, face, view, textures):
             set_surface(hits, i, paint_age_spots(surface_of(hits, i), hits.noise[i], old))
     if face.facial_hair > 0.05:
         for i in range(count):
-            hits.noise[i] = lookup(textures.clouds, 0.8 * hits.x[i] + seed, 0.8 * hits.y[i])
+            # Hairs point down and towards the chin.
+            u = WHISKERS * (hits.x[i] + 0.25 * hits.x[i] * hits.y[i]) + seed
+            hits.noise[i] = lookup(textures.whiskers, u, WHISKERS * hits.y[i])
         for i in range(count):
-            u = 0.42 * hits.x[i] + seed + 0.012 * hits.noise[i]
-            hits.noise_2[i] = lookup(textures.strands, u, 0.3 * hits.y[i])
-        for i in range(count):
-            place, surface, hairs = place_of(hits, i, view), surface_of(hits, i), hits.noise_2[i]
-            painted = paint_beard(surface, place, shape, face, portrait.hair_colour, hairs)
+            place, surface, hairs = place_of(hits, i, view), surface_of(hits, i), hits.noise[i]
+            painted = paint_beard(surface, place, shape, portrait.hair_colour, hairs)
             set_surface(hits, i, painted)
 
 

@@ -10,6 +10,7 @@ from numpy import float32, int32
 from helpers.faces.colours import Colour
 from helpers.faces.compiled import formula, loop
 from helpers.faces.geometry import distances
+from helpers.faces.marching import coverage
 from helpers.faces.maths import Vector, unit
 
 TETRAHEDRON = (
@@ -102,6 +103,22 @@ def take(hits, k, rays, points, i):
     hits.x[k], hits.y[k], hits.z[k] = points.x[i], points.y[i], points.z[i]
     hits.ray_x[k], hits.ray_y[k], hits.ray_z[k] = rays.x[i], rays.y[i], rays.z[i]
     hits.distance[k] = rays.distance[i]
+
+
+@loop
+def take_hits(hits, rays, points, count, edges):
+    """Make hits of the rays that have met a solid, and of those between its `edges`.
+
+    Returns how many they are.
+    """
+    kept = 0
+    for i in range(count):
+        opacity = coverage(rays.nearest[i], edges)
+        if opacity > 0.0:
+            take(hits, kept, rays, points, i)
+            hits.opacity[kept] = opacity
+            kept += 1
+    return kept
 
 
 @loop

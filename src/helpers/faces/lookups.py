@@ -19,8 +19,8 @@ class Textures(NamedTuple):
 
     mottle: np.ndarray
     """Isotropic fractal noise for skin, (256, 256)."""
-    clouds: np.ndarray
-    """Broad smooth noise, (128, 128)."""
+    whiskers: np.ndarray
+    """Short hairs, (256, 256)."""
     strands: np.ndarray
     """Fine noise across the columns that varies slowly along the rows, (64, 1024)."""
     hair: np.ndarray

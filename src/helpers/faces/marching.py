@@ -140,10 +140,16 @@ def point_directions(directions, view, pose):
 
 
 @formula
-def soft_coverage(nearest, pixel):
-    """Antialiased coverage from a ray's nearest approach to the surface."""
+def soft_edges(pixel):
+    """Where an antialiased edge begins and ends, in distances from the surface."""
     width = max(pixel, 0.014)
-    return 1.0 - smoothstep(0.45 * width, 1.25 * width, nearest)
+    return 0.45 * width, 1.25 * width
+
+
+@formula
+def coverage(nearest, edges):
+    """Opacity along a ray from its nearest approach to the surface."""
+    return 1.0 - smoothstep(edges[0], edges[1], nearest)
 
 
 @loop

@@ -30,6 +30,8 @@ IDENTITY_LIMIT = 2.2
 
 IDENTITY_STRENGTH = 1.75
 """Identity parameters act this much more strongly than the sizes per SD in `anatomy`'s formulas."""
+SATURATION = 3.5
+"""SD at which an identity parameter acts by 0.7 of its size: rare draws make no caricatures."""
 SHIFTED_LIMIT = 4.5
 """Identity parameters are clipped here after the ancestry shift."""
 
@@ -314,7 +316,8 @@ def records(parameters: Tensor) -> np.recarray:
     for parameter in PARAMETERS:
         if parameter.group == "identity":
             shifted = shifted_identity(parameters, parameter.name)
-            columns[:, INDEX[parameter.name]] = IDENTITY_STRENGTH * shifted
+            seen = shifted / torch.sqrt(1 + (shifted / SATURATION) ** 2)
+            columns[:, INDEX[parameter.name]] = IDENTITY_STRENGTH * seen
     columns[:, INDEX["hair_style"]] = hair_styles(parameters).float()
     fields = np.dtype([(name, np.float32) for name in NAMES])
     return np.ascontiguousarray(columns.cpu().numpy()).view(fields)[:, 0].view(np.recarray)

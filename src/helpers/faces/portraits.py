@@ -24,28 +24,19 @@ from helpers.faces.camera import (
     plane_y,
     to_head,
 )
-from helpers.faces.canvas import Canvas, make_canvas, occlude, over, put
-from helpers.faces.colours import Colour, clothing_colour, hair_colour, to_srgb, tone_map
+from helpers.faces.canvas import OPAQUE, Canvas, make_canvas, over, put
+from helpers.faces.colours import Colour, hair_colour, to_srgb, tone_map
 from helpers.faces.compiled import loop, program
-from helpers.faces.geometry import CautiousHead, Head, Torso
-from helpers.faces.hair import (
-    EDGE_MARGIN,
-    Hair,
-    inside_hairline,
-    make_hair,
-    shade_far_hair,
-    shade_near_hair,
-)
+from helpers.faces.geometry import CautiousHead, Head
+from helpers.faces.hair import EDGE_MARGIN, Hair, inside_hairline, make_hair
+from helpers.faces.hair_shading import hair_edges, shade_far_hair, shade_near_hair
 from helpers.faces.heads import paint_head
 from helpers.faces.hits import (
     Hits,
     colour_of,
-    find_normals,
     make_hits,
-    normal_of,
-    point_of,
-    set_colour,
     take,
+    take_hits,
 )
 from helpers.faces.landmarks import find_landmarks
 from helpers.faces.marching import (
@@ -55,24 +46,23 @@ from helpers.faces.marching import (
     UNTURNED,
     Tracer,
     coarse_march,
+    coverage,
     list_rays,
     make_tracer,
     mark_near,
     near_rays,
     point_directions,
     refine,
-    soft_coverage,
+    soft_edges,
 )
 from helpers.faces.maths import Vector
 from helpers.faces.relief import COLUMNS, ROWS, Map, make_map
-from helpers.faces.shading import backdrop, soft_shadows, torso_light, wall_colour
+from helpers.faces.shading import backdrop, soft_shadows, wall_colour
 from helpers.faces.skin import skin_albedo
+from helpers.faces.torsos import paint_torso
 
-OPAQUE = 0.999
-"""What lies behind a layer of more opacity than this is not computed."""
 HAIR_SLACK = 0.35
 """Hair is shown although it lies this far behind what it grows on."""
-TORSO_NORMAL_STEP = 0.02
 SHADED = 0.1
 """Coarse rays that pass the head this closely have a shadow."""
 
@@ -251,11 +241,12 @@ def trace_head(portrait, view, work):
     mark_near(tracer.found, view, work.wanted)
     count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
     refine(tracer, count, origin, head, 5, 3, 1.0)
+    edges = soft_edges(view.pixel)
     for pixel in range(view.size * view.size):
         work.coverage[pixel], work.depth[pixel], work.covered[pixel] = 0.0, FAR, 0
     for i in range(count):
         pixel = tracer.rays.pixel[i]
-        work.coverage[pixel] = soft_coverage(tracer.rays.nearest[i], view.pixel)
+        work.coverage[pixel] = coverage(tracer.rays.nearest[i], edges)
         work.depth[pixel] = tracer.rays.distance[i]
 
 
@@ -305,9 +296,9 @@ def trace_near_hair(portrait, view, work):
     points = tracer.points
     for i in range(count):
         points.distance[i] = inside_hairline(points.x[i], points.y[i], points.z[i], line)
-    kept = 0
+    kept, edges = 0, hair_edges(view.pixel)
     for i in range(count):
-        opacity = soft_coverage(tracer.rays.nearest[i], view.pixel)
+        opacity = coverage(tracer.rays.nearest[i], edges)
         if opacity > 0.0 and points.distance[i] > -EDGE_MARGIN - view.pixel:
             take(work.hair, kept, tracer.rays, points, i)
             work.hair.opacity[kept] = opacity
@@ -326,19 +317,6 @@ def mark_covered(work, count):
 
 
 @loop
-def take_hits(work, count, view):
-    """Make hits of the traced rays that meet the solid; returns how many they are."""
-    kept = 0
-    for i in range(count):
-        opacity = soft_coverage(work.tracer.rays.nearest[i], view.pixel)
-        if opacity > 0.0:
-            take(work.hits, kept, work.tracer.rays, work.tracer.points, i)
-            work.hits.opacity[kept] = opacity
-            kept += 1
-    return kept
-
-
-@loop
 def paint_far_hair(portrait, view, work, textures):
     """Paint the far side of the hair where nothing before it hides it."""
     tracer, origin, hair = work.tracer, portrait.origin, portrait.hair
@@ -349,34 +327,11 @@ def paint_far_hair(portrait, view, work, textures):
     coarse_march(tracer, tracer.coarse, origin, hair.shell, start, 8, -1.0)
     count = list_rays(tracer, tracer.full, work.wanted, view, -1.0)
     refine(tracer, count, origin, hair.shell, 4, 1, -1.0)
-    kept, hits = take_hits(work, count, view), work.hits
+    hits = work.hits
+    kept = take_hits(hits, tracer.rays, tracer.points, count, hair_edges(view.pixel))
     shade_far_hair(hits, kept, textures.hair, hair, portrait.light)
     for i in range(kept):
         over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 1.0)
-
-
-@loop
-def paint_torso(portrait, face, view, work):
-    """Paint neck and shoulders where the head does not hide them."""
-    tracer, torso, light = work.tracer, Torso(portrait.anatomy.skull), portrait.light
-    origin, start = Vector(0.0, CAMERA_HEIGHT, CAMERA_DISTANCE), CAMERA_DISTANCE - 1.0
-    coarse_march(tracer, tracer.coarse_world, origin, torso, start, 9, 1.0)
-    near_rays(tracer.found, view)
-    mark_near(tracer.found, view, work.wanted)
-    for pixel in range(view.size * view.size):
-        work.wanted[pixel] = uint8(0) if work.coverage[pixel] > OPAQUE else work.wanted[pixel]
-    count = list_rays(tracer, tracer.world, work.wanted, view, 1.0)
-    refine(tracer, count, origin, torso, 5, 0, 1.0)
-    kept, hits = take_hits(work, count, view), work.hits
-    find_normals(hits, kept, tracer.points, torso, TORSO_NORMAL_STEP)
-    clothing = clothing_colour(face)
-    for i in range(kept):
-        point, normal = point_of(hits, i), normal_of(hits, i)
-        lit = torso_light(point, normal, face, light, portrait.skin, clothing, view.pixel)
-        set_colour(hits, i, lit)
-    for i in range(kept):
-        over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 0.0)
-        occlude(work.canvas, hits.pixel[i], hits.distance[i], hits.opacity[i])
 
 
 @loop

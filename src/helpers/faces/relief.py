@@ -15,6 +15,7 @@ from numpy import float32, int32, uint64
 from helpers.faces.anatomy import lip_line
 from helpers.faces.compiled import formula, loop
 from helpers.faces.maths import bump, clamp, exp, mix, power, smoothstep
+from helpers.faces.skin import Place, beard_place
 from helpers.faces.windows import box_mean
 
 COLUMNS, ROWS = 56, 120
@@ -71,6 +72,9 @@ def fill(relief, anatomy, texels):
         heights[i] += mouth_height(texels.x[i], texels.y[i], anatomy)
     for i in range(ROWS * COLUMNS):
         heights[i] += cheek_height(texels.x[i], texels.y[i], anatomy)
+    if anatomy.traits.beard > 0.0:
+        for i in range(ROWS * COLUMNS):
+            heights[i] += beard_height(texels.x[i], texels.y[i], anatomy)
     _fill_slowness(relief[HEIGHT], relief[SLOWNESS], texels.work)
     _fill_occlusion(relief[HEIGHT], relief[OCCLUSION], texels.work)
 
@@ -79,7 +83,7 @@ def fill(relief, anatomy, texels):
 def brow_and_eye_height(x, y, anatomy):
     """Brow ridge, sockets, eyeballs and the hollows below them."""
     traits, eyes = anatomy.traits, anatomy.eyes
-    ridge = (0.040 + 0.030 * traits.male) * (1.0 - 0.7 * traits.child)
+    ridge = (0.036 + 0.036 * traits.male) * (1.0 - 0.7 * traits.child)
     height = ridge * bump((y - 0.225) / 0.10) * bump((x - 0.25) / 0.28)
     socket = 0.120 + 0.015 * traits.male - 0.03 * traits.child
     height -= socket * bump((x - eyes.x + 0.02) / 0.21) * bump((y - eyes.y - 0.02) / 0.13)
@@ -135,10 +139,17 @@ def cheek_height(x, y, anatomy):
     height = apple * bump((x - 0.40) / 0.21) * bump((y + 0.34) / 0.17)
     down = (y - nose.base_y - 0.02) / (mouth.y - 0.08 - nose.base_y)
     along = nose.width + 0.03 + (0.17 + 0.05 * traits.smile) * down
-    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.1, down) * smoothstep(1.25, 0.8, down)
-    depth = 0.004 + 0.024 * traits.smile + 0.034 * traits.old
-    hollow = 0.025 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
+    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.3, down) * smoothstep(1.25, 0.8, down)
+    depth = 0.004 + 0.024 * traits.smile + 0.024 * traits.old
+    hollow = 0.018 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
     return height - depth * crease - hollow
+
+
+@formula
+def beard_height(x, y, anatomy):
+    """How far a beard stands off the skin."""
+    place = Place(x, y, 0.5, x, 1.0, 0.02)
+    return 0.055 * anatomy.traits.beard * beard_place(place, anatomy) * smoothstep(-0.1, -0.5, y)
 
 
 @loop

@@ -56,37 +56,52 @@ def head_light(surface, view, normal, light, shadow, hair_light, occlusion):
     green = albedo.green * (key * wrapped(toward_light, 0.26) * shadow + sky)
     blue = albedo.blue * (key * wrapped(toward_light, 0.20) * shadow + sky)
 
-    gloss = (0.10 * toward_half**12 + 0.08 * toward_half**44) * surface.gloss * shadow
+    # On dark skin the form is told by what reflects at the surface, as little comes from below it.
+    depth = clamp(1.0 - 2.2 * albedo.green, 0.0, 1.0)
+    gloss = (0.10 * toward_half**9 + 0.08 * toward_half**40) * (1.0 + 0.8 * depth)
     fresnel = 0.09 * (1.0 - facing) ** 3
-    rim = 0.20 * light.key * clamp(0.3 - light.head.x * normal.x, 0.0, 1.0) * (1.0 - facing) ** 2
-    sheen = 0.9 * light.key * gloss + 0.55 * (fresnel + rim) * occlusion
+    away = clamp(0.3 - light.head.x * normal.x, 0.0, 1.0)
+    rim = (0.20 + 0.45 * depth) * light.key * away * (1.0 - facing) ** 2
+    rim *= smoothstep(-0.6, 0.1, normal.y)  # what faces down has no light behind it
+    sky_gloss = 0.035 * depth * max(dot(normal, light.up), 0.0) * occlusion
+    sheen = 0.9 * light.key * gloss * surface.gloss * shadow
+    sheen += (0.55 * (fresnel + rim) * occlusion + light.ambient * sky_gloss) * hair_light
     glow = surface.glow * light.key
     return Colour(
-        red + sheen * (0.35 + 0.65 * albedo.red) + glow,
-        green + sheen * (0.35 + 0.65 * albedo.green) + glow,
-        blue + sheen * (0.35 + 0.65 * albedo.blue) + glow,
+        red + sheen * (0.40 + 0.60 * albedo.red) + glow,
+        green + sheen * (0.38 + 0.62 * albedo.green) + glow,
+        blue + sheen * (0.38 + 0.62 * albedo.blue) + glow,
     )
 
 
 @formula
-def torso_light(point, normal, face, light, skin, clothing, pixel):
-    """Linear-light colour of neck and clothes."""
-    x, y = point.x, point.y
+def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, pixel):
+    """Linear-light colour of neck and clothes.
+
+    `shadow` is what passes the head of the key light, `clearance` the room between there and jaw.
+    """
+    x, y, side = point.x, point.y, abs(point.x)
     toward_light = dot(normal, light.world)
-    sky = light.ambient * (0.7 + 0.3 * normal.y)
-    # The head shades the neck: darkest under the jaw, lighter further down and to the sides.
-    below = y + 0.25 * max(abs(x) - 0.3, 0.0) + 0.10 * light.world.y
-    under_jaw = mix(0.42, 1.0, smoothstep(-0.95, -1.5, below))
+    open_sky = mix(0.38, 1.0, smoothstep(-0.10, 0.42, clearance))
+    sky = light.ambient * (0.7 + 0.3 * normal.y) * open_sky
+    key = light.key * shadow * (0.35 + 0.65 * open_sky)
+    # Two cords run from behind the ears to the pit of the neck, with hollows beside them.
+    cord = 0.10 + 0.75 * max(y + 1.50, 0.0)
+    hollows = 0.10 * bump((side - cord - 0.07) / 0.06)
+    hollows += 0.16 * bump(x / 0.08) * bump((y + 1.47) / 0.08)
+    muscles = 1.0 - hollows * smoothstep(-1.05, -1.25, y)
     neck = Colour(
-        skin.red * (light.key * wrapped(toward_light, 0.38) + sky) * under_jaw,
-        skin.green * (light.key * wrapped(toward_light, 0.22) + sky) * under_jaw,
-        skin.blue * (light.key * wrapped(toward_light, 0.17) + sky) * under_jaw,
+        skin.red * (key * wrapped(toward_light, 0.38) + sky) * muscles,
+        skin.green * (key * wrapped(toward_light, 0.22) + sky) * muscles,
+        skin.blue * (key * wrapped(toward_light, 0.17) + sky) * muscles,
     )
-    neckline = -1.70 + 0.42 * (x / 0.62) ** 2 - 0.10 * (1.0 - face.gender) * bump(x / 0.3)
+    neckline = -1.60 + 0.36 * (x / 0.62) ** 2 - 0.08 * (1.0 - face.gender) * bump(x / 0.3)
     cloth = smoothstep(0.7 * pixel, -0.7 * pixel, y - neckline)
-    collar = 1.0 - 0.40 * bump((y - neckline) / 0.05) * cloth
-    shade = (light.key * wrapped(toward_light, 0.15) + sky) * collar
-    return blend(neck, dim(clothing, shade), cloth)
+    seam = 1.0 - 0.25 * bump((y - neckline + 0.075) / 0.012)
+    collar = (1.0 - 0.30 * bump((y - neckline) / 0.03) * cloth) * seam
+    on_neck = 1.0 - 0.30 * smoothstep(0.09, 0.0, y - neckline)
+    shade = (key * wrapped(toward_light, 0.15) + sky) * collar
+    return blend(dim(neck, on_neck), dim(clothing, shade), cloth)
 
 
 @formula

@@ -11,6 +11,8 @@ from helpers.faces.maths import bump, clamp, mix, power, sin, smoothstep
 
 BLOOD = Colour(0.02, 0.30, 0.24)
 """Absorption of blood in even skin, and of what shines through at thin places."""
+PALEST = 0.38
+"""Haemoglobin at which skin has the anchors' own colour; much less makes light skin grey."""
 BLUSH = Colour(0.0, 0.62, 0.48)
 MOTTLING = Colour(0.6, 1.0, 1.2)
 WRINKLE = Colour(0.8, 1.0, 1.0)
@@ -67,7 +69,8 @@ def shine(surface, gloss, weight):
 @formula
 def skin_albedo(face):
     """Even skin: six Fitzpatrick anchors times the absorption of blood."""
-    return absorb(ramp(SKIN_ANCHORS, face.skin_colour), face.haemoglobin - 0.5, BLOOD)
+    blood = face.haemoglobin - PALEST
+    return absorb(ramp(SKIN_ANCHORS, face.skin_colour), blood, BLOOD)
 
 
 @formula
@@ -87,8 +90,13 @@ def paint_blood(surface, place, anatomy, face):
     blood *= 1.0 + 0.6 * anatomy.traits.child
     blusher = face.makeup * bump((side - 0.46) / 0.17) * bump((y + 0.22) / 0.14)
     amount = 0.20 * blood * (0.6 + 0.8 * face.haemoglobin) + 0.38 * blusher
-    amount = amount * place.front + 0.06 * bump((side - anatomy.skull.ear_x) / 0.12)
-    return Surface(absorb(surface.albedo, amount, BLUSH), surface.gloss, surface.glow)
+    on_ear = bump((side - anatomy.skull.ear_x) / 0.12)
+    amount = amount * place.front + 0.06 * on_ear
+    albedo = absorb(surface.albedo, amount, BLUSH)
+    # The bowl of the ear is a shadow, and so is the groove below its rim.
+    hollow = bump((y + 0.06) / 0.10) * bump((place.z + 0.25 * y + 0.07) / 0.07)
+    hollow *= smoothstep(0.0, 0.03, side - anatomy.skull.ear_x)
+    return Surface(dim(albedo, 1.0 - 0.40 * hollow), surface.gloss, surface.glow)
 
 
 @formula
@@ -113,8 +121,8 @@ def cheek_fold(place, anatomy):
     nose, mouth = anatomy.nose, anatomy.mouth
     down = (place.y - nose.base_y - 0.02) / (mouth.y - 0.10 - nose.base_y)
     along = nose.width + 0.03 + (0.17 + 0.05 * anatomy.traits.smile) * down
-    fold = bump((place.side - along) / 0.020)
-    return fold * smoothstep(-0.1, 0.15, down) * smoothstep(1.3, 0.8, down)
+    fold = bump((place.side - along) / 0.028)
+    return 0.75 * fold * smoothstep(-0.15, 0.35, down) * smoothstep(1.3, 0.8, down)
 
 
 @formula
@@ -133,7 +141,7 @@ def paint_wrinkles(surface, place, anatomy, broad):
     lines += crows_feet(place, anatomy.eyes) + cheek_fold(place, anatomy)
     lines += 0.8 * eye_bag(place, anatomy.eyes)
     frown = bump((place.side - 0.055) / 0.014) * bump((place.y - anatomy.eyes.brow_y + 0.02) / 0.07)
-    weight = 0.36 * lines * anatomy.traits.old + 0.35 * frown * anatomy.traits.frown
+    weight = 0.40 * lines * anatomy.traits.old + 0.14 * frown * anatomy.traits.knit
     albedo = absorb(surface.albedo, weight * place.front, WRINKLE)
     return Surface(albedo, surface.gloss, surface.glow)
 
@@ -150,23 +158,29 @@ def beard_place(place, anatomy):
     x, y, side, mouth = place.x, place.y, place.side, anatomy.mouth
     slope = max(side - 0.28, 0.0)
     chin = smoothstep(-0.28, -0.58, y - 0.55 * slope)
-    across, up = x / (mouth.width * 1.12), (y - mouth.y + 0.02) / 0.15
+    middle = mouth.y + 0.5 * (mouth.upper - mouth.lower - mouth.opening)
+    half = 0.5 * (mouth.upper + mouth.lower + mouth.opening) + 0.015
+    across, up = x / (mouth.width * 1.04), (y - middle) / half
     around = math.sqrt(across * across + up * up + 1e-9)
-    chin *= smoothstep(0.0, 0.30, around - 0.80) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
+    chin *= smoothstep(0.95, 1.25, around) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
     bend = 0.5 * side * side
-    moustache = bump((y - mouth.y - mouth.upper - 0.070 + bend) / 0.050)
+    moustache = bump((y - mouth.y - mouth.upper - 0.060 + bend) / 0.050)
     moustache *= smoothstep(0.34, 0.20, side)
     moustache *= smoothstep(anatomy.nose.base_y - 0.02, anatomy.nose.base_y - 0.09, y)
-    whiskers = smoothstep(0.50, 0.62, side) * smoothstep(0.12, -0.05, y)
+    whiskers = smoothstep(0.52, 0.66, side) * smoothstep(0.10, -0.25, y)
     whiskers *= smoothstep(-0.1, 0.15, place.z)
     return max(max(chin, moustache), 0.8 * whiskers) * smoothstep(-0.35, 0.0, place.z)
 
 
 @formula
-def paint_beard(surface, place, anatomy, face, hair, hairs):
-    """Stubble first, then a full beard; `hairs` is fine noise, `hair` the hair's colour."""
-    full = smoothstep(0.05, 0.9, face.facial_hair)
-    grown = power(max(beard_place(place, anatomy), 1e-5), 1.5 - 0.7 * full)
-    weight = 0.93 * clamp(grown * full * (1.0 + 0.16 * hairs), 0.0, 1.0)
-    colour = dim(hair, 0.85 * clamp(1.05 + 0.15 * hairs, 0.4, 2.0))
-    return shine(cover(surface, colour, weight), 0.3, weight)
+def paint_beard(surface, place, anatomy, hair, hairs):
+    """Stubble first, then a full beard; `hairs` are single hairs, `hair` is their colour."""
+    full = anatomy.traits.beard
+    grown = full * power(max(beard_place(place, anatomy), 1e-5), 1.5 - 0.7 * full)
+    # Hairs that are finer than a pixel are seen as a tint: this is 1 at 400 pixels, 0.26 at 64.
+    hairs = hairs * 0.010 / (0.004 + place.edge)
+    tint = 0.92 * grown * (1.0 + 0.25 * hairs)
+    single = smoothstep(-0.50, 0.40, 1.8 * grown - 0.85 + 0.25 * hairs)
+    weight = 0.95 * clamp(max(tint, single * smoothstep(0.15, 0.5, grown)), 0.0, 1.0)
+    colour = dim(hair, 0.85 * clamp(1.05 + 0.28 * hairs, 0.4, 2.0))
+    return shine(cover(surface, colour, weight), 0.35, weight)

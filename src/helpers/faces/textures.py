@@ -39,8 +39,20 @@ def _mottle() -> Tensor:
     return _fractal(256, (4, 8, 16, 32, 64, 128), 0.72, seed=7)
 
 
-def _clouds() -> Tensor:
-    return _fractal(128, (4, 8), 0.5, seed=9)
+def _whiskers() -> Tensor:
+    """Short hairs in all shades, each pointing about downwards and drawn over earlier ones."""
+    generator, size, hairs, length = torch.Generator().manual_seed(9), 256, 6000, 22
+    column, row = size * torch.rand(2, hairs, generator=generator)
+    slant = 0.30 * torch.randn(hairs, generator=generator)
+    bend = 0.012 * torch.randn(hairs, generator=generator)
+    shade = torch.randn(hairs, generator=generator)
+    tile = torch.zeros(size, size)
+    for step in range(length):
+        rows = (row + step).long() % size
+        columns = (column + slant * step + bend * step**2).long()
+        for side in (0, 1):
+            tile[rows, (columns + side) % size] = shade - 0.5 * side
+    return _normalised(tile)
 
 
 def _strands() -> Tensor:
@@ -54,5 +66,5 @@ def _strands() -> Tensor:
 def textures(level: int) -> Textures:
     """The textures that the renderer reads; `level` halves the hair's resolution so many times."""
     with torch.device("cpu"):
-        made = (_mottle(), _clouds(), _strands(), hair_atlas(level))
+        made = (_mottle(), _whiskers(), _strands(), hair_atlas(level))
     return Textures(*(np.ascontiguousarray(one.numpy()) for one in made))
