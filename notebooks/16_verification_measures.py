@@ -55,7 +55,7 @@ import torch
 from IPython.display import Markdown
 from sklearn.linear_model import LogisticRegression
 
-from helpers import figures, identities, verification
+from helpers import faces, figures, identities, verification
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.directions import Hyperplanes
@@ -282,7 +282,7 @@ Markdown(
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
 scene = identities.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
-points = study.landmarks(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
+points = faces.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
 chosen = passed[identities.max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
 prototypes = index.iloc[kept].reset_index(drop=True)

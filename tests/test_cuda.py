@@ -19,14 +19,14 @@ import pytest
 import run
 import torch
 
-from helpers import artifacts, generators, models
+from helpers import artifacts, faces, generators, models
 from helpers.artifacts import lineage
 from helpers.artifacts.stage import RESULTS
 from helpers.faces import populations
 from helpers.faces.batches import render_to_store
-from helpers.generators import train_wgan, wgan_training
+from helpers.generators import wgan_training
 from helpers.generators.wgan_training import BATCH
-from helpers.verification import study
+from helpers.sensitivity import train_wgan
 
 # Those that do more with tensors than have faces rendered.
 COMPUTE = (
@@ -54,7 +54,7 @@ def test_faces_are_drawn(gpu, tmp_path):
     people = populations.sample("celeba-like", 6, seed=0).parameters
     sets = [render_to_store(people, 24, tmp_path / name, device=name) for name in ("cpu", "cuda")]
     assert np.abs(np.subtract(*sets, dtype=int)).max() <= 1
-    here, there = (study.landmarks(people.to(name), 24) for name in ("cpu", "cuda"))
+    here, there = (faces.landmarks_of(people.to(name), 24) for name in ("cpu", "cuda"))
     np.testing.assert_allclose(there, here, atol=1e-3)
 
 

@@ -1,5 +1,6 @@
 """Images, masks and landmarks: what must hold for every face, and what each parameter does."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -179,6 +180,11 @@ def test_mirrored_heads_have_mirrored_landmarks():
         x, y = points[1, faces.LANDMARK_NAMES.index(other)]
         assert points[0, i, 0].item() == pytest.approx(SIZE - x.item(), abs=0.05), name
         assert points[0, i, 1].item() == pytest.approx(y.item(), abs=0.05), name
+
+
+def test_landmarks_alone_are_those_of_a_portrait(batch):
+    places = faces.render(batch, 48).landmarks.numpy()
+    np.testing.assert_allclose(faces.landmarks_of(batch, 48, batch=3), places, atol=1e-3)
 
 
 def test_landmarks_lie_on_the_head(batch):

@@ -1,8 +1,6 @@
 """What the study renders, trains and reads, at toy size."""
 
-import numpy as np
 import pandas as pd
-import torch
 
 from helpers import faces, identities
 from helpers.faces.parameters import defaults
@@ -26,14 +24,6 @@ def test_people_are_rendered_as_composed_and_train_four_recognisers(tmp_path):
         assert {(tmp_path / f"{name}{end}").is_file() for end in (".safetensors", ".json")} == {
             True
         }
-
-
-def test_landmarks_do_not_depend_on_the_chunk():
-    parameters = defaults(3)
-    parameters[:, faces.INDEX["chin"]] = torch.tensor([-1.0, 0.0, 1.0])
-    found = study.landmarks(parameters, 32)
-    assert found.shape == (3, len(faces.LANDMARK_NAMES), 2)
-    np.testing.assert_allclose(study.landmarks(parameters, 32, chunk=1), found, atol=1e-4)
 
 
 def test_ratings_come_back_from_an_export_in_the_order_of_the_pairs(tmp_path):

@@ -22,7 +22,7 @@ PACKAGE = ROOT / "src" / "helpers"
 
 STUDIES = {
     "coverage_study": "scorecard.coverage_study",
-    "learned_generator": "generators.train_wgan",
+    "learned_generator": "sensitivity.train_wgan",
 }
 """Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 

@@ -22,6 +22,6 @@ from helpers.faces.parameters import (
     validate,
     visible_scores,
 )
-from helpers.faces.rendering import Rendering, render
+from helpers.faces.rendering import Rendering, landmarks_of, render
 
 keep_freed_pages()

@@ -24,6 +24,9 @@ from helpers.faces.textures import textures
 from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads
 
+SMALLEST = 16
+"""Side of the smallest images, in pixels."""
+
 # On import: a file that is edited before the first face is drawn is not what is compiled.
 _COMPILED = kept.compiled(Path(__file__))
 
@@ -60,7 +63,7 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
 
     Args:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
-        size: side of the images in pixels, at least 16.
+        size: side of the images in pixels, at least `SMALLEST`.
         supersampling: renders at `supersampling * size` and averages.
 
     Returns:
@@ -80,7 +83,7 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     validate(parameters)
     if len(parameters) == 0:
         raise ValueError("render: expected at least one row of parameters, got none")
-    for name, value, least in (("size", size, 16), ("supersampling", supersampling, 1)):
+    for name, value, least in (("size", size, SMALLEST), ("supersampling", supersampling, 1)):
         check_whole(name, value, least)
     compile_renderer()
     faces = records(parameters)
@@ -105,15 +108,39 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     return Rendering(*(torch.from_numpy(array).to(parameters.device) for array in drawn))
 
 
+def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
+    """Landmarks alone, on portraits too small to take time: (n, L, 2) in pixels.
+
+    Introduced in chapter 15.
+
+    Args:
+        parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
+        size: side of the images in pixels in which the places count.
+        batch: faces rendered at a time.
+
+    Raises:
+        ValueError: as `render`.
+
+    Example:
+        >>> from helpers import faces
+        >>> faces.landmarks_of(faces.defaults(2), 64).shape[::2]
+        (2, 2)
+    """
+    check_whole("size", size, 1)
+    parts = [render(part, SMALLEST).landmarks for part in parameters.split(batch)]
+    return torch.cat(parts).cpu().numpy() * (size / SMALLEST)
+
+
 @cache
 def compile_renderer() -> None:
     """Compile what draws, or read what an earlier process compiled: `render` begins with it.
 
     The runner does it before chapters start. Introduced in chapter 01.
     """
-    faces, shapes = records(defaults(0)), ((0, 3, 16, 16), (0, 16, 16), (0, 1, 2))
+    faces, size = records(defaults(0)), SMALLEST
+    shapes = ((0, 3, size, size), (0, size, size), (0, 1, 2))
     drawn = (np.empty(shape, np.float32) for shape in shapes)
-    compile_once(draw, lambda: _draw(faces, 16, 1, *drawn), _COMPILED)
+    compile_once(draw, lambda: _draw(faces, size, 1, *drawn), _COMPILED)
 
 
 def _draw(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> None:

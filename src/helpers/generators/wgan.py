@@ -2,7 +2,7 @@
 
 Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
 have no known attributes, and an image's code can only be estimated, by a network trained to do
-so (sensitivity, section 4.1). `helpers.generators.train_wgan` trains it and says from what.
+so (sensitivity, section 4.1). `helpers.sensitivity.train_wgan` trains it and says from what.
 Chapter 15 walks through its latent space.
 """
 

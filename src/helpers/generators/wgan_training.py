@@ -1,10 +1,11 @@
 """Training of the learned generator: a Wasserstein GAN with gradient penalty, and its encoder.
 
 The critic learns to tell renders from samples as well as a function of slope one can, the generator
-to close the gap (sensitivity, section 4.1, eq 1). Sizes grow from 16 to 64 pixels; a new one is
-faded in over the first part of its phase (Karras et al. 2018). Then the encoder learns to find
-the code of a sample (eq 2). Every step's draws depend on (seed, step) alone and checkpoints are
-kept, so an interrupted training goes on where it stopped, with the same result.
+to close the gap (sensitivity, section 4.1, eq 1). There are two critics, of the whole picture and
+of the face, each with a slope of its own: what is wrong with a mouth counts for as much as what is
+wrong with a wall. Then the encoder learns to find the code of a sample (eq 2). Every step's draws
+depend on (seed, step) alone and checkpoints are kept, so an interrupted training goes on where it
+stopped, with the same result.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,15 +22,15 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.artifacts import weights
-from helpers.generators.wgan_networks import LATENT_DIM, SIZE, Critic, Encoder, Generator
+from helpers.generators.wgan_networks import LATENT_DIM, Encoder, Generator, critics, face
 from helpers.utils import seeding
 
-PHASES = ((16, 64_000, 0), (32, 128_000, 25_600), (64, 272_000, 70_400))
-"""Sizes, how many renders the critic is shown at each, and during how many a size is faded in."""
+SHOWN = 448_000
+"""How many renders the critics are shown."""
 BATCH = 16
 """Few: at this budget many steps teach more than exact ones."""
 RATE = 1.5e-3
-"""Of both networks; in the second half of the last phase it falls to nearly nothing."""
+"""Of all networks; in the second half it falls to nearly nothing."""
 PENALTY = 10.0
 PENALTY_EVERY = 4
 """The penalty is computed in every fourth step, four times as strongly (Karras et al. 2020)."""
@@ -60,34 +60,6 @@ class Training(Protocol):
         """Networks and optimizers, each with a state."""
 
 
-@dataclass(frozen=True)
-class Moment:
-    """Where a training stands: size of the images, share of that size, learning rate."""
-
-    size: int
-    fade: float
-    rate: float
-
-
-Phases = tuple[tuple[int, int, int], ...]
-
-
-def moment(step: int, phases: Phases = PHASES) -> Moment:
-    """What the phases ask for in a step.
-
-    Raises:
-        ValueError: a step after the last one.
-    """
-    for number, (size, shown, fading) in enumerate(phases):
-        length = shown // BATCH
-        if step < length:
-            falling = min(1.0, 2.0 * (1 - step / length) + 0.02)
-            rate = RATE * (falling if number == len(phases) - 1 else 1.0)
-            return Moment(size, min(1.0, step * BATCH / fading) if fading else 1.0, rate)
-        step -= length
-    raise ValueError("the step lies after the last phase")
-
-
 class AdversarialTraining:
     """The generator (with its running average, which is what is kept) against the critic.
 
@@ -102,86 +74,84 @@ class AdversarialTraining:
         self,
         images: np.ndarray,
         seed: int,
-        phases: Phases | None = None,
+        shown: int | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         self.images, self.seed, self.device = images, seed, device
-        self.phases = PHASES if phases is None else phases
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.generator, self.critic = Generator().to(device), Critic().to(device)
+            self.generator = Generator().to(device)
+            self.critics = critics().to(device)
         self.average = copy.deepcopy(self.generator).requires_grad_(False)
         self.generator_optimizer = _adam(self.generator)
-        self.critic_optimizer = _adam(self.critic)
-        self.steps, self.step = sum(shown // BATCH for _, shown, _ in self.phases), 0
+        self.critic_optimizer = _adam(self.critics)
+        self.steps, self.step = (shown or SHOWN) // BATCH, 0
 
     def parts(self) -> dict[str, Any]:
-        names = ("generator", "critic", "average", "generator_optimizer", "critic_optimizer")
+        names = ("generator", "critics", "average", "generator_optimizer", "critic_optimizer")
         return {name: getattr(self, name) for name in names}
 
     def advance(self) -> dict[str, float]:
-        """One step of the critic, one of the generator.
+        """One step of the critics, one of the generator.
 
         Raises:
             FloatingPointError: the losses are no longer numbers.
         """
-        now = moment(self.step, self.phases)
+        rate = RATE * min(1.0, 2.0 * (1 - self.step / self.steps) + 0.02)
         for optimizer in (self.generator_optimizer, self.critic_optimizer):
-            optimizer.param_groups[0]["lr"] = now.rate
+            optimizer.param_groups[0]["lr"] = rate
         draw = seeding.rng(self.seed, "wgan: training", self.step)
-        real = self._renders(draw, now)
-        codes = torch.from_numpy(draw.standard_normal((2, BATCH, LATENT_DIM), dtype=np.float32))
-        gap = self._teach_critic(real, codes[0].to(self.device), now, draw)
-        self._teach_generator(codes[1].to(self.device), now)
+        real = self._renders(draw)
+        z = torch.from_numpy(draw.standard_normal((BATCH, LATENT_DIM), dtype=np.float32))
+        fake = self.generator(z.to(self.device))
+        gap = self._teach_critics(real, fake.detach(), draw)
+        self._teach_generator(fake)
         if not np.isfinite(gap):
-            raise FloatingPointError(f"step {self.step}: the critic's gap is {gap}")
+            raise FloatingPointError(f"step {self.step}: the critics' gap is {gap}")
         self._update_average()
         self.step += 1
-        return {"size": now.size, "gap": gap}
+        return {"gap": gap}
 
-    def _renders(self, draw: np.random.Generator, now: Moment) -> Tensor:
-        """A batch of renders, half of them mirrored, as blurred as the samples are."""
+    def _renders(self, draw: np.random.Generator) -> Tensor:
+        """A batch of renders, half of them mirrored."""
         rows = draw.integers(len(self.images), size=BATCH)
         x = torch.from_numpy(self.images[rows]).to(self.device).float() / 127.5 - 1
         mirrored = torch.from_numpy(draw.random(BATCH) < 0.5).to(self.device)
         x = torch.where(mirrored[:, None, None, None], x.flip(3), x)
-        x = functional.avg_pool2d(x, SIZE // now.size) if now.size < SIZE else x
-        if now.fade < 1:
-            coarse = functional.interpolate(functional.avg_pool2d(x, 2), scale_factor=2.0)
-            x = torch.lerp(coarse, x, now.fade)
-        return x
+        return x.contiguous(memory_format=torch.channels_last)
 
-    def _teach_critic(
-        self, real: Tensor, z: Tensor, now: Moment, draw: np.random.Generator
-    ) -> float:
-        with torch.no_grad():
-            fake = self.generator(z, now.size, now.fade)
-        on_real, on_fake = self.critic(real, now.fade), self.critic(fake, now.fade)
+    def _judged(self, images: Tensor) -> Tensor:
+        """What the critics say in sum, (n,)."""
+        of_picture, of_face = self.critics
+        return of_picture(images) + of_face(face(images))
+
+    def _teach_critics(self, real: Tensor, fake: Tensor, draw: np.random.Generator) -> float:
+        on_real, on_fake = self._judged(real), self._judged(fake)
         gap = on_real.mean() - on_fake.mean()
         loss = DRIFT * on_real.square().mean() - gap
         if self.step % PENALTY_EVERY == 0:
             part = torch.from_numpy(draw.random((BATCH, 1, 1, 1), dtype=np.float32))
             between = torch.lerp(real, fake, part.to(self.device))
-            loss = loss + PENALTY_EVERY * PENALTY * self._excess_slope(between, now.fade)
+            loss = loss + PENALTY_EVERY * PENALTY * self._excess_slope(between)
         self.critic_optimizer.zero_grad()
         loss.backward()
         self.critic_optimizer.step()
         return gap.item()
 
-    def _excess_slope(self, images: Tensor, fade: float) -> Tensor:
-        """Mean squared difference of the critic's slope from one."""
-        images.requires_grad_()
-        answers = self.critic(images, fade).sum()
-        (slope,) = torch.autograd.grad(answers, images, create_graph=True)
-        return (slope.flatten(1).norm(dim=1) - 1).square().mean()
+    def _excess_slope(self, images: Tensor) -> Tensor:
+        """Mean squared difference of each critic's slope from one, in sum."""
+        seen = [look.requires_grad_() for look in (images, face(images).clone())]
+        answers = [critic(look).sum() for critic, look in zip(self.critics, seen, strict=True)]
+        slopes = torch.autograd.grad(answers, seen, create_graph=True)
+        return sum((slope.flatten(1).norm(dim=1) - 1).square().mean() for slope in slopes)
 
-    def _teach_generator(self, z: Tensor, now: Moment) -> None:
-        self.critic.requires_grad_(False)
-        loss = -self.critic(self.generator(z, now.size, now.fade), now.fade).mean()
+    def _teach_generator(self, fake: Tensor) -> None:
+        self.critics.requires_grad_(False)
+        loss = -self._judged(fake).mean()
         self.generator_optimizer.zero_grad()
         loss.backward()
         self.generator_optimizer.step()
-        self.critic.requires_grad_(True)
+        self.critics.requires_grad_(True)
 
     @torch.no_grad()
     def _update_average(self) -> None:

@@ -152,26 +152,6 @@ def train(
     return dict(zip(identities.RECOGNISERS, models.train_recognisers(jobs), strict=True))
 
 
-def landmarks(parameters: Tensor, size: int, chunk: int = 128) -> np.ndarray:
-    """Landmarks of faces in images of `size` pixels: (n, points, 2).
-
-    Introduced in chapter 16.
-
-    Args:
-        parameters: of the renderer, (n, P).
-        size: height and width in pixels.
-        chunk: faces rendered at a time.
-
-    Example:
-        >>> from helpers import faces
-        >>> from helpers.verification import study
-        >>> study.landmarks(faces.defaults(2), 16).shape[::2]
-        (2, 2)
-    """
-    parts = [faces.render(part, size).landmarks for part in parameters.split(chunk)]
-    return torch.cat(parts).cpu().numpy()
-
-
 def rate_pairs(
     parameters: Tensor, pairs: pd.DataFrame, path: Path, n_raters: int, *, seed: int, stage: str
 ) -> pair_tasks.PairRatings:

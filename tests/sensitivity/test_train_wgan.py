@@ -1,8 +1,9 @@
 """The command that leaves the learned generator: trained anew, or as it came."""
 
 from helpers import artifacts
-from helpers.generators import train_wgan, wgan, wgan_training
+from helpers.generators import wgan, wgan_training
 from helpers.generators.wgan_training import BATCH
+from helpers.sensitivity import train_wgan
 
 
 def test_the_command_leaves_weights_a_card_and_a_sheet(tmp_path, monkeypatch):

@@ -1,11 +1,12 @@
 """The learned generator of the book: the weights that come with the package, or new ones.
 
-    python -m helpers.generators.train_wgan --profile laptop [--train [--device cuda]]
+    python -m helpers.sensitivity.train_wgan --profile laptop [--train [--device cuda]]
 
 The stage `artifacts/<profile>/learned_generator/` holds `wgan.safetensors` and its card,
 `wgan.json`. With `--train` (`make reproduce TRAIN=1`) the networks are trained from nothing on
 celeba-like renders. Checkpoints are kept, so an interrupted training goes on where it stopped;
-a contact sheet beside them shows how far it is.
+a contact sheet beside them shows how far it is. In the end the generator is held against its gate
+(`examination`), and the card says what came out.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ from helpers.faces.batches import render_to_store
 from helpers.generators import wgan, wgan_training
 from helpers.generators.wgan_networks import SIZE
 from helpers.generators.wgan_training import AdversarialTraining, EncoderTraining
+from helpers.sensitivity import examination
 
-POPULATION, FACES, SEED = "celeba-like", 11_000, 20200715
+POPULATION, FACES, SEED = "celeba-like", 20_000, 20200715
 """The renders that the shipped weights were trained on, whatever the profile."""
+UNSEEN = SEED + 1
+"""The examination's faces are others."""
 SHEET = (4, 10)
 
 
@@ -53,18 +57,21 @@ def train(folder: Path, device: str = "cpu") -> Path:
     report("generator: finished")
     encoding = EncoderTraining(adversarial.average, SEED, device=device)
     wgan_training.run(encoding, folder, lambda line: print(line, flush=True))
-    path = folder / "wgan.safetensors"
-    wgan.save(adversarial.average, encoding.encoder, path, recipe(adversarial, encoding))
+    path, card = folder / "wgan.safetensors", recipe(adversarial, encoding)
+    wgan.save(adversarial.average, encoding.encoder, path, card)
+    trained = wgan.WGANGenerator(device, weights=path)
+    gate = examination.examine(trained, folder / "examination", UNSEEN, device)
+    wgan.save(adversarial.average, encoding.encoder, path, card | {"gate": gate})
     return path
 
 
 def recipe(adversarial: AdversarialTraining, encoding: EncoderTraining) -> dict[str, object]:
     """What the card says of how the weights came about."""
     return {
-        "command": "python -m helpers.generators.train_wgan --profile laptop --train",
+        "command": "python -m helpers.sensitivity.train_wgan --profile laptop --train",
         "renders": f"populations.sample({POPULATION!r}, {FACES}, {SEED}), {SIZE} px, half mirrored",
-        "loss": "Wasserstein with gradient penalty (sensitivity, eq 1); encoder: eq 2",
-        "phases": [list(phase) for phase in adversarial.phases],
+        "loss": "Wasserstein with gradient penalty (sensitivity, eq 1), of the picture and of the "
+        "face; encoder: eq 2",
         "generator_steps": adversarial.step,
         "encoder_steps": encoding.step,
         "seed": SEED,
@@ -73,16 +80,15 @@ def recipe(adversarial: AdversarialTraining, encoding: EncoderTraining) -> dict[
 
 
 def write_sheet(training: AdversarialTraining, path: Path) -> None:
-    """Samples of the averaged generator at the size it has reached, as a PNG."""
+    """Samples of the averaged generator, as a PNG."""
     rows, columns = SHEET
-    now = wgan_training.moment(max(training.step - 1, 0), training.phases)
     codes = wgan.codes(rows * columns, SEED).to(training.device)
     with torch.no_grad():
-        samples = training.average(codes, now.size, now.fade).clamp(-1, 1).cpu().numpy()
+        samples = training.average(codes).clamp(-1, 1).cpu().numpy()
     pixels = ((samples + 1) * 127.5).astype(np.uint8)
-    grid = pixels.reshape(rows, columns, 3, now.size, now.size).transpose(0, 3, 1, 4, 2)
+    grid = pixels.reshape(rows, columns, 3, SIZE, SIZE).transpose(0, 3, 1, 4, 2)
     with atomic(path) as temporary:
-        sheet = grid.reshape(rows * now.size, columns * now.size, 3)
+        sheet = grid.reshape(rows * SIZE, columns * SIZE, 3)
         Image.fromarray(sheet).save(temporary, "png")
 
 
