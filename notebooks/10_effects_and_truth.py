@@ -366,7 +366,7 @@ held = (*AXES, "age")
 exact = Hyperplanes(held, *world.exact_hyperplanes(held))
 youngest = float(world.decision_value("age", adult))
 latents = transects.base_latents(
-    world, exact, AXES, n_truth, youngest=youngest, seed=seed, stage="09_logistic_ate"
+    world, exact, AXES, n_truth, youngest=youngest, seed=seed, stage="10_effects_and_truth"
 )
 base = world.parameters(torch.from_numpy(latents))
 pd.DataFrame(doses, index=["low", "high"]).T

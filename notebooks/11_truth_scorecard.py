@@ -267,7 +267,7 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 # %%
 def with_skin_of(donors: np.ndarray) -> torch.Tensor:
     """All women, each with the skin colour of one of the donors."""
-    order = seeding.rng(seed, f"12_truth_scorecard: skin of {len(donors)}").permutation(donors)
+    order = seeding.rng(seed, f"11_truth_scorecard: skin of {len(donors)}").permutation(donors)
     skin = world[np.resize(order, len(women)), faces.INDEX["skin_colour"]]
     return interventions.do(world[women], skin_colour=skin)
 
@@ -301,7 +301,7 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 SWAPPED = 0.15
 seen = faces.visible_scores(world).set_index(portraits.index)
 real = faces.to_frame(world).set_index(portraits.index)[["hair_colour", "earrings"]].astype(float)
-draws = seeding.uniforms(seed, "12_truth_scorecard: swap", range(len(portraits)), 1)[:, 0]
+draws = seeding.uniforms(seed, "11_truth_scorecard: swap", range(len(portraits)), 1)[:, 0]
 
 # %% [markdown]
 # True values are cut into bins, so that no straight line has to be trusted. Perceived gender gets
@@ -587,7 +587,7 @@ names = (*AXES, "age", "facial_hair", "makeup", "smiling")
 exact = Hyperplanes(names, *generator.exact_hyperplanes(names))
 youngest = float(generator.decision_value("age", adult))
 base = base_latents(
-    generator, exact, AXES, n_sweep, youngest=youngest, seed=seed, stage="12_truth_scorecard"
+    generator, exact, AXES, n_sweep, youngest=youngest, seed=seed, stage="11_truth_scorecard"
 )
 
 # %%
@@ -690,7 +690,7 @@ CROWDS, NOISES = (1, 3, 5, 9, 15), {"calibrated": 1.0, "twice the noise": 2.0}
 # %%
 versions = [(noise, raters) for noise in NOISES for raters in CROWDS]
 said = [
-    scorecard.labels_by(perceived, raters, NOISES[noise], seed, "12_truth_scorecard")
+    scorecard.labels_by(perceived, raters, NOISES[noise], seed, "11_truth_scorecard")
     for noise, raters in versions
 ]
 wrong = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)

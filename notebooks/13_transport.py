@@ -225,7 +225,7 @@ Markdown("\n".join(lines))
 
 # %%
 LABELLED = 200
-drawn = seeding.rng(seed, "14_planning_and_transport/labelled").permutation(len(ppb))[:LABELLED]
+drawn = seeding.rng(seed, "13_transport/labelled").permutation(len(ppb))[:LABELLED]
 calibrated = carry(audit, ppb, labelled=ppb.iloc[drawn])
 wide["calibrated"] = calibrated["points"]
 wide.loc[[*TRAINED], ["predicted", "calibrated", "observed"]].rename_axis([None, None])
@@ -252,7 +252,7 @@ Markdown(f"Models for which calibration brings the prediction nearer: {counts}."
 # %%
 everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
 visible = faces.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
-ratings = crowd.annotate(visible, n_raters, seed=seed, stage="14_planning_and_transport")
+ratings = crowd.annotate(visible, n_raters, seed=seed, stage="13_transport")
 annotations.write_mturk(ratings, stage.path("fairface.csv"))
 fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))[0])
 fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").reset_index()

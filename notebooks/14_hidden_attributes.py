@@ -419,7 +419,7 @@ Markdown(
 LIKE = "facial_hair"  # whose disagreement, and whose scale, the ninth question borrows
 
 
-def ask(seen: pd.DataFrame, batch: str, draws: str = "15_hidden_confounders") -> pd.DataFrame:
+def ask(seen: pd.DataFrame, batch: str, draws: str = "14_hidden_attributes") -> pd.DataFrame:
     """Mean answers about what is seen in images, from zero to one, through a file."""
     path = stage.path(f"{batch}.csv")
     answers = crowd.annotate(seen, n_raters, seed=seed, stage=draws)

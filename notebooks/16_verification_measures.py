@@ -82,7 +82,7 @@ stage = Stage("16_verification_measures", profile=profile, device=device, seed=s
 figures.style()
 generator = load_generator("known-truth", device=device, size=image_size)
 GROUPS = identities.GROUPS
-DRAWS = "11_verification_curves"  # keys the crowd's draws, which outlive a chapter's number
+DRAWS = "16_verification_measures"
 PAIR_RATERS = 9  # as in the paper; images get fewer
 pd.Series(GROUPS, name="group").to_frame()
 

@@ -26,7 +26,7 @@ from helpers.faces import populations
 from helpers.faces.batches import render_to_store
 from helpers.generators import wgan_training
 from helpers.generators.wgan_training import BATCH
-from helpers.sensitivity import train_wgan
+from helpers.sensitivity import examination, train_wgan
 
 # Those that do more with tensors than have faces rendered.
 COMPUTE = (
@@ -87,10 +87,12 @@ def test_networks_are_trained_and_answer(gpu, images, tmp_path, kind):
 
 def test_the_learned_generator_is_trained(gpu, tmp_path, monkeypatch):
     monkeypatch.setattr(train_wgan, "FACES", 4)
-    monkeypatch.setattr(wgan_training, "PHASES", ((16, BATCH, 0), (32, BATCH, BATCH)))
+    monkeypatch.setattr(wgan_training, "SHOWN", 2 * BATCH)
     monkeypatch.setattr(train_wgan.os, "cpu_count", lambda: 1)
     monkeypatch.setattr(wgan_training, "ENCODER_SHOWN", 64)
     monkeypatch.setattr(wgan_training, "CHECKPOINT_SECONDS", -1.0)
+    for name, value in {"TRAINED": 60, "EPOCHS": 1, "EACH": 20, "SAMPLES": 12}.items():
+        monkeypatch.setattr(examination, name, value)
     path = train_wgan.train(tmp_path, "cuda")
     assert generators.WGANGenerator("cuda", weights=path).card["generator_steps"] == 2
 

@@ -3,17 +3,25 @@
 from helpers import artifacts
 from helpers.generators import wgan, wgan_training
 from helpers.generators.wgan_training import BATCH
-from helpers.sensitivity import train_wgan
+from helpers.sensitivity import examination, train_wgan
 
 
 def test_the_command_leaves_weights_a_card_and_a_sheet(tmp_path, monkeypatch):
     monkeypatch.setattr(train_wgan, "FACES", 4)
-    monkeypatch.setattr(wgan_training, "PHASES", ((16, BATCH, 0), (32, BATCH, BATCH)))
+    monkeypatch.setattr(wgan_training, "SHOWN", 2 * BATCH)
     monkeypatch.setattr(train_wgan.os, "cpu_count", lambda: 1)
     monkeypatch.setattr(wgan_training, "ENCODER_SHOWN", 64)
+    for name, value in {"TRAINED": 60, "EPOCHS": 1, "EACH": 20, "SAMPLES": 12}.items():
+        monkeypatch.setattr(examination, name, value)
     path = train_wgan.train(tmp_path / "training")
     generator = wgan.WGANGenerator(weights=path)
     assert generator.card["generator_steps"] == 2
+    gate = generator.card["gate"]
+    assert set(gate) == {"smiling", "parts", "quality"}
+    assert 0 <= gate["smiling"]["low"] <= gate["smiling"]["estimate"] <= gate["smiling"]["high"]
+    assert set(gate["parts"]) == {"renders", "no left eye", "no right eye", "no mouth", "samples"}
+    assert gate["parts"]["samples"]["n"] == 12
+    assert set(gate["quality"]) == {"other renders", "renders, blurred", "samples"}
     assert generator.synthesize(generator.sample(2, 1)).shape == (2, 3, 64, 64)
     assert (tmp_path / "training" / "contact_sheet.png").stat().st_size > 1000
 

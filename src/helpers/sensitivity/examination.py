@@ -47,7 +47,7 @@ def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cp
 
     Args:
         generator: a trained one.
-        folder: where renders and networks are kept; a second examination finds them there.
+        folder: where renders and networks are kept for a second examination; made if need be.
         seed: of the faces, which should be others than those that the generator saw.
         device: "cpu" or "cuda".
 
@@ -62,6 +62,7 @@ def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cp
         ...     {"samples": {"estimate": 0.97}}})
         True
     """
+    folder.mkdir(parents=True, exist_ok=True)
     population = populations.sample(POPULATION, TRAINED + 2 * EACH + 2 * SAMPLES, seed)
     renders = render_to_store(population.parameters, SIZE, folder / "renders.npy", device=device)
     smiles = celeba.celeba_attributes(population.parameters)[["Smiling"]]

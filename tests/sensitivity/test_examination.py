@@ -1,0 +1,54 @@
+"""The gate of the learned generator: what passes it, and whether the shipped weights do."""
+
+import json
+
+import numpy as np
+import pytest
+
+from helpers.generators import wgan
+from helpers.sensitivity import examination
+
+
+def examined(**changed):
+    smiling = {"estimate": 0.7, "low": 0.66, "high": 0.74, "n": 800}
+    found = {"estimate": 0.97, "low": 0.96, "high": 0.98, "n": 1000}
+    return {
+        "smiling": smiling | changed.get("smiling", {}),
+        "parts": {"samples": found | changed.get("parts", {})},
+    }
+
+
+def test_every_measure_can_fail_the_gate():
+    assert examination.passes(examined())
+    assert not examination.passes(examined(smiling={"estimate": 0.65}))
+    assert not examination.passes(examined(smiling={"low": 0.6}))
+    assert not examination.passes(examined(parts={"estimate": 0.949}))
+
+
+def test_a_share_has_wilsons_interval():
+    told = examination.share(np.arange(100) < 90)
+    assert told == {"estimate": 0.9, "low": 0.8256, "high": 0.9448, "n": 100}
+
+
+def test_blurred_images_keep_their_means():
+    images = np.random.default_rng(0).integers(0, 256, (2, 3, 64, 64), dtype=np.uint8)
+    again = examination.blurred(images)
+    assert again.dtype == np.uint8
+    assert again.std() < images.std()
+    np.testing.assert_allclose(again.mean((2, 3)), images.mean((2, 3)), atol=3)
+
+
+def test_the_shipped_card_has_a_whole_examination():
+    gate = json.loads(wgan.SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))["gate"]
+    assert gate["smiling"]["n"] >= 500
+    assert {"other renders", "renders, blurred", "samples"} == gate["quality"].keys()
+    # The reader of parts that judges the samples can tell.
+    assert gate["parts"]["renders"]["estimate"] > 0.9
+    for part in ("left eye", "right eye", "mouth"):
+        assert gate["parts"][f"no {part}"]["estimate"] < 0.1
+
+
+@pytest.mark.parametrize("name", ["smiling", "parts"])
+def test_the_shipped_weights_pass_their_gate(name):
+    gate = json.loads(wgan.SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))["gate"]
+    assert examination.passes(gate), gate[name]
