@@ -2,49 +2,56 @@
 
 Run `python benchmarks/projection.py`. The transects paper (4.1.2) knows no closed form and projects
 onto one hyperplane after the other, round after round. Both run in this process on one thread, on
-as many latents and attributes as the paper has; normals are correlated as attributes of faces are.
+as many attributes as the paper has; normals are correlated as attributes of faces are.
 """
 
 from functools import partial
 
 import numpy as np
-from record import seconds, write
+from record import Run, grow
 from threadpoolctl import threadpool_limits
 
 from helpers.transects import project, project_cyclic
 
-LATENTS, DIMENSIONS, ATTRIBUTES, ROUNDS = 1_000, 512, 8, 50
+LATENTS, DIMENSIONS, ATTRIBUTES, ROUNDS = (100, 1_000, 10_000), 512, 8, 50
 SHARED = 0.7
 """Share of a common vector in every normal: a mean cosine of about one third."""
 
 
-def planes(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def planes(latents: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Latents (n, D), unit normals (K, D) and intercepts (K,)."""
     rng = np.random.default_rng(seed)
     normals = rng.standard_normal((ATTRIBUTES, DIMENSIONS))
     normals += SHARED * rng.standard_normal(DIMENSIONS)
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    return rng.standard_normal((LATENTS, DIMENSIONS)), normals, rng.normal(0, 0.5, ATTRIBUTES)
+    return rng.standard_normal((latents, DIMENSIONS)), normals, rng.normal(0, 0.5, ATTRIBUTES)
+
+
+def competitors(latents: int) -> dict[str, Run]:
+    on = planes(latents)
+    return {
+        "project, closed form": Run(partial(project, *on)),
+        f"project_cyclic, {ROUNDS} rounds": Run(partial(project_cyclic, *on, ROUNDS)),
+    }
 
 
 def main() -> None:
-    w, normals, intercepts = planes()
-    runs = {
-        "project, closed form": partial(project, w, normals, intercepts),
-        f"project_cyclic, {ROUNDS} rounds": partial(project_cyclic, w, normals, intercepts, ROUNDS),
-    }
-    with threadpool_limits(1):
-        times = {what: seconds(run) for what, run in runs.items()}
-        off = [np.abs(run() @ normals.T + intercepts).max() for run in runs.values()]
+    w, normals, intercepts = planes(LATENTS[0])
+    projected = (
+        project(w, normals, intercepts),
+        project_cyclic(w, normals, intercepts, ROUNDS),
+    )
+    off = [np.abs(one @ normals.T + intercepts).max() for one in projected]
     facts = {
-        "latents": LATENTS,
         "dimensions": DIMENSIONS,
         "hyperplanes": ATTRIBUTES,
         "threads": 1,
         "largest distance left, closed form": f"{off[0]:.0e}",
         "largest distance left, cycle": f"{off[1]:.0e}",
     }
-    write("projection", facts, times, ["numpy"])
+    with threadpool_limits(1):
+        sizes = {latents: competitors(latents) for latents in LATENTS}
+        grow("projection", "latents", sizes, facts, ["numpy"])
 
 
 if __name__ == "__main__":

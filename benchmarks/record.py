@@ -1,13 +1,19 @@
-"""Timing, and the record of a benchmark that the book shows: ratios, machine, versions."""
+"""Timing, and the record of a benchmark that the book shows: ratios, growth, machine, versions."""
 
 import json
 import os
 import platform
+import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from time import process_time
 from typing import Any
+
+import matplotlib.pyplot as plt
+
+from helpers import figures
 
 RESULTS = Path(__file__).parent / "results"
 REPEATS = 3
@@ -23,19 +29,66 @@ def seconds(run: Callable[[], Any]) -> float:
     return min(times)
 
 
-def write(
-    name: str, facts: Mapping[str, Any], times: Mapping[str, float], packages: list[str]
+def megabytes(run: Callable[[], Any]) -> float:
+    """The most that one more run holds at once of what Python and numpy allocate."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@dataclass(frozen=True)
+class Run:
+    """A competitor at one size: what is timed, and how much more of it there would be to do."""
+
+    do: Callable[[], Any]
+    times: float = 1.0
+
+
+def grow(
+    name: str,
+    counted: str,
+    sizes: Mapping[int, Mapping[str, Run]],
+    facts: Mapping[str, Any],
+    packages: list[str],
 ) -> None:
-    """Print the table and leave `results/<name>.json`; ratios are to the first time.
+    """Measure competitors at every size; leave table and curve, `results/<name>.json` and `.svg`.
+
+    Ratios are to the first competitor of a size. Memory is that of what is timed.
 
     Args:
+        counted: what a size counts, for example "images".
+        sizes: competitors by name, at every size.
         facts: what was measured, shown above the table.
-        times: seconds by what took them.
         packages: whose versions matter.
     """
-    first = next(iter(times.values()))
-    rows = [{"what": what, "seconds": time, "ratio": time / first} for what, time in times.items()]
+    rows, found = [], {}
+    for size, runs in sizes.items():
+        times = {what: run.times * seconds(run.do) for what, run in runs.items()}
+        first = next(iter(times.values()))
+        for what, run in runs.items():
+            found.setdefault(what, {})[size] = times[what]
+            row = {"seconds": times[what], "ratio": times[what] / first, "MB": megabytes(run.do)}
+            rows.append({"what": f"{size:,} {counted}: {what}"} | row)
     write_rows(name, facts, rows, packages)
+    curve(name, found, counted, "CPU seconds")
+
+
+def curve(name: str, found: Mapping[str, Mapping[int, float]], counted: str, measured: str) -> None:
+    """Lines on logarithmic axes, one a competitor, for the book: `results/<name>.svg`."""
+    figures.style()
+    _, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
+    for (what, values), look in zip(found.items(), figures.SPARE, strict=False):
+        points = zip(*values.items(), strict=True)
+        ax.plot(*points, look.marker, color=look.colour, ls="-", label=what)
+    ax.set(xscale="log", yscale="log", xlabel=counted, ylabel=measured)
+    sizes = sorted({size for values in found.values() for size in values})
+    ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    ax.minorticks_off()
+    ax.legend(fontsize="small")
+    plt.savefig(RESULTS / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
 
 
 def write_rows(
@@ -44,7 +97,13 @@ def write_rows(
     rows: Sequence[Mapping[str, str | float]],
     packages: list[str],
 ) -> None:
-    """As `write`, of rows that hold `what` and any other numbers by the heads of their columns."""
+    """Print the table and leave `results/<name>.json`.
+
+    Args:
+        facts: what was measured, shown above the table.
+        rows: `what`, and any numbers by the heads of their columns.
+        packages: whose versions matter.
+    """
     record = {
         "facts": facts,
         "rows": rows,

@@ -15,12 +15,11 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import matplotlib.pyplot as plt
 import torch
-from record import REPEATS, RESULTS, write_rows
+from record import REPEATS, curve, write_rows
 from threadpoolctl import threadpool_limits
 
-from helpers import faces, figures
+from helpers import faces
 from helpers.faces import populations
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,21 +67,6 @@ def before(folder: Path) -> Path:
     return folder / "src"
 
 
-def draw(found: dict[str, dict[int, float]]) -> None:
-    """Milliseconds a face by the side of the image, for the book."""
-    figures.style()
-    _, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
-    for (what, times), look in zip(found.items(), figures.SPARE, strict=False):
-        ax.plot(
-            *zip(*times.items(), strict=True), look.marker, color=look.colour, ls="-", label=what
-        )
-    ax.set(xscale="log", yscale="log", xlabel="side of the image in pixels", ylabel="ms a face")
-    ax.set_xticks(SIZES, [str(size) for size in SIZES])
-    ax.minorticks_off()
-    ax.legend()
-    plt.savefig(RESULTS / "rendering.svg", bbox_inches="tight", metadata={"Date": None})
-
-
 def main() -> None:
     with TemporaryDirectory() as folder:
         runs = {
@@ -107,12 +91,11 @@ def main() -> None:
     ]
     facts = {"population": POPULATION, "torch's renderer": f"commit {BEFORE}"}
     write_rows("rendering", facts, rows, ["torch", "numpy", "numba"])
-    draw(
-        {
-            what: {size: time["elapsed ms a face"] for size, time in times.items()}
-            for what, times in found.items()
-        }
-    )
+    lines = {
+        what: {size: time["elapsed ms a face"] for size, time in times.items()}
+        for what, times in found.items()
+    }
+    curve("rendering", lines, "side of the image in pixels", "ms a face")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
-from record import write
+from record import write_rows
 
 TASKS, CHILD = 20, "import time; time.sleep(float(open('nap').read()))"
 WORK = f"""
@@ -174,7 +174,9 @@ def main() -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     times = {"the book's runner, smoke, nothing to do": min(used[1:]), **times}
-    write("runners", facts, times, ["papermill", "psutil"])
+    first = next(iter(times.values()))
+    rows = [{"what": what, "seconds": time, "ratio": time / first} for what, time in times.items()]
+    write_rows("runners", facts, rows, ["papermill", "psutil"])
 
 
 if __name__ == "__main__":
