@@ -2,10 +2,11 @@
 
 Run `python benchmarks/verification_curves.py`. Three recognisers, six groups and four attributes,
 as in Fig 6 of the verification paper, on as many pairs as are left there, 11,682 positives and
-35,406 negatives of 100 seeds, and on fewer and more. Competitors run in this process on the same data and weights:
-scikit-learn's exact curve, resample by resample, and cumulative sums of pairs sorted once, resample
-by resample, which isolates the gain of summing all resamples at once. The loops stop at the
-resampled curves; ours goes on to intervals at all thresholds and of the FNMR at two FMRs.
+35,406 negatives of 100 seeds, and on fewer and more. Competitors run in this process on the same
+data and weights: scikit-learn's exact curve, resample by resample, and cumulative sums of pairs
+sorted once, resample by resample, which isolates the gain of summing all resamples at once. The
+loops stop at the resampled curves; ours goes on to intervals at all thresholds and of the FNMR at
+two FMRs.
 """
 
 from functools import partial
