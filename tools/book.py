@@ -29,7 +29,7 @@ BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 TOOLS = ROOT / "tools"
 RECORD = "made_from.json"
-HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first row"}
+HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
 """Heads of a benchmark's columns, where they are not what the record calls them."""
 
 MOVED = {
