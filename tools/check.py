@@ -396,7 +396,7 @@ def main() -> None:
         print(f"{notebook.path.stem}: {notebook.ratio:.1f} words of prose per line of code")
     if problems := check(book):
         print(*problems, sep="\n", file=sys.stderr)
-        raise SystemExit(f"{len(problems)} problems with the book's conventions")
+        raise SystemExit(f"problems with the book's conventions: {len(problems)}")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ process that they were forked from is gone.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import runpy
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,7 +21,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import util
-from multiprocessing.connection import wait
+from multiprocessing.connection import Listener, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -30,9 +32,19 @@ from traitlets import default
 
 from helpers.utils.processes import die_with_parent
 
-# Sockets in the file system have short names.
-SHORT = len(os.fsencode(util.get_temp_dir())) < 75
-WARM = sys.platform == "linux" and SHORT
+# Sockets have short names. On Linux every folder has one, for as long as this process lives.
+if multiprocessing.parent_process() is None:
+    _folder = tempfile.mkdtemp(prefix="sockets-")
+    _short = f"/proc/{os.getpid()}/fd/{os.open(_folder, os.O_RDONLY)}"
+    # multiprocessing itself would fail to remove the folder at the end, when the run already has.
+    atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+    multiprocessing.current_process()._config["tempdir"] = (
+        _short if os.path.isdir(_short) else _folder
+    )
+SOCKETS = ""
+with suppress(OSError), Listener(family="AF_UNIX"):  # some file systems take none
+    SOCKETS = util.get_temp_dir()
+WARM = sys.platform == "linux" and SOCKETS
 CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.
@@ -169,11 +181,11 @@ def manager(log: Path) -> type[AsyncKernelManager]:
     class Manager(AsyncKernelManager):
         @default("transport")
         def _of_files(self) -> str:
-            return "ipc" if SHORT else "tcp"
+            return "ipc" if SOCKETS else "tcp"
 
         @default("ip")
         def _in_a_folder_of_its_own(self) -> str:
-            return f"{tempfile.mkdtemp(dir=util.get_temp_dir())}/k" if SHORT else localhost()
+            return f"{tempfile.mkdtemp(dir=SOCKETS)}/k" if SOCKETS else localhost()
 
         async def _async_pre_start_kernel(self, **options):
             self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)

@@ -14,17 +14,23 @@ process outlives this one. A profile is run by one process at a time.
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import os
-import shutil
 import signal
 import sys
+
+if __name__ == "__main__":  # the imports below take seconds
+    print("reading what there is and what it was made from …", file=sys.stderr, flush=True)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+
+import argparse
+import importlib
+import logging
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import util
 from pathlib import Path
 
 import plan
@@ -69,6 +75,10 @@ def main(arguments: list[str]) -> int:
         print(f"{asked.why} ({asked.profile}): {reason or 'nothing to do, it is up to date'}")
         return 0
     folder = artifacts.root() / asked.profile
+    if asked.verify and not any(folder.glob("*/*.json")):
+        print(f"{asked.profile}: nothing has run")
+        return 0
+    writable(folder)
     with alone(folder / ".lock"):
         if asked.clean:
             shutil.rmtree(folder)
@@ -86,13 +96,21 @@ def count(text: str) -> int:
     return int(text)
 
 
+def writable(folder: Path) -> None:
+    """Make the folder; ValueError with a sentence if it cannot be made or written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        words = f"the folder of artifacts {folder} cannot be written ({error.strerror})"
+        raise ValueError(f"{words}; HELPERS_ARTIFACTS may name another") from None
+
+
 @contextmanager
 def scratch(folder: Path) -> Iterator[None]:
     """Keep all temporary files in one folder, and remove it, also that of a killed run."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    # Names of sockets are short, so those of the process that others are forked from stay outside.
-    util.get_temp_dir()
     before = tempfile.gettempdir()
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
@@ -114,7 +132,7 @@ def verify(profile: str) -> int:
     for stage in damaged:
         (artifacts.root() / profile / stage / MANIFEST).unlink(missing_ok=True)
     again = f"; {manifests.rerun(profile)} to make them again" if found else ""
-    print(f"{profile}: {len(found)} files damaged or gone{again}")
+    print(f"{profile}: {book.counted(len(found), 'file')} damaged or gone{again}")
     return int(bool(found))
 
 
@@ -128,7 +146,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     if steps:
         work.run()
         took, peak = plan.clock(time.monotonic() - started), work.peak / 2**30
-        print(f"ran {work.done} steps in {took}, at most {peak:.1f} GiB of memory")
+        print(f"ran {book.counted(work.done, 'step')} in {took}, at most {peak:.1f} GiB of memory")
     if plan.BOOK in waits and not work.failed:
         page = book.pages_of(asked.profile) / "index.html"
         print(f"The book: {page}   (make serve PROFILE={asked.profile})")
@@ -138,6 +156,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
 def interrupt(number: int, frame: object) -> None:
     for other in SIGNALS:  # an impatient second one must not leave processes
         signal.signal(other, signal.SIG_IGN)
+    logging.disable()  # nbclient would call the kernels dead that are ended now
     raise KeyboardInterrupt
 
 
@@ -152,4 +171,5 @@ if __name__ == "__main__":
     except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
-        sys.exit("interrupted; finished work is kept, run the same command to go on")
+        print("interrupted; finished work is kept, run the same command to go on", file=sys.stderr)
+        sys.exit(130)
