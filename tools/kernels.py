@@ -7,11 +7,9 @@ process that they were forked from is gone.
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
 import runpy
-import shutil
 import signal
 import sys
 import tempfile
@@ -21,31 +19,17 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import util
-from multiprocessing.connection import Listener, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from jupyter_client import AsyncKernelManager
-from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import LocalProvisioner
 from traitlets import default
 
 from helpers.utils.processes import die_with_parent
 
-# Sockets have short names. On Linux every folder has one, for as long as this process lives.
-if multiprocessing.parent_process() is None:
-    _folder = tempfile.mkdtemp(prefix="sockets-")
-    _short = f"/proc/{os.getpid()}/fd/{os.open(_folder, os.O_RDONLY)}"
-    # multiprocessing itself would fail to remove the folder at the end, when the run already has.
-    atexit.register(shutil.rmtree, _folder, ignore_errors=True)
-    multiprocessing.current_process()._config["tempdir"] = (
-        _short if os.path.isdir(_short) else _folder
-    )
-SOCKETS = ""
-with suppress(OSError), Listener(family="AF_UNIX"):  # some file systems take none
-    SOCKETS = util.get_temp_dir()
-WARM = sys.platform == "linux" and SOCKETS
-CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
+CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.
 CONTEXT.set_forkserver_preload(
@@ -174,18 +158,17 @@ class Provisioner(LocalProvisioner):
 def manager(log: Path) -> type[AsyncKernelManager]:
     """The class of managers whose kernels write what is not a cell's output to `log`.
 
-    They talk by sockets in a folder of the run, which nobody else on the machine can reach. A free
-    TCP port, once found, may be taken by another kernel before this one has started.
+    They talk by sockets in a folder of the run, which nobody else on the machine can reach.
     """
 
     class Manager(AsyncKernelManager):
         @default("transport")
         def _of_files(self) -> str:
-            return "ipc" if SOCKETS else "tcp"
+            return "ipc"
 
         @default("ip")
         def _in_a_folder_of_its_own(self) -> str:
-            return f"{tempfile.mkdtemp(dir=SOCKETS)}/k" if SOCKETS else localhost()
+            return f"{tempfile.mkdtemp(dir=util.get_temp_dir())}/k"
 
         async def _async_pre_start_kernel(self, **options):
             self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)

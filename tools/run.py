@@ -26,11 +26,14 @@ if __name__ == "__main__":  # the imports below take seconds
 import argparse
 import importlib
 import logging
+import multiprocessing
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import util
+from multiprocessing.connection import Listener
 from pathlib import Path
 
 import plan
@@ -111,12 +114,23 @@ def scratch(folder: Path) -> Iterator[None]:
     """Keep all temporary files in one folder, and remove it, also that of a killed run."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    before = tempfile.gettempdir()
+    before, opened = tempfile.gettempdir(), os.open(folder, os.O_RDONLY)
+    # Names of sockets are short; on Linux every folder has such a name while this process lives.
+    # multiprocessing itself would fail to remove at the end what is gone by then.
+    names, short = multiprocessing.current_process()._config, f"/proc/{os.getpid()}/fd/{opened}"
+    names["tempdir"] = short if os.path.isdir(short) else str(folder)
+    try:
+        Listener(family="AF_UNIX").close()
+    except OSError:  # the name is too long after all, or the file system has no sockets
+        names["tempdir"] = None
+        util.get_temp_dir()
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
         yield
     finally:
         os.environ["TMPDIR"] = tempfile.tempdir = before
+        names["tempdir"] = None
+        os.close(opened)
         shutil.rmtree(folder, ignore_errors=True)
 
 
