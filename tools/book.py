@@ -45,12 +45,9 @@ MOVED = {
 # The part after # comes along where scripts run. Nothing is loaded.
 LEADS_ON = """<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<title>This page has moved</title>
+<head><meta charset="utf-8"><title>This page has moved</title>
 <script>location.replace("{page}" + location.hash)</script>
-<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript>
-</head>
+<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript></head>
 <body><p>This page has moved to <a href="{page}">{page}</a>.</p></body>
 </html>
 """

@@ -32,19 +32,14 @@ from helpers.utils.processes import die_with_parent
 CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.
+DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp", "pandas", "torch"]
+FITTING = ["linear_model", "model_selection", "svm"]
 CONTEXT.set_forkserver_preload(
     [
-        "matplotlib.pyplot",
-        "pandas",
-        "torch",
-        "seaborn",
-        "sklearn.linear_model",
-        "sklearn.model_selection",
-        "sklearn.svm",
+        *DRAWING,
+        *(f"sklearn.{name}" for name in FITTING),
         "statsmodels.api",
         "statsmodels.formula.api",
-        "ipywidgets",
-        "ipykernel.kernelapp",
     ]
 )
 # matplotlib reads it when it is imported, and a kernel chooses it only after that.

@@ -1,12 +1,5 @@
 """Run what is stale of the book, side by side, and build its pages.
 
-    python tools/run.py laptop --device cpu --jobs 2     everything, and the pages
-    python tools/run.py laptop --stage 09_logistic_ate   one stage and what it needs
-    python tools/run.py laptop --why 09_logistic_ate     say why it is stale
-    python tools/run.py laptop --graph                   what reads what, as text for Graphviz
-    python tools/run.py laptop --verify                  read every byte, forget what is damaged
-    python tools/run.py laptop --clean                   remove the artifacts and the pages
-
 Content alone says what is stale (`helpers.artifacts.why_stale`), never times. Every step runs in a
 process of its own, which on Linux is forked from one that has imported the libraries, and no
 process outlives this one. A profile is run by one process at a time.
