@@ -176,7 +176,8 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
-        sys.exit(str(error))
+        number = isinstance(error, OSError) and error.filename  # which says nothing to a reader
+        sys.exit(f"{error.filename}: {error.strerror}" if number else str(error))
     except KeyboardInterrupt:
         print("interrupted; finished work is kept, run the same command to go on", file=sys.stderr)
         sys.exit(130)
