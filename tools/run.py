@@ -176,8 +176,8 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
-        number = isinstance(error, OSError) and error.filename  # which says nothing to a reader
-        sys.exit(f"{error.filename}: {error.strerror}" if number else str(error))
+        of_file = isinstance(error, OSError) and error.filename  # whose number says nothing
+        sys.exit(f"{error.filename}: {error.strerror}" if of_file else str(error))
     except KeyboardInterrupt:
         print("interrupted; finished work is kept, run the same command to go on", file=sys.stderr)
         sys.exit(130)
