@@ -25,7 +25,7 @@ from helpers.artifacts import lineage, profiles
 def be(step: str, profile: str) -> None:
     """Run the cells of a chapter as papermill would, or a study."""
     if step in lineage.STUDIES:
-        runner.run_study(lineage.STUDIES[step], ["--profile", profile])
+        runner.call(lineage.STUDIES[step], "main", ["--profile", profile])
         return
     values = asdict(profiles.load(profile)) | {"profile": profile, "device": "cuda"}
     content = execute.parameterised(lineage.source_of(step), values)

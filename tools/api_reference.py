@@ -204,12 +204,7 @@ def mend_codeautolink() -> None:
 
 
 def link_html(
-    document: str,
-    out: str,
-    transforms: list,
-    inventory: dict[str, str],
-    *_more: object,
-    **_: object,
+    document: str, out: str, transforms: list, inventory: dict[str, str], *_: object, **__: object
 ) -> None:
     """Put links into the code blocks of a built page, as codeautolink's function of that name."""
     page = Path(out, f"{document}.html")

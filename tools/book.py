@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 import api_reference
@@ -44,12 +45,9 @@ MOVED = {
 # The part after # comes along where scripts run. Nothing is loaded.
 LEADS_ON = """<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<title>This page has moved</title>
+<head><meta charset="utf-8"><title>This page has moved</title>
 <script>location.replace("{page}" + location.hash)</script>
-<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript>
-</head>
+<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript></head>
 <body><p>This page has moved to <a href="{page}">{page}</a>.</p></body>
 </html>
 """
@@ -85,22 +83,25 @@ def contents(book: Path = BOOK) -> list[str]:
 
 def benchmark_text(record: dict) -> str:
     """A benchmark's table, what was measured and on what, for book/benchmarks.md to include."""
-    facts, machine = (
-        "; ".join(f"{name} {value}" for name, value in record[part].items())
-        for part in ("facts", "machine")
-    )
     columns = [name for name in record["rows"][0] if name != "what"]
-    rows = [
-        " | ".join([f"| {row['what']}", *(_number(row[name]) for name in columns), ""]).rstrip()
-        for row in record["rows"]
-    ]
-    heads = " | ".join(HEADS.get(name, name) for name in columns)
-    head = [f"| | {heads} |", "|---|" + "---:|" * len(columns)]
-    return "\n".join([*head, *rows, "", f"Measured: {facts}.", "", f"Machine: {machine}.", ""])
+    rows = [[row["what"], *(_number(row[name]) for name in columns)] for row in record["rows"]]
+    machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())
+    facts = [*record["facts"].items(), ("machine", machine)]
+    head = ["", *(HEADS.get(name, name) for name in columns)]
+    return f"{_table(head, rows)}\n{_table(['what was measured', ''], facts, '---')}"
+
+
+def _table(head: list[str], rows: list, numbers: str = "---:") -> str:
+    lines = [head, ["---", *[numbers] * (len(head) - 1)], *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def pages_of(profile: str) -> Path:
@@ -115,8 +116,10 @@ def basis(profile: str) -> dict[str, str]:
     executed = (artifacts.root() / profile).glob("*/*.ipynb")
     notebooks = [path for path in executed if path.stem == path.parent.name]
     package = lineage.PACKAGE.rglob("*.py")
-    files = [*tools, *texts, *notebooks, *package, *BENCHMARKS.glob("*.*")]
+    files = [*tools, *texts, *package, *BENCHMARKS.glob("*.*")]
     names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
+    # They are called the same wherever `HELPERS_ARTIFACTS` is.
+    names |= {f"artifacts/{path.relative_to(artifacts.root())}": path for path in notebooks}
     return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
 
 
@@ -131,7 +134,17 @@ def why_stale(profile: str) -> str | None:
         changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     except (OSError, ValueError, AttributeError):
         return "the pages were not built, or not finished"
-    return f"changed: {', '.join(changed)}" if changed else None
+    return summary(changed) if changed else None
+
+
+def summary(names: list[str], shown: int = 3) -> str:
+    """How many files have changed, in a line for every folder with the first of them."""
+    lines = [f"{counted(len(names), 'file')} changed"]
+    for folder, group in groupby(sorted(names, key=os.path.split), os.path.dirname):
+        own = [os.path.basename(name) for name in group]
+        more = f" and {len(own) - shown} more" if len(own) > shown else ""
+        lines.append(f"  {folder or '.'}: {', '.join(own[:shown])}{more}")
+    return "\n".join(lines)
 
 
 def run(profile: str) -> None:

@@ -63,17 +63,6 @@ LABELS = (
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What is wrong, and where."""
-
-    place: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.what}"
-
-
-@dataclass(frozen=True)
 class Cell:
     """One cell of a notebook and where it stands in it."""
 
@@ -160,69 +149,69 @@ def without_code(markdown: str) -> str:
     return "\n".join(kept)
 
 
-def pairing(notebook: Notebook) -> Iterator[Problem]:
+def pairing(notebook: Notebook) -> Iterator[str]:
     """The .ipynb holds the cells of the .py source and no outputs."""
     pair = notebook.path.with_suffix(".ipynb")
     if not pair.is_file():
-        yield Problem(pair.name, "is missing; run `make notebooks`")
+        yield f"{pair.name}: is missing; run `make notebooks`"
         return
     paired = jupytext.read(pair).cells
     for number, cell in enumerate(paired, 1):
         if cell.get("outputs") or cell.get("execution_count") is not None:
-            yield Problem(f"{pair.name} cell {number}", "holds outputs; run `make notebooks`")
+            yield f"{pair.name} cell {number}: holds outputs; run `make notebooks`"
     here = [(cell.kind, cell.source.strip(), cell.metadata) for cell in notebook.cells]
     there = [(cell.cell_type, cell.source.strip(), dict(cell.metadata)) for cell in paired]
     if here != there:
         same = (a == b for a, b in zip(here, there, strict=False))
         number = next((k for k, equal in enumerate(same, 1) if not equal), 1 + len(paired))
-        yield Problem(f"{pair.name} cell {number}", "differs from its .py; run `make notebooks`")
+        yield f"{pair.name} cell {number}: differs from its .py; run `make notebooks`"
 
 
-def opening(notebook: Notebook) -> Iterator[Problem]:
+def opening(notebook: Notebook) -> Iterator[str]:
     """Imports first, then one `parameters` cell of plain scalars."""
     tagged = [cell for cell in notebook.code if "parameters" in cell.tags]
     if len(tagged) != 1:
-        yield Problem(notebook.path.name, f"{len(tagged)} cells tagged parameters, expected one")
+        yield f"{notebook.path.name}: {len(tagged)} cells tagged parameters, expected one"
         return
     if notebook.code[1:2] != tagged:
-        yield Problem(tagged[0].place, "parameters must follow the one cell of imports")
+        yield f"{tagged[0].place}: parameters must follow the one cell of imports"
     if not all(isinstance(s, ast.Import | ast.ImportFrom) for s in statements(notebook.code[0])):
-        yield Problem(notebook.code[0].place, "the first code cell holds imports only")
+        yield f"{notebook.code[0].place}: the first code cell holds imports only"
     for statement in statements(tagged[0]):
         if not (isinstance(statement, ast.Assign) and is_scalar(statement.value)):
             text = ast.unparse(statement)
-            yield Problem(tagged[0].place, f"`{text}` is no `name = plain scalar`")
+            yield f"{tagged[0].place}: `{text}` is no `name = plain scalar`"
 
 
-def cell_sizes(notebook: Notebook) -> Iterator[Problem]:
+def cell_sizes(notebook: Notebook) -> Iterator[str]:
     """Median cell, nine cells in ten, and every cell stay small."""
     sizes = sorted(cell.code_lines for cell in notebook.code)
     if not sizes:
         return
     if (median := statistics.median(sizes)) > MEDIAN_LINES:
-        yield Problem(notebook.path.name, f"median cell has {median:g} lines, over {MEDIAN_LINES}")
+        yield f"{notebook.path.name}: median cell has {median:g} lines, over {MEDIAN_LINES}"
     if sum(size <= MOST_LINES for size in sizes) < 0.9 * len(sizes):
-        yield Problem(notebook.path.name, f"over a tenth of cells exceed {MOST_LINES} lines")
+        yield f"{notebook.path.name}: over a tenth of cells exceed {MOST_LINES} lines"
     for cell in notebook.code:
         if cell.code_lines > MAX_LINES:
-            yield Problem(cell.place, f"{cell.code_lines} lines of code, over {MAX_LINES}")
+            yield f"{cell.place}: {cell.code_lines} lines of code, over {MAX_LINES}"
 
 
-def balance(notebook: Notebook) -> Iterator[Problem]:
+def balance(notebook: Notebook) -> Iterator[str]:
     """Prose explains the code, at a length that is read."""
     low, high = WORDS_PER_LINE
     if notebook.is_chapter and not low <= notebook.ratio <= high:
         what = f"{notebook.ratio:.1f} words of prose per line of code, expected {low} to {high}"
-        yield Problem(notebook.path.name, what)
+        yield f"{notebook.path.name}: {what}"
     low, high = CELL_WORDS
     for cell in notebook.markdown:
         # Headings alone are fine, and an exercise may be one short sentence.
         short = 0 < cell.words < low and not re.search(r"\{(exercise|solution)", cell.source)
         if short or cell.words > high:
-            yield Problem(cell.place, f"{cell.words} words of prose, expected {low} to {high}")
+            yield f"{cell.place}: {cell.words} words of prose, expected {low} to {high}"
 
 
-def alt_text(notebook: Notebook) -> Iterator[Problem]:
+def alt_text(notebook: Notebook) -> Iterator[str]:
     """Every figure cell carries an alt text and a caption in its metadata."""
     for cell in notebook.code:
         mystnb = cell.metadata.get("mystnb", {})
@@ -230,12 +219,12 @@ def alt_text(notebook: Notebook) -> Iterator[Problem]:
             continue
         alt = mystnb.get("image", {}).get("alt", "")
         if len(alt) < MIN_ALT:
-            yield Problem(cell.place, f"a figure needs mystnb.image.alt of {MIN_ALT} characters")
+            yield f"{cell.place}: a figure needs mystnb.image.alt of {MIN_ALT} characters"
         if not mystnb.get("figure", {}).get("caption"):
-            yield Problem(cell.place, "a figure needs mystnb.figure.caption")
+            yield f"{cell.place}: a figure needs mystnb.figure.caption"
 
 
-def sections(notebook: Notebook) -> Iterator[Problem]:
+def sections(notebook: Notebook) -> Iterator[str]:
     """A chapter has the sections of every chapter, in order, and solutions to its exercises."""
     if not notebook.is_chapter:
         return
@@ -245,27 +234,27 @@ def sections(notebook: Notebook) -> Iterator[Problem]:
     for name in SECTIONS:
         found = [place for place, heading in enumerate(headings) if name in heading]
         if not found:
-            yield Problem(notebook.path.name, f"has no section {name!r}")
+            yield f"{notebook.path.name}: has no section {name!r}"
         places += found[:1]
     if places != sorted(places):
-        yield Problem(notebook.path.name, f"sections are not in the order {', '.join(SECTIONS)}")
+        yield f"{notebook.path.name}: sections are not in the order {', '.join(SECTIONS)}"
     exercises = re.findall(r"^`{3,}\{exercise(?:-start)?\}.*?^:label:\s*(\S+)", text, re.M | re.S)
     solved = set(re.findall(r"^`{3,}\{solution(?:-start)?\}\s+(\S+)", text, re.M))
     if not exercises:
-        yield Problem(notebook.path.name, "has no exercise with a label")
+        yield f"{notebook.path.name}: has no exercise with a label"
     for label in exercises:
         if label not in solved:
-            yield Problem(notebook.path.name, f"exercise {label} has no solution")
+            yield f"{notebook.path.name}: exercise {label} has no solution"
 
 
-def typed_numbers(place: str, markdown: str) -> Iterator[Problem]:
+def typed_numbers(place: str, markdown: str) -> Iterator[str]:
     """No measured number in prose; a line that quotes a paper says so with FROM_PAPER."""
     kept = "\n".join(line for line in markdown.splitlines() if FROM_PAPER not in line)
     # Table cells and headings are prose here too.
     text = NOMINAL.sub("", prose(re.sub(r"^\s*(#+|\|)", "", kept, flags=re.MULTILINE)))
     for found in MEASURED.finditer(text):
         number = " ".join(found[0].split())
-        yield Problem(place, f"{number!r} is typed into prose; print it from code")
+        yield f"{place}: {number!r} is typed into prose; print it from code"
 
 
 def captions(cell: Cell) -> str:
@@ -312,31 +301,31 @@ class Book:
         return {line.strip().lower() for b in blocks for line in b.splitlines() if line[:1].strip()}
 
 
-def links(book: Book) -> Iterator[Problem]:
+def links(book: Book) -> Iterator[str]:
     """Links, references, terms and citations lead somewhere; images have alt texts."""
     for label in sorted({label for label in book.labels if book.labels.count(label) > 1}):
-        yield Problem("book", f"the label {label} is defined twice")
+        yield f"book: the label {label} is defined twice"
     for page in sorted(book.contents - book.files):
-        yield Problem("_toc.yml", f"there is no page {page}")
+        yield f"_toc.yml: there is no page {page}"
     known = set(book.labels)
     for place, text in book.texts:
         text = without_code(text)
         for image, words, target in LINK.findall(text):
             if image and len(words) < MIN_ALT:
-                yield Problem(place, f"the image {target} needs an alt text")
+                yield f"{place}: the image {target} needs an alt text"
             if re.match(r"\w+:", target) or (image and target):
                 continue
             file, _, label = target.partition("#")
             if (file and Path(file).stem not in book.files) or (label and label not in known):
-                yield Problem(place, f"the link to {target} leads nowhere")
+                yield f"{place}: the link to {target} leads nowhere"
         for role, content in ROLE.findall(text):
             named = re.search(r"<([^>]+)>\s*$", content)
             for target in (named[1] if named else content).split(","):
                 if not _resolves(book, known, role, target.strip()):
-                    yield Problem(place, f"{{{role}}}`{target.strip()}` leads nowhere")
+                    yield f"{place}: {{{role}}}`{target.strip()}` leads nowhere"
 
 
-def check(book: Book) -> list[Problem]:
+def check(book: Book) -> list[str]:
     """All problems in the notebooks and pages of a book."""
     rules = (pairing, opening, cell_sizes, balance, alt_text, sections)
     found = [problem for n in book.notebooks for rule in rules for problem in rule(n)]
@@ -396,7 +385,7 @@ def main() -> None:
         print(f"{notebook.path.stem}: {notebook.ratio:.1f} words of prose per line of code")
     if problems := check(book):
         print(*problems, sep="\n", file=sys.stderr)
-        raise SystemExit(f"{len(problems)} problems with the book's conventions")
+        raise SystemExit(f"problems with the book's conventions: {len(problems)}")
 
 
 if __name__ == "__main__":

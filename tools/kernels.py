@@ -24,31 +24,22 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from jupyter_client import AsyncKernelManager
-from jupyter_client.localinterfaces import localhost
 from jupyter_client.provisioning import LocalProvisioner
 from traitlets import default
 
 from helpers.utils.processes import die_with_parent
 
-# Sockets in the file system have short names.
-SHORT = len(os.fsencode(util.get_temp_dir())) < 75
-WARM = sys.platform == "linux" and SHORT
-CONTEXT = multiprocessing.get_context("forkserver" if WARM else "spawn")
+CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.
+DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp", "pandas", "torch"]
+FITTING = ["linear_model", "model_selection", "svm"]
 CONTEXT.set_forkserver_preload(
     [
-        "matplotlib.pyplot",
-        "pandas",
-        "torch",
-        "seaborn",
-        "sklearn.linear_model",
-        "sklearn.model_selection",
-        "sklearn.svm",
+        *DRAWING,
+        *(f"sklearn.{name}" for name in FITTING),
         "statsmodels.api",
         "statsmodels.formula.api",
-        "ipywidgets",
-        "ipykernel.kernelapp",
     ]
 )
 # matplotlib reads it when it is imported, and a kernel chooses it only after that.
@@ -162,18 +153,17 @@ class Provisioner(LocalProvisioner):
 def manager(log: Path) -> type[AsyncKernelManager]:
     """The class of managers whose kernels write what is not a cell's output to `log`.
 
-    They talk by sockets in a folder of the run, which nobody else on the machine can reach. A free
-    TCP port, once found, may be taken by another kernel before this one has started.
+    They talk by sockets in a folder of the run, which nobody else on the machine can reach.
     """
 
     class Manager(AsyncKernelManager):
         @default("transport")
         def _of_files(self) -> str:
-            return "ipc" if SHORT else "tcp"
+            return "ipc"
 
         @default("ip")
         def _in_a_folder_of_its_own(self) -> str:
-            return f"{tempfile.mkdtemp(dir=util.get_temp_dir())}/k" if SHORT else localhost()
+            return f"{tempfile.mkdtemp(dir=util.get_temp_dir())}/k"
 
         async def _async_pre_start_kernel(self, **options):
             self.provisioner = Provisioner(parent=self, kernel_spec=self.kernel_spec)

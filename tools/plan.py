@@ -81,7 +81,8 @@ def sentence(steps: list[str], profile: str) -> str:
     """One sentence on the steps to come."""
     if not steps:
         return f"{profile}: nothing to do, everything is up to date"
-    seconds, count = known_seconds(profile), f"{len(steps)} steps may run ({', '.join(steps)}), "
+    seconds = known_seconds(profile)
+    count = f"{book.counted(len(steps), 'step')} may run ({', '.join(steps)}), "
     if unknown := [step for step in steps if step not in seconds]:
         return f"{profile}: {count}time unknown: {', '.join(unknown)} not run before at this size"
     return f"{profile}: {count}at most about {clock(sum(seconds[s] for s in steps))} one by one"

@@ -1,12 +1,5 @@
 """Run what is stale of the book, side by side, and build its pages.
 
-    python tools/run.py laptop --device cpu --jobs 2     everything, and the pages
-    python tools/run.py laptop --stage 09_logistic_ate   one stage and what it needs
-    python tools/run.py laptop --why 09_logistic_ate     say why it is stale
-    python tools/run.py laptop --graph                   what reads what, as text for Graphviz
-    python tools/run.py laptop --verify                  read every byte, forget what is damaged
-    python tools/run.py laptop --clean                   remove the artifacts and the pages
-
 Content alone says what is stale (`helpers.artifacts.why_stale`), never times. Every step runs in a
 process of its own, which on Linux is forked from one that has imported the libraries, and no
 process outlives this one. A profile is run by one process at a time.
@@ -14,17 +7,26 @@ process outlives this one. A profile is run by one process at a time.
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import os
-import shutil
 import signal
 import sys
+
+if __name__ == "__main__":  # the imports below take seconds
+    print("reading what there is and what it was made from …", file=sys.stderr, flush=True)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+
+import argparse
+import importlib
+import logging
+import multiprocessing
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import util
+from multiprocessing.connection import Listener
 from pathlib import Path
 
 import plan
@@ -69,6 +71,10 @@ def main(arguments: list[str]) -> int:
         print(f"{asked.why} ({asked.profile}): {reason or 'nothing to do, it is up to date'}")
         return 0
     folder = artifacts.root() / asked.profile
+    if asked.verify and not any(folder.glob("*/*.json")):
+        print(f"{asked.profile}: nothing has run")
+        return 0
+    writable(folder)
     with alone(folder / ".lock"):
         if asked.clean:
             shutil.rmtree(folder)
@@ -86,19 +92,38 @@ def count(text: str) -> int:
     return int(text)
 
 
+def writable(folder: Path) -> None:
+    """Make the folder; ValueError with a sentence if it cannot be made or written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        words = f"the folder of artifacts {folder} cannot be written ({error.strerror})"
+        raise ValueError(f"{words}; HELPERS_ARTIFACTS may name another") from None
+
+
 @contextmanager
 def scratch(folder: Path) -> Iterator[None]:
     """Keep all temporary files in one folder, and remove it, also that of a killed run."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    # Names of sockets are short, so those of the process that others are forked from stay outside.
-    util.get_temp_dir()
-    before = tempfile.gettempdir()
+    before, opened = tempfile.gettempdir(), os.open(folder, os.O_RDONLY)
+    # Names of sockets are short; on Linux every folder has such a name while this process lives.
+    # multiprocessing itself would fail to remove at the end what is gone by then.
+    names, short = multiprocessing.current_process()._config, f"/proc/{os.getpid()}/fd/{opened}"
+    names["tempdir"] = short if os.path.isdir(short) else str(folder)
+    try:
+        Listener(family="AF_UNIX").close()
+    except OSError:  # the name is too long after all, or the file system has no sockets
+        names["tempdir"] = None
+        util.get_temp_dir()
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
     try:
         yield
     finally:
         os.environ["TMPDIR"] = tempfile.tempdir = before
+        names["tempdir"] = None
+        os.close(opened)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -114,7 +139,7 @@ def verify(profile: str) -> int:
     for stage in damaged:
         (artifacts.root() / profile / stage / MANIFEST).unlink(missing_ok=True)
     again = f"; {manifests.rerun(profile)} to make them again" if found else ""
-    print(f"{profile}: {len(found)} files damaged or gone{again}")
+    print(f"{profile}: {book.counted(len(found), 'file')} damaged or gone{again}")
     return int(bool(found))
 
 
@@ -128,7 +153,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     if steps:
         work.run()
         took, peak = plan.clock(time.monotonic() - started), work.peak / 2**30
-        print(f"ran {work.done} steps in {took}, at most {peak:.1f} GiB of memory")
+        print(f"ran {book.counted(work.done, 'step')} in {took}, at most {peak:.1f} GiB of memory")
     if plan.BOOK in waits and not work.failed:
         page = book.pages_of(asked.profile) / "index.html"
         print(f"The book: {page}   (make serve PROFILE={asked.profile})")
@@ -138,6 +163,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
 def interrupt(number: int, frame: object) -> None:
     for other in SIGNALS:  # an impatient second one must not leave processes
         signal.signal(other, signal.SIG_IGN)
+    logging.disable()  # nbclient would call the kernels dead that are ended now
     raise KeyboardInterrupt
 
 
@@ -150,6 +176,8 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
-        sys.exit(str(error))
+        of_file = isinstance(error, OSError) and error.filename  # whose number says nothing
+        sys.exit(f"{error.filename}: {error.strerror}" if of_file else str(error))
     except KeyboardInterrupt:
-        sys.exit("interrupted; finished work is kept, run the same command to go on")
+        print("interrupted; finished work is kept, run the same command to go on", file=sys.stderr)
+        sys.exit(130)

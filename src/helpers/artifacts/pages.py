@@ -37,13 +37,11 @@ def basis(page: str, profile: str) -> dict[str, Any]:
 def record(page: str, profile: str, made_from: dict[str, Any], seconds: float) -> None:
     """Remember what an executed page was made from, and how long that took at most."""
     path = executed(page, profile)
-    state = path.stat()
     entry = {
         **made_from,
         "own": _content(page, profile) if page in lineage.stages() else "",
         "sha256": lineage.file_hash(path),
-        "size": state.st_size,
-        "time": state.st_mtime_ns,
+        "state": lineage.state(path),
         # A run that was resumed is shorter.
         "seconds": round(max(seconds, read(page, profile).get("seconds", 0)), 1),
     }
@@ -69,7 +67,7 @@ def why_stale(page: str, profile: str) -> str | None:
     if page in lineage.stages() and (reason := manifests.why_stale(page, profile)):
         return reason
     path, then, now = executed(page, profile), read(page, profile), basis(page, profile)
-    if not path.is_file() or not then.keys() >= {*now, "own", "sha256", "size", "time"}:
+    if not path.is_file() or not then.keys() >= {*now, "own", "sha256", "state"}:
         return f"{path} is not there, or was not finished"
     if not manifests.intact(path, then):
         return f"{path} is not as it was left"
@@ -92,7 +90,7 @@ def damaged(profile: str) -> dict[str, list[Path]]:
     for path in sorted((manifests.root() / profile).glob(f"*/{RECORD}")):
         page = path.parent.name
         entry, notebook = read(page, profile), executed(page, profile)
-        if not entry.keys() >= {"sha256", "size", "time"}:
+        if not entry.keys() >= {"sha256", "state"}:
             found[page] = [path]
         elif not notebook.is_file() or not manifests.intact(notebook, entry, trusted=False):
             found[page] = [notebook]

@@ -158,9 +158,8 @@ class Stage:
         for name, entry in self._files.items():
             if not (self.folder / name).is_file():
                 raise ArtifactError(f"stage {self.name} promised {name} but did not write it")
-            state = (self.folder / name).stat()
+            entry["state"] = lineage.state(self.folder / name)  # before it is read
             entry["sha256"] = lineage.file_hash(self.folder / name)
-            entry |= {"size": state.st_size, "time": state.st_mtime_ns}
         manifest = {
             "stage": self.name,
             "profile": self.profile,
