@@ -111,7 +111,7 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
 def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
     """Landmarks alone, on portraits too small to take time: (n, L, 2) in pixels.
 
-    Introduced in chapter 15.
+    Introduced in chapter 16.
 
     Args:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.

@@ -42,7 +42,7 @@ def without_parts(
 ) -> np.ndarray:
     """Take parts out of renders.
 
-    Introduced in chapter 15. Every second part that is missing is filled in from the edges of its
+    Serves chapter 15. Every second part that is missing is filled in from the edges of its
     place, the others are blurred.
 
     Args:
@@ -122,7 +122,7 @@ def train_part_reader(
 ) -> Reader:
     """Train a reader of parts on renders, every part of which is missing in half of them.
 
-    As `models.train_reader`. Introduced in chapter 15.
+    As `models.train_reader`. Serves chapter 15.
 
     Args:
         images: renders, uint8 (n, 3, size, size).
@@ -154,7 +154,7 @@ def train_part_reader(
 def all_found(reader: Reader, images: np.ndarray) -> np.ndarray:
     """Whether both eyes and the mouth are found in images, bool (n,).
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Example:
         >>> import numpy as np, pandas as pd
@@ -170,7 +170,7 @@ def all_found(reader: Reader, images: np.ndarray) -> np.ndarray:
 def with_and_without(images: np.ndarray, parameters: Tensor, seed: int) -> dict[str, np.ndarray]:
     """Renders as they are, and without one part each: what a reader of parts is tested on.
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Args:
         images, parameters: renders that the reader has not seen, and what they show.

@@ -43,7 +43,7 @@ of samples that must have all parts."""
 def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cpu") -> dict:
     """Measure a learned generator against its gate.
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Args:
         generator: a trained one.
@@ -125,7 +125,7 @@ def _parts(made: np.ndarray, folder: Path, settings: dict) -> dict[str, dict[str
 def share(found: np.ndarray) -> dict[str, float]:
     """A share with its Wilson interval of 95 %: estimate, low, high, n.
 
-    Introduced in chapter 15.
+    Serves chapter 15.
 
     Example:
         >>> import numpy as np
