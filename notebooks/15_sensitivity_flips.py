@@ -436,8 +436,9 @@ _ = figures.gallery(
 # ### Reading codes off images
 #
 # A GAN has no way back from an image to its code. The papers train an *encoder* on made images,
-# whose codes are known, to regress the code on the image. Where the encoder is right, the generator
-# draws the same image again. The rows below show both directions: renders, which the generator
+# whose codes are known, to regress the code on the image. This one had a second task: renders, whose
+# codes nobody knows, should come back as they were. Where the encoder is right, the generator draws
+# the same image again. The rows below show both directions: renders, which the generator
 # never drew, and samples, each above what comes back.
 
 # %%

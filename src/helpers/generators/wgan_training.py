@@ -3,9 +3,9 @@
 The critic learns to tell renders from samples as well as a function of slope one can, the generator
 to close the gap (sensitivity, section 4.1, eq 1). There are two critics, of the whole picture and
 of the face, each with a slope of its own: what is wrong with a mouth counts for as much as what is
-wrong with a wall. Then the encoder learns to find the code of a sample (eq 2). Every step's draws
-depend on (seed, step) alone and checkpoints are kept, so an interrupted training goes on where it
-stopped, with the same result.
+wrong with a wall. Then the encoder learns to find the code of a sample (eq 2), and for a render one
+that brings it back. Every step's draws depend on (seed, step) alone and checkpoints are kept, so an
+interrupted training goes on where it stopped, with the same result.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ AVERAGE = 20_000
 ENCODER_SHOWN = 128_000
 ENCODER_BATCH = 64
 ENCODER_RATE = 1.5e-3
+LIKENESS = 5.0
+"""Weight of the squared error of renders that come back; the face counts twice."""
 
 CHECKPOINT_SECONDS = 60.0
 
@@ -101,7 +103,7 @@ class AdversarialTraining:
         for optimizer in (self.generator_optimizer, self.critic_optimizer):
             optimizer.param_groups[0]["lr"] = rate
         draw = seeding.rng(self.seed, "wgan: training", self.step)
-        real = self._renders(draw)
+        real = _drawn(self.images, BATCH, draw, self.device)
         z = torch.from_numpy(draw.standard_normal((BATCH, LATENT_DIM), dtype=np.float32))
         fake = self.generator(z.to(self.device))
         gap = self._teach_critics(real, fake.detach(), draw)
@@ -111,14 +113,6 @@ class AdversarialTraining:
         self._update_average()
         self.step += 1
         return {"gap": gap}
-
-    def _renders(self, draw: np.random.Generator) -> Tensor:
-        """A batch of renders, half of them mirrored."""
-        rows = draw.integers(len(self.images), size=BATCH)
-        x = torch.from_numpy(self.images[rows]).to(self.device).float() / 127.5 - 1
-        mirrored = torch.from_numpy(draw.random(BATCH) < 0.5).to(self.device)
-        x = torch.where(mirrored[:, None, None, None], x.flip(3), x)
-        return x.contiguous(memory_format=torch.channels_last)
 
     def _judged(self, images: Tensor) -> Tensor:
         """What the critics say in sum, (n,)."""
@@ -163,18 +157,30 @@ class AdversarialTraining:
 
 
 class EncoderTraining:
-    """Regression of the code on the image that a finished generator makes of it."""
+    """Regression of the code on the image that a finished generator makes of it.
+
+    Renders teach it, too: what the generator makes of their codes shall be like them. An encoder
+    that has seen samples alone finds in a render what samples have, and smiles are what they have
+    least of.
+
+    Args:
+        generator: a finished one.
+        images: renders, uint8 (n, 3, 64, 64).
+        seed: of the first weights and of every step's draws.
+    """
 
     name = "encoder"
 
     def __init__(
         self,
         generator: nn.Module,
+        images: np.ndarray,
         seed: int,
         shown: int | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        self.generator, self.seed, self.device = generator.eval(), seed, device
+        self.generator, self.images = generator.eval(), images
+        self.seed, self.device = seed, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.encoder = Encoder().to(device)
@@ -185,19 +191,37 @@ class EncoderTraining:
         return {"encoder": self.encoder, "optimizer": self.optimizer}
 
     def advance(self) -> dict[str, float]:
-        """One step down the squared error of the codes."""
+        """One step down the squared errors of the codes and of the renders that come back."""
         self.optimizer.param_groups[0]["lr"] = ENCODER_RATE * (1.01 - self.step / self.steps)
         draw = seeding.rng(self.seed, "wgan: encoder", self.step)
         codes = draw.standard_normal((ENCODER_BATCH, LATENT_DIM), dtype=np.float32)
         z = torch.from_numpy(codes).to(self.device)
+        renders = _drawn(self.images, ENCODER_BATCH, draw, self.device)
         with torch.no_grad():
-            images = self.generator(z).clamp(-1, 1)
-        loss = functional.mse_loss(self.encoder.train()(images), z)
+            samples = self.generator(z).clamp(-1, 1)
+        found, read = self.encoder.train()(torch.cat([samples, renders])).chunk(2)
+        again = self.generator(read)
+        unlike = functional.mse_loss(again, renders) + functional.mse_loss(
+            face(again), face(renders)
+        )
+        missed = functional.mse_loss(found, z)
+        loss = missed + LIKENESS * unlike
         self.optimizer.zero_grad()
         loss.backward()
         self.optimizer.step()
         self.step += 1
-        return {"squared error": loss.item()}
+        return {"squared error": missed.item(), "of renders": unlike.item()}
+
+
+def _drawn(
+    images: np.ndarray, count: int, draw: np.random.Generator, device: torch.device | str
+) -> Tensor:
+    """A batch of renders in [-1, 1], half of them mirrored."""
+    rows = draw.integers(len(images), size=count)
+    x = torch.from_numpy(images[rows]).to(device).float() / 127.5 - 1
+    mirrored = torch.from_numpy(draw.random(count) < 0.5).to(device)
+    x = torch.where(mirrored[:, None, None, None], x.flip(3), x)
+    return x.contiguous(memory_format=torch.channels_last)
 
 
 def run(training: Training, folder: Path, report: Callable[[str], None] = print) -> None:

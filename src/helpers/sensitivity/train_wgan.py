@@ -55,7 +55,7 @@ def train(folder: Path, device: str = "cpu") -> Path:
 
     wgan_training.run(adversarial, folder, report)
     report("generator: finished")
-    encoding = EncoderTraining(adversarial.average, SEED, device=device)
+    encoding = EncoderTraining(adversarial.average, renders, SEED, device=device)
     wgan_training.run(encoding, folder, lambda line: print(line, flush=True))
     path, card = folder / "wgan.safetensors", recipe(adversarial, encoding)
     wgan.save(adversarial.average, encoding.encoder, path, card)
@@ -71,7 +71,7 @@ def recipe(adversarial: AdversarialTraining, encoding: EncoderTraining) -> dict[
         "command": "python -m helpers.sensitivity.train_wgan --profile laptop --train",
         "renders": f"populations.sample({POPULATION!r}, {FACES}, {SEED}), {SIZE} px, half mirrored",
         "loss": "Wasserstein with gradient penalty (sensitivity, eq 1), of the picture and of the "
-        "face; encoder: eq 2",
+        "face; encoder: eq 2, and renders that come back",
         "generator_steps": adversarial.step,
         "encoder_steps": encoding.step,
         "seed": SEED,
