@@ -21,6 +21,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 import book
+from helpers.generators import wgan
+from helpers.sensitivity import examination
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ROOT / "build" / "smoke" / "html"
@@ -183,6 +185,15 @@ def test_every_chapter_leads_to_the_reference():
     counts = {path.stem: len(links_to_api(path.read_text())) for path in chapters}
     assert [name for name, count in counts.items() if count < 5] == []
     assert lost_links(SMOKE) == []
+
+
+@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
+def test_chapter_15_says_whether_its_generator_passes_the_gate():
+    page = (SMOKE / "15_sensitivity_flips.html").read_text()
+    card = json.loads(wgan.SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))
+    passes = examination.passes(card["gate"])
+    assert ("The generator passes." in page) == passes
+    assert ("The generator does not pass." in page) != passes
 
 
 def test_markup_in_docstrings():

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 from helpers.generators import wgan
 from helpers.sensitivity import examination
@@ -46,9 +45,3 @@ def test_the_shipped_card_has_a_whole_examination():
     assert gate["parts"]["renders"]["estimate"] > 0.9
     for part in ("left eye", "right eye", "mouth"):
         assert gate["parts"][f"no {part}"]["estimate"] < 0.1
-
-
-@pytest.mark.parametrize("name", ["smiling", "parts"])
-def test_the_shipped_weights_pass_their_gate(name):
-    gate = json.loads(wgan.SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))["gate"]
-    assert examination.passes(gate), gate[name]
