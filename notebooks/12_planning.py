@@ -399,9 +399,7 @@ reliability.loc[[*AXES]].style.format("{:.2f}")
 
 # %%
 MANY = 40
-many = crowd.annotate(
-    shown[["hair_length"]], MANY, seed=seed, stage="12_planning/many"
-)
+many = crowd.annotate(shown[["hair_length"]], MANY, seed=seed, stage="12_planning/many")
 many = many[(many["status"] == "accepted") & (many["visit"] == 0)]
 many = many.groupby("image_id")["hair_length"].mean().reindex(audit.index)
 scores = {r: seen[r]["hair_length"] for r in RATERS} | {MANY: many / 4}

@@ -420,7 +420,7 @@ pd.DataFrame({"the weights' card": card}).style.set_properties(**{"text-align": 
 z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
 
-# %% mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar, while eyes, mouths and edges are often smeared or uneven."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). None was selected."}}
+# %% mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). None was selected."}}
 _ = figures.gallery(
     np.concatenate([renders[:16], samples[:16]]),
     ncol=8,
@@ -428,9 +428,8 @@ _ = figures.gallery(
 )
 
 # %% [markdown]
-# Heads, hair, skin and backgrounds look right from afar. Eyes and mouths often do not: many samples
-# have a bar or a smear there, and no mouth that could smile. What follows is an audit of smiles on
-# such pictures, and every result has to be read with that in mind.
+# Heads, hair, skin and backgrounds look right from afar. Most faces have eyes and a mouth, but many
+# of these are uneven, and some are smeared. How many is counted below, before anything is audited.
 
 # %% [markdown]
 # ### Reading codes off images
@@ -446,7 +445,7 @@ few = torch.from_numpy(renders[:8].copy()).to(device).float() / 255
 shown = torch.cat([few, generator.synthesize(z[:8])])
 again = generator.synthesize(generator.encode(shown))
 
-# %% mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose and background, but smeared, with dark skin turned lighter, brown hair, no earrings and no smile; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads."}}
+# %% mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose, hair, skin and background, but softer, without glasses, earrings or scarf, and with another mouth; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads."}}
 rows = [part[8 * k : 8 * k + 8] for k in (0, 1) for part in (shown, again)]
 row_labels = ["renders", "again", "samples", "again"]
 _ = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
@@ -471,9 +470,9 @@ glue("unlike_renders", f"{unlike(drawn_first):.2f}", display=False)
 # comes back differs from a sample {glue:text}`unlike_samples` times as much as another sample does,
 # and from a render {glue:text}`unlike_renders` times as much as another render. Every vector below
 # is fitted to codes of renders, so the last number matters most: what the encoder misses there
-# stays out of the vectors. The rows show what that is: earrings, eyes and mouths are lost, smiles
-# with them, and renders with dark skin come back lighter, often as somebody else. An auditor who
-# sent photographs through such an encoder would audit other people.
+# stays out of the vectors. The rows show what that is: glasses, earrings and scarves are lost, and a
+# smile often comes back as another mouth. An auditor who sent photographs through such an encoder
+# would audit other people.
 
 # %% [markdown]
 # ### How good are the samples?

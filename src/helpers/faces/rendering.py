@@ -109,7 +109,7 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
 
 
 def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
-    """Landmarks alone, on portraits too small to take time: (n, L, 2) in pixels.
+    """Place landmarks alone, on portraits too small to take time.
 
     Introduced in chapter 16.
 
@@ -117,6 +117,9 @@ def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
         size: side of the images in pixels in which the places count.
         batch: faces rendered at a time.
+
+    Returns:
+        Places in pixels (n, L, 2), in the order of `LANDMARK_NAMES`.
 
     Raises:
         ValueError: as `render`.

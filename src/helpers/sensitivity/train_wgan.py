@@ -60,6 +60,7 @@ def train(folder: Path, device: str = "cpu") -> Path:
     path, card = folder / "wgan.safetensors", recipe(adversarial, encoding)
     wgan.save(adversarial.average, encoding.encoder, path, card)
     trained = wgan.WGANGenerator(device, weights=path)
+    torch.set_num_threads(1)  # how many there are changes what the examination's networks learn
     gate = examination.examine(trained, folder / "examination", UNSEEN, device)
     wgan.save(adversarial.average, encoding.encoder, path, card | {"gate": gate})
     return path
