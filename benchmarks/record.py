@@ -87,7 +87,7 @@ def curve(name: str, found: Mapping[str, Mapping[int, float]], counted: str, mea
     sizes = sorted({size for values in found.values() for size in values})
     ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
     ax.minorticks_off()
-    ax.legend(fontsize="small")
+    ax.legend(fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
     plt.savefig(RESULTS / f"{name}.svg", bbox_inches="tight", metadata={"Date": None})
 
 

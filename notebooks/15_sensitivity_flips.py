@@ -256,7 +256,8 @@ def vector(name, balance, codes, labels):
 # of the classifier's score under a step. We compare it, in a small audit with codes and steps, with
 # the same change made by hand on many other faces. Each step moves its attribute's own coordinate
 # by one standard deviation.
-#
+
+# %% [markdown]
 # Which parameter an attribute is about, and which way, is our choice; the table has it. Age alone
 # has consequences here: children grow no beards and wear no makeup, so its effect is the total one,
 # in the audit and in the truth alike.
@@ -575,8 +576,8 @@ Markdown(
 # %% [markdown]
 # ## Its vectors
 #
-# The vectors are fitted as in the face world, on codes that the encoder reads off renders, whose
-# attributes are known.
+# The vectors are fitted as in the face world, on codes that the encoder reads off renders. Of these
+# renders the attributes are known; of samples nobody knows them.
 
 # %%
 codes = generator.encode(torch.from_numpy(renders.copy()).float() / 255).cpu().numpy()
@@ -1181,16 +1182,14 @@ audit_with_truth.mean_changes(pd.DataFrame(changes)).rename_axis("change of the 
 # %% [markdown]
 # ## Takeaways
 #
-# - Test the instrument before you measure with it: ask the method where the truth is known, and hold
-#   a learned generator against a gate that was set before.
-# - A learned generator has no truth and no inference; codes, vectors and attributes are estimates,
-#   and each needs its own error.
+# - Test the method where the truth is known, and the instrument at a gate that was set before.
+# - A learned generator has no truth; codes, vectors and attributes are estimates, each with an error.
 # - Say whether a flip rate is joint, conditional or net. They answer different questions.
 # - A flip is evidence of bias only as far as the target did not change in the eyes of people.
 # - Hold every vector against random directions: any step moves a score.
-# - Balanced samples keep other attributes out of a vector in part; what is left has to be measured.
+# - Balanced samples keep other attributes out in part; measure what is left.
 # - Where the truth is known, intervals along exact directions hold it as often as they should, and
-#   leakage predicts by how much fitted directions are off.
+#   leakage predicts how far off fitted directions are.
 # - Perceived gender was balanced and watched, never walked.
 
 
