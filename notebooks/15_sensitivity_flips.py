@@ -1185,11 +1185,11 @@ audit_with_truth.mean_changes(pd.DataFrame(changes)).rename_axis("change of the 
 # - Test the method where the truth is known, and the instrument at a gate that was set before.
 # - A learned generator has no truth; codes, vectors and attributes are estimates, each with an error.
 # - Say whether a flip rate is joint, conditional or net. They answer different questions.
-# - A flip is evidence of bias only as far as the target did not change in the eyes of people.
+# - A flip is evidence of bias only if people do not see the target change.
 # - Hold every vector against random directions: any step moves a score.
 # - Balanced samples keep other attributes out in part; measure what is left.
-# - Where the truth is known, intervals along exact directions hold it as often as they should, and
-#   leakage predicts how far off fitted directions are.
+# - Along exact directions intervals hold the truth as often as they should; leakage predicts how far
+#   off fitted directions are.
 # - Perceived gender was balanced and watched, never walked.
 
 
