@@ -183,8 +183,9 @@ def test_mirrored_heads_have_mirrored_landmarks():
 
 
 def test_landmarks_alone_are_those_of_a_portrait(batch):
-    places = faces.render(batch, 48).landmarks.numpy()
-    np.testing.assert_allclose(faces.landmarks_of(batch, 48, batch=3), places, atol=1e-3)
+    parameters, rendered = batch
+    found = faces.landmarks_of(parameters, SIZE, batch=3)
+    np.testing.assert_allclose(found, rendered.landmarks, atol=1e-3)
 
 
 def test_landmarks_lie_on_the_head(batch):
