@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from helpers import faces
+from helpers.faces.textures import textures
 
 SIZE = 48
 
@@ -67,6 +68,12 @@ def test_no_image_depends_on_its_batch_or_on_threads(batch, threads, monkeypatch
         alone = faces.render(parameters[rows], SIZE)
         for part in ("image", "head_mask", "landmarks"):
             assert torch.equal(getattr(alone, part), getattr(rendering, part)[rows]), (rows, part)
+
+
+def test_textures_are_the_same_whenever_they_are_made():
+    for _ in range(5):
+        again = textures.__wrapped__(1)
+        assert all(map(np.array_equal, again, textures(1)))
 
 
 def test_odd_sizes_and_supersampling_agree_with_the_plain_image(batch):

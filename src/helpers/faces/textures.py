@@ -46,13 +46,14 @@ def _whiskers() -> Tensor:
     slant = 0.30 * torch.randn(hairs, generator=generator)
     bend = 0.012 * torch.randn(hairs, generator=generator)
     shade = torch.randn(hairs, generator=generator)
-    tile = torch.zeros(size, size)
+    # In numpy, as torch lets any of several hairs win a pixel, and numpy the last.
+    tile = np.zeros((size, size), np.float32)
     for step in range(length):
         rows = (row + step).long() % size
         columns = (column + slant * step + bend * step**2).long()
         for side in (0, 1):
-            tile[rows, (columns + side) % size] = shade - 0.5 * side
-    return _normalised(tile)
+            tile[rows.numpy(), ((columns + side) % size).numpy()] = (shade - 0.5 * side).numpy()
+    return _normalised(torch.from_numpy(tile))
 
 
 def _strands() -> Tensor:
