@@ -108,7 +108,10 @@ class TestWeights:
         [
             ({"0.first.bias": torch.zeros(3)}, "0.first.bias has shape \\(3,\\), expected"),
             ({"1.code.3.bias": torch.full((128,), torch.nan)}, "1.code.3.bias holds values"),
-            ({"1.code.3.bias": torch.zeros(128).half()}, "1.code.3.bias has type torch.float16, exp"),
+            (
+                {"1.code.3.bias": torch.zeros(128).half()},
+                "1.code.3.bias has type torch.float16, exp",
+            ),
             ({"0.first.bias": None}, "0.first.bias is missing"),
             ({"surplus": torch.zeros(1)}, "surplus is unknown"),
         ],
