@@ -501,7 +501,7 @@ sets = {"other renders": other, "renders, blurred": blurred, "samples": samples}
 reference, rows = sample_quality.features(classifier, real), {}
 for name, images in sets.items():
     cloud = sample_quality.features(classifier, images)
-    precision, recall = sample_quality.precision_recall(reference, cloud, neighbours=3)
+    precision, recall = sample_quality.precision_recall(reference, cloud, examination.NEIGHBOURS)
     distance = sample_quality.frechet_distance(reference, cloud)
     rows[name] = {"precision": precision, "recall": recall, "Fréchet distance": distance}
 quality = pd.DataFrame(rows).T

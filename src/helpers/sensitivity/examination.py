@@ -1,9 +1,9 @@
 """The gate that a learned generator has to pass before its flips of smiles can mean anything.
 
-Three questions are asked of it, whatever it was trained on (chapter 15 explains the measures, and
-asks them again at its own sizes): do codes tell smiling renders from others, have samples two eyes
-and a mouth, and do samples lie among renders where a classifier of smiles looks? The answers stand
-on the card of the weights.
+Three questions are asked of it, whatever it was trained on: do codes tell smiling renders from
+others, have samples two eyes and a mouth, and do samples lie among renders where a classifier of
+smiles looks? The answers stand on the card of the weights. Chapter 15 explains the measures, and
+asks the last question again at its own sizes.
 """
 
 from __future__ import annotations
@@ -160,7 +160,8 @@ def blurred(images: np.ndarray) -> np.ndarray:
     Example:
         >>> import numpy as np
         >>> from helpers.sensitivity import examination
-        >>> examination.blurred(np.eye(64, dtype=np.uint8)[None, None] * 255).max() < 255
+        >>> sharp = np.eye(64, dtype=np.uint8)[None, None] * 255
+        >>> bool(examination.blurred(sharp).max() < sharp.max())
         True
     """
     size = images.shape[-1]
