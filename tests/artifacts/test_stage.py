@@ -133,6 +133,22 @@ def test_manifest_without_its_fields(world, content):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("source", "a" * 64, "it lacks source"),  # as an earlier version wrote it
+        ("inputs", {"01_x": "a" * 64}, "an entry of inputs is no mapping"),
+        ("files", {"a.npy": 7}, "an entry of files is no mapping"),
+        ("files", {"a.npy": {"shape": [2, 2]}}, "a file has no sha256"),
+    ],
+)
+def test_manifest_of_another_shape(world, field, value, said):
+    path = run(FIRST, a_npy=np.eye(2)).folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}))
+    with pytest.raises(ArtifactError, match=f"is damaged: {said}"):
+        artifacts.load(FIRST, "a.npy", "smoke")
+
+
 def test_other_code(world):
     run(FIRST, a_npy=np.eye(2))
     world[FIRST]["c.py"] = "c" * 64

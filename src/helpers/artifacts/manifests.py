@@ -21,7 +21,10 @@ MANIFEST = "manifest.json"
 """File with the hashes of a finished stage. Serves every chapter, from 01 on."""
 RESULTS = "results.json"
 """File with a stage's headline numbers. Serves every chapter, from 01 on."""
-_FIELDS = {"profile", "parameters", "source", "inputs", "files", "versions"}
+_FIELDS = {"profile": str} | dict.fromkeys(
+    ("parameters", "source", "inputs", "files", "versions"), dict
+)
+"""What a manifest must have; manifests of earlier versions of this package had other kinds."""
 _RECORDED = ("torch", "numpy", "numba", "pandas", "scikit-learn", "scipy", "statsmodels")
 
 
@@ -70,9 +73,16 @@ def read(stage: str, profile: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         words = " ".join(str(error).split())
         raise ArtifactError(f"{path} is damaged ({words})") from None
-    if missing := _FIELDS - (manifest.keys() if isinstance(manifest, dict) else set()):
-        raise ArtifactError(f"{path} is damaged: it lacks {', '.join(sorted(missing))}")
-    return manifest
+    entries = manifest if isinstance(manifest, dict) else {}
+    wrong = [name for name, kind in _FIELDS.items() if not isinstance(entries.get(name), kind)]
+    if wrong:
+        raise ArtifactError(f"{path} is damaged: it lacks {', '.join(sorted(wrong))}")
+    for name in ("inputs", "files"):
+        if not all(isinstance(entry, dict) for entry in entries[name].values()):
+            raise ArtifactError(f"{path} is damaged: an entry of {name} is no mapping")
+    if not all("sha256" in entry for entry in entries["files"].values()):
+        raise ArtifactError(f"{path} is damaged: a file has no sha256")
+    return entries
 
 
 def why_stale(stage: str, profile: str) -> str | None:
