@@ -37,7 +37,7 @@
 # | **Intervention** | none: the portraits are taken as they come |
 # | **Held fixed** | nothing; groups differ in whatever goes with skin colour |
 # | **Outcome** | error: the model's answer differs from the raters' majority on perceived gender |
-# | **Estimand** | difference of error rates between dark- and light-skinned women |
+# | **Estimand** | [the counted gap](estimands): difference of error rates between dark- and light-skinned women, as they come |
 # | **Known failure** | every cause of errors that goes with skin colour is charged to skin |
 
 # %% [markdown]
@@ -204,6 +204,11 @@ counts = pd.concat([table[["errors", "n"]] for table in (dark, light)], axis=1)
 interval = {
     name: confint_proportions_2indep(*counts.loc[name], compare="ratio") for name in LEADING
 }
+gap = dark["rate"] - light["rate"]
+gaps = {
+    name: confint_proportions_2indep(*counts.loc[name], compare="diff", method="newcomb")
+    for name in MODELS
+}
 
 
 # %%
@@ -221,7 +226,8 @@ Markdown(
     "\n".join(
         f"- The **{name}** model errs on {dark['rate'][name]:.1%} of dark-skinned and on "
         f"{light['rate'][name]:.1%} of light-skinned women: {ratio[name]:.2f} times as often "
-        f"[{interval[name][0]:.2f}, {interval[name][1]:.2f}], {against_two(name)}"
+        f"[{interval[name][0]:.2f}, {interval[name][1]:.2f}], {against_two(name)} The gap is "
+        f"{100 * gap[name]:.1f} points [{100 * gaps[name][0]:.1f}, {100 * gaps[name][1]:.1f}]."
         for name in LEADING
     )
 )
@@ -452,9 +458,10 @@ assert not enough or hidden.mean()["light"] > hidden.mean()["dark"]
 # checks every step against the truth that this world happens to know.
 
 # %%
-columns = [*annotations.ATTRIBUTES, "label", "skin", "hair"]
+columns = [*annotations.ATTRIBUTES, "label", "group", "skin", "hair"]
 columns += [f"{kind}_{name}" for name in MODELS for kind in ("score", "error")]
 saved.append(stage.save("ppb.parquet", frame[columns]))
+saved.append(stage.save("ppb_parameters.npy", ppb.parameters.numpy()))
 
 # %% [markdown]
 # ## What would change our mind
@@ -528,6 +535,10 @@ _ = stage.finish(
         "error_dark_women": dark["rate"].to_dict(),
         "error_light_women": light["rate"].to_dict(),
         "ratio": ratio.to_dict(),
+        "gap_of_women": {
+            name: {"estimate": gap[name], "low": low, "high": high}
+            for name, (low, high) in gaps.items()
+        },
         "naive_skin_log_odds": nullable(naive),
         "adjusted_skin_log_odds": nullable(with_length),
     }
