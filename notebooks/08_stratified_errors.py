@@ -297,10 +297,33 @@ Markdown(
 )
 
 # %% [markdown]
-# Two numbers for the same model and the same question. Where they disagree, the test set and the
-# transects cannot both describe what skin colour does. The transects have the better claim: their
-# dark- and light-skinned women wear their hair alike. They have flaws of their own, which
-# [](10_effects_and_truth) measures against the truth.
+# Two numbers for the same model, about two groups of women, and they answer [two
+# questions](estimands). The first is a *counted gap*: it holds whatever goes with skin in that test
+# set. The second compares women whose hair is alike, so it comes nearer to what skin colour does, for
+# the women of the transects. They have flaws of their own, which [](10_effects_and_truth) measures
+# against the truth.
+
+# %% [markdown]
+# ### Are these the women that people see?
+#
+# An error on a face counts against a model only if people would not make it. A beard on a face that
+# is labelled a woman is a warning: the label may be the design's, not the beholder's. So the errors
+# on women are split by whether raters see a beard. Each cell gives errors and faces.
+
+# %%
+NEARER_TO_MUSTACHE = 0.375  # than to a minimal beard, on the raters' scale
+
+
+def by_beard(frame: pd.DataFrame, model: str) -> pd.Series:
+    """Errors on perceived women, and how many there are, by visible beard."""
+    women = frame[frame["perceived_gender"] == "female"]
+    beard = (women["facial_hair"] >= NEARER_TO_MUSTACHE).map({True: "beard", False: "no beard"})
+    counts = women.groupby(beard)[f"error_{model}"].agg(["sum", "size"])
+    return counts.apply(lambda row: f"{row['sum']:,} of {row['size']:,}", axis=1)
+
+
+split = {(d, m): by_beard(frame, m) for d, frame in DATA.items() for m in TRAINED[:2]}
+pd.DataFrame(split).T.rename_axis(["data", "model"]).fillna("no such face")
 
 # %% [markdown]
 # ### The two controls

@@ -368,12 +368,13 @@ pd.DataFrame(moved).T.rename_axis("axis, low to high")
 # %%
 world = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
-adult = stage.load("05_transect_generation", "results.json")["adult"]
-held = (*AXES, "age")
-exact = Hyperplanes(held, *world.exact_hyperplanes(held))
+recipe = stage.load("05_transect_generation", "results.json")
+adult, held = recipe["adult"], recipe["held"]
+exact = Hyperplanes((*AXES, *held, "age"), *world.exact_hyperplanes((*AXES, *held, "age")))
+held = {name: float(world.decision_value(name, dose)) for name, dose in held.items()}
 youngest = float(world.decision_value("age", adult))
 latents = transects.base_latents(
-    world, exact, AXES, n_truth, youngest=youngest, seed=seed, stage="10_effects_and_truth"
+    world, exact, AXES, n_truth, youngest=youngest, held=held, seed=seed, stage=stage.name
 )
 base = world.parameters(torch.from_numpy(latents))
 pd.DataFrame(doses, index=["low", "high"]).T
@@ -702,6 +703,52 @@ headline["truth"] = true_average.map("{:+.1f}".format)
 headline
 
 # %% [markdown]
+# ### Faces as drawn
+#
+# The base faces of this experiment are clean-shaven and lightly made up, by design. What if each
+# had kept the beard and the makeup that it was drawn with? Here are the same steps from such faces,
+# with raters who see perfectly, beside version B, which differs in nothing else.
+
+# %%
+drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_parameters.npy").copy())
+drawn_images = stage.load("05_transect_generation", "drawn_images.npy")
+drawn = stage.load("05_transect_generation", "drawn_index.parquet").set_index("image_id")
+drawn["item"] = np.arange(len(drawn))
+for name, network in networks.items():
+    drawn[f"score_{name}"] = models.predict(network, drawn_images)
+drawn = judge(drawn, perfect_label(drawn_faces, drawn))
+
+# %%
+BEARD = 0.375  # nearer to a mustache than to a minimal beard
+bearded = (faces.to_frame(drawn_faces)["facial_hair"] >= BEARD).set_axis(drawn.index)
+bearded = bearded[drawn["gender_level"] == 0]
+wrong_on = {name: drawn.loc[bearded.index, f"error_{name}"] == 1 for name in ORDINARY}
+fall_on_beards = {name: bearded[wrong].mean() for name, wrong in wrong_on.items()}
+
+# %%
+with_beards = matched(drawn).assign(faces="as drawn")
+shaved = estimates[estimates["arm"] == "B fitted"].assign(faces="shaved, little makeup")
+both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
+both = both[both["model"].isin(ORDINARY)].assign(points=lambda table: labels.points(table))
+both["effect on women"] = both["attribute"].map(labels.CONTRASTS)
+both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
+
+# %% [markdown]
+# Where the two columns differ, the base faces decide what the model is blamed for. A beard outweighs
+# the hair above it, so a bearded face is read as a man's whether its hair is short or long. Errors of
+# this kind come on top of those that the audit asks about, and they can hide an effect as well as
+# feign one. How many of the errors are of this kind?
+
+# %% tags=["hide-input"]
+listed = ", ".join(f"{share:.0%} for {name}" for name, share in fall_on_beards.items())
+Markdown(
+    f"Of the faces as drawn that were meant to be women, {bearded.mean():.0%} have a beard "
+    f"that counts, and of the errors on such women these are {listed}. An error on a bearded "
+    '"woman" says that the model sees a man where people would, too. So effects on women are read '
+    "from the shaved faces."
+)
+
+# %% [markdown]
 # ## Two readings, side by side
 #
 # Everything needed for the verdict is on the table. For each model, the first reading is the
@@ -933,6 +980,13 @@ false = [
 table = pd.DataFrame({**words, "firm and wrong": sum(false)})
 table.style.format("{:.1%}").format_index("{:.0%}", level=1)
 
+# %% [markdown]
+# Each row is one true share; its first four columns say how often the rule uses each word, and the
+# last one how often it is firm and wrong. Fieller's interval excludes a true share on one given side
+# in one audit of forty, so no more firm words than that should be wrong on either side. What the
+# rule pays for this is the share of *undecided*, which shrinks with the number of transects and with
+# the number of portraits that were counted.
+
 # %% tags=["hide-input"]
 worst = table["firm and wrong"].max()
 Markdown(
@@ -1104,6 +1158,10 @@ _ = stage.finish(
         "readings": readings.to_dict("index"),
         "skin_on_women": {name: four.loc[name].to_dict("index") for name in ROWS},
         "blame": blames,
+        "as_drawn": {
+            "women_with_beard": bearded.mean(),
+            "of_errors_on_women": fall_on_beards,
+        },
         "blame_firm_and_wrong": worst,
     }
 )

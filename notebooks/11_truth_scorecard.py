@@ -582,12 +582,13 @@ if known["rmse"].max() < 0.03:
 # %%
 generator = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
-adult = stage.load("05_transect_generation", "results.json")["adult"]
+recipe = stage.load("05_transect_generation", "results.json")
 names = (*AXES, "age", "facial_hair", "makeup", "smiling")
 exact = Hyperplanes(names, *generator.exact_hyperplanes(names))
-youngest = float(generator.decision_value("age", adult))
+decision = {name: float(generator.decision_value(name, x)) for name, x in recipe["held"].items()}
+youngest = float(generator.decision_value("age", recipe["adult"]))
 base = base_latents(
-    generator, exact, AXES, n_sweep, youngest=youngest, seed=seed, stage="11_truth_scorecard"
+    generator, exact, AXES, n_sweep, youngest=youngest, held=decision, seed=seed, stage=stage.name
 )
 
 # %%

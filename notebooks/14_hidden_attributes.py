@@ -179,15 +179,12 @@ assert not measurable or average_leak.loc["skin_colour", "effect"] > 0.05
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
 doses = stage.load("05_transect_generation", "doses.json")
-adult = stage.load("05_transect_generation", "results.json")["adult"]
 n_transects = audit["transect"].nunique()
-recipe = {"youngest": adult - 0.5, "seed": seed, "stage": "05_transect_generation"}
-base = transects.base_latents(generator, planes, AXES, n_transects, **recipe)
+base = stage.load("05_transect_generation", "fitted_base.npy")
 base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 
 # %% [markdown]
-# The call repeats the recipe of [](05_transect_generation), word for word, and so finds the same
-# base faces again. They lie in the middle of their transects: neutral in skin, hair and gender, and
+# The base faces are those of [](05_transect_generation). They lie in the middle of their transects: neutral in skin, hair and gender, and
 # with the earrings that the face has before any walk begins.
 
 # %%

@@ -112,13 +112,14 @@ for name, model in (("", audited), ("other-", other)):
 # | **Truth about the experiment's women** | {glue:text}`made` | {glue:text}`other-made` |
 
 # %% [markdown]
-# The first two rows speak of the same women. They differ because in the collected portraits other
-# things go with skin, short hair above all. The last two rows speak of other women, whose hair and
+# The first two rows speak of the same women. Where they differ, other things go with skin in the
+# collected portraits, short hair above all. The last two rows speak of other women, whose hair and
 # age were spread evenly on purpose, so their truth is another number. An experiment is held against
 # its own row; [what each number estimates](estimands) is a page of its own.
 #
-# By a rule that was stated before, {glue:text}`blame` of the {glue:text}`model` model, and
-# {glue:text}`other-blame` of the {glue:text}`other-model` one.
+# By a [rule](10_effects_and_truth) that was stated before its result was seen: for the
+# {glue:text}`model` model, {glue:text}`blame`; for the {glue:text}`other-model` model,
+# {glue:text}`other-blame`.
 
 # %% [markdown]
 # None of this clears skin for everybody. Among women and men with short or long hair, the largest

@@ -53,7 +53,7 @@ def exact_planes(world: KnownTruthGenerator) -> Hyperplanes:
 def test_base_latents_are_adults_on_the_axes(world):
     youngest = float(world.decision_value("age", 0.4))
     base = base_latents(
-        world, exact_planes(world), AXES, 30, youngest=youngest, seed=1, stage="test"
+        world, exact_planes(world), AXES, 30, youngest=youngest, held={}, seed=1, stage="test"
     )
     assert base.shape == (30, world.latent_dim)
     values = exact_planes(world).select(AXES).decision_values(base)
@@ -62,18 +62,33 @@ def test_base_latents_are_adults_on_the_axes(world):
     assert ages.min() >= world.latent_coordinate("age", 0.4) - 1e-9
 
 
+def test_base_latents_have_what_is_held(world):
+    planes = exact_planes(world)
+    recipe = {"youngest": 0.0, "seed": 1, "stage": "test"}
+    base = base_latents(world, planes, AXES, 9, held={"makeup": -1.5}, **recipe)
+    free = base_latents(world, planes, AXES, 9, held={}, **recipe)
+    makeup = planes.select(["makeup"])
+    np.testing.assert_allclose(makeup.decision_values(base), -1.5, atol=1e-12)
+    assert np.ptp(makeup.decision_values(free)) > 0.5
+    for name in (*AXES, "age"):
+        values = [planes.select([name]).decision_values(w) for w in (base, free)]
+        np.testing.assert_allclose(*values, atol=1e-12)
+    with pytest.raises(ValueError, match="age cannot be held besides: an axis, or age"):
+        base_latents(world, planes, AXES, 9, held={"age": 0.0}, **recipe)
+
+
 def test_base_latents_hold_age_and_begin_with_the_same_faces(world):
     """Age is that of the sampled face; scaling the planes or asking for more changes nothing."""
     planes = exact_planes(world)
-    few = base_latents(world, planes, AXES, 5, youngest=0.0, seed=1, stage="test")
-    more = base_latents(world, planes.unit(), AXES, 8, youngest=0.0, seed=1, stage="test")
+    few = base_latents(world, planes, AXES, 5, youngest=0.0, held={}, seed=1, stage="test")
+    more = base_latents(world, planes.unit(), AXES, 8, youngest=0.0, held={}, seed=1, stage="test")
     np.testing.assert_allclose(few, more[:5], atol=1e-12)
-    other = base_latents(world, planes, AXES, 5, youngest=0.0, seed=1, stage="another")
+    other = base_latents(world, planes, AXES, 5, youngest=0.0, held={}, seed=1, stage="another")
     assert np.abs(other - few).max() > 0.1
 
 
 def test_base_latents_do_not_depend_on_how_many_are_made_together(world, monkeypatch):
-    settings = {"youngest": 0.0, "seed": 1, "stage": "test"}
+    settings = {"youngest": 0.0, "held": {"makeup": -1.0}, "seed": 1, "stage": "test"}
     together = base_latents(world, exact_planes(world), AXES, 10, **settings)
     monkeypatch.setattr(known_truth, "_CODES", 3)
     monkeypatch.setattr(transects, "_TOGETHER", 7)
@@ -83,7 +98,9 @@ def test_base_latents_do_not_depend_on_how_many_are_made_together(world, monkeyp
 
 def test_base_latents_refuse_when_there_are_too_few_adults(world):
     with pytest.raises(ValueError, match=r"only 0 of 40 sampled faces .* at least 99; 10 are"):
-        base_latents(world, exact_planes(world), AXES, 10, youngest=99, seed=1, stage="test")
+        base_latents(
+            world, exact_planes(world), AXES, 10, youngest=99, held={}, seed=1, stage="test"
+        )
 
 
 @given(SEEDS, st.integers(1, 6))

@@ -37,22 +37,26 @@ def base_latents(
     n: int,
     *,
     youngest: float,
+    held: Mapping[str, float],
     seed: int,
     stage: str,
 ) -> np.ndarray:
     """Base points of adults' transects: sample, keep adults, project with age held.
 
     This recipe *is* the population that transects speak about, so whoever estimates an effect and
-    whoever computes the truth for it call it with the same axes and `youngest`.
+    whoever computes the truth for it call it with the same axes, `youngest` and `held`.
 
     Introduced in chapter 05.
 
     Args:
         generator: to sample from.
-        planes: hyperplanes of the axes and of age, of any length; projection does not depend on it.
+        planes: hyperplanes of the axes, of age and of what is held, of any length; projection does
+            not depend on it.
         axes: attributes of the grid, whose hyperplanes the points are projected onto.
         n: number of base points.
         youngest: decision value of age, in the units of `planes`, from which a face is kept.
+        held: attribute → decision value, in the units of `planes`, that all points get; `{}` leaves
+            every face what it has.
         seed: of the run.
         stage: another stage draws other faces; the same stage begins with the same candidates
             whatever the planes.
@@ -61,7 +65,8 @@ def base_latents(
         (n, D) float64, with decision values 0 on the axes and the face's own one of age.
 
     Raises:
-        ValueError: too few of the candidates are adults, or an attribute without a hyperplane.
+        ValueError: too few of the candidates are adults, an attribute without a hyperplane, or one
+            that is held and an axis or age.
 
     Example:
         >>> import torch
@@ -69,18 +74,22 @@ def base_latents(
         ...     def sample(self, n, seed):
         ...         return torch.randn(n, 3, generator=torch.Generator().manual_seed(seed % 2**32))
         >>> planes = Hyperplanes(("age", "hair"), np.eye(3)[:2], np.zeros(2))
-        >>> w = base_latents(Normal(), planes, ["hair"], 5, youngest=0.0, seed=1, stage="doc")
+        >>> recipe = {"youngest": 0.0, "held": {}, "seed": 1, "stage": "doc"}
+        >>> w = base_latents(Normal(), planes, ["hair"], 5, **recipe)
         >>> w.shape, bool((w[:, 0] >= 0).all()), bool(np.allclose(w[:, 1], 0))
         ((5, 3), True, True)
     """
+    if twice := set(held) & {*axes, "age"}:
+        raise ValueError(f"{', '.join(sorted(twice))} cannot be held besides: an axis, or age")
     random = int(seeding.rng(seed, stage).integers(2**62))
     adults, age = _adults(generator.sample(_CANDIDATES * n, random), planes, n, youngest)
-    held = planes.select([*axes, "age"])
-    values = np.column_stack([np.zeros((n, len(axes))), age])
+    fixed = planes.select([*axes, *held, "age"])
+    values = np.tile([*[0.0] * len(axes), *held.values(), 0.0], (n, 1))
+    values[:, -1] = age
     base = np.empty(adults.shape)
     for first in range(0, n, _TOGETHER):
         part = slice(first, first + _TOGETHER)
-        base[part] = project(adults[part], held.normals, held.intercepts, values[part])
+        base[part] = project(adults[part], fixed.normals, fixed.intercepts, values[part])
     return base
 
 
