@@ -782,9 +782,9 @@ readings
 # %% [markdown]
 # ### The positive control
 #
-# The plantskin model harms dark-skinned women by construction. Its training faces were composed so
-# that the harm to women and the help to men are about equal, because such a bias is the hardest for
-# a method that averages.
+# The plantskin model harms dark-skinned women by construction, and helps dark-skinned men. Its
+# training faces were composed so that the two oppose each other, because such a bias is the hardest
+# for a method that averages.
 
 # %% [markdown]
 # A method that is worth using must notice. We say that the main-effects regression *misses* it if

@@ -555,7 +555,7 @@ if known["rmse"].max() < 0.03:
     assert verdicts.loc[("plantskin", "matched pairs"), "missed"] == 0
     assert verdicts.loc[("null", "matched pairs"), "false_alarm_low"] <= 0.06
     assert scores.loc[("plantskin", "paper's logit"), "coverage"] < 0.5
-    assert verdicts.loc[("plantskin", "paper's logit"), "missed"] > 0.5
+    assert verdicts.loc[("plantskin", "paper's logit"), "missed"] >= 0.5  # all those on women
     assert found_scores.loc[("fairface-like", "raw difference"), "coverage"] < 0.5
 
 # %% [markdown]
