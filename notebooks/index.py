@@ -108,7 +108,7 @@ for name, model in (("", audited), ("other-", other)):
 # |---|---|---|
 # | **Counting**: portraits of women as they come | {glue:text}`gap` | {glue:text}`other-gap` |
 # | **Truth about these women**: only their skin is changed | {glue:text}`same` | {glue:text}`other-same` |
-# | **Experiment**: women made to order, only their skin is changed | {glue:text}`found` | {glue:text}`other-found` |
+# | **Experiment**: women made to order, whose skin is changed, and little else | {glue:text}`found` | {glue:text}`other-found` |
 # | **Truth about the experiment's women** | {glue:text}`made` | {glue:text}`other-made` |
 
 # %% [markdown]
