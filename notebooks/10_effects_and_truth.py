@@ -734,8 +734,8 @@ both["effect on women"] = both["attribute"].map(labels.CONTRASTS)
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 
 # %% [markdown]
-# Where the two columns differ, the base faces decide what the model is blamed for. A beard outweighs
-# the hair above it, so a bearded face is read as a man's whether its hair is short or long. Errors of
+# Where the two columns differ, the base faces decide what the model is blamed for. If a beard
+# outweighs the hair above it, the face is read as a man's whether its hair is short or long. Errors of
 # this kind come on top of those that the audit asks about, and they can hide an effect as well as
 # feign one. How many of the errors are of this kind?
 
@@ -819,7 +819,7 @@ if (null_cells["high"] - null_cells["low"]).max() < 0.2:
 # At last the question with which the book began. [](01_observational_audit) regressed errors on
 # skin colour in a PPB-like test set, and the naive odds ratio put the blame where the data put it.
 # Below, that number, which is about women, stands next to the effect of skin colour on women in the
-# transects, averaged over hair, and next to the truth.
+# transects, averaged over hair, and next to the truth for these.
 
 # %% tags=["hide-cell"]
 audited = stage.load("01_observational_audit", "results.json")
@@ -847,7 +847,7 @@ verdict = pd.DataFrame(
             adjusted["estimate"].notna()
         ),
         "transects: points": pd.Series(labels.points(of_women), of_women.index),
-        "truth: points": (100 * of_women["truth"]).map("{:+.1f}".format),
+        "truth for transects: points": (100 * of_women["truth"]).map("{:+.1f}".format),
         "largest effect of hair: points": (100 * best_hair["estimate"]).map("{:+.1f}".format),
         "in the cell": best_hair["cell"],
     },
