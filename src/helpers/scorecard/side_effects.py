@@ -56,10 +56,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "artefacts",
     ),
 }
-"""Group → its parameters; every parameter of the renderer is in one. Introduced in chapter 10."""
+"""Group → its parameters; every parameter of the renderer is in one. Introduced in chapter 14."""
 
 MOVED_BY_DESIGN = "the three axes"
-"""The group that the transects are meant to change. Introduced in chapter 14."""
+"""The group that the transects are meant to change. Introduced in chapter 10."""
 
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35
@@ -144,7 +144,7 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
 def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
     """Which faces are drawn differently: any parameter that shows has another value.
 
-    Introduced in chapter 14.
+    Serves chapter 10, inside `answers_to`.
 
     Args:
         one, other: (n, P) faces.
