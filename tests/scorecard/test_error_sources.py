@@ -113,3 +113,84 @@ def test_intervals_are_tallied_by_model_and_in_all(rungs):
     assert table.index.tolist() == ["m", "n", "all"]
     assert table["cells"].tolist() == [4, 4, 8] and table["contained"].tolist() == [3, 4, 7]
     assert table.loc["all", "expected"] == pytest.approx(error_sources.coverage(two)["expected"])
+
+
+def grid_frame(errors: np.ndarray, names: np.ndarray) -> pd.DataFrame:
+    """Images of faces (n, 2, 2, 2) with their levels and the faces' names."""
+    places = np.indices(errors.shape).reshape(4, -1)
+    levels = {f"{axis}_level": places[k + 1] for k, axis in enumerate(AXES)}
+    return pd.DataFrame({"face": names[places[0]], "error": errors.ravel(), **levels})
+
+
+def differences(frame: pd.DataFrame) -> pd.Series:
+    """Dark minus light skin of every face, short-haired women."""
+    cell = frame.query("hair_length_level == 0 and gender_level == 0")
+    wide = cell.pivot_table("error", "face", "skin_colour_level", dropna=False)
+    return (wide[1] - wide[0]).dropna()
+
+
+def one_step(table: pd.DataFrame, arm_name: str) -> pd.Series:
+    rows = table[(table["arm"] == arm_name) & (table["attribute"] == "skin_colour")]
+    (row,) = rows[rows["hair_length"].eq(0) & rows["gender"].eq(0)].to_dict("records")
+    return pd.Series(row)
+
+
+def test_steps_between_arms_with_the_same_faces_are_paired_differences():
+    random = np.random.default_rng(0)
+    first = random.integers(0, 2, (40, 2, 2, 2))
+    second = np.where(random.random(first.shape) < 0.2, 1 - first, first)
+    frames = {"A": grid_frame(first, np.arange(40)), "B": grid_frame(second, np.arange(40))}
+    table = error_sources.step_errors(frames, "error", AXES, "face")
+    one, two = (differences(frame) for frame in frames.values())
+    row = one_step(table, "A")
+    assert (row["change"], row["se"]) == pytest.approx((one.mean(), one.sem()))
+    row = one_step(table, "B")
+    assert (row["change"], row["se"]) == pytest.approx(((two - one).mean(), (two - one).sem()))
+
+
+def test_steps_between_arms_with_other_faces_are_independent():
+    random = np.random.default_rng(1)
+    frames = {
+        "A": grid_frame(random.integers(0, 2, (30, 2, 2, 2)), np.arange(30)),
+        "B": grid_frame(random.integers(0, 2, (50, 2, 2, 2)), 100 + np.arange(50)),
+    }
+    row = one_step(error_sources.step_errors(frames, "error", AXES, "face"), "B")
+    one, two = (differences(frame) for frame in frames.values())
+    assert row["change"] == pytest.approx(two.mean() - one.mean())
+    assert row["se"] == pytest.approx(np.hypot(one.sem(), two.sem()))
+
+
+def test_steps_of_arms_that_share_some_faces_and_lack_some_images_have_honest_errors():
+    """The standard error is the spread of the step over repeated experiments."""
+    random = np.random.default_rng(2)
+    steps, ses = [], []
+    for _ in range(120):
+        liking = random.random((70, 1, 1, 1))  # a face's own chance of an error
+        errors = (random.random((70, 2, 2, 2)) < liking).astype(float)
+        lost = random.random((45, 2, 2, 2)) < 0.15
+        later = np.where(random.random((45, 2, 2, 2)) < 0.3, 0, errors[25:])
+        frames = {
+            "A": grid_frame(errors[:50], np.arange(50)),
+            "B": grid_frame(later, 25 + np.arange(45))[~lost.ravel()],
+        }
+        row = one_step(error_sources.step_errors(frames, "error", AXES, "face"), "B")
+        steps.append(row["change"])
+        ses.append(row["se"])
+    assert np.std(steps) == pytest.approx(np.mean(ses), rel=0.18)
+
+
+def test_two_images_in_one_place_are_refused():
+    frame = grid_frame(np.zeros((2, 2, 2, 2)), np.zeros(2, int))
+    with pytest.raises(ValueError, match="duplicate|non-unique"):
+        error_sources.step_errors({"A": frame}, "error", AXES, "face")
+
+
+def test_same_faces_are_found_again_after_another_projection():
+    random = np.random.default_rng(3)
+    codes = random.standard_normal((30, 512))
+    moved = codes.copy()
+    moved[:, :4] = 0  # onto four other planes
+    order = random.permutation(30)[:20]
+    found = error_sources.same_faces(codes, moved[order])
+    expected = [list(order).index(face) if face in order else -1 for face in range(30)]
+    assert found.tolist() == expected

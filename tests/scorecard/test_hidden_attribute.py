@@ -20,11 +20,14 @@ def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
     return pd.Series(row)
 
 
-def test_scarves_cover_earrings():
+def test_scarves_cover_earrings_and_hair_but_no_glasses():
     parameters = faces.defaults(2)
-    parameters[:, faces.INDEX["earrings"]] = 0.8
+    for name in ("earrings", "hair_colour", "glasses"):
+        parameters[:, faces.INDEX[name]] = 0.8
     parameters[1, faces.INDEX["hair_style"]] = faces.HAIR_STYLES.index("covered")
-    assert hidden_attribute.earrings_shown(parameters).tolist() == pytest.approx([0.8, 0.0])
+    for name, covered in (("earrings", 0.0), ("hair_colour", 0.0), ("glasses", 0.8)):
+        shown = hidden_attribute.shown(parameters, name)
+        assert shown.tolist() == pytest.approx([0.8, covered])
 
 
 def test_grid_follows_the_levels():
@@ -72,9 +75,3 @@ def test_stacked_tables_take_levels_from_columns_and_leave_others_open():
     assert table["cell"].tolist() == ["female, long hair", "male, long hair"]
     assert table["scope"].tolist() == ["cell", "cell"]
     assert table["skin_colour"].isna().all()
-
-
-def test_short_haired_images_of_each_transect():
-    chosen = hidden_attribute.short_haired(PLACES["image_id"].to_numpy())
-    assert chosen.shape == (N, 4)
-    assert chosen[3].tolist() == [f"00003_{cell}" for cell in ("000", "100", "001", "101")]

@@ -9,10 +9,13 @@ which it is held, <NA> where it is averaged over. What share of intervals is eno
 effects are flagged, the chapters decide.
 """
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 from scipy.stats import norm
 
 from helpers.effects.labels import LEVEL_NAMES, Z
@@ -157,6 +160,102 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     table.insert(0, "truth", truth)
     table.insert(1, "estimate", estimate[arms[-1]])
     return table.assign(cause=cause)
+
+
+def step_errors(
+    frames: Mapping[str, pd.DataFrame], outcome: str, attributes: Sequence[str], face: str
+) -> pd.DataFrame:
+    """What every arm adds to the estimate of the arm before it, with its standard error.
+
+    Sampled faces are the units, and a face that two arms share is one unit: what it does to both
+    estimates cancels in their difference. Its influence on an arm's mean difference over n pairs
+    is (its own difference − the mean) / n, and zero where it has no pair.
+
+    Introduced in chapter 10.
+
+    Args:
+        frames: arm → its images, in the order of the steps; columns `outcome`, `face` and per
+            attribute `<attribute>_level` (0, 1); at most one image of a face at the same levels.
+        outcome: column of errors.
+        attributes: those that the transects manipulate.
+        face: column that names the sampled face, alike in all arms.
+
+    Returns:
+        A row per arm and cell: arm, attribute, the levels held, change (of the first arm, its
+        estimate) and se.
+
+    Raises:
+        ValueError: two images of a face at the same levels.
+
+    Example:
+        >>> import pandas as pd
+        >>> one = pd.DataFrame({"face": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
+        >>> arms = {"A": one.assign(error=[0, 0, 0, 1]), "B": one.assign(error=[0, 1, 0, 1])}
+        >>> step_errors(arms, "error", ["skin"], "face")[["change", "se"]].round(2).to_numpy()
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
+    """
+    levels = [f"{name}_level" for name in attributes]
+    every = pd.unique(np.concatenate([frame[face] for frame in frames.values()]))
+    places = pd.MultiIndex.from_product([every, *[(0, 1)] * len(levels)])
+    before, rows = None, []
+    for arm, frame in frames.items():
+        errors = frame.set_index([face, *levels])[outcome].reindex(places).to_numpy(dtype=float)
+        mean, influence = _influences(errors.reshape(len(every), *[2] * len(levels)))
+        step = (mean, influence) if before is None else (mean - before[0], influence - before[1])
+        ses = np.sqrt((step[1] ** 2).sum(axis=0))
+        rows += [
+            {"arm": arm, **place, "change": change, "se": se}
+            for place, change, se in zip(_cells(attributes), step[0], ses, strict=True)
+        ]
+        before = mean, influence
+    table = pd.DataFrame(rows, columns=["arm", "attribute", *attributes, "change", "se"])
+    return table.astype(dict.fromkeys(attributes, "Int64"))
+
+
+def _influences(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean differences (cells,) of errors (faces, 2, …, 2), and the faces' influence on them."""
+    pairs = [np.diff(errors, axis=axis).reshape(len(errors), -1) for axis in range(1, errors.ndim)]
+    difference = np.concatenate(pairs, axis=1)
+    n = (~np.isnan(difference)).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.nansum(difference, axis=0) / np.where(n, n, np.nan)
+        scale = np.sqrt(n / (n - 1)) / n
+    return mean, np.nan_to_num(difference - mean) * scale
+
+
+def _cells(attributes: Sequence[str]) -> list[dict[str, object]]:
+    """Keys of the cells in the order of `_influences`."""
+    return [
+        {"attribute": name, **dict(zip((a for a in attributes if a != name), held, strict=True))}
+        for name in attributes
+        for held in itertools.product((0, 1), repeat=len(attributes) - 1)
+    ]
+
+
+def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
+    """Which of other base points began as the same sampled face.
+
+    Projection moves a code by a few of its many coordinates, so two projections of one code are
+    much nearer to each other than two codes are: here, than half the median distance.
+
+    Introduced in chapter 10.
+
+    Args:
+        base: (n, D) codes.
+        others: (m, D) codes, also projected from sampled ones.
+
+    Returns:
+        int (n,): row of `others`, or -1 where the face is not among them.
+
+    Example:
+        >>> same_faces([[0.0, 9.0], [9.0, 0.0]], [[9.0, 1.0], [-9.0, -9.0]]).tolist()
+        [-1, 0]
+    """
+    distance = cdist(np.asarray(base), np.asarray(others))
+    nearest = distance.argmin(axis=1)
+    near = distance[np.arange(len(nearest)), nearest] < np.median(distance) / 2
+    return np.where(near, nearest, -1)
 
 
 def count_flags(table: pd.DataFrame, level: float) -> pd.DataFrame:

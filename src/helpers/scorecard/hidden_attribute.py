@@ -18,14 +18,17 @@ from helpers.scorecard import truth
 AXES = list(labels.CONTRASTS)
 """Axes of the book's transects, in order: skin colour, hair length, gender."""
 
+_UNDER_A_SCARF = ("earrings", "hair_colour")
 
-def earrings_shown(parameters: Tensor) -> pd.Series:
-    """Presence of earrings where no scarf covers them: what raters would see.
+
+def shown(parameters: Tensor, name: str) -> pd.Series:
+    """An attribute as far as raters could see it: zero where a scarf covers it.
 
     Introduced in chapter 14.
 
     Args:
         parameters: (n, P) faces, see `helpers.faces`.
+        name: a parameter from zero to one.
 
     Returns:
         (n,) zero to one.
@@ -34,12 +37,13 @@ def earrings_shown(parameters: Tensor) -> pd.Series:
         >>> from helpers.scorecard import hidden_attribute
         >>> face = faces.defaults(1)
         >>> face[:, faces.INDEX["earrings"]] = 1
-        >>> hidden_attribute.earrings_shown(face).tolist()
+        >>> hidden_attribute.shown(face, "earrings").tolist()
         [1.0]
     """
     face = faces.to_frame(parameters)
     bare = face["hair_style"] != faces.HAIR_STYLES.index("covered")
-    return (face["earrings"] * bare).astype(float).rename("earrings")
+    hidden = name in _UNDER_A_SCARF
+    return (face[name] * (bare if hidden else 1)).astype(float).rename(name)
 
 
 def as_grid(values: ArrayLike) -> np.ndarray:
@@ -60,26 +64,6 @@ def as_grid(values: ArrayLike) -> np.ndarray:
     """
     values = np.asarray(values)
     return values.reshape(-1, 2, 2, 2, *values.shape[1:])
-
-
-def short_haired(values: ArrayLike) -> np.ndarray:
-    """Values of the short-haired images of every transect.
-
-    Introduced in chapter 14.
-
-    Args:
-        values: (n * 8, …).
-
-    Returns:
-        (n, 4, …): woman light, woman dark, man light, man dark.
-
-    Example:
-        >>> from helpers.scorecard import hidden_attribute
-        >>> hidden_attribute.short_haired(range(8)).tolist()
-        [[0, 4, 1, 5]]
-    """
-    cells = as_grid(values)[:, :, 0]
-    return np.concatenate([cells[:, :, 0], cells[:, :, 1]], axis=1)
 
 
 def changes(values: ArrayLike) -> pd.DataFrame:
