@@ -176,7 +176,8 @@ def test_an_approach_has_an_honest_interval():
     for repetition in range(60):
         before = random.random((120, 2, 2, 2)) < 0.3
         after = random.random((120, 2, 2, 2)) < rate
-        found = side_effects.approach(before.astype(int), after.astype(int), true, repetition, 100)
+        errors = (before.ravel().astype(int), after.ravel().astype(int))
+        found = side_effects.approach(*errors, true, repetition, 100)
         changes.append(found["change"])
         intervals.append((found["low"], found["high"]))
     low, high = np.array(intervals).T

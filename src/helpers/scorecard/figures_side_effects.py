@@ -75,9 +75,12 @@ def draw_intervals(
     shared = {"sharex": True, "sharey": True, "squeeze": False}
     figure, axes = plt.subplots(1, len(groups), figsize=size, **shared)
     shifts = np.linspace(-0.27, 0.27, len(kinds)) if len(kinds) > 1 else [0.0]
+    handles = {}
     for ax, (title, part) in zip(axes.flat, groups.items(), strict=True):
         for number, (kind, shift) in enumerate(zip(kinds, shifts, strict=True)):
             mine = part[part[marks] == kind]
+            if mine.empty:
+                continue
             value, low, high = (100 * mine[name] for name in ("estimate", "low", "high"))
             look = figures.look(kind, number)
             style = {"fmt": look.marker, "color": look.colour, "markersize": 5, "elinewidth": 1.2}
@@ -86,9 +89,9 @@ def draw_intervals(
         ax.axvline(0, color=figures.GREY, linewidth=1, linestyle=":")
         ax.set_title(title)
         _named_rows(ax, names)
+        handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     figure.supxlabel(xlabel, fontsize=12)
-    handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncol=4)
+    figure.legend(handles.values(), handles, loc="outside upper center", ncol=4)
     return figure
 
 

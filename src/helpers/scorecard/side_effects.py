@@ -153,6 +153,7 @@ def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
         bool (n,).
 
     Example:
+        >>> import torch
         >>> from helpers.scorecard import side_effects
         >>> bare, faint = faces.defaults(2), faces.defaults(2)
         >>> faint[:, faces.INDEX["earrings"]] = torch.tensor([0.3, 0.9])  # drawn from 0.35 on
