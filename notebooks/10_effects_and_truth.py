@@ -473,6 +473,12 @@ def effect_on_counted(network) -> dict[str, float]:
 on_counted = pd.DataFrame({k: effect_on_counted(n) for k, n in networks.items()}).T
 
 # %% [markdown]
+# The result waits for the verdict at the end of the chapter. Where it differs from the truth on the
+# transects, neither is wrong. A model that stumbles over dark skin only in poor light, or only under
+# short hair, stumbles more often among people who have both, and the portraits of a test set are
+# such people. An effect belongs to a population.
+
+# %% [markdown]
 # ## The ladder
 #
 # Estimates miss the truth for different reasons. To tell the reasons apart, the same analysis is
