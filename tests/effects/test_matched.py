@@ -1,6 +1,7 @@
 """Matched effects against McNemar, Cochran's Q, exact coverage and simulation."""
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,17 @@ def test_mid_p_counts_the_observed_split_half():
         lower = np.cumsum(chance) - chance / 2
         upper = np.cumsum(chance[::-1])[::-1] - chance / 2
         np.testing.assert_allclose(mcnemar(split, n - split), 2 * np.minimum(lower, upper))
+
+
+def test_mid_p_and_the_interval_say_the_same_but_for_borderline_splits():
+    contradicted = []
+    for worse, better in combinations(range(41), 2):
+        low, high = paired_interval(worse, better, 400, norm.ppf(0.975))
+        excluded = low > 0 or high < 0
+        assert excluded or mcnemar(worse, better) > 0.05
+        if excluded and mcnemar(worse, better) > 0.05:
+            contradicted.append((better, worse))
+    assert contradicted == [(4, 0), (15, 6), (18, 8), (21, 10)]
 
 
 @pytest.mark.parametrize("n", [25, 50, 100, 400])
