@@ -118,9 +118,11 @@ interactions = stage.load("09_logistic_ate", "interactions.parquet").set_index(
 
 # %% [markdown]
 # Each cell has at most one pair per transect, so its pairs are independent, and Tango's score
-# interval {cite:p}`tango` applies; it keeps a width when no pair disagrees. Averages over cells use
-# several pairs of one face and are widened by their design effect. Twelve cells are twelve chances
-# of a false alarm, so each model's p-values are adjusted by Holm's method {cite:p}`holm`.
+# interval {cite:p}`tango` applies; it keeps a width when no pair disagrees. The p-value beside it is
+# McNemar's, in its mid-p form {cite:p}`mid-p`: the exact form rejects too rarely, and then
+# contradicts the interval. Averages over cells use several pairs of one face and are widened by
+# their design effect. Twelve cells are twelve chances of a false alarm, so each model's p-values are
+# adjusted by Holm's method {cite:p}`holm`.
 
 
 # %%

@@ -823,8 +823,8 @@ Markdown(
 #
 # A method without bias still needs numbers. Audits of several sizes are drawn from the population
 # of the first section. For three cells, chosen by the size of their true effect, the figure shows
-# how often McNemar's test notices, beside the power formula of [](12_planning),
-# which knows only two error rates and their correlation within pairs. If the two agree, the formula
+# how often McNemar's test notices, in its mid-p form {cite:p}`mid-p`, beside the power formula of
+# [](12_planning), which knows only two error rates and their correlation within pairs. If the two agree, the formula
 # can plan a study.
 
 # %%
@@ -964,7 +964,10 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # The study also audits a model whose errors depend on nothing. The table has the share of such
 # audits that raise any alarm after Holm's adjustment, by the tie within transects. The first row
-# takes images for independent, which is what an analyst does who never heard of clusters.
+# takes images for independent, which is what an analyst does who never heard of clusters. The
+# *cluster sandwich* tests the coefficients of a logit. Its standard errors and degrees of freedom
+# are those of Bell and McCaffrey {cite:p}`few-clusters,few-clusters-logit,few-clusters-fixed`, which
+# hold with few transects too: the usual ones are too small where few faces have an attribute.
 
 # %%
 quiet = stage.load("coverage_study", "null.parquet")

@@ -1023,8 +1023,9 @@ claims[["E-value", "E of limit"]] = ratios[["e_value", "e_value_limit"]]
 # The third measure was made for matched pairs {cite:p}`rosenbaum`. In a pair whose two images
 # disagree, either one may be the one with the error. Were the audited attribute without effect, each
 # would be equally likely, and McNemar's test relies on it. Something hidden could tip the odds to as
-# much as Γ to one. The table gives the largest Γ at which the test would still reject. It is empty
-# where the test does not reject in the first place, for there is nothing to be sensitive about.
+# much as Γ to one. The table gives the largest Γ at which the test, by its mid-p, would still
+# reject. It is empty where the test does not reject in the first place, for there is nothing to be
+# sensitive about.
 
 # %%
 claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])

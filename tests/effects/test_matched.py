@@ -1,6 +1,7 @@
 """Matched effects against McNemar, Cochran's Q, exact coverage and simulation."""
 
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm, ttest_1samp
 from scipy.stats import t as student
 from simulated import AXES, transect_frame
-from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
+from statsmodels.stats.contingency_tables import cochrans_q
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
 from helpers.effects import (
     all_matched_effects,
@@ -18,6 +20,7 @@ from helpers.effects import (
     holm,
     interaction_columns,
     matched_effects,
+    mcnemar,
     mde,
     paired_interval,
     paper_logit,
@@ -72,6 +75,50 @@ def test_coverage_at_400_pairs_is_exact_enough(worse, better):
     assert 0.93 <= covered <= 0.97
 
 
+# --- McNemar's test
+
+
+def test_mid_p_of_the_published_example():
+    """One and seven discordant pairs: p = .070 exactly, .039 in the middle (Fagerland et al.)."""
+    assert mcnemar(1, 7) == mcnemar(7, 1) == pytest.approx(10 / 256)
+    np.testing.assert_allclose(mcnemar([5, 0, 3], [0, 0, 3]), [1 / 32, 1, 1])
+
+
+def test_mid_p_counts_the_observed_split_half():
+    for n in (1, 2, 9, 30):
+        split = np.arange(n + 1)
+        chance = binom.pmf(split, n, 0.5)
+        lower = np.cumsum(chance) - chance / 2
+        upper = np.cumsum(chance[::-1])[::-1] - chance / 2
+        np.testing.assert_allclose(mcnemar(split, n - split), 2 * np.minimum(lower, upper))
+
+
+def test_mid_p_and_the_interval_say_the_same_but_for_borderline_splits():
+    contradicted = []
+    for worse, better in combinations(range(41), 2):
+        low, high = paired_interval(worse, better, 400, norm.ppf(0.975))
+        excluded = low > 0 or high < 0
+        assert excluded or mcnemar(worse, better) > 0.05
+        if excluded and mcnemar(worse, better) > 0.05:
+            contradicted.append((better, worse))
+    assert contradicted == [(4, 0), (15, 6), (18, 8), (21, 10)]
+
+
+@pytest.mark.parametrize("n", [25, 50, 100, 400])
+@pytest.mark.parametrize("discordant", [0.02, 0.05, 0.1, 0.3])
+def test_mid_p_keeps_its_level_and_wastes_less_of_it_than_the_exact_test(n, discordant):
+    """Summed over all counts; the exact test may be told from mid-p by its larger p alone."""
+    many = np.arange(n + 1)[:, None]
+    worse = np.arange(n + 1)[None, :].clip(max=many)
+    chance = binom.pmf(many, n, discordant) * binom.pmf(worse, many, 0.5)
+    chance[np.arange(n + 1)[None, :] > many] = 0
+    p = mcnemar(worse, many - worse)
+    exact = np.minimum(p + binom.pmf(worse, many, 0.5), 1)
+    assert chance.sum() == pytest.approx(1)
+    rejected, rejected_exactly = ((chance * (q < 0.05)).sum() for q in (p, exact))
+    assert rejected_exactly < rejected <= 0.0501 or rejected < 1e-4
+
+
 # --- matched effects
 
 
@@ -91,7 +138,10 @@ def test_a_cell_counts_its_pairs():
         assert (row["n"], row["transects"], row["missing"]) == (200, 200, 0)
         table = pd.crosstab(wide[0], wide[1])
         assert (row["worse"], row["better"]) == (table.loc[0, 1], table.loc[1, 0])
-        assert row["p"] == pytest.approx(mcnemar(table, exact=True).pvalue)
+        exact = statsmodels_mcnemar(table, exact=True).pvalue
+        discordant = [table.loc[0, 1], table.loc[1, 0]]
+        half = binom.pmf(min(discordant), sum(discordant), 0.5)
+        assert row["p"] == pytest.approx(exact - half)
     np.testing.assert_allclose(effects["p_holm"], holm(effects["p"]))
 
 
@@ -343,7 +393,7 @@ def test_cochran_q_of_two_images_is_mcnemar_s_test():
     frame = transect_frame(90, lambda skin, hair, gender: 0.2 + 0.2 * skin, seed=2)
     pairs = frame[(frame["hair_level"] == 0) & (frame["gender_level"] == 1)]
     wide = pairs.pivot_table(index="transect", columns="skin_level", values="error")
-    expected = mcnemar(pd.crosstab(wide[0], wide[1]), exact=False, correction=False)
+    expected = statsmodels_mcnemar(pd.crosstab(wide[0], wide[1]), exact=False, correction=False)
     assert cochran_q(pairs, "error", ["skin_level"], "transect")["p"] == pytest.approx(
         expected.pvalue
     )

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, binomtest
+from scipy.stats import binom
 
 from helpers.effects import (
     e_value,
     e_value_limit,
     e_values,
     leakage_tipping_point,
+    mcnemar,
     rosenbaum_gamma,
 )
 
@@ -74,14 +75,17 @@ def test_gamma_is_the_last_at_which_the_test_rejects(b, c):
     gamma = rosenbaum_gamma(b, c)
 
     def worst_p(value):
-        return 2 * binom.sf(max(b, c) - 1, b + c, value / (1 + value))
+        tails = binom.sf([max(b, c) - 1, max(b, c)], b + c, value / (1 + value))
+        return tails.sum()
 
     assert worst_p(gamma * (1 - 1e-6)) < 0.05 < worst_p(gamma * (1 + 1e-6))
-    assert worst_p(1.0) == pytest.approx(binomtest(b, b + c).pvalue)
+    assert worst_p(1.0) == pytest.approx(mcnemar(b, c))
 
 
 def test_gamma_is_missing_where_nothing_is_rejected():
     assert np.isnan(rosenbaum_gamma([10, 0, 3], [10, 0, 0])).all()
+    b, c = np.meshgrid(np.arange(40), np.arange(40))
+    np.testing.assert_array_equal(np.isfinite(rosenbaum_gamma(b, c)), mcnemar(b, c) < 0.05)
     assert rosenbaum_gamma(30, 5, alpha=0.01) < rosenbaum_gamma(30, 5, alpha=0.05)
     with pytest.raises(ValueError, match="b is -1"):
         rosenbaum_gamma(-1, 3)

@@ -1,5 +1,6 @@
 """Effects of attributes on errors: estimates, intervals and what may be concluded from them."""
 
+from helpers.effects.costs import cost, design_table
 from helpers.effects.equivalence import holm, mde, verdict
 from helpers.effects.matched import (
     all_matched_effects,
@@ -37,8 +38,6 @@ from helpers.effects.risks import (
     score_interval,
 )
 from helpers.effects.sample_size import (
-    cost,
-    design_table,
     power,
     power_grid,
     printed_power,

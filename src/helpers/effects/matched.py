@@ -9,8 +9,9 @@ from math import sqrt
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import bdtr, stdtr, stdtrit
+from scipy.special import bdtr, bdtrc, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows, rows_by_code
@@ -56,7 +57,7 @@ def matched_effects(
         - estimate: risk at the higher level of `attribute` minus at the lower;
         - low, high: 95 % interval by Tango's score method, which has a width without any discordant
           pair; where transects give several pairs, with their design effect and Student quantiles;
-        - p: exact McNemar test, or the score test with the design effect (several pairs of a
+        - p: McNemar's mid-p test, or the score test with the design effect (several pairs of a
           transect, rates); p_holm: Holm over the cells;
         - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among
           the transects of `frame`; dropped: images left out, for want of an outcome, a level of
@@ -302,23 +303,32 @@ def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) 
     return clustered / single
 
 
-def mcnemar(worse: int, better: int) -> float:
-    """McNemar's exact two-sided p of as many discordant pairs of either kind.
+def mcnemar(worse: ArrayLike, better: ArrayLike) -> np.ndarray | float:
+    """Two-sided mid-p of McNemar's test, of as many discordant pairs of either kind.
+
+    Twice the chance that a fair coin splits the discordant pairs as unevenly, of which the split
+    that occurred counts half (Fagerland, Lydersen & Laake, BMC Medical Research Methodology 13
+    (2013) 91). The exact test counts it in full: it rejects far less often than its level allows,
+    and with few discordant pairs often contradicts the score interval of `paired_interval`. The
+    mid-p rejects only what the interval rejects, and at the level of .05 all of it but a few
+    borderline splits, as 4 to 0 and 15 to 6.
 
     Serves chapter 10, inside `matched_effects`.
 
     Args:
-        worse, better: pairs with an error on one side only.
+        worse, better: pairs (...) with an error on one side only, whole numbers.
 
     Returns:
-        p, 1 where no pair is discordant.
+        p (...): 1 where both kinds are as many, where the paper subtracts half of that chance.
 
     Example:
         >>> from helpers import effects
-        >>> effects.mcnemar(6, 0)
-        0.03125
+        >>> effects.mcnemar([6, 7, 0], [0, 1, 0]).round(3).tolist()
+        [0.016, 0.039, 1.0]
     """
-    return min(2 * float(bdtr(min(worse, better), int(worse + better), 0.5)), 1.0)
+    rarer, commoner = np.sort(np.asarray([worse, better], dtype=np.int64), axis=0)
+    n = rarer + commoner
+    return bdtr(rarer, n, 0.5) + bdtrc(commoner, n, 0.5)
 
 
 def paired_interval(worse: float, better: float, n: float, quantile: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Unpenalised logit with reference coding and interactions: contrasts of log odds (chapter 11).
 
-The clusters (transects) are the units of inference: the sandwich estimator sums the scores of a
-cluster before squaring them (Liang & Zeger, Biometrika 73 (1986) 13-22).
+The clusters (transects) are the units of inference: the sandwich sums the scores of a cluster
+before squaring them, and is corrected for few clusters as `helpers.effects.few_clusters` says.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr, stdtrit
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM, GLMResults
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
@@ -27,11 +28,12 @@ from helpers.effects.coding import (
     rows_by_code,
 )
 from helpers.effects.equivalence import holm
+from helpers.effects.few_clusters import bias_reduced
 from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates
 
 Term = str | tuple[str, ...]
-COLUMNS = ["estimate", "se", "low", "high", "p"]
+COLUMNS = ["estimate", "se", "df", "low", "high", "p"]
 
 
 def logit(
@@ -44,9 +46,8 @@ def logit(
 ) -> pd.DataFrame:
     """Logit of `outcome` on categorical columns: log odds ratios and their intervals.
 
-    statsmodels' GLM with clustered covariance and its `t_test`; what is added are the coding and
-    the reasons for what cannot be estimated. Serves chapter 11, whose coverage study it
-    serves.
+    statsmodels' GLM; what is added are the coding, standard errors that hold with few clusters, and
+    the reasons for what cannot be estimated. Serves chapter 11, in its coverage study.
 
     Args:
         frame: one row per image. Rows without an outcome or a cluster are left out.
@@ -62,13 +63,13 @@ def logit(
     Returns:
         A row per contrast, or per cell and contrast, with the columns
 
-        - estimate, se, low, high: log odds (ratio), standard error by the sandwich with the usual
-          correction for few clusters, 95 % interval with Student quantiles of clusters - 1 degrees
-          of freedom;
+        - estimate, se: log odds (ratio) and standard error by the bias-reduced sandwich, CR2;
+        - df, low, high: Satterthwaite's degrees of freedom for this contrast, of which there are
+          few where few clusters have a level, and the 95 % interval with their Student quantiles;
         - p, p_holm: of a zero; Holm over the rows of a regression other than the intercept;
-        - reason: why something is NaN ("one cluster", "all outcomes are 0", "separated: a
-          coefficient would be infinite", "confounded with other terms", "every image lacks its
-          outcome or cluster"), else empty.
+        - reason: why something is NaN ("one cluster" where no other has a level, "all outcomes are
+          0", "separated: a coefficient would be infinite", "confounded with other terms", "every
+          image lacks its outcome or cluster"), else empty.
 
     Raises:
         ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], more
@@ -101,7 +102,7 @@ def logit(
     tables = []
     for rows in rows_by_code(place[kept], len(index)):
         table = _estimates(design[rows], error[rows], numbered(codes[rows]), weights)
-        table.insert(5, "p_holm", holm(table["p"].where(table.index != "intercept")))
+        table.insert(len(COLUMNS), "p_holm", holm(table["p"].where(table.index != "intercept")))
         tables.append(table)
     return pd.concat(tables, keys=index) if by else tables[0]
 
@@ -116,34 +117,31 @@ def _estimates(
     if error.min() == error.max() and error[0] in (0, 1):
         return table.assign(reason=f"all outcomes are {error[0]:.0f}")
     keep = independent_columns(design)
-    fitted = _fit(design[:, keep], error, codes)
+    fitted = _fit(design[:, keep], error)
     if fitted is None:
         return table.assign(reason="separated: a coefficient would be infinite")
     L = weights.to_numpy()
     rest = np.abs(L - L @ np.linalg.pinv(design) @ design).max(axis=1)
     identified = rest < np.sqrt(RANK_TOLERANCE)
-    found, lone = {"estimate": L[:, keep] @ fitted.params}, "one cluster"
-    if codes.any():
-        tested, lone = fitted.t_test(L[:, keep]), ""
-        low, high = tested.conf_int().T
-        found |= {"se": np.ravel(tested.sd), "low": low, "high": high}
-        found["p"] = np.ravel(tested.pvalue)
-    table = pd.DataFrame(found, weights.index, COLUMNS)
-    table[~identified] = np.nan
+    estimate = L[:, keep] @ fitted.params
+    spread = fitted.family.variance(fitted.fittedvalues)
+    se, df = bias_reduced(design[:, keep], spread, fitted.resid_pearson, codes, L[:, keep])
+    margin = stdtrit(df, 0.975) * se
+    p = 2 * stdtr(df, -np.abs(estimate / se))
+    found = np.column_stack([estimate, se, df, estimate - margin, estimate + margin, p])
+    table = pd.DataFrame(np.where(identified[:, None], found, np.nan), weights.index, COLUMNS)
+    lone = np.where(np.isnan(se), "one cluster", "")
     return table.assign(reason=np.where(identified, lone, "confounded with other terms"))
 
 
-def _fit(design: np.ndarray, error: np.ndarray, codes: np.ndarray) -> GLMResults | None:
-    """statsmodels' results with the covariance clustered by `codes`; None if they are infinite."""
-    clustered = {"cov_type": "cluster", "cov_kwds": {"groups": codes}, "use_t": True}
+def _fit(design: np.ndarray, error: np.ndarray) -> GLMResults | None:
+    """statsmodels' results; None if coefficients are infinite."""
     model = GLM(error, design, family=Binomial())
     with warnings.catch_warnings():
         warnings.simplefilter("error", PerfectSeparationWarning)
         try:
             # Changes of a coefficient that is infinite never become small, the deviance's do.
-            fitted = model.fit(
-                tol=1e-10, tol_criterion="params", **(clustered if codes.any() else {})
-            )
+            fitted = model.fit(tol=1e-10, tol_criterion="params")
         except PerfectSeparationWarning:
             return None
     return fitted if fitted.converged else None

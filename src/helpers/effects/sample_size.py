@@ -1,4 +1,4 @@
-"""How many transects an audit needs: power, sample size, crowd and cost (chapter 12).
+"""How many transects an audit needs: power and sample size (chapter 12).
 
 The test is that of `helpers.effects.matched_effects`: the mean difference of an error (0 or 1)
 over the pairs of images that differ in one attribute. A transect of a 2 x 2 x 2 design gives up to
@@ -30,7 +30,7 @@ from scipy.stats import binom, norm
 from scipy.stats import t as student
 from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
-from helpers.effects.misclassification import label_noise, noisy_design
+from helpers.effects.matched import mcnemar
 from helpers.effects.pair_correlation import Design, transect_types
 from helpers.utils import seeding
 from helpers.utils.checks import check_number, check_positive, check_range, check_whole
@@ -98,11 +98,11 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
 def power(transects: float, design: Design, alpha: float = 0.05) -> float:
     """Chance that the matched test finds a difference of error rates, two-sided at level `alpha`.
 
-    With one pair per transect, the exact power of McNemar's exact test. With several, the score
-    test with a design effect is nearly √S times a mean over a standard deviation, of the sums of
-    the transects' differences. By the delta method, such a ratio with the standardised mean δ,
-    skewness γ and kurtosis κ has variance 1 − δγ + δ²(κ − 1)/4, not one. The moments are those of
-    transects that share a normal effect on a latent scale.
+    With one pair per transect, the power of McNemar's mid-p test, summed over all audits that can
+    happen. With several, the score test with a design effect is nearly √S times a mean over a
+    standard deviation, of the sums of the transects' differences. By the delta method, such a ratio
+    with the standardised mean δ, skewness γ and kurtosis κ has variance 1 − δγ + δ²(κ − 1)/4, not
+    one. The moments are those of transects that share a normal effect on a latent scale.
 
     Serves chapter 12.
 
@@ -143,7 +143,7 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
         power: wanted, between 0 and 1.
 
     Returns:
-        The number of transects. With one pair per transect, the exact power rises in a saw-tooth,
+        The number of transects. With one pair per transect, the power rises in a saw-tooth,
         and some larger numbers may fall short again.
 
     Raises:
@@ -246,99 +246,6 @@ def power_grid(
     return pd.DataFrame(rows)
 
 
-def cost(
-    transects: int,
-    raters: int,
-    *,
-    price: float,
-    seconds: float,
-    images: int = 8,
-    attributes: int = 8,
-) -> dict[str, float]:
-    """What annotating the transects takes (transects, section 4.3: 8 attributes, 5 raters).
-
-    Introduced in chapter 12.
-
-    Args:
-        transects: number of them, with `images` images each.
-        raters: answers per image and attribute.
-        price: money per answer; the currency is the caller's.
-        seconds: working time per answer.
-        images: per transect.
-        attributes: asked of every image.
-
-    Returns:
-        images, judgements, hours (of raters' work) and money.
-
-    Raises:
-        ValueError: a count that is no whole number of at least 1, a price or time not above 0.
-
-    Example:
-        >>> from helpers import effects
-        >>> effects.cost(1000, 5, price=0.012, seconds=3.6)["judgements"]
-        320000
-    """
-    counts = {"transects": transects, "raters": raters, "images": images, "attributes": attributes}
-    for name, count in counts.items():
-        check_whole(name, count, 1)
-    check_positive("price", price)
-    check_positive("seconds", seconds)
-    judgements = transects * images * attributes * raters
-    return {
-        "images": transects * images,
-        "judgements": judgements,
-        "hours": judgements * seconds / 3600,
-        "money": judgements * price,
-    }
-
-
-def design_table(
-    transects: Sequence[int],
-    raters: Sequence[int],
-    design: Design,
-    rater_error: float,
-    *,
-    price: float,
-    seconds: float,
-) -> pd.DataFrame:
-    """Power and cost of each number of transects with each number of raters.
-
-    Introduced in chapter 12.
-
-    Args:
-        transects: numbers of transects to compare.
-        raters: numbers of raters per image to compare.
-        design: without errors of labels. A `pair_correlation` of None is the least possible, with
-            which the power is an upper bound.
-        rater_error: chance that one rater mislabels an image; the majority of more raters errs less
-            (`label_noise`), and its errors dilute the difference (`noisy_design`).
-        price: money per answer.
-        seconds: working time per answer.
-
-    Returns:
-        Index transects, raters; columns label_noise, power, and those of `cost`.
-
-    Raises:
-        ValueError: as `noisy_design`, `power` and `cost` do.
-
-    Example:
-        >>> from helpers import effects
-        >>> plan = effects.Design(difference=0.05, base_rate=0.05)
-        >>> table = effects.design_table([100, 200], [1], plan, 0.1, price=0.02, seconds=4)
-        >>> table["power"].round(1).tolist()
-        [0.3, 0.6]
-    """
-    rows = {}
-    for count in raters:
-        noise = label_noise(rater_error, count)
-        seen = noisy_design(design, noise)
-        for size in transects:
-            row = {"label_noise": noise, "power": power(size, seen)}
-            rows[size, count] = row | cost(size, count, price=price, seconds=seconds)
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    return table.rename_axis(["transects", "raters"]).sort_index()
-
-
 def _check_difference(design: Design) -> None:
     if design.difference == 0:
         raise ValueError("difference is 0: no number of transects detects it")
@@ -352,7 +259,7 @@ def _per_transect(design: Design) -> tuple[float, float]:
 
 
 def _method(design: Design):
-    return _exact_power if design.pairs == 1 else _moments_power
+    return _summed_power if design.pairs == 1 else _moments_power
 
 
 def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
@@ -373,13 +280,13 @@ def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alph
     return float(norm.cdf((centre - quantile) / spread) + norm.cdf((-centre - quantile) / spread))
 
 
-def _exact_power(transects: int, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
-    """Power of McNemar's exact test: a binomial number of discordant pairs, then of worse ones."""
+def _summed_power(transects: int, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
+    """Power of McNemar's mid-p test: a binomial number of discordant pairs, then of worse ones."""
     up, down = (chance @ types[:, column] for column in (1, 2))
     discordant = np.arange(*binom.interval(1 - 1e-10, transects, up + down) + np.array([0, 1]))
     # Largest count of the rarer kind with which the two-sided test rejects; -1 where none does.
     most = binom.ppf(alpha / 2, discordant, 0.5)
-    most -= 2 * binom.cdf(most, discordant, 0.5) >= alpha
+    most -= mcnemar(most, discordant - most) >= alpha
     share = up / (up + down)
     rejects = binom.cdf(most, discordant, share) + binom.cdf(most, discordant, 1 - share)
     return float(binom.pmf(discordant, transects, up + down) @ rejects)
@@ -392,9 +299,7 @@ def _matched_test(counts: np.ndarray, types: np.ndarray) -> np.ndarray:
     p = np.ones(len(counts))
     single_pairs = (pairs == clusters) & (clusters > 1)
     if single_pairs.any():
-        rarer = np.minimum(worse, better)[single_pairs]
-        discordant = (worse + better)[single_pairs]
-        p[single_pairs] = np.minimum(2 * binom.cdf(rarer, discordant, 0.5), 1)
+        p[single_pairs] = mcnemar(worse[single_pairs], better[single_pairs])
     several = (pairs > clusters) & (clusters > 1)
     pairs, worse, better, clusters = (x[several] for x in (pairs, worse, better, clusters))
     estimate = (worse - better) / pairs

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import beta
+from scipy.optimize.elementwise import find_root
+from scipy.special import bdtrc
 
 from helpers.utils.checks import check_range, require_columns
 
@@ -115,13 +116,14 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
 
 
 def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarray | float:
-    """Largest Γ at which McNemar's exact test of b against c discordant pairs still rejects.
+    """Largest Γ at which McNemar's mid-p test of b against c discordant pairs still rejects.
 
     Were the two images of a pair to differ in something hidden, the error of a discordant pair
     could fall on the image with the attribute with a chance of up to Γ/(1 + Γ) instead of 1/2
-    (Rosenbaum, Observational Studies, 2nd ed. (2002), section 4.3.2). The bound on the two-sided
-    p-value is twice the upper binomial tail, so that Γ = 1 is McNemar's exact test; solved by the
-    beta quantile. Pairs must be independent, one per transect.
+    (Rosenbaum, Observational Studies, 2nd ed. (2002), section 4.3.2). This bounds both binomial
+    tails, with and without the split that occurred, and so their sum: the two-sided mid-p. At
+    Γ = 1 that is `mcnemar`, so that Γ exists where its p is below `alpha`. Pairs must be
+    independent, one per transect.
 
     Introduced in chapter 14.
 
@@ -138,16 +140,20 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     Example:
         >>> from helpers import effects
         >>> effects.rosenbaum_gamma([30, 10], [5, 10]).round(2).tolist()
-        [2.31, nan]
+        [2.46, nan]
     """
     b, c = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
     for name, count in (("b", b), ("c", c)):
         if not ((count >= 0) & (count == np.floor(count))).all():
             raise ValueError(f"{name} is {count}, whole numbers of at least 0 were expected")
     check_range("alpha", alpha, 0, 1, "()")
-    chance = beta.ppf(alpha / 2, np.maximum(b, c), np.minimum(b, c) + 1)
-    gamma = chance / (1 - chance)
-    return np.where(gamma >= 1, gamma, np.nan)[()]
+    n, commoner = (b + c).astype(np.int64), np.maximum(b, c)
+
+    def excess(chance: np.ndarray, commoner: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return bdtrc(commoner - 1, n, chance) + bdtrc(commoner, n, chance) - alpha
+
+    found = find_root(excess, (0.5, 1.0), args=(commoner, n))
+    return np.where(found.success, found.x / (1 - found.x), np.nan)[()]
 
 
 def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray | float:

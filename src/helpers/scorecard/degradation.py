@@ -174,7 +174,7 @@ def power_of_cell(
         sizes: transects of an audit.
         repetitions: audits of each size.
         seed: of the audits.
-        alpha: level of McNemar's exact test.
+        alpha: level of McNemar's mid-p test.
 
     Returns:
         Columns transects, found, low, high (Wilson), formula (NaN where it has no answer), truth,

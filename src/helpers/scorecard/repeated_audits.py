@@ -159,8 +159,9 @@ def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
     n, quantile = differences.shape[1], norm.ppf(0.975)
     # Audits often share their two counts, and with them the interval and the test.
     counts, where = np.unique(np.column_stack([worse, better]), axis=0, return_inverse=True)
-    summary = [(*paired_interval(*pair, n, quantile), mcnemar(*pair)) for pair in counts.tolist()]
-    table = pd.DataFrame(np.array(summary)[where], columns=["low", "high", "p"])
+    limits = [paired_interval(*pair, n, quantile) for pair in counts.tolist()]
+    summary = np.column_stack([limits, mcnemar(*counts.T)])
+    table = pd.DataFrame(summary[where], columns=["low", "high", "p"])
     table.insert(0, "audit", np.arange(len(differences)))
     table.insert(1, "estimate", (worse - better) / n)
     return table
