@@ -231,11 +231,14 @@ ANNOTATED = "beard, makeup, age, smile"
 unasked = overall[list(GROUPS)].drop(ANNOTATED).idxmax()
 
 # %% tags=["hide-input"]
-lines = [
-    f"- **{m}**: all together {points.loc[m, 'all together']:.1f} points; the largest group is "
-    f"{first[m]} ({points.loc[m, first[m]]:.1f}), earrings {points.loc[m, 'earrings']:.1f}."
-    for m in MODELS
-]
+lines = []
+for m in MODELS:
+    one = f"the largest group is {first[m]} ({points.loc[m, first[m]]:.1f})"
+    none = "no group stands out from noise"
+    lines.append(
+        f"- **{m}**: all together {points.loc[m, 'all together']:.1f} points; "
+        f"{one if points.loc[m, first[m]] > 0 else none}, earrings {points.loc[m, 'earrings']:.1f}."
+    )
 lines.append(
     f"\nOver all three models the largest group is **{found}** ({100 * overall[found]:.1f} points), "
     f"and the largest that nobody was asked about is **{unasked}** ({100 * overall[unasked]:.1f}). "
@@ -273,6 +276,8 @@ unnamed = (
 )
 Markdown(
     f"The attribute to follow is **{HIDDEN}**: {100 * overall[HIDDEN]:.1f} points."
+    + " None of the three stands out from noise; this is the first of the list."
+    * (overall[HIDDEN] == 0)
     + held_badly * (found == ANNOTATED)
     + unnamed * (unasked != HIDDEN)
 )
@@ -388,7 +393,8 @@ _ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
 largest["part"] = plus_minus(largest, 100, 1)
 clear = bias["effect"].abs() > labels.Z * bias["se"]
-away = (bias["effect"] - bias["expected"]).abs() > labels.Z * bias["se"]
+known = bias["se"] > 0  # some answer changed
+away = known & ((bias["effect"] - bias["expected"]).abs() > labels.Z * bias["se"])
 
 # %% tags=["hide-input"]
 lines = [
@@ -397,8 +403,8 @@ lines = [
     for name, row in largest.loc[list(MODELS)].iterrows()
 ]
 lines.append(
-    f"\nThe measured part is clear of zero in {clear.sum()} of {len(bias)} cells. In {away.sum()} the "
-    "expected part lies outside its interval. Expected and measured parts have a correlation of "
+    f"\nThe measured part is clear of zero in {clear.sum()} of {len(bias)} cells. In {away.sum()} of "
+    f"the {known.sum()} with an interval the expected part lies outside. Expected and measured parts have a correlation of "
     f"{bias['expected'].corr(bias['effect']):.2f}."
 )
 Markdown("\n".join(lines))
@@ -632,7 +638,8 @@ Markdown(
 
 # %% [markdown]
 # Cells of one model share their faces, so alarms come in company, and a count a little above or below
-# its expectation says little. Many alarms would say that the estimator takes noise for effects, or
+# its expectation says little. A fixed random direction moves every parameter a little, so a small
+# effect of its own is no contradiction. Many alarms would say that the estimator takes noise for effects, or
 # that any step of this length changes the answer. Placebos cannot show a leak that comes with a
 # particular axis; for that one has to look at what moves along *it*.
 
