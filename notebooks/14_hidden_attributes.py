@@ -266,20 +266,18 @@ HIDDEN = overall[list(ASKABLE)].idxmax()
 NAME, LIKE, FIT = ASKABLE[HIDDEN]
 
 # %% tags=["hide-input"]
-held_badly = (
+remarks = {
+    " None of the three stands out from noise; this is the first of the list.": overall[HIDDEN]
+    == 0,
     f" The largest group of all, {ANNOTATED}, was annotated: fitted planes hold it nearly, not "
-    "exactly. Better planes would mend that, not another question."
-)
-unnamed = (
+    "exactly. Better planes would mend that, not another question.": found == ANNOTATED,
     f" The largest group that nobody was asked about, {unasked} ({100 * overall[unasked]:.1f} "
-    "points), is nothing that a rater could give as one number, so what follows mends a part only."
-)
+    "points), is nothing that a rater could give as one number, so what follows mends a part "
+    "only.": unasked != HIDDEN,
+}
 Markdown(
     f"The attribute to follow is **{HIDDEN}**: {100 * overall[HIDDEN]:.1f} points."
-    + " None of the three stands out from noise; this is the first of the list."
-    * (overall[HIDDEN] == 0)
-    + held_badly * (found == ANNOTATED)
-    + unnamed * (unasked != HIDDEN)
+    + "".join(remark for remark, applies in remarks.items() if applies)
 )
 
 # %% [markdown]
