@@ -72,7 +72,7 @@ n_raters = 5
 # %%
 stage = Stage("12_planning", profile=profile, device=device, seed=seed)
 figures.style()
-pd.options.display.float_format = "{:.3f}".format
+pd.options.display.float_format = "{:z.3f}".format
 
 # %% [markdown]
 # ## How many transects?
@@ -509,7 +509,7 @@ compared = {
 compared = pd.concat(compared, names=["model", "attribute", "treatment", "gender"])
 compared = compared.assign(points=labels.points(compared)).reset_index()
 compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
-compared["truth"] = truth.map("{:+.1f}".format)
+compared["truth"] = truth.map("{:+z.1f}".format)
 compared = compared.rename(index=labels.GENDERS, level="gender")
 compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
 compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
@@ -545,7 +545,8 @@ pruned = pd.concat(bounded, names=["model", "attribute", "arm", "gender"]).reset
 pruned[NUMBERS] *= 100
 pruned = pruned.join(truth.rename("truth"), on=KEYS)
 one = pruned.query("model == 'fairface-like' and attribute == 'skin_colour'")
-one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(precision=1, na_rep="—")
+forms = dict.fromkeys([*NUMBERS, "truth"], "{:z.1f}") | {"n": "{:,.0f}"}
+one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(forms, na_rep="—")
 
 # %% mystnb={"image": {"alt": "Six panels, two rows for skin colour and hair length, three columns for the models. In each, for women and for men, three points with intervals: all images, the pruned ones, complete transects. A wide grey bar behind them shows the worst-case bounds, a diamond the truth by intervention. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, by perceived gender: from all images, after pruning, and from complete transects, with 95 % intervals; n counts pairs. Grey bars are the worst-case bounds, diamonds the truth."}}
 _ = draw_pruning(pruned)

@@ -151,7 +151,7 @@ clear = average_leak["effect"].abs() > labels.Z * average_leak["se"]
 
 # %% tags=["hide-input"]
 lines = [
-    f"- **{labels.CONTRASTS[axis]}**: {row['effect']:+.2f}, "
+    f"- **{labels.CONTRASTS[axis]}**: {row['effect']:+z.2f}, "
     f"{'clearly a leak' if clear[axis] else 'not distinguishable from none'}."
     for axis, row in average_leak.iterrows()
 ]
@@ -328,7 +328,7 @@ largest["part"] = plus_minus(largest, 100, 1)
 Markdown(
     "\n".join(
         f"- **{name}**: the largest part is {row['part']} points, in "
-        f"{labels.CONTRASTS[row['attribute']]} ({row['cell']}); expected {100 * row['expected']:+.1f}."
+        f"{labels.CONTRASTS[row['attribute']]} ({row['cell']}); expected {100 * row['expected']:+z.1f}."
         for name, row in largest.loc[list(MODELS)].iterrows()
     )
 )
@@ -382,7 +382,7 @@ KEYS = ["model", "attribute", "cell"]
 pair = beside_truth([AUDITED, HELD]).set_index(KEYS)
 where = list(largest.reset_index()[KEYS].itertuples(index=False, name=None))
 worst = pair.pivot_table("points", KEYS, "arm", "first", sort=False)
-worst["truth"] = (100 * pair.groupby(KEYS)["truth"].first()).map("{:+.1f}".format)
+worst["truth"] = (100 * pair.groupby(KEYS)["truth"].first()).map("{:+z.1f}".format)
 worst.loc[where]
 
 # %%

@@ -634,7 +634,7 @@ columns = {
     for kind in kinds
 }
 along = pd.DataFrame(columns)
-along.style.format("{:+.2f}")
+along.style.format("{:+z.2f}")
 
 # %% tags=["hide-input"]
 gaps = along.abs().mean()
@@ -1036,7 +1036,7 @@ owed = left.loc[clear(left), "estimate"]
 far = owed.index[owed.abs() > farthest]
 
 # %% tags=["hide-input"]
-told = [f"*{name.replace('_', ' ')}* ({size:+.3f})" for name, size in owed.items()]
+told = [f"*{name.replace('_', ' ')}* ({size:+z.3f})" for name, size in owed.items()]
 Markdown(
     "The raters see no clear change of the smile along the vector of smiling, so there is nothing "
     "to calibrate on: with this few codes the parts are not estimable."

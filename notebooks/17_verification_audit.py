@@ -422,7 +422,7 @@ inside = both["truth"].between(both["low"], both["high"]).mean()
 Markdown(
     f"The audit's interval contains the difference under known identity in {inside:.0%} of "
     f"{len(both)} comparisons; the false non-match rate itself is off by "
-    f"{100 * (both['rate'] - both['truth_rate']).mean():+.1f} points on average."
+    f"{100 * (both['rate'] - both['truth_rate']).mean():+z.1f} points on average."
 )
 
 # %% [markdown]

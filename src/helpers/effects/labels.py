@@ -66,8 +66,8 @@ def points(table: pd.DataFrame) -> list[str]:
         One text per row.
 
     Example:
-        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.01], "high": [0.11]}))
-        ['+5.0 (-1.0 to +11.0)']
+        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]}))
+        ['+5.0 (+0.0 to +11.0)']
     """
     rows = 100 * table[["estimate", "low", "high"]].to_numpy(dtype=float)
-    return ["{:+.1f} ({:+.1f} to {:+.1f})".format(*row) for row in rows]
+    return ["{:+z.1f} ({:+z.1f} to {:+z.1f})".format(*row) for row in rows]
