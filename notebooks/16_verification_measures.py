@@ -221,7 +221,8 @@ planes = {
 watched = ("skin_colour", "hair_length", "facial_hair")
 leaks = identities.label_leakage(generator, codes[:200], planes, watched)
 leaks = leaks.set_index(["plane", "labels"])
-leaks.sort_index().round(2)
+words = leaks.sort_index().rename(columns=lambda name: name.replace("_", " "))
+words.style.format("{:z.2f}", na_rep="has no labels")
 
 # %% [markdown]
 # *Angle* is the angle, in degrees, to the true normal. The other columns say by how much skin

@@ -71,3 +71,25 @@ def points(table: pd.DataFrame) -> list[str]:
     """
     rows = 100 * table[["estimate", "low", "high"]].to_numpy(dtype=float)
     return ["{:+z.1f} ({:+z.1f} to {:+z.1f})".format(*row) for row in rows]
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table for the page, with words for the names of attributes in its index and columns.
+
+    Introduced in chapter 12.
+
+    Args:
+        table: of any kind.
+
+    Returns:
+        The table, whose names have spaces for underscores.
+
+    Example:
+        >>> in_words(pd.DataFrame({"hair_length": [0.2]}, ["skin_colour"])).columns.tolist()
+        ['hair length']
+    """
+
+    def spaced(name: object) -> object:
+        return name.replace("_", " ") if isinstance(name, str) else name
+
+    return table.rename(index=spaced, columns=spaced)
