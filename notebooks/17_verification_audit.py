@@ -100,6 +100,14 @@ boot = {"n_boot": n_boot, "seed": seed}
 # bands come from a bootstrap of *seeds*: a pair has two, and a seed is in many pairs, in all six
 # groups. Bootstrapping pairs would treat them as so many independent observations.
 
+# %% [markdown]
+# The reference for such intervals is {cite:t}`matching-intervals`. They recommend Wilson's interval
+# for an *effective* number of pairs, which is smaller the more the errors of pairs with a common
+# identity agree. The bands here follow the same idea, and take more care where identities are few:
+# how much errors agree is read off the curve at the rate that each end of an interval claims, the
+# quantiles are Student's, and without any error a seed counts as one pair. [](benchmarks) holds both
+# kinds against known rates.
+
 # %%
 LIMITS = (0.2, 0.3, 0.4)  # of HCIC, the paper's; the middle one is its default
 T = 0.3
