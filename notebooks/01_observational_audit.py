@@ -400,7 +400,7 @@ for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
 
 # %%
 moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()})
-moved.iloc[[0, -1]].style.format("{:+.2f}", na_rep="not estimable")
+moved.iloc[[0, -1]].style.format("{:+z.2f}", na_rep="not estimable")
 
 # %% tags=["hide-input"]
 SAY = {

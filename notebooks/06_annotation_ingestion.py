@@ -397,7 +397,8 @@ _ = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1))
 # %%
 agreement = annotations.agreement_table(counts, n_boot=n_boot, seed=seed)
 stage.save("agreement.parquet", agreement)
-agreement.drop(columns=["images", "raters", "sd_low", "sd_high"]).round(2)
+unshown = ["images", "raters", "sd_low", "sd_high"] + ["reason"] * (not agreement["reason"].any())
+agreement.drop(columns=unshown).round(2)
 
 # %% [markdown]
 # Beside these belong the real values. They come from the published ratings named above: alpha and

@@ -249,8 +249,8 @@ clear.style.format("{:.1%}", subset=["rate"]).format("{:,.0f}", subset=["n"])
 
 # %%
 first, last = 100 * (clear["rate"]["dark"] - clear["rate"]["light"]).iloc[[0, -1]]
-print(f"dark minus light, all short-haired women: {first:+.1f} points")
-print(f"dark minus light, raters nearly unanimous: {last:+.1f} points")
+print(f"dark minus light, all short-haired women: {first:+z.1f} points")
+print(f"dark minus light, raters nearly unanimous: {last:+z.1f} points")
 
 # %% [markdown]
 # If the gap shrinks from the first line to the second, much of it was doubt about gender and not
@@ -290,8 +290,8 @@ rates = women.pivot_table("rate", ["model", "data"], "skin")
 gap = (rates["dark"] - rates["light"]).reset_index(name="gap").pivot_table("gap", "model", "data")
 Markdown(
     "\n".join(
-        f"- **{name}**: dark minus light, women: {100 * row['PPB-like']:+.1f} points on the "
-        f"PPB-like set, {100 * row['transects']:+.1f} points on the transects."
+        f"- **{name}**: dark minus light, women: {100 * row['PPB-like']:+z.1f} points on the "
+        f"PPB-like set, {100 * row['transects']:+z.1f} points on the transects."
         for name, row in gap.iterrows()
     )
 )

@@ -74,7 +74,7 @@ n_boot = 1000
 # %%
 stage = Stage("09_logistic_ate", profile=profile, device=device, seed=seed)
 figures.style()
-pd.options.display.float_format = "{:.3f}".format
+pd.options.display.float_format = "{:z.3f}".format
 
 # %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
@@ -177,7 +177,7 @@ rank = logit["estimate"].abs().groupby("model").rank(ascending=False)
 skin = logit.assign(rank=rank).xs(("skin_colour", "Dark skin"), level=["attribute", "level"])
 Markdown(
     "\n".join(
-        f"- **{model}**: dark skin has the coefficient {row['estimate']:+.2f} "
+        f"- **{model}**: dark skin has the coefficient {row['estimate']:+z.2f} "
         f"(image SD {row['sd_image']:.2f}), place {row['rank']:.0f} by size of {X.shape[1]}."
         for model, row in skin.loc[list(MODELS)].iterrows()
     )

@@ -184,10 +184,10 @@ _ = draw_ranges(shown, "cell", "estimator", None, SKIN)
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
 said, true = (100 * main_effects[column].mean() for column in ("estimate", "truth"))
 Markdown(
-    f"In truth dark skin changes this model's error rate by {true.min():+.0f} points in one "
-    f"cell (*{true.idxmin().split(': ')[1]}*) and by {true.max():+.0f} in another "
+    f"In truth dark skin changes this model's error rate by {true.min():+z.0f} points in one "
+    f"cell (*{true.idxmin().split(': ')[1]}*) and by {true.max():+z.0f} in another "
     f"(*{true.idxmax().split(': ')[1]}*). On average over all audits, the paper's logit says "
-    f"between {said.min():+.1f} and {said.max():+.1f} points, whatever the cell."
+    f"between {said.min():+z.1f} and {said.max():+z.1f} points, whatever the cell."
 )
 
 # %% [markdown]
@@ -385,11 +385,11 @@ lines = []
 for model, part in off.groupby("model", sort=False):
     error = part.groupby("estimator", sort=False)["error"].mean()
     words = ", ".join(
-        f"{name} {value:+.1f}" if pd.notna(value) else f"{name} not estimable"
+        f"{name} {value:+z.1f}" if pd.notna(value) else f"{name} not estimable"
         for name, value in error.items()
     )
     lines.append(
-        f"- **{model}**: the truth is {100 * skin_effect[model]:+.1f} points. Mean errors: {words}."
+        f"- **{model}**: the truth is {100 * skin_effect[model]:+z.1f} points. Mean errors: {words}."
     )
 Markdown("\n".join(lines))
 
@@ -528,7 +528,7 @@ seldom = share[share < OFTEN]
 
 # %% tags=["hide-input"]
 named = [
-    f"*{cell}* (truth {100 * true[cell]:+.1f} points, found in {often:.0%} of audits)"
+    f"*{cell}* (truth {100 * true[cell]:+z.1f} points, found in {often:.0%} of audits)"
     for cell, often in seldom.items()
 ]
 listed = f"these are found in fewer than {OFTEN:.0%} of audits: {'; '.join(named)}."
@@ -608,7 +608,7 @@ drift = {
     for end in (0, -1)
 }
 drift = pd.DataFrame(drift, WATCHED).T.rename_axis(["axis", "directions"])
-drift.rename(columns=lambda name: name.replace("_", " ")).style.format("{:+.2f}")
+drift.rename(columns=lambda name: name.replace("_", " ")).style.format("{:+z.2f}")
 
 # %% [markdown]
 # The table shows what moves from the low to the high level of each axis, in units of the
@@ -747,8 +747,8 @@ passes = (path.min(axis=1) < aim) & (aim < path.max(axis=1))
 
 # %% tags=["hide-input"]
 lines = [
-    f"- **{model}**: from {means.iloc[0]:+.1f} points with the labels as rated to "
-    f"{means.iloc[-1]:+.1f} with labels that say nothing; the truth is {aim[model]:+.1f}, which "
+    f"- **{model}**: from {means.iloc[0]:+z.1f} points with the labels as rated to "
+    f"{means.iloc[-1]:+z.1f} with labels that say nothing; the truth is {aim[model]:+z.1f}, which "
     f"the curve {'passes on its way' if passes[model] else 'does not pass'}."
     for model, means in path.iterrows()
 ]
@@ -844,11 +844,19 @@ _ = draw_power(power)
 # %% tags=["hide-input"]
 here = power[power["transects"] == n_transects]
 words = "; ".join(f"*{row.cell}*: {row.found:.0%}" for row in here.itertuples())
-gap = (power["found"] - power["formula"]).abs().max()
+lined = power[power["reason"] == ""]
+gap = (lined["found"] - lined["formula"]).abs().max()
+without = power[power["reason"] != ""].groupby("cell", sort=False)["reason"].first()
+missing = "".join(f" No line is drawn for *{cell}*: it has {why}." for cell, why in without.items())
 Markdown(
     (f"With {n_transects} transects the test finds {words}. " if words else "")
-    + f"Formula and repeated audits differ by at most {100 * gap:.0f} points over all sizes and "
-    "cells, part of which is the finite number of audits."
+    + (
+        f"Where there is a line, formula and repeated audits differ by at most {100 * gap:.0f} "
+        "points over all sizes, part of which is the finite number of audits."
+        if len(lined)
+        else "The formula gives no line here."
+    )
+    + missing
 )
 
 # %%
@@ -906,7 +914,7 @@ explained = same_way & (half["hidden"].abs() >= needed)
 tipped = half[["estimate", "low", "high"]]
 tipped = 100 * tipped.assign(**{"tipping point": needed, "hidden does": half["hidden"]})
 tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no clear effect")
-tipped.style.format("{:.1f}", subset=list(tipped.columns[:-1]))
+tipped.style.format("{:z.1f}", subset=list(tipped.columns[:-1]))
 
 # %% [markdown]
 # The rows are in points. The tipping point is what an
@@ -921,7 +929,7 @@ count = tipped["explained away"].value_counts()
 gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
 Markdown(
     f"The hidden attribute changes errors most for the {model} model when it comes with "
-    f"{CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+.1f} points. Of "
+    f"{CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. Of "
     f"{gone + kept} clear estimates it accounts for {gone} entirely and for {kept} at most in "
     f"part; {none} more show no clear effect."
 )

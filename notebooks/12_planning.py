@@ -72,7 +72,7 @@ n_raters = 5
 # %%
 stage = Stage("12_planning", profile=profile, device=device, seed=seed)
 figures.style()
-pd.options.display.float_format = "{:.3f}".format
+pd.options.display.float_format = "{:z.3f}".format
 
 # %% [markdown]
 # ## How many transects?
@@ -198,6 +198,7 @@ assert distance[grid["base_rate"] == PLANNED.base_rate].max() <= 5
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS, AXES = (*TRAINED, "null"), ("skin_colour", "hair_length", "gender")
 OTHERS = {axis: [f"{other}_level" for other in AXES if other != axis] for axis in AXES}
+TOLERANCE = 0.05  # of verdicts, as in chapter 10; this chapter shows none
 audit = stage.load("08_stratified_errors", "audit.parquet")
 
 # %%
@@ -208,7 +209,7 @@ values = {
     for model, axis in product(MODELS, AXES)
 }
 values = pd.DataFrame(values).T.rename_axis(["model", "axis"])
-values
+labels.in_words(values)
 
 # %% [markdown]
 # A high correlation within pairs is good news: the face decides much of the error, and the pair takes
@@ -227,7 +228,9 @@ def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
     """Smallest effects that the matched test finds with the usual power, in points."""
     scopes = {"average": [], "cell": OTHERS[axis]}
     found = {
-        scope: effects.matched_effects(frame, f"error_{model}", f"{axis}_level", by, "transect")
+        scope: effects.matched_effects(
+            frame, f"error_{model}", f"{axis}_level", by, "transect", tolerance=TOLERANCE
+        )
         for scope, by in scopes.items()
     }
     return 100 * pd.Series({scope: table["mde"].max() for scope, table in found.items()})
@@ -241,7 +244,7 @@ reach = {
     for name, frame in DATA.items()
 }
 reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
-reach.style.format("{:.1f}", na_rep="not estimable")
+labels.in_words(reach).style.format("{:.1f}", na_rep="not estimable")
 
 # %%
 worst = reach.max()
@@ -312,9 +315,9 @@ informed = replace(informed, pair_correlation=max(between.median(), least))
 
 # %% tags=["hide-input"]
 Markdown(
-    f"The plan takes ρ_d = {informed.pair_correlation:.2f}, the median over the trained models and "
-    f"axes; they range from {between.min():.2f} to {between.max():.2f}. The least that is possible "
-    f"here is {least:.2f}."
+    f"For the correlation between two pairs of a transect the plan takes "
+    f"{informed.pair_correlation:z.2f}, the median over the trained models and axes, which range from "
+    f"{between.min():z.2f} to {between.max():z.2f}. The least that is possible here is {least:.2f}."
 )
 
 # %%
@@ -388,7 +391,7 @@ Markdown(
 icc = stage.load("06_annotation_ingestion", "agreement.parquet")["icc"]
 single = icc / (n_raters - (n_raters - 1) * icc)
 reliability = pd.DataFrame({r: r * single / (1 + (r - 1) * single) for r in RATERS})
-reliability.loc[[*AXES]].style.format("{:.2f}")
+labels.in_words(reliability.loc[[*AXES]]).style.format("{:.2f}")
 
 # %% [markdown]
 # The Spearman–Brown formula turns the reliability of all raters together into that of one, two or
@@ -482,7 +485,8 @@ for axis, r in product(CUTS, RATERS):
     other_side = (side != audit[f"{axis}_level"]).mean()
     sides[axis, r] = other_side, remaining, effects.attenuation(reliability[r][axis])
 columns = ["on the other side", "effect left", "if bell-shaped"]
-pd.DataFrame(sides, columns).T.rename_axis(["axis", "raters"]).style.format("{:.1%}")
+sides = pd.DataFrame(sides, columns).T.rename_axis(["axis", "raters"])
+labels.in_words(sides).style.format("{:.1%}")
 
 # %% [markdown]
 # Where the second column lies above the third, one and the same reliability harms a population,
@@ -500,7 +504,12 @@ TREATMENTS = {"intended": "level", "all raters": f"seen_by_{n_raters}", "one rat
 # %%
 compared = {
     (model, axis, name): effects.risk_differences(
-        audit, f"error_{model}", f"{axis}_{suffix}", by="gender_level", cluster="transect"
+        audit,
+        f"error_{model}",
+        f"{axis}_{suffix}",
+        by="gender_level",
+        cluster="transect",
+        tolerance=TOLERANCE,
     )
     for model, axis, (name, suffix) in product(TRAINED, CUTS, TREATMENTS.items())
 }
@@ -509,7 +518,7 @@ compared = {
 compared = pd.concat(compared, names=["model", "attribute", "treatment", "gender"])
 compared = compared.assign(points=labels.points(compared)).reset_index()
 compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
-compared["truth"] = truth.map("{:+.1f}".format)
+compared["truth"] = truth.map("{:+z.1f}".format)
 compared = compared.rename(index=labels.GENDERS, level="gender")
 compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
 compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
@@ -545,7 +554,8 @@ pruned = pd.concat(bounded, names=["model", "attribute", "arm", "gender"]).reset
 pruned[NUMBERS] *= 100
 pruned = pruned.join(truth.rename("truth"), on=KEYS)
 one = pruned.query("model == 'fairface-like' and attribute == 'skin_colour'")
-one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(precision=1, na_rep="—")
+forms = dict.fromkeys([*NUMBERS, "truth"], "{:z.1f}") | {"n": "{:,.0f}"}
+one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(forms, na_rep="—")
 
 # %% mystnb={"image": {"alt": "Six panels, two rows for skin colour and hair length, three columns for the models. In each, for women and for men, three points with intervals: all images, the pruned ones, complete transects. A wide grey bar behind them shows the worst-case bounds, a diamond the truth by intervention. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, by perceived gender: from all images, after pruning, and from complete transects, with 95 % intervals; n counts pairs. Grey bars are the worst-case bounds, diamonds the truth."}}
 _ = draw_pruning(pruned)

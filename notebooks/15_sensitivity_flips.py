@@ -634,7 +634,7 @@ columns = {
     for kind in kinds
 }
 along = pd.DataFrame(columns)
-along.style.format("{:+.2f}")
+along.style.format("{:+z.2f}")
 
 # %% tags=["hide-input"]
 gaps = along.abs().mean()
@@ -1036,7 +1036,7 @@ owed = left.loc[clear(left), "estimate"]
 far = owed.index[owed.abs() > farthest]
 
 # %% tags=["hide-input"]
-told = [f"*{name.replace('_', ' ')}* ({size:+.3f})" for name, size in owed.items()]
+told = [f"*{name.replace('_', ' ')}* ({size:+z.3f})" for name, size in owed.items()]
 Markdown(
     "The raters see no clear change of the smile along the vector of smiling, so there is nothing "
     "to calibrate on: with this few codes the parts are not estimable."
@@ -1121,18 +1121,22 @@ drawn.walk_slider(walks, {name: score(walk) for name, walk in walks.items()}, ST
 # ```
 
 # %% [markdown]
-# ````{solution} ex-flips-double
+# ```{solution-start} ex-flips-double
 # :class: dropdown
+# ```
 #
 # By minus one over the share of codes whose sample is classified as smiling: the later paper divides
 # by those codes only, the workshop paper by all, and the later one counts flips away as negative.
 # The size of the factor is two where half of the codes smile.
-# ````
 
 # %%
 towards = flips.xs("+", level="direction")["estimate"]
 joint, conditional = (towards.xs(f"{k}_10", level="measure") for k in ("joint", "conditional"))
 print(f"{-(conditional / joint).median():.2f} where a share of {positive.mean():.3f} smiles")
+
+# %% [markdown]
+# ```{solution-end}
+# ```
 
 # %% [markdown]
 # ```{exercise}
@@ -1161,14 +1165,14 @@ print(f"{-(conditional / joint).median():.2f} where a share of {positive.mean():
 # ```
 
 # %% [markdown]
-# ````{solution} ex-flips-orthogonal
+# ```{solution-start} ex-flips-orthogonal
 # :class: dropdown
+# ```
 #
 # Orthogonality to the *fitted* vector of smiling removes what that vector measures, in a space
 # whose geometry the generator does not have to respect; and a vector that hardly tells smiles apart
 # has little to remove. The perceived smile is the test, and the cosine is not; compare both rows
 # below with their intervals.
-# ````
 
 # %%
 smile = directions["Smiling"]
@@ -1178,6 +1182,10 @@ apart /= np.linalg.norm(apart)
 walked = perceived(traverse(generator, z, apart, [1.0])[:, 0], "apart")["smiling"]
 changes = {"as fitted": smile_change["Heavy_Makeup"], "orthogonal": walked - rest["smiling"]}
 audit_with_truth.mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
+
+# %% [markdown]
+# ```{solution-end}
+# ```
 
 # %% [markdown]
 # ## Takeaways

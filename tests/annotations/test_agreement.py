@@ -100,6 +100,45 @@ def test_an_attribute_does_not_change_the_intervals_of_another(ratings):
 
 
 @pytest.mark.parametrize(
+    ("counts", "reason", "sd"),
+    [
+        (np.zeros((3, 4)), "no answers", np.nan),
+        (np.eye(4)[[0, 1, 1, 3]], "no image has two answers", np.nan),
+        ([[1, 0]], "no image has two answers", np.nan),
+        ([[2, 1]], "one image has two answers", np.sqrt(1 / 3)),
+        ([[2, 1], [1, 0], [0, 1]], "one image has two answers", np.sqrt(1 / 3)),
+        ([[0, 3], [0, 2]], "all answers are equal", 0.0),
+        ([[3], [2]], "all answers are equal", 0.0),
+    ],
+    ids=["nobody", "one rater", "one answer", "one image", "one pair", "one level", "short scale"],
+)
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_what_cannot_be_estimated_is_nan_and_says_why(counts, reason, sd, ddof):
+    row = agreement_table({"age": np.asarray(counts, int)}, n_boot=20, ddof=ddof).loc["age"]
+    assert row["reason"] == reason
+    measures = ["alpha", "icc"]
+    assert row[[f"{m}{end}" for m in measures for end in ("", "_low", "_high")]].isna().all()
+    scale = np.sqrt(2 / 3) if ddof == 0 else 1
+    assert row["sd"] == pytest.approx(sd * scale, nan_ok=True)
+    ends = [0.0, 0.0] if sd == 0 else [np.nan, np.nan]
+    assert row[["sd_low", "sd_high"]].tolist() == pytest.approx(ends, nan_ok=True)
+
+
+def test_the_icc_of_images_with_one_mean_is_nan_and_alpha_is_not():
+    row = agreement_table({"age": np.array([[1, 0, 1], [0, 2, 0]])}, n_boot=20).loc["age"]
+    assert row["reason"] == "the mean answers of all images are equal"
+    assert row[["icc", "icc_low", "icc_high"]].isna().all()
+    assert row["alpha"] == krippendorff_alpha(np.array([[1, 0, 1], [0, 2, 0]]))
+
+
+def test_agreement_that_can_be_estimated_has_no_reason(ratings):
+    counts = {"age": counts_of(ratings, 5), "gender": np.array([[2, 0], [0, 2]])}
+    table = agreement_table(counts, n_boot=50)
+    assert table["reason"].tolist() == ["", ""]
+    assert table.notna().all(axis=None)
+
+
+@pytest.mark.parametrize(
     ("attribute", "name", "alpha", "reliability"),
     [
         ("gender", "gender", 0.867, 0.986),

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from helpers.effects import Design, planning_values, shared_pair_correlation
+from helpers.effects import Design, pair_correlation, planning_values, shared_pair_correlation
 from helpers.effects.pair_correlation import transect_types
 
 AXES = ("skin_colour", "hair_length", "gender")
@@ -45,6 +45,27 @@ def test_chances_are_those_of_images_drawn_one_by_one(retention):
     np.testing.assert_allclose(share, chance, atol=5 * np.sqrt(0.25 / n))
 
 
+@pytest.mark.parametrize("retention", [1.0, 0.6])
+def test_one_pair_has_the_chances_of_its_table_whatever_the_sign(retention):
+    both, low, high = 0.01, 0.08, 0.21  # 0.01 is less than 0.08 · 0.21: a negative correlation
+    errors = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [10, 70, 200, 720], axis=0)
+    within = np.corrcoef(errors.T)[0, 1]
+    types, chance = transect_types(Design(high - low, low, within, retention, pairs=1))
+    found = {tuple(kind): value for kind, value in zip(types.tolist(), chance, strict=True)}
+    kept = retention**2
+    table = {(1, 1, 0): high - both, (1, 0, 1): low - both, (1, 0, 0): 1 - high - low + 2 * both}
+    assert within < -0.02
+    expected = {kind: kept * value for kind, value in table.items()} | {(0, 0, 0): 1 - kept}
+    assert found == pytest.approx(expected)
+
+
+def test_one_pair_with_a_positive_correlation_agrees_with_the_latent_effect():
+    types, chance = transect_types(Design(0.05, 0.1, 0.3, pairs=1))
+    weights, low, high = pair_correlation._conditional_risks(Design(0.05, 0.1, 0.3))
+    worse = dict(zip(map(tuple, types.tolist()), chance, strict=True))[1, 1, 0]
+    assert worse == pytest.approx(weights @ (high * (1 - low)), abs=1e-9)
+
+
 def test_pair_correlation_is_that_of_the_differences():
     difference, base, within = 0.03, 0.1, 0.23
     for wanted in (None, 0.2):
@@ -73,6 +94,11 @@ def test_shared_pair_correlation_from_bivariate_normals():
     assert found == pytest.approx(covariance / design.variance, rel=1e-4)
 
 
+def test_pairs_that_share_no_latent_effect_have_no_least_correlation():
+    with pytest.raises(ValueError, match="within is -0.05"):
+        shared_pair_correlation(Design(0.05, 0.1, -0.05, pairs=1))
+
+
 def test_independent_images_give_independent_pairs():
     assert shared_pair_correlation(Design(0.05, 0.1, 0.0)) == pytest.approx(0, abs=1e-12)
 
@@ -86,6 +112,9 @@ def test_independent_images_give_independent_pairs():
         ((0.02, 0.0, 0.05, 1.0, 4, None), "base_rate is 0.0, a number in .0, 1. was"),
         ((0.6, 0.5, 0.05, 1.0, 4, None), "difference is 0.6: base_rate \\+ difference"),
         ((0.02, 0.05, -0.1, 1.0, 4, None), "within is -0.1, a number in \\[0, 1\\)"),
+        ((0.02, 0.05, -1.0, 1.0, 1, None), "within is -1.0, a number in \\(-1, 1\\)"),
+        ((0.02, 0.05, -0.1, 1.0, 1, None), "by -0.06 at least and 0.84 at most"),
+        ((0.02, 0.05, 0.9, 1.0, 1, None), "by -0.06 at least and 0.84 at most"),
         ((0.02, 0.05, 0.05, 0.0, 4, None), "retention is 0.0, a number in \\(0, 1\\]"),
         (("a", 0.05, 0.05, 1.0, 4, None), "difference is 'a', a number was expected"),
         ((0.02, [0.05], 0.05, 1.0, 4, None), "base_rate is \\[0.05\\], a number was expected"),

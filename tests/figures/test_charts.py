@@ -195,6 +195,20 @@ def test_matched_scatter_names_few_groups_with_their_counts():
     assert axes.get_xlabel() == "error rate, light" and axes.get_ylabel() == "error rate, dark"
 
 
+def test_matched_scatter_shows_the_whole_of_a_mark_at_zero():
+    table = pairs(2)
+    table.loc["g0", ["rate_first", "low_first"]] = 0
+    axes = figures.matched_scatter(table)
+    (line, *_), *_ = axes.containers
+    assert line.get_xdata() == [0] and not line.get_clip_on()
+    axes.figure.canvas.draw()
+    painted = np.asarray(axes.figure.canvas.buffer_rgba())[..., :3]
+    x, y = axes.transData.transform(line.get_xydata()[0]).round().astype(int)
+    row = painted[painted.shape[0] - 1 - y]
+    # On either side of the axis, and at equal distances.
+    assert (row[x - 4] == row[x + 4]).all() and (row[x - 4] < 255).any()
+
+
 def test_matched_scatter_takes_one_pair_of_levels():
     table = pairs(2)
     table.loc["g1", "second"] = "black"
@@ -219,7 +233,7 @@ def test_violins_show_counts_and_hatches():
 
 
 def test_heatmap_prints_every_value():
-    matrix = pd.DataFrame([[1.0, -0.25], [0.5, 1.0]], ["a_b", "c"], ["a_b", "c"])
+    matrix = pd.DataFrame([[1.0, -0.25], [-0.001, 1.0]], ["a_b", "c"], ["a_b", "c"])
     axes = figures.heatmap(matrix)
-    assert texts(axes) == ["+1.00", "-0.25", "+0.50", "+1.00"]
+    assert texts(axes) == ["+1.00", "-0.25", "+0.00", "+1.00"]
     assert axes.get_yticklabels()[0].get_text() == "a b"

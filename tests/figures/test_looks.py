@@ -1,7 +1,10 @@
 """The book's style in a notebook."""
 
+import pandas as pd
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
+
+from helpers.figures.looks import without_negative_zeros
 
 COUNTING = """
 from matplotlib import pyplot as plt
@@ -12,6 +15,10 @@ drawn, draw = [], Figure.draw
 Figure.draw = lambda *arguments: drawn.append(arguments) or draw(*arguments)
 figures.style()
 """
+TABLE = """
+import pandas as pd
+pd.DataFrame({"change": [-0.004, 0.5], "cell": ["-0.0", "b"]}).round(2)
+"""
 
 
 def test_a_figure_is_laid_out_and_drawn_once():
@@ -21,3 +28,22 @@ def test_a_figure_is_laid_out_and_drawn_once():
     _, shown, counted = notebook.cells
     assert "image/png" in shown.outputs[1].data
     assert counted.outputs[0].text == "2 []\n"
+
+
+def test_a_table_shows_no_negative_zero():
+    notebook = new_notebook(cells=[new_code_cell(source) for source in (COUNTING, TABLE)])
+    NotebookClient(notebook, kernel_name="python3").execute()
+    html = notebook.cells[1].outputs[0].data["text/html"]
+    assert "<td>0.0</td>" in html
+    assert html.count("-0.0") == 1  # the cell that is text
+
+
+def test_only_floats_change_and_only_their_sign():
+    columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")])
+    rows = [[-0.0, "-0.0", 1, -0.0], [-2.5, "b", 2, None]]
+    table = pd.DataFrame(rows, columns=columns)
+    shown = without_negative_zeros(table)
+    pd.testing.assert_frame_equal(shown, table)  # for which -0.0 is 0.0
+    assert shown.to_string().count("-0.0") == 1 and table.to_string().count("-0.0") == 3
+    for plain in (table[[("a", "y")]], table.iloc[:0], pd.DataFrame()):
+        pd.testing.assert_frame_equal(without_negative_zeros(plain), plain)

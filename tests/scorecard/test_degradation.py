@@ -29,6 +29,22 @@ def test_power_of_a_cell_rises_with_its_transects_as_the_formula_says(pool):
     np.testing.assert_allclose(table["found"], table["formula"], atol=0.08)
 
 
+def test_the_formula_takes_errors_that_exclude_each_other():
+    # A model that misreads either level, seldom both: the errors correlate negatively.
+    errors = np.repeat([[1, 0], [0, 1], [0, 0]], [100, 250, 650], axis=0)
+    assert np.corrcoef(errors.T)[0, 1] < -0.1
+    table = scorecard.power_of_cell(errors, [20, 50, 100], 400, seed=3)
+    assert (table["reason"] == "").all()
+    np.testing.assert_allclose(table["found"], table["formula"], atol=0.08)
+
+
+def test_a_rate_of_zero_has_no_formula_and_says_so():
+    errors = np.repeat([[0, 1], [0, 0]], [10, 90], axis=0)
+    table = scorecard.power_of_cell(errors, [20, 50], 5, seed=3)
+    assert table["formula"].isna().all()
+    assert table["reason"].str.startswith("an error rate of 0 or 1").all()
+
+
 def test_a_planted_leak_shifts_the_estimate_by_what_the_hidden_attribute_does():
     generator = np.random.default_rng(0)
     risk = np.full((2, 2, 2, 2), 0.1)

@@ -58,3 +58,10 @@ def test_power_has_a_formula_and_a_mark_for_every_size():
     np.testing.assert_allclose(formula.get_ydata(), [10, np.nan])
     assert marks.get_linestyle() == "None"
     assert marks.get_ydata().tolist() == [10, 50]
+
+
+def test_a_cell_without_a_line_is_named_so():
+    found = {"found": [0.1, 0.5], "low": 0.0, "high": 1.0, "formula": [0.1, 0.4] + [np.nan] * 2}
+    found |= {"found": 0.5, "cell": np.repeat(["a", "b"], 2), "transects": [100, 1600] * 2}
+    figure = draw_power(pd.DataFrame(found))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b (marks only)"]

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from helpers import effects
 from helpers.scorecard.repeated_audits import ideal_audits
@@ -39,6 +40,21 @@ def test_the_truth_is_the_pools_own_effect_and_intervals_hold_it(pool):
     np.testing.assert_allclose(cell.groupby("hair_length")["truth"].first(), expected)
     contained = table["truth"].between(table["low"], table["high"]).mean()
     assert 0.92 < contained < 0.98
+
+
+def test_the_estimated_truth_is_a_sample_of_its_own_of_the_pools_size(pool):
+    table = ideal_audits(pool, AXES, n_transects=100, repetitions=400, seed=2)
+    cell = table[(table["attribute"] == "gender") & table["skin_colour"].eq(1).fillna(False)]
+    cell = cell[cell["hair_length"] == 0]
+    changes = pool[:, 1, 0, 1] - pool[:, 1, 0, 0]
+    error = cell["estimated_truth"] - cell["truth"]
+    assert error.mean() == pytest.approx(0, abs=4 * changes.std() / np.sqrt(300 * 400))
+    assert error.std() == pytest.approx(changes.std() / np.sqrt(300), rel=0.1)
+    assert abs(np.corrcoef(error, cell["estimate"])[0, 1]) < 0.15
+    # Both errors together are larger by a half, of which honest intervals hold as many as follow.
+    contained = table["estimated_truth"].between(table["low"], table["high"]).mean()
+    expected = 2 * norm.cdf(norm.ppf(0.975) / np.sqrt(1 + 100 / 300)) - 1
+    assert contained == pytest.approx(expected, abs=0.015)
 
 
 def test_an_audit_depends_on_its_own_number_only(pool):

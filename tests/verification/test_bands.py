@@ -24,12 +24,12 @@ def wilson(share, size, quantile):
     return np.array([2 * share + factor - root, 2 * share + factor + root]) / (2 * (1 + factor))
 
 
-def settled(rate, rates, sizes, n):
-    """The smaller of the sizes at a rate and in the middle of its interval, by its own loop."""
-    rates, squared, size = np.asarray(rates), student.ppf(0.975, n - 1) ** 2, n
+def settled(rate, rates, sizes, n, end):
+    """The smaller of the sizes at a rate and at an end of its interval, by its own loop."""
+    rates, size = np.asarray(rates), n
     for _ in range(8):
-        middle = (size * rate + squared / 2) / (size + squared)
-        size = np.sqrt(size * sizes[np.abs(rates - middle).argmin()])
+        tried = wilson(rate, size, student.ppf(0.975, n - 1))[end]
+        size = np.sqrt(size * sizes[np.abs(rates - tried).argmin()])
     return min(size, sizes[np.abs(rates - rate).argmin()])
 
 
@@ -78,9 +78,11 @@ def test_bands_are_those_of_a_loop():
             share = errors[kind][some].mean()
             assert row[name] == share
             below = (scores < point)[some].mean()
-            size = settled(below, shares[kind], sizes[kind], n)
-            fewer += size < sizes[kind][np.argmax(every >= point)]
-            low, high = wilson(share, size, quantile)
+            ends = [settled(below, shares[kind], sizes[kind], n, end) for end in (0, 1)]
+            fewer += max(ends) < sizes[kind][np.argmax(every >= point)]
+            # The FMR is the share above: its upper end is the lower one of the share below.
+            ends = ends[:: 1 if kind == 0 else -1]
+            low, high = (wilson(share, size, quantile)[end] for end, size in enumerate(ends))
             assert row[[f"{name}_low", f"{name}_high"]].tolist() == pytest.approx([low, high])
     assert 0 < fewer < 8
     for k in range(2):

@@ -39,6 +39,20 @@ def test_pairs_exactly_on_the_threshold_match():
     assert is_match(on[1:], 0.699).tolist() == [False]
 
 
+@pytest.mark.parametrize("t", [0.2, 0.3, 0.4])
+def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_way(t):
+    """The erratum of chapter 16: every consensus of five ratings, in both precisions."""
+    sums = np.arange(21)
+    middle = np.stack([sums // 5 + (k < sums % 5) for k in range(5)], axis=1)
+    ratings = np.column_stack([np.zeros((21, 2), int), np.sort(middle), np.full((21, 2), 4)])
+    mean, match = hcic(ratings), is_match(ratings, t)
+    assert (mean.astype(np.float32) <= np.float32(t)).tolist() == match.tolist()
+    assert (mean <= np.float64(t)).tolist() == match.tolist()
+    assert (mean <= np.float32(t)).tolist() == match.tolist()
+    mixed = mean.astype(np.float32) <= np.float64(t)
+    assert np.flatnonzero(match & ~mixed).tolist() == [round(20 * t)] and not (mixed & ~match).any()
+
+
 @pytest.mark.parametrize(
     ("ratings", "message"),
     [

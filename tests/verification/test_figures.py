@@ -235,6 +235,8 @@ def test_disparities_mark_verdicts_against_the_tolerance(tables):
             np.testing.assert_allclose(bar[1:4], (row.estimate, row.low, row.high))
             marker, filled = drawn.VERDICTS[row.verdict]
             assert bar[4] == marker and (bar[5] != "white") == filled
+        thick = [line.get_xdata() for line in ax.lines if line.get_linewidth() == 4]
+        np.testing.assert_allclose(thick, shown[["low90", "high90"]].to_numpy())
         band = ax.patches[0].get_extents().transformed(ax.transData.inverted())
         np.testing.assert_allclose((band.x0, band.x1), (-0.05, 0.05))
     assert set(table["verdict"]) >= {"exceeds", "inconclusive", "within"}

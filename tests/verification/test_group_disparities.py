@@ -35,6 +35,13 @@ def test_disparities_are_differences_with_verdicts():
     assert table.loc["FNMR at threshold", "p"] < 1e-4
     assert table.loc["FMR at threshold", "verdict"] != "exceeds"
     assert ((table["p"] < 0.05) == (table["low"] * table["high"] > 0)).all()
+    ends = table[["low", "low90", "estimate", "high90", "high"]]
+    assert (np.diff(ends, axis=1) > 0).all()
+    # Between the ends of the two intervals the verdict is the 90 % interval's to give.
+    just = table.loc["FMR at threshold", ["low90", "high90"]].abs().max() * 1.001
+    within = disparities(*data, **OPTIONS | {"tolerance": just}).set_index("measure")
+    assert within.loc["FMR at threshold", "verdict"] == "within"
+    assert within.loc["FMR at threshold", ["low", "high"]].abs().max() > just
 
 
 def test_disparities_need_a_threshold():

@@ -8,6 +8,7 @@ Chapter 6 explains the measures, and uses the table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -18,6 +19,9 @@ from helpers.annotations.counts import standard_deviation
 from helpers.utils import seeding
 
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
+NOBODY, ALONE, ONE_IMAGE = "no answers", "no image has two answers", "one image has two answers"
+ALL_EQUAL, ONE_MEAN = "all answers are equal", "the mean answers of all images are equal"
+ENDS = ("", "_low", "_high")
 
 
 def agreement_table(
@@ -44,7 +48,10 @@ def agreement_table(
         Index attribute; columns `images`, `raters` (mean number of answers per image), and the
         value, `<name>_low` and `<name>_high` (95 % percentile interval) of each of `sd` (mean
         standard deviation of an image's answers, in units of the range), `alpha` (Krippendorff
-        2011; nan where all answers are equal) and `icc`, ICC(1,k) of Shrout and Fleiss (1979).
+        2011) and `icc`, ICC(1,k) of Shrout and Fleiss (1979); and `reason`, why some of them cannot
+        be estimated (NaN), else empty: agreement takes two answers to an image, two such images,
+        and answers that are not all equal; the spread `sd` no more than the first, and `icc` images
+        whose mean answers differ.
 
     Raises:
         ValueError: the metric is unknown.
@@ -56,6 +63,9 @@ def agreement_table(
         >>> table = annotations.agreement_table(counts, n_boot=10)
         >>> table.loc["makeup", ["images", "raters", "icc"]].round(2).tolist()
         [2.0, 3.0, 0.98]
+        >>> alone = annotations.agreement_table({"age": np.array([[1, 0], [0, 1]])}, n_boot=10)
+        >>> alone.loc["age", "reason"]
+        'no image has two answers'
     """
     statistics = {
         "sd": partial(mean_deviation, ddof=ddof),
@@ -64,18 +74,43 @@ def agreement_table(
     }
     rows = {}
     for attribute, count in counts.items():
-        count = count[count.sum(axis=1) > 0]
         rng = seeding.rng(seed, f"agreement/{attribute}")
-        row: dict[str, float] = {"images": len(count), "raters": count.sum() / len(count)}
-        patterns, frequency = np.unique(count, axis=0, return_counts=True)
-        resamples = rng.multinomial(len(count), frequency / len(count), size=n_boot)
-        weights = np.vstack([frequency, resamples]).astype(float)
-        for name, statistic in statistics.items():
-            value, *resampled = statistic(patterns, weights)
-            low, high = np.nanquantile(resampled, [0.025, 0.975])
-            row |= {name: value, f"{name}_low": low, f"{name}_high": high}
-        rows[attribute] = row
+        rows[attribute] = _row(count[count.sum(axis=1) > 0], statistics, n_boot, rng)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
+
+
+def _row(
+    counts: np.ndarray,
+    statistics: dict[str, Callable[..., np.ndarray]],
+    n_boot: int,
+    rng: np.random.Generator,
+) -> dict[str, float | str]:
+    """The row of one attribute, from counts of images that have answers."""
+    images, reason = len(counts), why_unknown(counts)
+    row = {"images": images, "raters": counts.sum() / images if images else 0.0}
+    row |= dict.fromkeys([f"{name}{end}" for name in statistics for end in ENDS], np.nan)
+    if reason not in (NOBODY, ALONE):
+        patterns, frequency = np.unique(counts, axis=0, return_counts=True)
+        resamples = rng.multinomial(images, frequency / images, size=n_boot)
+        weights = np.vstack([frequency, resamples]).astype(float)
+        for name in ["sd"] if reason else statistics:
+            row[name], *resampled = statistics[name](patterns, weights)
+            known = np.isfinite(resampled)
+            # Resamples of one image are all alike: their quantiles would claim to know it exactly.
+            if reason != ONE_IMAGE and known.any():
+                ends = np.quantile(np.array(resampled)[known], [0.025, 0.975])
+                row[f"{name}_low"], row[f"{name}_high"] = ends
+        if not reason and np.isnan(row["icc"]):
+            reason = ONE_MEAN
+    return row | {"reason": reason}
+
+
+def why_unknown(counts: np.ndarray) -> str:
+    """Why agreement cannot be estimated from counts (n, levels), else empty."""
+    pairable = np.count_nonzero(counts.sum(axis=1) > 1)
+    if pairable < 2:
+        return ONE_IMAGE if pairable else ALONE if counts.any() else NOBODY
+    return ALL_EQUAL if np.count_nonzero(counts.any(axis=0)) == 1 else ""
 
 
 # A row of weights (B, n) says how often each image is in a resample; without, once each.
@@ -84,11 +119,13 @@ def agreement_table(
 def mean_deviation(
     counts: np.ndarray, weights: np.ndarray | None = None, ddof: int = 1
 ) -> np.ndarray:
-    """Mean over images of the standard deviation of an image's answers, (B,), in ranges."""
-    deviation = standard_deviation(counts, ddof)
-    known = np.isfinite(deviation)
-    weights = _once_each(counts, weights)[:, known]
-    return weights @ deviation[known] / weights.sum(axis=1)
+    """Mean over images of the standard deviation of an image's answers, (B,), in ranges.
+
+    Images with fewer than two answers do not count; nan where there is no other.
+    """
+    several = counts.sum(axis=1) > 1
+    weights, counts = _once_each(counts, weights)[:, several], counts[several]
+    return _ratio(weights @ standard_deviation(counts, ddof), weights.sum(axis=1))
 
 
 def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -96,7 +133,7 @@ def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
 
     1 - MSW / MSB from the analysis of variance of answers by image (Shrout and Fleiss 1979, case
     1). With unequal numbers of answers it is that of a typical number of them. Images without
-    answers do not count.
+    answers do not count; nan where no image has two answers, or where all images have one mean.
     """
     answered = counts.sum(axis=1) > 0
     weights, counts = _once_each(counts, weights)[:, answered], counts[answered]
@@ -104,8 +141,8 @@ def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     answers, total = counts.sum(axis=1), counts @ levels
     images, n = weights.sum(axis=1), weights @ answers
     between_images = weights @ (total**2 / answers)
-    between = (between_images - (weights @ total) ** 2 / n) / (images - 1)
-    within = (weights @ (counts @ levels**2) - between_images) / (n - images)
+    between = _ratio(between_images - _ratio((weights @ total) ** 2, n), images - 1)
+    within = _ratio(weights @ (counts @ levels**2) - between_images, n - images)
     return 1 - _ratio(within, between)
 
 
@@ -114,21 +151,22 @@ def krippendorff_alpha(
 ) -> np.ndarray:
     """Krippendorff's alpha, (B,): 1 - observed / expected disagreement; 0 is agreement by chance.
 
-    Images with fewer than two answers do not count; nan where all answers are equal (Krippendorff,
-    Computing Krippendorff's alpha-reliability, 2011, on any metric and missing data).
+    Images with fewer than two answers do not count; nan where all answers are equal, and where
+    there is one image, whose disagreement is what chance gives (Krippendorff, Computing
+    Krippendorff's alpha-reliability, 2011, on any metric and missing data).
     """
     pairable = counts.sum(axis=1) > 1
     weights, counts = _once_each(counts, weights)[:, pairable], counts[pairable]
     levels = counts.shape[1]
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(levels)
     pairs = pairs / (counts.sum(axis=1) - 1)[:, None, None]
-    observed = (weights @ pairs.reshape(len(counts), -1)).reshape(-1, levels, levels)
+    observed = (weights @ pairs.reshape(len(counts), levels**2)).reshape(-1, levels, levels)
     marginal = observed.sum(axis=2)
     distance = squared_distance(marginal, metric)
     expected = marginal[:, :, None] * marginal[:, None, :]
     disagreement = (observed * distance).sum(axis=(1, 2))
-    by_chance = (expected * distance).sum(axis=(1, 2)) / (marginal.sum(axis=1) - 1)
-    return 1 - _ratio(disagreement, by_chance)
+    by_chance = _ratio((expected * distance).sum(axis=(1, 2)), marginal.sum(axis=1) - 1)
+    return np.where(weights.sum(axis=1) > 1, 1 - _ratio(disagreement, by_chance), np.nan)
 
 
 def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:

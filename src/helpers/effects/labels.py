@@ -66,8 +66,30 @@ def points(table: pd.DataFrame) -> list[str]:
         One text per row.
 
     Example:
-        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.01], "high": [0.11]}))
-        ['+5.0 (-1.0 to +11.0)']
+        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]}))
+        ['+5.0 (+0.0 to +11.0)']
     """
     rows = 100 * table[["estimate", "low", "high"]].to_numpy(dtype=float)
-    return ["{:+.1f} ({:+.1f} to {:+.1f})".format(*row) for row in rows]
+    return ["{:+z.1f} ({:+z.1f} to {:+z.1f})".format(*row) for row in rows]
+
+
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table for the page, with words for the names of attributes in its index and columns.
+
+    Introduced in chapter 12.
+
+    Args:
+        table: of any kind.
+
+    Returns:
+        The table, whose names have spaces for underscores.
+
+    Example:
+        >>> in_words(pd.DataFrame({"hair_length": [0.2]}, ["skin_colour"])).columns.tolist()
+        ['hair length']
+    """
+
+    def spaced(name: object) -> object:
+        return name.replace("_", " ") if isinstance(name, str) else name
+
+    return table.rename(index=spaced, columns=spaced)

@@ -2,8 +2,10 @@
 
 Planned: an image errs where a normal variable falls below a threshold, and the images of one
 transect share part of that variable. Given what they share, their errors are independent, so that
-the chance of every possible transect is an integral over it. Found: the same rates and
-correlations, counted in the errors of a finished audit. Chapter 12 plans with both.
+the chance of every possible transect is an integral over it. A transect of one pair needs no such
+variable: two rates and their correlation say all of it, and the correlation may be negative, as
+where an attribute decides who is misread. Found: the same rates and correlations, counted in the
+errors of a finished audit. Chapter 12 plans with both.
 """
 
 from collections.abc import Sequence
@@ -21,6 +23,8 @@ from helpers.utils.checks import check_number, check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
+ROUNDING = 1e-12
+"""Chances that are less below 0 are 0."""
 MOST_SHARED = 0.995
 """Largest latent correlation: beyond it, the integrals over the transects would be inaccurate."""
 
@@ -34,7 +38,8 @@ class Design:
     Args:
         difference: risk at the higher level minus at the lower, as a fraction.
         base_rate: risk at the lower level.
-        within: correlation of the errors of the two images of a pair.
+        within: correlation of the errors of the two images of a pair, from 0 on, or below 0 where a
+            transect has one pair.
         retention: chance that an image survives pruning, independently of the others.
         pairs: pairs per transect before pruning: 4 averages over a 2 x 2 x 2 design, 1 is a cell.
         pair_correlation: ρ_d, of the differences of two pairs of a transect. None is the least that
@@ -65,9 +70,12 @@ class Design:
             raise ValueError(
                 f"difference is {self.difference}: base_rate + difference must lie between 0 and 1"
             )
-        check_range("within", self.within, 0, 1, "[)")
         check_range("retention", self.retention, 0, 1, "(]")
         check_whole("pairs", self.pairs, 1)
+        if self.pairs == 1:
+            check_range("within", self.within, -1, 1, "()")
+        else:
+            check_range("within", self.within, 0, 1, "[)")
         if self.pair_correlation is not None:
             check_number("pair_correlation", self.pair_correlation)
 
@@ -166,8 +174,7 @@ def planning_values(
 @cache
 def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
     """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
-    weights, low, high = _conditional_risks(design)
-    worse, better = high * (1 - low), low * (1 - high)
+    weights, worse, better = _one_pair(design) if design.pairs == 1 else _alike_pairs(design)
     types, chances = [], []
     for n in range(design.pairs + 1):
         for up, down in ((i, j) for i in range(n + 1) for j in range(n + 1 - i)):
@@ -179,9 +186,35 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
     return np.array(types), np.array(chances) / np.sum(chances)
 
 
+def _one_pair(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A weight of 1 and the chances of a worse and of a better pair, (1,) each."""
+    p0, p1 = design.risks
+    cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
+    both, neither = p0 * p1 + design.covariance, (1 - p0) * (1 - p1) + design.covariance
+    if min(*cells, both, neither) < -ROUNDING:
+        unit = design.covariance / design.within
+        least, most = (
+            -min(p0 * p1, (1 - p0) * (1 - p1)) / unit,
+            min(p0, p1) * (1 - max(p0, p1)) / unit,
+        )
+        raise ValueError(
+            f"within is {design.within}, but errors with the rates {p0:.3g} and {p1:.3g} correlate "
+            f"by {least:.2f} at least and {most:.2f} at most"
+        )
+    worse, better = cells.clip(0)
+    return np.ones(1), np.array([worse]), np.array([better])
+
+
+def _alike_pairs(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of transects, and in each the chances of a worse and of a better pair, (Q,)."""
+    weights, low, high = _conditional_risks(design)
+    return weights, high * (1 - low), low * (1 - high)
+
+
 def _across(design: Design) -> float:
     """Correlation of the normal variables of two images that differ in the attribute."""
     p0, p1 = design.risks
+    check_range("within", design.within, 0, 1, "[)")
 
     def excess(across: float) -> float:
         weights, low, high = _with_one_effect(design, across)

@@ -204,6 +204,9 @@ def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
             color=one.colour,
             markersize=8,
             elinewidth=1,
+            # A mark at a rate of 0 stands on the axis, which would hide half of it.
+            clip_on=False,
+            zorder=3,
             label=f"{_cell(group)}, n = {n_first:,} against {n_second:,}",
         )
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
@@ -296,7 +299,7 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
         vmax=limit,
         cmap="PuOr",
         annot=True,
-        fmt="+.2f",
+        fmt="+z.2f",
         annot_kws={"fontsize": 10},
         linewidths=1,
         cbar=False,

@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
+from IPython import get_ipython
 from numpy.typing import ArrayLike
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -74,9 +76,9 @@ SPARE = (
 
 
 def style() -> None:
-    """Set the book's look for every figure drawn from here on.
+    """Set the book's look for every figure and table shown from here on.
 
-    Introduced in chapter 01.
+    A table shows 0.0 where rounding left -0.0. Introduced in chapter 01.
 
     Example:
         >>> import matplotlib.pyplot as plt
@@ -89,6 +91,9 @@ def style() -> None:
         # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
         # them. Only the layout is needed twice: the second one starts from the first.
         plt.draw_all = _lay_out_figures
+    if shell := get_ipython():
+        html = shell.display_formatter.formatters["text/html"]
+        html.for_type(pd.DataFrame, lambda table: without_negative_zeros(table)._repr_html_())
     sns.set_theme(
         context="notebook",
         style="ticks",
@@ -115,6 +120,22 @@ def style() -> None:
             "image.interpolation": "lanczos",
         },
     )
+
+
+def without_negative_zeros(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with 0.0 for -0.0.
+
+    Serves every chapter, through `style`. A format of numbers as text does the same with a z, as in
+    "{:+z.1f}".
+
+    Example:
+        >>> without_negative_zeros(pd.DataFrame({"change": [-0.0, 1.5]}))["change"].tolist()
+        [0.0, 1.5]
+    """
+    floats = np.flatnonzero([pd.api.types.is_float_dtype(kind) for kind in table.dtypes])
+    table = table.copy()
+    table.isetitem(floats, table.iloc[:, floats] + 0.0)
+    return table
 
 
 def _lay_out_figures() -> None:

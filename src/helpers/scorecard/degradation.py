@@ -19,6 +19,9 @@ from helpers.scorecard.repeated_audits import cells_of, draw, matched_audits
 from helpers.scorecard.scores import name_cells, root_mean_square_bias
 from helpers.utils import seeding
 
+NO_FORMULA = "an error rate of 0 or 1 at one level, for which the formula is not made"
+"""Why `power_of_cell` has no power by the formula."""
+
 
 def between_directions(
     base: np.ndarray, planes: Hyperplanes, axes: Sequence[str], targets: Sequence, share: float
@@ -158,7 +161,7 @@ def nearest_cells(
         levels = [slice(None) if pd.isna(row[name]) else row[name] for name in attributes]
         held = row["cell"].split(": ")[1]
         name = f"{row['model']}, {held}: {CONTRASTS[row['attribute']]}"
-        chosen[f"{name}, {100 * row['truth']:+.1f} points"] = pool[row["model"]][:, *levels]
+        chosen[f"{name}, {100 * row['truth']:+z.1f} points"] = pool[row["model"]][:, *levels]
     return chosen
 
 
@@ -177,8 +180,8 @@ def power_of_cell(
         alpha: level of McNemar's mid-p test.
 
     Returns:
-        Columns transects, found, low, high (Wilson), formula (NaN where it has no answer), truth,
-        rmse; fractions.
+        Columns transects, found, low, high (Wilson), formula, truth, rmse, in fractions; reason:
+        why the formula has no answer (NaN), else empty.
 
     Example:
         >>> from helpers import scorecard
@@ -198,19 +201,17 @@ def power_of_cell(
         rmse = np.sqrt(((table["estimate"] - truth) ** 2).mean())
         rows.append((size, found / repetitions, *ends, _formula(size, ordered), truth, rmse))
     columns = ["transects", "found", "low", "high", "formula", "truth", "rmse"]
-    return pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(reason=np.where(table["formula"].isna(), NO_FORMULA, ""))
 
 
 def _formula(size: int, errors: np.ndarray) -> float:
-    """`effects.power` from rates and correlation; NaN where its latent effect cannot have them."""
+    """`effects.power` from rates and correlation; NaN where a rate is 0 or 1."""
     low, high = errors.mean(axis=0)
-    if not 0 < low < high < 1:
+    if not 0 < low <= high < 1:
         return np.nan
-    try:
-        within = float(np.corrcoef(errors.T)[0, 1])
-        return effects.power(size, effects.Design(high - low, low, within, pairs=1))
-    except ValueError:
-        return np.nan
+    within = float(np.corrcoef(errors.T)[0, 1])
+    return effects.power(size, effects.Design(high - low, low, within, pairs=1))
 
 
 def leaking(

@@ -282,7 +282,7 @@ def draw_paths(table: pd.DataFrame, xlabel: str) -> Figure:
 def draw_power(table: pd.DataFrame) -> Figure:
     """Share of audits that find an effect (marks) and the formula (lines), by size of audit.
 
-    Introduced in chapter 11.
+    A cell whose power the formula cannot give is named with "marks only". Introduced in chapter 11.
 
     Args:
         table: rows of `power_of_cell` with a column cell.
@@ -298,7 +298,8 @@ def draw_power(table: pd.DataFrame) -> Figure:
     for (cell, part), look in zip(table.groupby("cell", sort=False), figures.SPARE, strict=False):
         ax.plot(part["transects"], 100 * part["formula"], color=look.colour, linewidth=1)
         ends = (part["found"], part["low"], part["high"])
-        _path(ax, part["transects"], ends, look, cell, linestyle="none", linewidth=None)
+        name = cell if part["formula"].notna().any() else f"{cell} (marks only)"
+        _path(ax, part["transects"], ends, look, name, linestyle="none", linewidth=None)
     ax.axhline(80, **_LINE)
     ax.set_xscale("log", base=2)
     sizes = table["transects"].unique()

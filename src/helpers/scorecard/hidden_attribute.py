@@ -106,7 +106,7 @@ def plus_minus(rows: pd.DataFrame, scale: float = 1, digits: int = 2) -> list[st
         ['+12.3 ± 2.0']
     """
     pairs = zip(scale * rows["effect"], scale * labels.Z * rows["se"], strict=True)
-    return [f"{effect:+.{digits}f} ± {margin:.{digits}f}" for effect, margin in pairs]
+    return [f"{effect:+z.{digits}f} ± {margin:.{digits}f}" for effect, margin in pairs]
 
 
 def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:

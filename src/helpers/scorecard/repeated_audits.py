@@ -3,7 +3,9 @@
 One audit says little about how often its intervals are right: twelve cells share their faces, so
 they are right or wrong together. Here a pool of faces, each asked at every combination of doses
 (`helpers.scorecard.truth.errors_under_do`), is itself the population. Audits are samples from it,
-and its own effects are the truth, without any error. Chapters 10 and 11 use it.
+and its own effects are the truth, without any error. An audit of the book, whose truth is known
+from a sample of faces only, is compared with audits whose truth is a sample too. Chapters 10 and 11
+use it.
 """
 
 import itertools
@@ -32,7 +34,9 @@ def ideal_audits(
         seed: of the draws.
 
     Returns:
-        Rows of `matched_audits` with the pool's own effect as `truth`.
+        Rows of `matched_audits`; `truth`, the effect in the whole pool, which has no error; and
+        `estimated_truth`, the effect in as many faces as the pool has, drawn from it anew for every
+        audit: what an audit is held against whose truth is itself known from that many faces.
 
     Example:
         >>> pool = np.zeros((20, 2, 2))
@@ -40,9 +44,13 @@ def ideal_audits(
         >>> table = ideal_audits(pool, ["skin", "gender"], n_transects=50, repetitions=3, seed=1)
         >>> table[table["attribute"] == "skin"]["truth"].unique().tolist()
         [0.5]
+        >>> table[table["attribute"] == "skin"]["estimated_truth"].nunique()
+        3
     """
     audits = draw(errors, n_transects, repetitions, seed)
-    return with_truth(matched_audits(audits, attributes), errors, attributes)
+    table = with_truth(matched_audits(audits, attributes), errors, attributes)
+    again = cells_of(_means_of_samples(errors, repetitions, seed), attributes, _estimated_cell)
+    return table.merge(again, on=["audit", "attribute", *attributes], validate="1:1")
 
 
 def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
@@ -151,6 +159,20 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
     draws = seeding.rngs(seed, "repeated audits", range(repetitions))
     chosen = [random.integers(len(errors), size=n_transects) for random in draws]
     return errors[np.array(chosen)]
+
+
+def _means_of_samples(errors: np.ndarray, repetitions: int, seed: int) -> np.ndarray:
+    """Error rates (repetitions, 1, 2, …, 2) of samples from the pool (n, 2, …, 2), of its size."""
+    n = len(errors)
+    draws = seeding.rngs(seed, "repeated audits/truth", range(repetitions))
+    counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for rng in draws])
+    return (counts @ errors.reshape(n, -1) / n).reshape(repetitions, 1, *errors.shape[1:])
+
+
+def _estimated_cell(differences: np.ndarray) -> pd.DataFrame:
+    """The truth as it would be estimated in every audit, in one cell."""
+    audit = np.arange(len(differences))
+    return pd.DataFrame({"audit": audit, "estimated_truth": differences[:, 0]})
 
 
 def _matched_cell(differences: np.ndarray) -> pd.DataFrame:

@@ -21,7 +21,14 @@ Four things make the plain percentiles of these draws fail, which the tests show
   Wilson's interval for so many, with Student quantiles, keeps its level down to no error at all.
 - A few errors do not tell how they cluster. Spread over pairs of identities by chance, they pass
   for many independent pairs, most of all in samples whose rate is too low, so that intervals miss
-  the rate above. `settled_size` counts no more pairs than where there are errors enough.
+  the rate above. `settled_sizes` counts, for each limit, no more pairs than the curve shows where
+  errors are as frequent as the limit says.
+
+`benchmarks/verification_intervals.py` measures how often the intervals hold known rates, beside
+those of Fogliato, Patil & Perona (International Journal of Computer Vision 132 (2024)), who
+recommend Wilson's interval with an effective size from the same sums over pairs that share an
+identity, and resamples for curves. Theirs take the variance at the observed rate, normal quantiles,
+and every pair as independent where there is no error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -132,6 +139,7 @@ class Sweep:
     Attributes:
         share: of the first k = 0 ... n pairs, (n + 1,).
         size: as how many independent pairs all count for this share, (n + 1,).
+        end_sizes: the same for the lower and for the upper end of its interval, (2, n + 1).
         below: resampled share of the first `cuts` pairs, (cuts, B); NaN where no pair was drawn.
         reached: how many pairs it takes to weigh at least `needs`, (needs, B).
         identities: how many there are in the pairs.
@@ -140,6 +148,7 @@ class Sweep:
 
     share: np.ndarray
     size: np.ndarray
+    end_sizes: np.ndarray
     below: np.ndarray
     reached: np.ndarray
     identities: int
@@ -147,7 +156,8 @@ class Sweep:
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """95 % interval of every share, (n + 1,) twice."""
-        return interval(self.share, self.size, self.identities)
+        low, high = interval(self.share, self.end_sizes, self.identities)
+        return low[0], high[1]
 
 
 def vertex_codes(vertices: ArrayLike, m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -190,8 +200,9 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     """
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
-        nothing, below = np.full(1, np.nan), np.full(cuts.shape, np.nan)
-        return Sweep(nothing, nothing, below, np.ones(needs.shape, int), 0, np.nan)
+        nothing, below = np.full((3, 1), np.nan), np.full(cuts.shape, np.nan)
+        reached = np.ones(needs.shape, int)
+        return Sweep(nothing[0], nothing[0], nothing[:2], below, reached, 0, np.nan)
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
     share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
@@ -217,8 +228,8 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     identities, factor = kind.identities, inflation(kind.left, kind.right)
     size = effective_size(share, variance * factor, identities)
     cuts = np.flatnonzero(np.diff(kind.similarity, prepend=-np.inf, append=np.inf))
-    size = settled_size(share, size, identities, cuts)
-    return Sweep(share, size, at, reached, identities, factor)
+    low, size, high = settled_sizes(share, size, identities, cuts)
+    return Sweep(share, size, np.stack([low, high]), at, reached, identities, factor)
 
 
 def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> np.ndarray:
@@ -232,19 +243,20 @@ def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> 
     return np.where(alike, identities, binomial / np.where(alike, 1.0, variance))
 
 
-def settled_size(
+def settled_sizes(
     share: np.ndarray, size: np.ndarray, identities: int, cuts: np.ndarray
 ) -> np.ndarray:
-    """Effective sizes (n + 1,), at most that in the middle of the interval of each share (n + 1,).
+    """Effective sizes (3, n + 1), at most those at the rates that the interval of a share tries.
 
     Wilson's interval takes the variance at the rates that it tries, not at the observed one, and so
-    must the clustering of errors, which the curve shows at other rates too. The middle, as if there
-    were about two more errors and two more others (Agresti & Coull, American Statistician 52 (1998)
-    119-126), stands for both limits. It depends on the size: this starts from one pair per identity
-    and goes on until both agree. The size at the observed rate, with which intervals of clustered
-    samples cover too little (Franco, Little, Louis & Slud, Journal of Survey Statistics and
-    Methodology 7 (2019) 334-364, who steady it by a model), counts where it is smaller: rare
-    look-alikes cluster most among the first errors.
+    must the clustering of errors, which the curve shows at other rates too. The rows are for the
+    lower end, the middle and the upper end of each interval; the middle, as if there were about two
+    more errors and two more others (Agresti & Coull, American Statistician 52 (1998) 119-126),
+    stands for both where one size is wanted. What is tried depends on the size: this starts from
+    one pair per identity and goes on until both agree. The size at the observed rate, with which
+    intervals of clustered samples cover too little (Franco, Little, Louis & Slud, Journal of Survey
+    Statistics and Methodology 7 (2019) 334-364, who steady it by a model), counts where it is
+    smaller: rare look-alikes cluster most among the first errors.
 
     Args:
         share: of the first k = 0 ... n pairs.
@@ -253,12 +265,13 @@ def settled_size(
         cuts: numbers of pairs below some threshold, ascending from 0 to n: between them pairs are
             tied, and their order says nothing.
     """
-    squared = stdtrit(identities - 1, 0.975) ** 2
+    quantile = stdtrit(identities - 1, 0.975)
     between = (cuts[1:] + cuts[:-1]) / 2
-    settled = np.full(share.shape, float(identities))
+    settled = np.full((3, len(share)), float(identities))
     for _ in range(SETTLING):
-        middle = (settled * share + squared / 2) / (settled + squared)
-        nearest = cuts[np.searchsorted(between, middle * (len(share) - 1))]
+        low, high = score_interval(share, settled, quantile)
+        tried = np.stack([low[0], (low[1] + high[1]) / 2, high[2]])
+        nearest = cuts[np.searchsorted(between, tried * (len(share) - 1))]
         settled = np.sqrt(settled * size[nearest])
     return np.minimum(size, settled)
 

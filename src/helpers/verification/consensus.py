@@ -46,8 +46,9 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
     """Whether `hcic(ratings, n_low, n_high)` <= t, without rounding.
 
     The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
-    is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`; in single
-    precision up to one pair in ten would change sides. Introduced in chapter 17.
+    is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`. A mean in
+    single precision is a little above each of these limits in double precision, so that all of
+    these pairs would become non-matches. Introduced in chapter 16.
 
     Args:
         ratings: whole numbers 0 ... 4, (n, raters), none missing.

@@ -207,11 +207,13 @@ def draw_rates(table: pd.DataFrame) -> Figure:
 def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
     """Error rates of groups minus those of the reference, with verdicts, a panel per recogniser.
 
-    Introduced in chapter 17.
+    Thin lines are 95 % intervals, which show what "exceeds"; thick ones 90 % intervals, which show
+    what is "within" (see `helpers.effects.verdict`). Introduced in chapter 17.
 
     Args:
         table: as `helpers.verification.disparities` for one measure: columns measure, group,
-            reference, estimate, low, high, n, verdict and reason; and recogniser, up to four.
+            reference, estimate, low, high, low90, high90, n, verdict and reason; and recogniser,
+            up to four.
         tolerance: against which the verdicts were made; the grey band.
 
     Example:
@@ -219,7 +221,7 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
         >>> from helpers.verification import figures
         >>> gap = {"recogniser": "one", "group": "african female", "measure": ["FMR at threshold"]}
         >>> gap |= {"reference": "european male", "estimate": 0.1, "low": 0.06, "high": 0.14}
-        >>> gap |= {"n": 40, "verdict": "exceeds", "reason": ""}
+        >>> gap |= {"low90": 0.07, "high90": 0.13, "n": 40, "verdict": "exceeds", "reason": ""}
         >>> figures.draw_disparities(pd.DataFrame(gap), 0.05).axes[0].get_title()
         'one'
     """
@@ -235,6 +237,9 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
             face = styles[group]["color"] if filled else "white"
             styles[group] |= {"marker": marker, "markerfacecolor": face}
         marks.intervals(ax, own, groups, "estimate", styles)
+        for row in own.dropna(subset=["low90", "high90"]).itertuples():
+            thick = {"color": styles[row.group]["color"], "linewidth": 4, "solid_capstyle": "butt"}
+            ax.plot([row.low90, row.high90], [groups.index(row.group)] * 2, **thick, zorder=2.5)
         marks.rows(ax, marks.counted(table, groups, "n"))
         ax.xaxis.set_major_formatter(_POINTS)
     measure, reference = table[["measure", "reference"]].iloc[0]

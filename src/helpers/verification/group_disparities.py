@@ -72,6 +72,7 @@ def disparities(
         - rate, reference_rate, estimate (their difference), low, high: 95 % interval by
           `helpers.effects.hybrid_score_interval` with the effective sizes of the vertex bootstrap.
           Both groups are resampled together, so that what they share through seeds cancels;
+        - low90, high90: the 90 % interval, by which the verdict "within" is given;
         - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
         - n: pairs of the group that the rate counts; identities: in these;
         - verdict: against ±`tolerance`, see `helpers.effects.verdict`; mde: the minimum detectable
@@ -162,6 +163,8 @@ def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
         "estimate": rate.estimate - base.estimate,
         "low": low,
         "high": high,
+        "low90": inner[0],
+        "high90": inner[1],
         "p": p,
         "n": rate.n,
         "identities": rate.identities,
