@@ -431,6 +431,8 @@ wrong_under_do = {
 # %%
 for name, wrong in wrong_under_do.items():
     stage.save(f"under_do_{name}.npy", wrong)
+
+# %%
 true_effects = {name: truth.effects(wrong, list(doses)) for name, wrong in wrong_under_do.items()}
 true_effects["null"] = true_effects["plantskin"].assign(effect=0.0, se=0.0)
 true_effects = pd.concat(true_effects, names=["model"]).reset_index("model")
@@ -456,10 +458,12 @@ shown.assign(points=points).pivot_table("points", ["attribute", "cell"], "model"
 ppb = stage.load("01_observational_audit", "ppb.parquet")
 came = torch.from_numpy(stage.load("01_observational_audit", "ppb_parameters.npy").copy())
 is_woman = ppb["group"].eq("female").to_numpy()
+called_man = ppb.loc[is_woman, "label"].to_numpy()[:, None] == 1
+
+# %%
 skin_only = {"skin_colour": doses["skin_colour"]}
 recoloured = counterfactuals(came[is_woman], skin_only).flatten(0, 1)
 pictures = render_to_store(recoloured, image_size, stage.path("counted.npy"), device=device)
-called_man = ppb.loc[is_woman, "label"].to_numpy()[:, None] == 1
 
 
 # %%
@@ -868,6 +872,8 @@ drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_param
 drawn_images = stage.load("05_transect_generation", "drawn_images.npy")
 drawn = stage.load("05_transect_generation", "drawn_index.parquet").set_index("image_id")
 drawn["item"] = np.arange(len(drawn))
+
+# %%
 for name, network in networks.items():
     drawn[f"score_{name}"] = models.predict(network, drawn_images)
 drawn = judge(drawn, perfect_label(drawn_faces, drawn))
@@ -882,6 +888,8 @@ fall_on_beards = {name: bearded[wrong].mean() for name, wrong in wrong_on.items(
 # %%
 with_beards = matched(drawn).assign(faces="as drawn")
 shaved = estimates[estimates["arm"] == "B fitted"].assign(faces="shaved, little makeup")
+
+# %%
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
 both = both[both["model"].isin(ORDINARY)].assign(points=lambda table: labels.points(table))
 both["effect on women"] = both["attribute"].map(labels.CONTRASTS)
@@ -1265,6 +1273,14 @@ def records(table: pd.DataFrame) -> dict:
 
 
 # %% tags=["hide-cell"]
+about_blame = {
+    "skin_on_women": {name: four.loc[name].to_dict("index") for name in ROWS},
+    "blame": blames,
+    "blame_firm_and_wrong": worst,
+    "as_drawn": {"women_with_beard": bearded.mean(), "of_errors_on_women": fall_on_beards},
+}
+
+# %% tags=["hide-cell"]
 _ = stage.finish(
     {
         "ate": ates("C crowd"),
@@ -1287,12 +1303,6 @@ _ = stage.finish(
             "caught_by_cells": caught,
         },
         "readings": readings.to_dict("index"),
-        "skin_on_women": {name: four.loc[name].to_dict("index") for name in ROWS},
-        "blame": blames,
-        "as_drawn": {
-            "women_with_beard": bearded.mean(),
-            "of_errors_on_women": fall_on_beards,
-        },
-        "blame_firm_and_wrong": worst,
+        **about_blame,
     }
 )
