@@ -268,6 +268,7 @@ HIDDEN = overall[list(ASKABLE)].idxmax()
 NAME, LIKE, FIT = ASKABLE[HIDDEN]
 
 # %% tags=["hide-input"]
+quiet = " None of the three stands out from noise; this is the first of the list."
 held_badly = (
     f" The largest group of all, {ANNOTATED}, was annotated: fitted planes hold it nearly, not "
     "exactly. Better planes would mend that, not another question."
@@ -278,8 +279,7 @@ unnamed = (
 )
 Markdown(
     f"The attribute to follow is **{HIDDEN}**: {100 * overall[HIDDEN]:.1f} points."
-    + " None of the three stands out from noise; this is the first of the list."
-    * (overall[HIDDEN] == 0)
+    + quiet * (not overall[HIDDEN])
     + held_badly * (found == ANNOTATED)
     + unnamed * (unasked != HIDDEN)
 )
