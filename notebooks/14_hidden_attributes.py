@@ -239,7 +239,7 @@ for m in MODELS:
     none = "no group stands out from noise"
     lines.append(
         f"- **{m}**: all together {points.loc[m, 'all together']:.1f} points; "
-        f"{one if points.loc[m, first[m]] > 0 else none}, earrings {points.loc[m, 'earrings']:.1f}."
+        f"{one if points.loc[m, first[m]] > 0.05 else none}, earrings {points.loc[m, 'earrings']:.1f}."
     )
 lines.append(
     f"\nOver all three models the largest group is **{found}** ({100 * overall[found]:.1f} points), "
@@ -918,8 +918,8 @@ counts = {
 Markdown(
     f"Of {len(MODELS)} models, against the audit as it was: {'; '.join(counts.values())}. "
     + (
-        "A remedy that takes a leak away need not bring an estimate nearer to the truth, because the "
-        "leak may have cancelled another error, such as the luck of the sample."
+        "A remedy that takes one leak away need not bring an estimate nearer to its aim, because the "
+        "leak may have cancelled another leak, or the luck of the sample."
         if (better < len(MODELS)).any()
         else "Every remedy helped everywhere."
     )
