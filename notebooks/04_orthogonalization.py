@@ -248,7 +248,7 @@ assert same
 # %% mystnb={"image": {"alt": "A square matrix with ones on the diagonal, zeros below it and many non-zero entries above it, the largest of them in the row of perceived gender, which comes first in the list."}, "figure": {"name": "fig-printed-residual", "caption": "Change of every decision value (columns) per unit of intended change (rows), along the vectors of Algorithm 2 as printed."}}
 change = bases["printed"] @ normals.T
 residual = pd.DataFrame(change / np.diag(change)[:, None], names, names)
-axis = figures.heatmap(residual.round(12) + 0.0)
+axis = figures.heatmap(residual)
 
 # %% tags=["remove-cell"]
 above = np.triu(residual, 1)
@@ -380,7 +380,7 @@ earrings = pd.DataFrame(
         for kind, basis in bases_known.items()
     }
 )
-earrings.round(3) + 0.0
+earrings.round(3)
 
 # %% tags=["remove-cell"]
 assert earrings["dual, exact"].abs().loc["gender"] > 0.05

@@ -653,7 +653,7 @@ helps = {True: "less", False: "**more**"}
 lines = [
     f"- **{name}**: {row[AUDITED]:.2f} points as audited; adjusted {row[ADJUSTED]:.2f}, "
     f"{helps[row[ADJUSTED] < row[AUDITED]]}; orthogonalised {row[ORTHOGONAL]:.2f}, "
-    f"{helps[row[ORTHOGONAL] < row[AUDITED]]}, where chance alone leaves {by_chance[name]:.2f}."
+    f"{helps[row[ORTHOGONAL] < row[AUDITED]]}; chance alone leaves {by_chance[name]:.2f}."
     for name, row in left.iterrows()
 ]
 less = left[REMEDIES].lt(left[AUDITED], axis=0).sum()
@@ -672,6 +672,8 @@ Markdown("\n".join(lines))
 
 # %%
 nearer = far[[*REMEDIES, HELD]].lt(far[AUDITED], axis=0)
+off = wide.sub(true_points, axis=0).abs()
+away = off[HELD] > off[AUDITED]
 
 # %% tags=["hide-input"]
 became = nearer.replace({True: "nearer", False: "farther away"})
@@ -681,11 +683,11 @@ lines = [
     + "."
     for name, row in far.iterrows()
 ]
-closer = [f"{count} by estimates {arm}" for arm, count in nearer.sum().items()]
+count = nearer.sum()
 lines.append(
-    f"\n**In this run**, of {len(far)} models, the truth is approached for "
-    + ", ".join(closer)
-    + "."
+    f"\n**In this run** estimates come nearer to the truth for {count[ADJUSTED]} of {len(far)} "
+    f"models when adjusted, for {count[ORTHOGONAL]} when orthogonalised, and for {count[HELD]} with "
+    f"earrings held, which moves {away.sum()} of {len(away)} single estimates away from it."
 )
 Markdown("\n".join(lines))
 
