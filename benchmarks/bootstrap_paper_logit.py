@@ -19,7 +19,7 @@ from sklearn.metrics import zero_one_loss
 from threadpoolctl import threadpool_limits
 
 from helpers.effects import bootstrap_paper_logit
-from helpers.resampling import cluster_weights
+from helpers.resampling import draw_weights
 
 try:
     from fairlearn.metrics import MetricFrame
@@ -63,7 +63,7 @@ def loop_over_images(X: np.ndarray, error: np.ndarray) -> np.ndarray:
 
 def loop_over_patterns(X: np.ndarray, error: np.ndarray) -> np.ndarray:
     rows, code = np.unique(np.column_stack([X, error]), axis=0, return_inverse=True)
-    weights = cluster_weights(np.arange(len(X)), LOOP_REFITS, seed=1)
+    weights = draw_weights(len(X), range(LOOP_REFITS), seed=1)
     counts = [np.bincount(code, weight, minlength=len(rows)) for weight in weights]
     return np.array([fit(rows[:, :-1], rows[:, -1], count) for count in counts])
 

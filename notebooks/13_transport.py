@@ -67,7 +67,6 @@ seed = 20200715
 n_train = 10000
 n_heldout = 1000
 n_raters = 5
-n_boot = 1000
 
 # %%
 stage = Stage("13_transport", profile=profile, device=device, seed=seed)
@@ -138,9 +137,18 @@ shares = pd.DataFrame(shares).fillna(0)
 # The transects fill the strata evenly, the test set does not, which is the whole difference between
 # the two columns. `effects.transport` takes the rates from one frame and the shares from another.
 # Given the same frame for both, it returns that frame's own rates, so one function yields three
-# rows to compare: the transects in their own mix, the prediction, and what was observed. Intervals
-# resample transects, or faces for the observed. Three quantities matter here: the rate of all
-# faces, and the disparity between dark and light skin, among women and among men.
+# rows to compare: the transects in their own mix, the prediction, and what was observed. Three
+# quantities matter here: the rate of all faces, and the disparity between dark and light skin, among
+# women and among men.
+
+# %% [markdown]
+# A predicted rate has Wilson's interval, as in [](08_stratified_errors), for an *effective size*: the
+# number of independent images that would leave as much uncertainty. Transects are the units, or faces
+# for the observed, so that eight renderings of one face do not count as eight. The size never exceeds
+# that of independent images with a few more errors in every stratum: a stratum without any error so
+# far is not known to be free of errors. Both groups of a disparity come from the same transects, so
+# its interval takes in the correlation of their rates {cite:p}`mover`. The mix of the target is taken
+# as known. Simulated audits in [](11_truth_scorecard) count how often such intervals hold the truth.
 
 # %%
 QUANTITIES = {
@@ -153,9 +161,9 @@ QUANTITIES = {
 # %%
 def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd.DataFrame:
     """The quantities in a target for every model, from the strata's rates in a frame."""
-    options = {"by": ["seen_as", "skin"], "labelled": labelled, "n_boot": n_boot, "seed": seed}
+    by = ["seen_as", "skin"]
     tables = {
-        model: effects.transport(frame, f"error_{model}", strata, target, cluster, **options)
+        model: effects.transport(frame, f"error_{model}", strata, target, cluster, by, labelled)
         for model in MODELS
     }
     table = pd.concat(tables, names=["model", "row"]).reset_index("model")
@@ -238,9 +246,9 @@ counts = "; ".join(f"{name}: {count} of {len(MODELS)}" for name, count in nearer
 Markdown(f"Models for which calibration brings the prediction nearer: {counts}.")
 
 # %% [markdown]
-# The price is precision: the sample's own chance enters all rates. And if an error rate is all one
-# wants, a labelled sample gives it without any experiment. What the experiment adds is the
-# disparity between groups that are rare in the sample.
+# The price is precision: the sample's own chance enters all rates, and all intervals. And if an
+# error rate is all one wants, a labelled sample gives it without any experiment. What the experiment
+# adds is the disparity between groups that are rare in the sample.
 
 # %% [markdown]
 # ### A second population

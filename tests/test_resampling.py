@@ -12,14 +12,13 @@ from helpers.resampling import (
     as_codes,
     as_resamples,
     cluster_codes,
-    cluster_weights,
     draw_weights,
     resampled_sums,
 )
 
 
 def test_weights_are_multinomial_counts():
-    weights = cluster_weights(np.repeat(np.arange(30), 4), n_boot=400, seed=1)
+    weights = draw_weights(30, range(400), seed=1)
     assert weights.shape == (400, 30)
     assert (weights.sum(axis=1) == 30).all()
     # Every cluster is drawn once on average: a chi-square test of the totals.
@@ -29,29 +28,21 @@ def test_weights_are_multinomial_counts():
 
 
 def test_weights_depend_on_seed_and_number_of_the_resample_only():
-    clusters = list("abcdefgh")
-    weights = cluster_weights(clusters, 50, seed=1)
-    np.testing.assert_array_equal(weights[:7], cluster_weights(clusters, 7, seed=1))
-    assert not np.array_equal(weights, cluster_weights(clusters, 50, seed=2))
-    # Neither the order of the rows nor the number of images of a cluster matters.
-    np.testing.assert_array_equal(weights, cluster_weights([*clusters[::-1], "a"], 50, seed=1))
+    weights = draw_weights(8, range(50), seed=1)
+    np.testing.assert_array_equal(weights[7:9], draw_weights(8, range(7, 9), seed=1))
+    assert not np.array_equal(weights, draw_weights(8, range(50), seed=2))
 
 
 @pytest.mark.parametrize("clusters", [["a", None, "b"], [1.0, np.nan, 2.0]])
 def test_a_missing_identifier_is_named(clusters):
     with pytest.raises(ValueError, match="row 1 has no cluster"):
-        cluster_weights(clusters, 3, seed=1)
+        cluster_codes(clusters)
 
 
 @pytest.mark.parametrize("n_boot", [-3, 0, 2.5, "a"])
 def test_the_number_of_resamples_is_checked(n_boot):
-    calls = [
-        lambda: cluster_weights(["a", "b"], n_boot, seed=1),
-        lambda: bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1),
-    ]
-    for call in calls:
-        with pytest.raises(ValueError, match=f"n_boot is {n_boot!r}, a whole number of at least 1"):
-            call()
+    with pytest.raises(ValueError, match=f"n_boot is {n_boot!r}, a whole number of at least 1"):
+        bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array])
@@ -66,7 +57,7 @@ def test_sums_of_resamples_are_those_of_their_weights(kind, monkeypatch):
 
 def test_one_cluster_cannot_be_resampled():
     with pytest.raises(ValueError, match="at least two clusters"):
-        cluster_weights(["a", "a"], 3, seed=1)
+        draw_weights(1, range(3), seed=1)
 
 
 def test_cluster_codes_follow_the_sorted_identifiers():

@@ -1,6 +1,6 @@
 """The bootstrap by counting: a resample is a row of weights, one for every cluster.
 
-Serves the bootstraps of chapters 07, 09, 11, 13, 15 and 17.
+Serves the bootstraps of chapters 07, 09, 11, 15 and 17.
 """
 
 from collections.abc import Sequence
@@ -159,27 +159,3 @@ def resampled_sums(
     return np.concatenate(
         [draw_weights(values.shape[0], part, seed, stage) @ values for part in parts]
     )
-
-
-def cluster_weights(clusters: ArrayLike, n_boot: int, seed: int) -> np.ndarray:
-    """How often each cluster is drawn in each of `n_boot` resamples.
-
-    Serves chapter 13, inside its reweighting.
-
-    Args:
-        clusters: (n,) identifier of every row's cluster; all different to resample images.
-        n_boot: number of resamples; the first ones do not depend on it.
-        seed: of the run.
-
-    Returns:
-        (n_boot, G) float64; column g belongs to the g-th identifier in sorted order.
-
-    Raises:
-        ValueError: a missing identifier, fewer than two clusters, or no resample.
-
-    Example:
-        >>> cluster_weights(["a", "a", "b"], n_boot=4, seed=1).shape
-        (4, 2)
-    """
-    _, identifiers = cluster_codes(clusters)
-    return draw_weights(len(identifiers), as_resamples(n_boot), seed)

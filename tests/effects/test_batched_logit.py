@@ -7,13 +7,13 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from helpers.effects.batched_logit import firth_logits, fit_logits, pattern_counts
-from helpers.resampling import cluster_weights
+from helpers.resampling import draw_weights
 
 
 def test_counts_of_a_resample_are_those_of_its_rows():
     rng = np.random.default_rng(0)
     pattern, error, cluster = rng.integers([[7], [2], [20]], size=(3, 200))
-    weights = cluster_weights(cluster, 5, seed=3)
+    weights = draw_weights(20, range(5), seed=3)
     counts = weights @ pattern_counts(pattern, error, cluster)
     for row, count in zip(weights, counts, strict=True):
         rows = np.repeat(np.arange(200), row[cluster].astype(int))

@@ -14,7 +14,7 @@ from helpers.effects import (
     regression_draws,
     summarize_draws,
 )
-from helpers.resampling import cluster_weights
+from helpers.resampling import draw_weights
 
 SCORES = ["gender", "facial_hair", "skin_colour", "age", "makeup", "smiling", "hair_length"]
 
@@ -116,7 +116,7 @@ def test_bootstrap_equals_a_loop_over_the_same_resamples(regression, clustered):
     X, error, transect = regression
     cluster = transect if clustered else np.arange(len(X))
     fitted = bootstrap_paper_logit(X, error, 6, seed=5, cluster=transect if clustered else None)
-    weights = cluster_weights(cluster, 6, seed=5)
+    weights = draw_weights(cluster.max() + 1, range(6), seed=5)
     for row, weight in zip(fitted, weights, strict=True):
         np.testing.assert_allclose(row, reference(X, error, weight[cluster]), atol=1e-6)
 

@@ -19,7 +19,7 @@ from helpers.effects import (
     mde,
     risk_differences,
 )
-from helpers.resampling import cluster_weights
+from helpers.resampling import draw_weights
 
 CELLS = ["hair_level", "gender_level"]
 INFERENCE = ["low", "high", "p", "p_holm", "mde"]
@@ -99,7 +99,7 @@ def test_standard_errors_are_those_of_the_cluster_bootstrap(frame):
         row = risk_differences(frame, "error", treatment, None, "transect", ["beard", "smile"])
         estimated[treatment] = (row["mde"] / mde(1.0)).iloc[0]
     codes = pd.factorize(frame["transect"], sort=True)[0]
-    weights = cluster_weights(frame["transect"], 80, seed=1)
+    weights = draw_weights(codes.max() + 1, range(80), seed=1)
     for treatment, se in estimated.items():
         formula = f"error ~ C({treatment}) + beard + smile"
         draws = [standardise(frame, formula, treatment, weight[codes]) for weight in weights]
@@ -407,7 +407,7 @@ def test_the_difference_of_effects_has_the_error_of_the_cluster_bootstrap(frame)
     se = (table["mde"] / mde(1.0)).loc[("all", "total - direct")]
     codes = pd.factorize(frame["transect"], sort=True)[0]
     draws = []
-    for weight in cluster_weights(frame["transect"], 80, seed=2)[:, codes]:
+    for weight in draw_weights(codes.max() + 1, range(80), seed=2)[:, codes]:
         total, direct = (
             standardise(frame, f"error ~ C(gender_level) {more}", "gender_level", weight)
             for more in ("", "+ beard")

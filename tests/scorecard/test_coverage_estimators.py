@@ -5,11 +5,22 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from helpers.effects import bootstrap_paper_logit
-from helpers.resampling import cluster_codes, cluster_weights
-from helpers.scorecard.coverage_estimators import all_estimates, bootstrap_effects, null_tests
+from helpers.effects import bootstrap_paper_logit, transport
+from helpers.resampling import cluster_codes, draw_weights
+from helpers.scorecard.coverage_estimators import (
+    all_estimates,
+    bootstrap_effects,
+    null_tests,
+    transported,
+)
 from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS
-from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Population
+from helpers.scorecard.simulated_audits import (
+    ATTRIBUTES,
+    MANIPULATED,
+    STRATA,
+    Population,
+    carried_mixes,
+)
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +43,8 @@ def reference(frame, weight):
 def test_transect_bootstrap_equals_a_loop_over_statsmodels(audit):
     table = bootstrap_effects(audit, "transect", 2, {0: 5})
     np.testing.assert_allclose(table["estimate"], reference(audit, np.ones(len(audit))), atol=1e-6)
-    codes, _ = cluster_codes(audit["transect"])
-    weights = cluster_weights(audit["transect"], 2, seed=5)
+    codes, transects = cluster_codes(audit["transect"])
+    weights = draw_weights(len(transects), range(2), seed=5)
     draws = [reference(audit, weight[codes]) for weight in weights]
     np.testing.assert_allclose(table["low"], np.quantile(draws, 0.025, axis=0), atol=1e-6)
     np.testing.assert_allclose(table["high"], np.quantile(draws, 0.975, axis=0), atol=1e-6)
@@ -59,6 +70,19 @@ def test_every_estimator_estimates_what_it_says(audit):
         assert row["estimate"] == pytest.approx(rates[1] - rates[0])
     assert set(table.loc["matched pairs"].index.get_level_values("attribute")) == set(MANIPULATED)
     assert ((table["low"] < table["estimate"]) & (table["estimate"] < table["high"])).all()
+
+
+def test_what_is_carried_elsewhere_is_what_transport_says(audit):
+    counts = (80 * carried_mixes()[0]).round().astype(int)
+    target = pd.DataFrame(np.repeat(STRATA, counts, axis=0), columns=list(MANIPULATED))
+    by = ["gender_level", "skin_level"]
+    table = transport(audit, "error", MANIPULATED, target, "transect", by)
+    rows = table.set_index(["group", "reference"])[["estimate", "low", "high"]]
+    found = transported(audit).set_index("scale")[["estimate", "low", "high"]]
+    np.testing.assert_allclose(found.loc["transported rate"], rows.loc["all", ""])
+    # Women with light skin minus women with dark skin there, the reverse here.
+    between = -rows.loc["0, 0", "0, 1"].to_numpy()[[0, 2, 1]]
+    np.testing.assert_allclose(found.loc["transported difference"], between)
 
 
 def test_an_audit_among_others_is_estimated_as_it_is_alone():

@@ -14,6 +14,7 @@ from helpers.scorecard.simulated_audits import (
     PATTERNS,
     SEED_LEVEL,
     Population,
+    carried_mixes,
 )
 
 LOG_ODDS = dict(zip(ATTRIBUTES, (0.0, 0.9, -0.5, 0.4, 0.7), strict=True))
@@ -88,3 +89,17 @@ def test_audits_depend_on_their_number_only(population):
     assert population.audit(30, 1, 7).equals(again)
     assert not population.audit(30, 1, 8).equals(again)
     assert not population.audit(30, 2, 7).equals(again)
+
+
+def test_what_is_carried_elsewhere_against_a_population_that_is_drawn(population):
+    rng, n = np.random.default_rng(0), 400_000
+    faces = {name: rng.random(n) < share for name, share in SEED_LEVEL.items()}
+    skin, gender = rng.integers(2, size=(2, n))
+    long = rng.random(n) < np.choose(2 * skin + gender, [0.8, 0.1, 0.1, 0.05])
+    levels = np.column_stack([skin, long, gender, *faces.values()])
+    risk = expit(-2.0 + levels @ list(LOG_ODDS.values()))
+    dark, light = (risk[(skin == level) & (gender == 0)].mean() for level in (1, 0))
+    true = population.true_transport()
+    assert true.loc["strata", "transported rate"] == pytest.approx(risk.mean(), abs=5e-4)
+    assert true.loc["skin_level", "transported difference"] == pytest.approx(dark - light, abs=1e-3)
+    np.testing.assert_allclose(carried_mixes().sum(axis=1), 1)

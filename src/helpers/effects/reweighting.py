@@ -14,14 +14,23 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import expit, logit
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers.effects.batched_logit import pattern_counts
-from helpers.resampling import cluster_codes, cluster_weights
+from helpers.effects.standardised_rates import (
+    Experiment,
+    Level,
+    Standardised,
+    difference_intervals,
+    own_level,
+    rate_intervals,
+    shifted_level,
+    standardise,
+)
+from helpers.resampling import cluster_codes
 from helpers.utils.checks import as_binary, require_columns, require_present
 
-STEPS = 60
 FARTHEST = 40.0
 """Log odds beyond which a rate is 0 or 1 in double precision."""
 
@@ -34,10 +43,17 @@ def transport(
     cluster: str,
     by: Sequence[str] = (),
     labelled: pd.DataFrame | None = None,
-    n_boot: int = 1000,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Predicted error rates and disparities in another population, from an experiment's strata.
+
+    A rate has Wilson's interval for its effective size: the size of a sample of independent images
+    that would have the variance of the estimate, which is that of its influence function summed
+    over the images of a cluster. The size is never larger than that of independent images at rates
+    with two more errors and two more successes in every stratum, since a heavy stratum without any
+    error is not known to have none. A difference has the interval that follows from those of its
+    two rates and their correlation, as the same transects carry both (MOVER: Zou & Donner,
+    Statistics in Medicine 27 (2008) 1693-1702; Newcombe, there, 17 (1998) 2635-2650). Quantiles are
+    Student's.
 
     Introduced in chapter 13.
 
@@ -46,21 +62,20 @@ def transport(
         outcome: column of the errors.
         strata: columns with the levels that define a stratum.
         target: the population, a row per face with the columns `strata`; taken as known.
-        cluster: column of the transects, which the bootstrap resamples.
+        cluster: column of the transects, the units of inference.
         by: columns among `strata` whose combinations are the groups to compare.
         labelled: faces of the target whose `outcome` is known, with the strata. All predicted log
             odds are shifted so that this sample's errors come out right (`calibrate_intercept`);
-            the bootstrap resamples its rows too. None: the experiment's rates as they are.
-        n_boot: resamples.
-        seed: of the resamples.
+            its faces are further units of inference, independent of the transects. None: the
+            experiment's rates as they are.
 
     Returns:
         A row for "all", per group, and per pair of groups (kind "rate" or "difference"; then
         `group` minus `reference`), with the columns
 
-        - estimate, low, high: over the strata that the experiment has, with a 95 % percentile
-          interval. Without any error among a group's images, Wilson's interval with transects as
-          units, and Newcombe's for its differences;
+        - estimate, low, high: over the strata that the experiment has, with a 95 % interval.
+          Without any error among a group's images, or with errors only, transects show nothing of
+          how alike their images are, and each counts as one image;
         - n: images of the experiment in its strata;
         - missing: share of the group whose strata the experiment lacks (in a difference, the larger
           of the two); lower, upper: bounds of the estimate when those err never or always;
@@ -78,9 +93,9 @@ def transport(
         >>> here = pd.DataFrame({"hair": ["short", "long"] * 4, "error": [1, 0, 0, 0] * 2})
         >>> there = pd.DataFrame({"hair": ["short", "short", "short", "long"]})
         >>> faces = here.assign(face=range(8))
-        >>> table = effects.transport(faces, "error", ["hair"], there, "face", n_boot=20)
-        >>> table["estimate"].tolist()
-        [0.375]
+        >>> table = effects.transport(faces, "error", ["hair"], there, "face")
+        >>> table[["estimate", "low", "high"]].round(3).values.tolist()
+        [[0.375, 0.073, 0.821]]
     """
     strata, by = list(strata), list(by)
     if not strata or not set(by) <= set(strata):
@@ -90,36 +105,27 @@ def transport(
     require_columns(frame, [outcome, cluster])
 
     cells = pd.MultiIndex.from_frame(frame[strata].drop_duplicates()).sort_values()
-    stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
-    clusters, _ = cluster_codes(frame[cluster])
-    counts = pattern_counts(stratum, as_binary(frame[outcome]), clusters)
-    weights = _with_own(cluster_weights(frame[cluster], n_boot, seed))
-    trials, errors = np.split(weights @ counts, 2, axis=1)
-    rates = np.divide(errors, trials, out=np.full_like(errors, np.nan), where=trials > 0)
-    shift = np.zeros(n_boot + 1)
+    experiment = _experiment(frame, outcome, strata, cluster, cells)
+    level = own_level(experiment.rates)
     if labelled is not None:
-        shift = _labelled_shift(rates, labelled, outcome, strata, cells, n_boot, seed)
-        rates = expit(_logit(rates) + shift[:, None])
-
+        level = _labelled_level(experiment.rates, labelled, outcome, strata, cells)
     parts = {"all": target}
     if by:
         parts |= {", ".join(map(str, key)): part for key, part in target.groupby(by)}
     mixes = [pd.MultiIndex.from_frame(p[strata]).value_counts() / len(p) for p in parts.values()]
     shares = np.array([mix.reindex(cells, fill_value=0) for mix in mixes])
-    draws = _standardise(rates, shares)
-    present = (counts[:, : len(cells)] > 0).sum(axis=0)
-    n, wrong = (shares > 0) @ trials[0], (shares > 0) @ errors[0]
-    # Without any error, or with errors only, all resamples are alike.
-    alike = (wrong == 0) | (wrong == n)
+    covered = shares.sum(axis=1, keepdims=True)
+    found = standardise(shares / np.where(covered > 0, covered, np.nan), experiment, level)
+
     rows = pd.DataFrame({"kind": "rate", "group": list(parts), "reference": ""})
-    rows["estimate"] = draws[:, 0]
-    rows["low"], rows["high"] = _limits(draws, alike, _wilson(draws[:, 0], shares, present))
-    rows["n"] = n.astype(np.int64)
+    rows["estimate"] = found.risk
+    rows["low"], rows["high"] = rate_intervals(found)
+    rows["n"] = ((shares > 0) @ experiment.n).astype(np.int64)
     rows = pd.concat([rows, pd.DataFrame(_unseen(mix, cells) for mix in mixes)], axis=1)
     rows["lower"] = (1 - rows["missing"]) * rows["estimate"].fillna(0)
     rows["upper"] = rows["lower"] + rows["missing"]
-    table = pd.concat([rows, _differences(rows, draws, alike)], ignore_index=True)
-    table.attrs["intercept"] = float(shift[0])
+    table = pd.concat([rows, _differences(rows, found)], ignore_index=True)
+    table.attrs["intercept"] = level.shift
     return table
 
 
@@ -157,7 +163,9 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
             f"errors is {errors}: a shift of the log odds gives more than {least:g} and fewer "
             f"than {most:g} errors among these {n.sum():g} labelled faces"
         )
-    return float(_solve(rates[None], n[None], np.array([errors]))[0])
+    with np.errstate(divide="ignore"):
+        odds = logit(rates)
+    return brentq(lambda shift: n @ expit(odds + shift) - errors, -FARTHEST, FARTHEST)
 
 
 def ratio_interval(
@@ -199,17 +207,33 @@ def _check(frame: pd.DataFrame, strata: list[str], name: str) -> None:
         require_present(frame[column], "a level")
 
 
-def _with_own(weights: np.ndarray) -> np.ndarray:
-    """The sample itself, then its resamples."""
-    return np.vstack([np.ones(weights.shape[1]), weights])
+def _experiment(
+    frame: pd.DataFrame, outcome: str, strata: list[str], cluster: str, cells: pd.MultiIndex
+) -> Experiment:
+    stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
+    clusters, identifiers = cluster_codes(frame[cluster])
+    if len(identifiers) < 2:
+        raise ValueError(f"an interval needs at least two clusters, not {len(identifiers)}")
+    counts = pattern_counts(stratum, as_binary(frame[outcome]), clusters)
+    return Experiment(*np.hsplit(counts.toarray(), 2))
 
 
-def _standardise(rates: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Mean rates of the groups (groups, B), over the strata that a resample has."""
-    known = ~np.isnan(rates)
-    covered = known @ shares.T
-    total = np.where(known, rates, 0) @ shares.T
-    return np.divide(total, covered, out=np.full_like(total, np.nan), where=covered > 0).T
+def _labelled_level(
+    rates: np.ndarray,
+    labelled: pd.DataFrame,
+    outcome: str,
+    strata: list[str],
+    cells: pd.MultiIndex,
+) -> Level:
+    _check(labelled, strata, "labelled")
+    require_columns(labelled, [outcome])
+    stratum = cells.get_indexer(pd.MultiIndex.from_frame(labelled[strata]))
+    known = stratum >= 0
+    if known.sum() < 2:
+        raise ValueError("labelled has fewer than two faces in the strata of the experiment")
+    error, stratum = as_binary(labelled[outcome])[known], stratum[known]
+    n = np.bincount(stratum, minlength=len(cells))
+    return shifted_level(rates, calibrate_intercept(rates, n, error.sum()), stratum, error)
 
 
 def _unseen(mix: pd.Series, cells: pd.MultiIndex) -> dict[str, object]:
@@ -220,32 +244,11 @@ def _unseen(mix: pd.Series, cells: pd.MultiIndex) -> dict[str, object]:
     return {"missing": float(lacking.sum()), "reason": reason}
 
 
-def _wilson(rates: np.ndarray, shares: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """Wilson's limits (2, groups) with clusters as units, fewer where the mix is uneven."""
-    covered = shares.sum(axis=1)
-    share = shares / np.where(covered > 0, covered, np.nan)[:, None]
-    size = 1 / (share**2 / clusters).sum(axis=1)
-    return np.array(proportion_confint(rates * size, size, method="wilson"))
-
-
-def _limits(draws: np.ndarray, alike: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Percentile limits (2, rows) of resampled rows; the `other` ones where those are alike."""
-    limits = other.copy()
-    for row in np.flatnonzero(~alike):
-        limits[:, row] = np.nanquantile(draws[row, 1:], [0.025, 0.975])
-    return limits
-
-
-def _differences(rows: pd.DataFrame, draws: np.ndarray, alike: np.ndarray) -> pd.DataFrame:
+def _differences(rows: pd.DataFrame, found: Standardised) -> pd.DataFrame:
     """Rows of the differences between each two groups, the first one being all."""
     first, second = np.array([*combinations(range(1, len(rows)), 2)], int).reshape(-1, 2).T
     one, two = (rows.iloc[side].reset_index(drop=True) for side in (first, second))
-    estimate = one["estimate"] - two["estimate"]
-    # Newcombe, Statistics in Medicine 17 (1998) 873-890, method 10.
-    below = np.hypot(one["estimate"] - one["low"], two["high"] - two["estimate"])
-    above = np.hypot(one["high"] - one["estimate"], two["estimate"] - two["low"])
-    newcombe = np.array([estimate - below, estimate + above])
-    low, high = _limits(draws[first] - draws[second], alike[first] | alike[second], newcombe)
+    low, high = difference_intervals(found, first, second)
     reasons = (rows["group"] + " " + rows["reason"]).where(rows["reason"] != "", "")
     reasons = zip(reasons[first], reasons[second], strict=True)
     return pd.DataFrame(
@@ -253,7 +256,7 @@ def _differences(rows: pd.DataFrame, draws: np.ndarray, alike: np.ndarray) -> pd
             "kind": "difference",
             "group": one["group"],
             "reference": two["group"],
-            "estimate": estimate,
+            "estimate": one["estimate"] - two["estimate"],
             "low": low,
             "high": high,
             "n": one["n"] + two["n"],
@@ -263,44 +266,3 @@ def _differences(rows: pd.DataFrame, draws: np.ndarray, alike: np.ndarray) -> pd
             "upper": one["upper"] - two["lower"],
         }
     )
-
-
-def _labelled_shift(
-    rates: np.ndarray,
-    labelled: pd.DataFrame,
-    outcome: str,
-    strata: list[str],
-    cells: pd.MultiIndex,
-    n_boot: int,
-    seed: int,
-) -> np.ndarray:
-    """Intercepts (B,): the labelled sample's own, then of its resamples."""
-    _check(labelled, strata, "labelled")
-    require_columns(labelled, [outcome])
-    stratum = cells.get_indexer(pd.MultiIndex.from_frame(labelled[strata]))
-    known = stratum >= 0
-    if known.sum() < 2:
-        raise ValueError("labelled has fewer than two faces in the strata of the experiment")
-    wrong, stratum = as_binary(labelled[outcome])[known], stratum[known]
-    weights = _with_own(cluster_weights(np.arange(len(stratum)), n_boot, seed + 1))
-    n = weights @ np.eye(len(cells))[stratum]
-    calibrate_intercept(rates[0], n[0], wrong.sum())
-    return _solve(rates, n, weights @ wrong)
-
-
-def _solve(rates: np.ndarray, n: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Shift of every row's log odds, by bisection; at most ±FARTHEST, where errors admit none."""
-    odds = _logit(rates)
-    n = np.where(np.isnan(rates), 0, n)
-    odds = np.where(np.isnan(odds), 0, odds)
-    low, high = np.full(len(rates), -FARTHEST), np.full(len(rates), FARTHEST)
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        too_few = (n * expit(odds + middle[:, None])).sum(axis=1) < errors
-        low, high = np.where(too_few, middle, low), np.where(too_few, high, middle)
-    return (low + high) / 2
-
-
-def _logit(rates: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return logit(rates)

@@ -14,9 +14,16 @@ from scipy.special import expit
 from helpers.effects import logit, matched_effects, risk_differences
 from helpers.effects.batched_logit import fit_logits, pattern_counts
 from helpers.effects.coding import collapse
+from helpers.effects.standardised_rates import (
+    Experiment,
+    difference_intervals,
+    own_level,
+    rate_intervals,
+    standardise,
+)
 from helpers.resampling import cluster_codes, draw_weights
 from helpers.scorecard.estimators import resample_images
-from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED
+from helpers.scorecard.simulated_audits import ATTRIBUTES, IMAGES, MANIPULATED, carried_mixes
 from helpers.utils import seeding
 
 NO_PENALTY = 1e6
@@ -33,6 +40,7 @@ def all_estimates(audits: pd.DataFrame, n_boot: int, seeds: Mapping[int, int]) -
         "cluster sandwich": sandwich_effects(audits),
         "difference of rates": rate_differences(audits),
         "matched pairs": matched_pairs(audits),
+        **dict(iter(transported(audits).groupby("scale", sort=False))),
     }
     return pd.concat(tables, names=["estimator", None]).reset_index("estimator")
 
@@ -146,6 +154,36 @@ def matched_pairs(audits: pd.DataFrame) -> pd.DataFrame:
     """Averages of the differences within pairs, for what transects manipulate."""
     tables = [matched_effects(audits, "error", name, ["audit"], "transect") for name in MANIPULATED]
     return _differences(tables, MANIPULATED)
+
+
+def transported(audits: pd.DataFrame) -> pd.DataFrame:
+    """One rate and one difference that the strata's rates predict for the mixes `carried_mixes`."""
+    mixes, (dark, light) = carried_mixes(), np.array([[1], [2]])
+    rows = []
+    for audit, frame in audits.groupby("audit"):
+        experiment = _strata(frame)
+        found = standardise(mixes, experiment, own_level(experiment.rates))
+        rate = found.risk[0], *(ends[0] for ends in rate_intervals(found))
+        between = np.ravel(difference_intervals(found, dark, light))
+        rows += [
+            (audit, "strata", "transported rate", *rate),
+            (
+                audit,
+                "skin_level",
+                "transported difference",
+                found.risk[1] - found.risk[2],
+                *between,
+            ),
+        ]
+    return pd.DataFrame(rows, columns=INTERVAL)
+
+
+def _strata(frame: pd.DataFrame) -> Experiment:
+    """Images and errors of every transect in each of `STRATA`."""
+    stratum = frame[list(MANIPULATED)].to_numpy() @ (2 ** np.arange(len(MANIPULATED))[::-1])
+    codes, _ = cluster_codes(frame["transect"])
+    counts = pattern_counts(stratum, frame["error"].to_numpy(), codes, IMAGES)
+    return Experiment(*np.hsplit(counts.toarray(), 2))
 
 
 def _differences(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:

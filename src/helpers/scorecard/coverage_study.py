@@ -7,7 +7,8 @@ Pruned audits are simulated again and again from populations whose effects are k
 The stage `artifacts/<profile>/coverage_study/` holds
 
 - coverage.parquet: for every estimator, correlation, attribute and scale how often its intervals
-  hold the true effect, and how wide they are compared with what the estimates' spread asks for;
+  hold the true effect, and how wide they are compared with what the estimates' spread asks for; of
+  estimates carried to another population, one rate ("strata") and one difference;
 - null.parquet: how often audits of a model whose errors depend on nothing raise any alarm.
 
 Audits are keyed by their number and finished parts are kept, so an interrupted study goes on where
@@ -33,7 +34,7 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers.artifacts import Stage, kept, manifests, profiles
 from helpers.effects import holm
 from helpers.scorecard.coverage_estimators import all_estimates, null_tests
-from helpers.scorecard.simulated_audits import ATTRIBUTES, MANIPULATED, Population
+from helpers.scorecard.simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from helpers.utils import seeding
 from helpers.utils.parallel import half_the_cores, processes
 
@@ -110,8 +111,8 @@ def coverage(drawn: pd.DataFrame) -> pd.DataFrame:
         width=("width", "mean"),
     ).reset_index()
     table["width_ratio"] = table["width"] / (NEEDED * table["spread"])
-    manipulated = table["attribute"].isin(MANIPULATED)
-    table.insert(3, "kind", np.where(manipulated, "manipulated", "seed-level"))
+    of_the_face = table["attribute"].isin(SEED_LEVEL)
+    table.insert(3, "kind", np.where(of_the_face, "seed-level", "manipulated"))
     table["attribute"] = table["attribute"].str.removesuffix("_level")
     return _with_share(table, "covered", "coverage")
 
@@ -159,10 +160,11 @@ def study(
     effects = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
     nulls = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
     truth = pd.concat(
-        population.true_effects()
-        .melt(var_name="scale", value_name="truth", ignore_index=False)
+        true.melt(var_name="scale", value_name="truth", ignore_index=False)
+        .dropna()
         .assign(correlation=population.correlation)
         for population in effects
+        for true in (population.true_effects(), population.true_transport())
     )
     estimated = _repeat(estimates, effects, size, folder, workers)
     estimated = estimated.merge(truth.reset_index(), on=["correlation", "attribute", "scale"])

@@ -30,6 +30,10 @@ KEPT = 2 / 3
 """Pruning keeps an image with this probability, whatever it shows."""
 PATTERNS = np.array(list(product((0, 1), repeat=len(ATTRIBUTES))))
 """All combinations of levels (32, 5), columns as in `ATTRIBUTES`; faces vary fastest."""
+STRATA = PATTERNS[:: 2 ** len(SEED_LEVEL), : len(MANIPULATED)]
+"""All combinations of manipulated levels (8, 3)."""
+LONG_HAIR = np.array([[0.8, 0.1], [0.1, 0.05]])
+"""Share of long hair by skin and gender (2, 2) in another population, much as in a PPB-like set."""
 
 # The trapezoidal rule converges faster than any power for functions that vanish like a normal
 # density; 1,601 nodes leave errors of the order of rounding.
@@ -91,6 +95,17 @@ class Population:
             rows[name] = {"risk difference": weights @ difference, "log odds": weights @ ratio}
         return pd.DataFrame(rows).T.rename_axis("attribute")
 
+    def true_transport(self) -> pd.DataFrame:
+        """Error rate of the population of `carried_mixes`, and the women's, dark minus light skin.
+
+        A row per attribute (the rate is of all strata), a column per scale.
+        """
+        faces = _shares()[: 2 ** len(SEED_LEVEL)]
+        rates = (_WEIGHTS @ self.risks_given_transect(self.latent)).reshape(IMAGES, -1) @ faces
+        everyone, dark, light = carried_mixes() @ rates
+        table = {"strata": {"rate": everyone}, "skin_level": {"difference": dark - light}}
+        return pd.DataFrame(table).T.add_prefix("transported ").rename_axis("attribute")
+
     def audit(self, transects: int, seed: int, repetition: int) -> pd.DataFrame:
         """One pruned audit: columns transect, `ATTRIBUTES` (0 or 1) and error (0 or 1).
 
@@ -112,6 +127,15 @@ class Population:
         """Several of them below each other, with their numbers in the column audit."""
         parts = [self.audit(transects, seed, k).assign(audit=k) for k in repetitions]
         return pd.concat(parts, ignore_index=True)
+
+
+def carried_mixes() -> np.ndarray:
+    """Shares of `STRATA` (3, 8) among all people elsewhere, and dark- and light-skinned women."""
+    skin, hair, gender = STRATA.T
+    long = LONG_HAIR[skin, gender]
+    within = np.where(hair == 1, long, 1 - long)
+    women = [within * ((skin == level) & (gender == 0)) for level in (1, 0)]
+    return np.array([within / 4, *women])
 
 
 def _shares() -> np.ndarray:
