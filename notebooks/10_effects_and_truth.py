@@ -1198,8 +1198,8 @@ Markdown("\n\n".join(paragraphs))
 #   estimator would be at fault; if in version A alone, and its faces differed from those of the
 #   truth, our images. Otherwise a run below the mark is bad luck, and stays on record.
 # - If the null control were flagged in several cells, so would the tests be.
-# - If a better set of directions moved version B onto the truth, the misses blamed on directions
-#   would be confirmed; if it did not, we would look for an attribute that nobody annotated.
+# - If directions that move nothing else brought version B onto the truth, the misses blamed on leakage
+#   would be confirmed; if they did not, we would look at the doses and at the base faces.
 # - If effects differed strongly between base faces, an average would hide what matters.
 
 # %% [markdown]
@@ -1208,13 +1208,13 @@ Markdown("\n\n".join(paragraphs))
 # ```{exercise} How large must the experiment be?
 # :label: exercise-size
 # Look up the widest interval of a cell in version C. How many transects would make it half as wide?
-# Would more transects also repair the misses whose cause is direction error?
+# Would more transects also repair the misses whose cause is leakage?
 # ```
 #
 # ```{solution} exercise-size
 # :class: dropdown
 # Widths shrink with the square root of the number of transects, so half the width takes four times
-# as many. Direction error does not shrink at all: with more transects the interval closes in on a
+# as many. Leakage does not shrink at all: with more transects the interval closes in on a
 # value that is not the truth, and the cell is missed with more confidence. Precision and validity
 # are bought separately.
 # ```
