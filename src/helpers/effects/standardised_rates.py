@@ -65,8 +65,8 @@ class Standardised:
     """Risks of K groups and the sizes of their effective samples (K,), with what they come from.
 
     `own` and `added` (K, K) are the covariances that clusters and labelled faces bring. `reach`
-    (K, S) are the weights with which the strata's rates vary, `part` (G, S) the share
-    of a stratum's images that a cluster has, `n` (S,) these images and `labelled` the faces.
+    (K, S) are the weights with which the strata's rates vary, `part` (G, S) the share of a
+    stratum's images that a cluster has, `n` (S,) these images and `labelled` the number of faces.
     """
 
     risk: np.ndarray
@@ -94,25 +94,20 @@ def shifted_level(rates: np.ndarray, shift: float, stratum: np.ndarray, error: n
 
 def standardise(mix: np.ndarray, experiment: Experiment, level: Level) -> Standardised:
     """Risks of groups with the shares `mix` (K, S) of the strata, NaN for a group without any."""
-    risk = mix @ level.rates
     slope = level.rates * (1 - level.rates)
     leaning = level.mix @ slope
     # How far a group's risk moves when the labelled sample's does by one.
     follows = mix @ slope / leaning if leaning > 0 else np.zeros(len(mix))
     reach = (mix - follows[:, None] * level.mix) * np.sqrt(level.gain)
-
-    n, rates = experiment.n, experiment.rates
-    moved = (experiment.errors - rates * experiment.images) / n * np.sqrt(level.gain)
-    clusters = ((experiment.images @ (mix > 0).T) > 0).sum(axis=0)
-    influence = moved @ reach.T * np.sqrt(clusters / np.maximum(clusters - 1, 1))
-    own = influence.T @ influence
+    own = _covariance(mix, reach, experiment, level)
     faces = len(level.residual)
     by_faces = level.residual[:, None] * follows / np.sqrt(faces * (faces - 1))
     added = by_faces.T @ by_faces
 
+    risk = mix @ level.rates
     binomial, variance = risk * (1 - risk), np.diag(own)
-    part = experiment.images / n
-    apart = (reach**2 * _likely_variance(mix, experiment, level) / n).sum(axis=1)
+    part = experiment.images / experiment.n
+    apart = (reach**2 * _likely_variance(mix, experiment, level) / experiment.n).sum(axis=1)
     alike = ((part @ reach.T) ** 2).sum(axis=0)
     # Clusters that do not differ show nothing of how alike their images are.
     least = np.where(variance <= NONE_DIFFERS * apart, alike, apart)
@@ -120,7 +115,7 @@ def standardise(mix: np.ndarray, experiment: Experiment, level: Level) -> Standa
     varies = binomial > NONE_DIFFERS
     size = 1 / np.where(varies, np.diag(own + added) / np.where(varies, binomial, 1), least)
     size = np.where(np.isnan(risk), np.nan, size)
-    return Standardised(risk, size, own, added, reach, part, n, faces)
+    return Standardised(risk, size, own, added, reach, part, experiment.n, faces)
 
 
 def rate_intervals(found: Standardised) -> tuple[np.ndarray, np.ndarray]:
@@ -145,6 +140,20 @@ def difference_intervals(
     quantile = stdtrit(_degrees(found, reach, *left), 0.975)
     risk, size = found.risk[pair].T, found.size[pair].T
     return hybrid_score_interval(risk, size, correlation.clip(-1, 1), quantile)
+
+
+def _covariance(
+    mix: np.ndarray, reach: np.ndarray, experiment: Experiment, level: Level
+) -> np.ndarray:
+    """Covariances (K, K) of the risks from their influence functions, summed over clusters.
+
+    Corrected for few clusters: with equal ones, variances are those of the one-sample t test.
+    """
+    beyond = experiment.errors - experiment.rates * experiment.images
+    moved = beyond / experiment.n * np.sqrt(level.gain)
+    clusters = ((experiment.images @ (mix > 0).T) > 0).sum(axis=0)
+    influence = moved @ reach.T * np.sqrt(clusters / np.maximum(clusters - 1, 1))
+    return influence.T @ influence
 
 
 def _shifted(rates: np.ndarray, shift: float) -> np.ndarray:
