@@ -545,7 +545,7 @@ def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
 # %%
 OTHERS = [name for name in faces.NAMES if name not in AXES]
 fitted_base, exact_base = (
-    stage.load("05_transect_generation", f"{arm}_base.npy") for arm in ("fitted", "exact")
+    stage.load("05_transect_generation", f"{arm}_base.npy").copy() for arm in ("fitted", "exact")
 )
 base_faces = generator.parameters(torch.from_numpy(fitted_base)).cpu()
 

@@ -148,7 +148,7 @@ ranked.pivot_table("moves", "group", "attribute", "first", sort=False)[AXES]
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
-base = stage.load("05_transect_generation", "fitted_base.npy")
+base = stage.load("05_transect_generation", "fitted_base.npy").copy()
 base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 
 # %% [markdown]
