@@ -812,11 +812,11 @@ Markdown(
 )
 
 # %% [markdown]
-# Such raters call a short-haired woman a man now and then, and the model, which answers *woman*, is
-# then wrong by their label. So the same answers of the same model look like a larger effect of hair.
-# No number of raters mends this, because all are pulled the same way. An effect of hair found with a
-# crowd is an effect on the *disagreement of model and crowd*, and only faces whose gender no hair
-# puts in doubt tell the two apart.
+# Such raters call a short-haired woman a man now and then. A model that answers *woman* is then wrong
+# by their label, and one that answers *man* is right by it. So the effect of hair grows for a model
+# that reads such women well, and shrinks for one that does not, while no answer has changed. No
+# number of raters mends this, because all are pulled the same way. An effect found with a crowd is
+# an effect on the *disagreement of model and crowd*.
 
 # %% [markdown]
 # ### Too few transects
