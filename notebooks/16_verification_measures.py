@@ -434,7 +434,8 @@ for mean, limit, t in product(PRECISIONS, PRECISIONS, LIMITS):
 
 # %%
 changed = pd.DataFrame(changed).T.sort_index(axis=1, ascending=[False, True])
-changed.rename_axis(columns=["changes", "limit of HCIC"]).style.format("{:.1%}")
+shares = changed.rename_axis(columns=["changes", "limit of HCIC"]).style.format("{:.1%}")
+shares.format_index("{:g}", axis=1, level=1)
 
 # %% tags=["hide-input"]
 moved = changed.loc["single mean, double limit", "to two people"]

@@ -385,7 +385,11 @@ for name, rows in {"as printed, other pictures": ~alike, "as printed, all": alik
     ends = printed.loc[rows, ["seed_first", "seed_second"]]
     choices[name] = rates(cosine[rows], meant[rows], ends)
 choices = 100 * pd.DataFrame(choices).T
-choices.style.format("{:.2f}", na_rep="not estimable")
+ends = {
+    f"{rate}_{end}": f"{rate.upper()} {end}" for rate in ("fnmr", "fmr") for end in ("low", "high")
+}
+shown = choices.rename(columns=ends | {"fnmr": "FNMR", "fmr": "FMR"})
+shown.style.format("{:.2f}", na_rep="not estimable")
 
 # %% [markdown]
 # The limit moves the rate because a lenient crowd hands the network harder pairs, and trimming moves
