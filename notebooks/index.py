@@ -77,6 +77,9 @@ BLAME = {
 }
 for name, model in (("", audited), ("other-", other)):
     glue(f"{name}model", model, display=False)
+    found, made = (verdict["skin_on_women"][ROWS[row]][model] for row in ("found", "made"))
+    holds = found["low"] <= made["estimate"] <= found["high"]
+    glue(f"{name}holds", "holds" if holds else "misses", display=False)
     glue(f"{name}blame", BLAME[verdict["blame"][model]], display=False)
 
 
@@ -115,7 +118,9 @@ for name, model in (("", audited), ("other-", other)):
 # The first two rows speak of the same women. Where they differ, other things go with skin in the
 # collected portraits, short hair above all. The last two rows speak of other women, whose hair and
 # age were spread evenly on purpose, so their truth is another number. An experiment is held against
-# its own row; [what each number estimates](estimands) is a page of its own.
+# its own truth: its interval {glue:text}`holds` it for the {glue:text}`model` model and
+# {glue:text}`other-holds` it for the {glue:text}`other-model` one. [What each number
+# estimates](estimands) is a page of its own.
 #
 # By a [rule](10_effects_and_truth) that was stated before its result was seen: for the
 # {glue:text}`model` model, {glue:text}`blame`; for the {glue:text}`other-model` model,
