@@ -457,7 +457,7 @@ shown.assign(points=points).pivot_table("points", ["attribute", "cell"], "model"
 # %%
 ppb = stage.load("01_observational_audit", "ppb.parquet")
 came = torch.from_numpy(stage.load("01_observational_audit", "ppb_parameters.npy").copy())
-is_woman = ppb["group"].eq("female").to_numpy()
+is_woman = ppb["group"].eq("female").to_numpy(copy=True)
 called_man = ppb.loc[is_woman, "label"].to_numpy()[:, None] == 1
 
 # %%

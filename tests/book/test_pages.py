@@ -190,6 +190,11 @@ def test_every_chapter_leads_to_the_reference():
 
 
 @pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
+def test_no_page_shows_a_warning():
+    assert [page.name for page in SMOKE.glob("*.html") if "Warning: " in page.read_text()] == []
+
+
+@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
 def test_chapter_15_says_whether_its_generator_passes_the_gate():
     page = (SMOKE / "15_sensitivity_flips.html").read_text()
     card = json.loads(wgan.SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))
