@@ -41,7 +41,7 @@ def matched_effects(
     A pair is two images of one transect with equal levels on every other axis: the columns in
     `by` and all that end in `_level`. A cell is a combination of levels of `by`.
 
-    Introduced in chapter 12.
+    Introduced in chapter 11.
 
     Args:
         frame: one row per image.

@@ -176,7 +176,7 @@ def ratio_interval(
     Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185: the ratios that the two
     estimates do not reject. Each is taken as normal, with half its interval's width as margin.
 
-    Introduced in chapter 13.
+    Introduced in chapter 10.
 
     Args:
         top: estimate, low and high of the numerator.
