@@ -115,7 +115,7 @@ def test_bands_do_not_depend_on_chunks_groups_or_names(monkeypatch):
 
 @pytest.mark.parametrize("dependence", [(0.5, 0.2, 0.2), (0.5, 0.0, 0.4)])
 def test_bands_cover_the_known_rates(dependence):
-    """At the size of the laptop profile; 95 % nominal, at least 90 % wanted."""
+    """At the size of the laptop profile; 95 % nominal, at least 92 % wanted."""
     rates = np.array([0.01, 0.05, 0.2])
     points = np.concatenate([SHIFT + norm.ppf(rates), norm.isf(rates)])
     truth = norm.cdf(norm.isf(rates) - SHIFT)
@@ -136,8 +136,8 @@ def test_bands_cover_the_known_rates(dependence):
         )
     share = np.mean(covered, axis=0)
     # Each of nine shares of 120 has a standard error of at most 2.7 points; their mean has less.
-    assert share.mean(axis=1).min() >= 0.9
-    assert share.min() >= 0.86
+    assert share.mean(axis=1).min() >= 0.92
+    assert share.min() >= 0.89
 
 
 def test_product_weights_alone_would_be_too_wide():
