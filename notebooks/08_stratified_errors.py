@@ -39,7 +39,7 @@
 # | Intervention | none on the PPB-like set; skin colour, hair length and gender on the transects |
 # | Held fixed | on the transects, what the directions of chapter 4 manage to hold fixed |
 # | Outcome | error: the model's answer differs from the majority of the raters {cite:p}`transects` (section 4.2) |
-# | Estimand | error rate of each group, and its difference between groups that differ in one attribute |
+# | Estimand | [the counted gap](estimands), on portraits and on transects: error rate of each group, and its difference between groups that differ in one attribute |
 # | Known failure | groups are formed from *perceived* scores after pruning, so the match is no longer exact; Wilson intervals take images as independent, which eight renderings of one face are not |
 
 # %% [markdown]

@@ -39,7 +39,7 @@
 # | Intervention | skin colour, hair length or gender from its low to its high level |
 # | Held fixed | nothing by design; the other annotated attributes are covariates of the regression |
 # | Outcome | error against the raters' majority, 0 or 1, on the images that pruning kept |
-# | Estimand | the log odds ratio of an error between two levels of an attribute, for everybody and by gender |
+# | Estimand | [adjusted log odds](estimands): the log odds ratio of an error between two levels of an attribute, for everybody and by gender |
 # | Known failure | effects of opposite sign cancel in one coefficient; images of one transect are not independent |
 
 # %% [markdown]

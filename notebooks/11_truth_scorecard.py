@@ -37,7 +37,7 @@
 # | **Intervention** | in the truth: attributes of the same faces are set, all others stay |
 # | **Held fixed** | the audited models; the faces that an audit may draw from; the size of an audit |
 # | **Outcome** | the error of an estimate, whether its interval holds the truth, whether it is flagged |
-# | **Estimand** | differences of error rates, in cells of transects and among women of a found test set |
+# | **Estimand** | [true effects](estimands) on transects and on the counted: differences of error rates, in cells of transects and among women of a found test set |
 # | **Known failure** | a scorecard speaks of the conditions it was made under; the second half varies them |
 
 # %% [markdown]

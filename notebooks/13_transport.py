@@ -36,7 +36,7 @@
 # | Intervention | skin colour, hair length and gender on the transects; none in the targets |
 # | Held fixed | the error rate of each stratum; only the mix of strata changes |
 # | Outcome | error against the raters' majority, 0 or 1 |
-# | Estimand | error rate and disparity in the target population |
+# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
 # | Known failure | faces of one stratum are not alike: what differs inside it, and matters to the model, is not carried over |
 
 # %% [markdown]

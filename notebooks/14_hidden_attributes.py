@@ -38,7 +38,7 @@
 # | Intervention | skin colour, hair length or gender, low to high; and groups of other parameters, set back to the base face |
 # | Held fixed | seven annotated attributes; in the second half of the chapter eight, with the largest leak that raters can name |
 # | Outcome | error against the raters' majority, 0 or 1 |
-# | Estimand | change in error rate by cell, with everything else held where the base face has it |
+# | Estimand | [the found effect on transects](estimands) without its leaks: change in error rate by cell, with everything else held where the base face has it |
 # | Known failure | a {term}`confounder` that nobody has thought of; the crowd here is simulated and its raters take no other look for a sign of gender |
 
 # %% [markdown]

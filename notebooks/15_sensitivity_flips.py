@@ -40,7 +40,7 @@
 # | **Intervention** | a step $\lambda$ along an attribute vector, $G(z)\to G(z+\lambda d)$ |
 # | **Held fixed** | what the vector does not move, which has to be measured |
 # | **Outcome** | a smiling classifier's score $f$ and its decision $y$ |
-# | **Estimand** | mean change of the score, and rates of flips in both directions |
+# | **Estimand** | [flips](estimands): mean change of the score, and rates of flips in both directions |
 # | **Known failure** | a vector that moves the mouth makes a good classifier look biased |
 
 # %% [markdown]

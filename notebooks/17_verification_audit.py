@@ -38,7 +38,7 @@
 # | Intervention | the group (perceived gender and ancestry group) of a prototype; the composition of the training set |
 # | Held fixed | the rest of the face, as well as the directions manage; the steps of pose, light, expression and age |
 # | Outcome | *false non-match*: a pair that people hold for one person is rejected; *false match*: a pair of two people is accepted |
-# | Estimand | FNMR and FMR of each group; their differences to a reference group at one threshold, and at one FMR |
+# | Estimand | [error curves of verification](estimands): FNMR and FMR of each group; their differences to a reference group at one threshold, and at one FMR |
 # | Known failure | the crowd sees likeness, not identity; six prototypes of one seed are not six independent people |
 
 # %% [markdown]
