@@ -26,7 +26,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test faults smoke reproduce chapter why graph verify serve clean
+.PHONY: help env lock notebooks check test faults smoke reproduce chapter why graph verify claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -84,6 +84,9 @@ graph: $(ENV)  ## print what reads what, for Graphviz
 
 verify: $(ENV)  ## read every byte of the artifacts, and forget what is damaged
 	@$(RUN) --verify
+
+claims: $(ENV)  ## list what the book says was found; fails if this profile's run says otherwise
+	@$(RUN) --claims
 
 serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000

@@ -580,7 +580,9 @@ Markdown(
 # renders the attributes are known; of samples nobody knows them.
 
 # %%
-codes = generator.encode(torch.from_numpy(renders.copy()).float() / 255).cpu().numpy()
+batches = np.split(renders, range(1024, len(renders), 1024))  # as floats, all would fill gigabytes
+read = [generator.encode(torch.from_numpy(part.copy()).float() / 255) for part in batches]
+codes = torch.cat(read).cpu().numpy()
 balanced = {name: vector(name, BALANCE, codes, attributes) for name in (*VECTORS, "Smiling")}
 
 # %% mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary. Attributes that cover many pixels, such as hair, are separated better than small ones."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance."}}

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -23,7 +24,9 @@ from check import pages
 
 from helpers import artifacts
 from helpers.artifacts import lineage
+from helpers.artifacts import pages as records
 from helpers.artifacts.lineage import ROOT
+from helpers.claims import Claim, of_page
 from helpers.utils.processes import alone, die_with_parent
 
 BOOK = ROOT / "book"
@@ -79,6 +82,13 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
 def contents(book: Path = BOOK) -> list[str]:
     """The pages of the table of contents."""
     return list(pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
+
+
+def claims(profile: str) -> Iterator[tuple[str, Claim]]:
+    """What the book says was found, page by page, as far as a profile's pages were executed."""
+    for page in contents():
+        if (notebook := records.executed(page, profile)).is_file():
+            yield from ((page, claim) for claim in of_page(notebook))
 
 
 def benchmark_text(record: dict) -> str:

@@ -53,6 +53,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--why", metavar="STAGE", help="say why a stage is stale")
     parser.add_argument("--graph", action="store_true", help="print what reads what")
     parser.add_argument("--verify", action="store_true", help="read every byte of the artifacts")
+    parser.add_argument("--claims", action="store_true", help="list what the book says was found")
     parser.add_argument("--clean", action="store_true", help="remove the artifacts and the pages")
     asked = parser.parse_args(arguments)
     # Chapters run in other folders, and pass this on.
@@ -70,6 +71,8 @@ def main(arguments: list[str]) -> int:
         reason = plan.why(asked.why, asked.profile, asked.train)
         print(f"{asked.why} ({asked.profile}): {reason or 'nothing to do, it is up to date'}")
         return 0
+    if asked.claims:
+        return claims(asked.profile, every=True)
     folder = artifacts.root() / asked.profile
     if asked.verify and not any(folder.glob("*/*.json")):
         print(f"{asked.profile}: nothing has run")
@@ -143,6 +146,17 @@ def verify(profile: str) -> int:
     return int(bool(found))
 
 
+def claims(profile: str, every: bool) -> int:
+    """List what the book says was found, or only what the run contradicts; 1 if it does."""
+    said = list(book.claims(profile))
+    for page, claim in said:
+        if every or not claim.holds:
+            print(f"  {'holds' if claim.holds else 'FALSE'}  {page}: {claim.sentence}")
+    false = sum(not claim.holds for _, claim in said)
+    print(f"{profile}: {book.counted(len(said), 'claim')}, {false} contradicted by this run")
+    return int(false > 0)
+
+
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     """Run what is stale; 1 if a step failed."""
     started, waits = time.monotonic(), plan.needed(waits, asked.stage or plan.BOOK)
@@ -154,6 +168,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
         work.run()
         took, peak = plan.clock(time.monotonic() - started), work.peak / 2**30
         print(f"ran {book.counted(work.done, 'step')} in {took}, at most {peak:.1f} GiB of memory")
+        claims(asked.profile, every=False)
     if plan.BOOK in waits and not work.failed:
         page = book.pages_of(asked.profile) / "index.html"
         print(f"The book: {page}   (make serve PROFILE={asked.profile})")

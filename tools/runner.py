@@ -19,6 +19,9 @@ from helpers import artifacts
 from helpers.artifacts import MANIFEST, lineage, manifests
 from helpers.utils.processes import memory
 
+LOOK = 5.0
+"""Seconds between looks at memory: the system walks all pages of all processes for each."""
+
 
 @dataclass
 class Step:
@@ -46,7 +49,7 @@ class Runner:
         cores = os.cpu_count() or 1
         self.jobs = asked.jobs or 2 + (cores > 5) + (cores > 11)
         self.seconds = plan.known_seconds(asked.profile)
-        self.done, self.failed, self.peak = 0, 0, 0
+        self.done, self.failed, self.held, self.peak, self.looked = 0, 0, 0, 0, 0.0
 
     def run(self) -> None:
         """Run what is stale, until the end, or until what runs beside a failing step has ended."""
@@ -122,10 +125,11 @@ class Runner:
     def wait(self, running: dict[Future, Step]) -> set[Future]:
         """Wait a moment, with an eye on memory; returns what has ended."""
         ended, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)
-        held = memory(os.getpid())
-        self.peak = max(self.peak, held)
+        if time.monotonic() > self.looked + LOOK:
+            self.held, self.looked = memory(os.getpid()), time.monotonic()
+            self.peak = max(self.peak, self.held)
         for step in running.values():
-            step.bar.set_description(f"{held / 2**30:4.1f} GiB {step.name}", refresh=True)
+            step.bar.set_description(f"{self.held / 2**30:4.1f} GiB {step.name}", refresh=True)
         return ended
 
     def report(self, step: Step, future: Future) -> bool:

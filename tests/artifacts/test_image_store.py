@@ -44,10 +44,10 @@ def path(tmp_path):
     return tmp_path / "faces.npy"
 
 
-def store(path, make=flat, rows=ROWS, chunk=3, workers=1, size=SIZE, **settings):
+def store(path, make=flat, rows=ROWS, chunk=3, size=SIZE, **settings):
     key = image_store.content_key(rows, size=size, **settings)
     shape = (3, size, size)
-    return image_store.fill(path, rows, make, shape, key=key, chunk=chunk, workers=workers)
+    return image_store.fill(path, rows, make, shape, key=key, chunk=chunk)
 
 
 def expected():
@@ -69,10 +69,6 @@ def test_pixels_and_layout(path):
 @pytest.mark.parametrize("chunk", [1, 4, 10, 64])
 def test_chunk_size_does_not_matter(path, chunk):
     np.testing.assert_array_equal(store(path, chunk=chunk), expected())
-
-
-def test_processes_do_not_matter(path):
-    np.testing.assert_array_equal(store(path, workers=2), expected())
 
 
 def test_unchanged_set_is_reused(path):

@@ -107,7 +107,7 @@ def test_real_renders_are_cached_and_reach_the_classifier(tmp_path):
 
     doses = {"skin_colour": (0.1, 0.9)}
     for _ in range(2):
-        truth.errors_under_do(score, defaults(2), doses, size=16, path=tmp_path / "x", workers=1)
+        truth.errors_under_do(score, defaults(2), doses, size=16, path=tmp_path / "x")
     assert seen[0].dtype == np.uint8 and seen[0].shape == (4, 3, 16, 16)
     np.testing.assert_array_equal(*seen)
     light, dark = seen[0].reshape(2, 2, -1).mean(2).T

@@ -23,12 +23,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from joblib import delayed
 from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 
 from helpers.artifacts.stage import atomic
-from helpers.utils.parallel import processes
 
 Chunk = tuple[int, int]
 """Rows from the first number on, up to the second."""
@@ -44,7 +42,6 @@ def fill(
     *,
     key: str,
     chunk: int,
-    workers: int = 1,
 ) -> np.ndarray:
     """Make one image per row and keep them; what an earlier run finished is not made again.
 
@@ -56,7 +53,6 @@ def fill(
         image_shape: (3, height, width).
         key: identifies the content, see `content_key`; images under another key are discarded.
         chunk: rows made at a time.
-        workers: processes, each with one thread.
 
     Returns:
         uint8 (n, 3, height, width), a read-only memory map.
@@ -77,8 +73,8 @@ def fill(
             _record(path, key, finished)
         store = open_memmap(path, mode="r+")
         finished = _intact(path, store, finished)
-        chunks = list(_missing(len(rows), finished, chunk))
-        for one, images in _made(chunks, rows, make, image_shape, workers):
+        for one in list(_missing(len(rows), finished, chunk)):
+            images = _made(rows[slice(*one)], make, image_shape)
             store[slice(*one)] = images
             store.flush()  # progress never claims what is not on disk
             finished[one] = _hash(images)
@@ -128,29 +124,16 @@ def as_float32(rows: ArrayLike) -> np.ndarray:
 
 
 def _made(
-    chunks: list[Chunk],
     rows: np.ndarray,
     make: Callable[[np.ndarray], np.ndarray],
     image_shape: tuple[int, int, int],
-    workers: int,
-) -> Iterator[tuple[Chunk, np.ndarray]]:
-    """Chunks with their images, in the order in which they get ready."""
-    parallel = processes(min(workers, max(1, len(chunks))), return_as="generator_unordered")
-    task = delayed(_make_chunk)
-    return parallel(task(one, rows[slice(*one)], make, image_shape) for one in chunks)
-
-
-def _make_chunk(
-    chunk: Chunk,
-    rows: np.ndarray,
-    make: Callable[[np.ndarray], np.ndarray],
-    image_shape: tuple[int, int, int],
-) -> tuple[Chunk, np.ndarray]:
+) -> np.ndarray:
+    """The images of some rows."""
     images = make(rows)
     expected = (len(rows), *image_shape)
     if images.shape != expected or images.dtype != np.uint8:
         raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
-    return chunk, images
+    return images
 
 
 def _progress_path(path: Path) -> Path:

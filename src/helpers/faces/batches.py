@@ -6,7 +6,6 @@ Every chapter that renders for a model does it here, from chapter 1 on.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,7 +32,6 @@ def render_to_store(
     path: str | Path,
     *,
     device: str | torch.device = "cpu",
-    workers: int | None = None,
     chunk: int | None = None,
     supersampling: int = 1,
     render: Callable[..., Any] = faces.render,
@@ -41,7 +39,7 @@ def render_to_store(
     """Render faces into a set of images, on all cores of a processor.
 
     The key covers the parameters, the settings, the renderer's source and the versions of numba,
-    torch and numpy, but not how many threads or processes share the work. Introduced in chapter 01.
+    torch and numpy, but not how many threads share the work. Introduced in chapter 01.
 
     Args:
         parameters: (n, P), as `helpers.faces.render` takes them.
@@ -49,7 +47,6 @@ def render_to_store(
         path: the `.npy` file.
         device: "cpu" or "cuda", where `render` finds the parameters; `faces.render` computes on the
             processor either way.
-        workers: processes; by default only this one, with its threads.
         chunk: images rendered at a time; by default what suits the size.
         supersampling: rays per pixel and axis.
         render: a function that stands in for `helpers.faces.render`; its module is in the key.
@@ -72,7 +69,7 @@ def render_to_store(
         (2, 3, 16, 16)
     """
     device = resolve_device(device)
-    counts = {"size": size, "supersampling": supersampling, "workers": workers, "chunk": chunk}
+    counts = {"size": size, "supersampling": supersampling, "chunk": chunk}
     for name, value in counts.items():
         if value is not None:
             check_whole(name, value, 1)
@@ -81,10 +78,8 @@ def render_to_store(
     code = [_CODE]
     if render is not faces.render:
         code.append(kept.made_by(Path(inspect.getmodule(render).__file__)))
-    workers = workers or 1
     if chunk is None:
-        share = math.ceil(len(parameters) / workers)  # a small set still occupies every worker
-        chunk = max(1, min(_CHUNK_PIXELS // (size * supersampling) ** 2, share))
+        chunk = max(1, _CHUNK_PIXELS // (size * supersampling) ** 2)
     return fill(
         path,
         parameters,
@@ -92,7 +87,6 @@ def render_to_store(
         (3, size, size),
         key=content_key(parameters, size=size, supersampling=supersampling, code=code),
         chunk=chunk,
-        workers=workers,
     )
 
 

@@ -30,7 +30,6 @@ def errors_under_do(
     path: Path,
     label: str = "gender",
     device: str = "cpu",
-    workers: int | None = None,
 ) -> np.ndarray:
     """Does the classifier err on each base face at each combination of doses?
 
@@ -47,7 +46,6 @@ def errors_under_do(
         path: where the images are kept; the same design is rendered once for all classifiers.
         label: the parameter that the classifier is asked for.
         device: to render on.
-        workers: processes that render (see `helpers.faces.batches.render_to_store`).
 
     Returns:
         float64 (n, 2, …, 2), 1 where it errs, axes as in
@@ -68,9 +66,7 @@ def errors_under_do(
         [[0.0, 1.0]]
     """
     faces = counterfactuals(base, doses)
-    pictures = render_to_store(
-        faces.reshape(-1, base.shape[1]), size, path, device=device, workers=workers
-    )
+    pictures = render_to_store(faces.reshape(-1, base.shape[1]), size, path, device=device)
     cells = tuple(faces.shape[:-1])
     if label in doses:
         right = np.indices(cells)[1 + list(doses).index(label)]

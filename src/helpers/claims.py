@@ -1,0 +1,122 @@
+"""Sentences of the book that say what was found, each bound to the check that makes it true.
+
+The text commits to what the laptop run found. Where another run contradicts a sentence, the page
+says so in a box in its place, and the run ends with the list of these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+CONTRADICTED = "This run says otherwise"
+_BOX = """<div class="admonition warning">
+<p class="admonition-title">{title}</p>
+
+The book says: “{sentence}” With the numbers of this run, that does not hold.
+
+</div>"""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence with this run's numbers in it; as a cell's last value it is shown on the page.
+
+    Serves chapter 01, through `claim`.
+
+    Attributes:
+        sentence: Markdown.
+        holds: whether this run bears it out.
+        title: what it is about, in a few words.
+
+    Example:
+        >>> Claim("Skin is *not* the cause.", holds=True)._repr_markdown_()
+        'Skin is *not* the cause.'
+    """
+
+    sentence: str
+    holds: bool
+    title: str = ""
+
+    def _repr_markdown_(self) -> str:
+        if not self.holds:
+            return _BOX.format(title=CONTRADICTED, sentence=self.sentence)
+        return f"**{self.title}.** {self.sentence}" if self.title else self.sentence
+
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, object]]:
+        """What Jupyter shows, and what `of_page` finds in the executed notebook."""
+        return {"text/markdown": self._repr_markdown_()}, {"claim": vars(self)}
+
+
+class _Numbers(Formatter):
+    """Formats as `str.format`, with `points` and `percent` among the formats, and a true minus."""
+
+    def format_field(self, value: Any, form: str) -> str:
+        if isinstance(value, Mapping):
+            estimate, low, high = (
+                self.format_field(value[key], form) for key in ("estimate", "low", "high")
+            )
+            return f"{estimate} ({low} to {high})"
+        if form in ("points", "percent"):
+            value, form = 100 * value, "+z.1f" if form == "points" else ".1f"
+        told = format(value, form)
+        return told if isinstance(value, str) else told.replace("-", "−")
+
+
+def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Claim:
+    """A sentence of the book, and whether this run bears it out.
+
+    Introduced in chapter 01.
+
+    Args:
+        sentence: Markdown, with fields as in `str.format`. Besides the usual formats, `points`
+            gives a difference of rates (a fraction) in percentage points, `percent` a rate in
+            percent. A mapping with estimate, low and high is told with its interval.
+        holds: the condition under which the sentence is true. What cannot be told (a comparison
+            with NaN, say) is not true.
+        title: what it is about, in a few words, if it is to be listed under that name.
+        numbers: values of the fields.
+
+    Returns:
+        The claim, to be shown as a cell's last value.
+
+    Raises:
+        KeyError: a field without a number.
+
+    Example:
+        >>> gap = {"estimate": 0.074, "low": 0.053, "high": 0.096}
+        >>> claim("Counted: {gap:points} points.", gap["low"] > 0, gap=gap).sentence
+        'Counted: +7.4 (+5.3 to +9.6) points.'
+    """
+    return Claim(_Numbers().vformat(sentence, (), numbers), bool(holds), title)
+
+
+def of_page(executed: Path) -> Iterator[Claim]:
+    """The claims of an executed notebook, in their order.
+
+    Serves every chapter, from 01 on.
+
+    Args:
+        executed: an .ipynb with outputs.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is no JSON.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = Path(folder, "page.ipynb")
+        ...     shown = {"metadata": {"claim": vars(claim("True.", holds=True))}}
+        ...     _ = page.write_text(json.dumps({"cells": [{"outputs": [shown]}]}))
+        ...     list(of_page(page))
+        [Claim(sentence='True.', holds=True, title='')]
+    """
+    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if found := output.get("metadata", {}).get("claim"):
+                yield Claim(**found)

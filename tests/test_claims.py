@@ -1,0 +1,54 @@
+"""Tests of sentences that are bound to a check, and of what the runner makes of them."""
+
+import json
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from helpers.claims import CONTRADICTED, claim, of_page
+
+CELL = """
+from helpers.claims import claim
+claim("The gap is {gap:points} points.", {holds}, title="A gap", gap=-0.0304)
+"""
+
+
+def test_numbers_are_told_in_points_with_a_true_minus_and_their_interval():
+    gap = {"estimate": -0.0304, "low": -0.051, "high": -0.0001}
+    told = claim("{gap:points} points, {rate:percent} %, {n:,}", True, gap=gap, rate=0.2, n=1200)
+    assert told.sentence == "−3.0 (−5.1 to +0.0) points, 20.0 %, 1,200"
+
+
+def test_words_keep_their_hyphens():
+    assert claim("on {who}", True, who="dark-skinned women").sentence == "on dark-skinned women"
+
+
+def test_a_field_without_a_number_is_an_error():
+    with pytest.raises(KeyError, match="gap"):
+        claim("The gap is {gap}.", True)
+
+
+def test_what_cannot_be_told_is_not_true():
+    assert not claim("It grew.", np.nan > 0).holds
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_page_shows_a_box_where_the_run_contradicts_it(tmp_path, holds):
+    page = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(CELL.replace("{holds}", str(holds)))]
+    )
+    NotebookClient(page).execute()
+    shown = page.cells[0].outputs[0]["data"]["text/markdown"]
+    assert "The gap is −3.0 points." in shown
+    assert (CONTRADICTED in shown) == (not holds)
+    nbformat.write(page, tmp_path / "page.ipynb")
+    (found,) = of_page(tmp_path / "page.ipynb")
+    assert found == claim("The gap is {g:points} points.", holds, title="A gap", g=-0.0304)
+
+
+def test_a_page_without_claims_has_none(tmp_path):
+    page = tmp_path / "page.ipynb"
+    page.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, {"outputs": [{}]}]}))
+    assert list(of_page(page)) == []
