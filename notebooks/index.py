@@ -131,18 +131,19 @@ claim(
 
 # %% tags=["remove-input"]
 claim(
-    "The experiment itself is not perfect: it comes within {worst:.1f} points of its own truth, "
-    "and its intervals miss that truth for both models. The [ladder of errors]"
-    "(10_effects_and_truth.html) shows which step moved it.",
+    "The experiment itself is not perfect. It comes within {worst:.1f} points of its own truth, and "
+    "its intervals miss that truth for both models.",
     holds=not any(held.values()),
     worst=100 * max(missed_by.values()),
 )
 
 # %% [markdown]
+# The [ladder](10_effects_and_truth) of errors shows which step of the experiment moved its numbers.
 # None of this clears skin for everybody. Among women and men with short or long hair, the largest
 # true effect of dark skin is {glue:text}`largest`, for the {glue:text}`model` model, and
 # {glue:text}`other-largest`, for the {glue:text}`other-model` one. *Women* and *men* are short for
 # faces perceived as such, here and in all chapters; nobody's identity can be read off a face.
+# [What this book found](findings) has a sentence for every chapter.
 
 # %% tags=["remove-cell"]
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)

@@ -6,8 +6,9 @@ What the rules mean by a word:
 - *Prose* of a markdown cell is its text without headings, directive fences and options, labels,
   comments, tables, code, equations and link addresses.
 - *Lines of code* are those that are neither blank nor a comment; the balance of prose and code
-  leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input` or `remove-cell` are folded
-  or gone; they count for cell sizes, not for the balance of prose and code.
+  leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input`, `remove-cell` or
+  `remove-input` are folded or gone; they do not count for the balance of prose and code. Of those
+  tagged `remove-input`, which a reader knows by their output, only the largest size is limited.
 - A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`), what it imports from a
   room's `figures`, or a `.plot` method.
 """
@@ -40,7 +41,7 @@ SECTIONS = (
     "exercises",
     "takeaways",
 )
-HIDDEN = {"hide-cell", "hide-input", "remove-cell"}
+HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 NOT_DRAWING = {"style", "look", "as_pixels"}
 
 UNITS = (
@@ -185,7 +186,7 @@ def opening(notebook: Notebook) -> Iterator[str]:
 
 def cell_sizes(notebook: Notebook) -> Iterator[str]:
     """Median cell, nine cells in ten, and every cell stay small."""
-    sizes = sorted(cell.code_lines for cell in notebook.code)
+    sizes = sorted(cell.code_lines for cell in notebook.code if "remove-input" not in cell.tags)
     if not sizes:
         return
     if (median := statistics.median(sizes)) > MEDIAN_LINES:

@@ -8,6 +8,7 @@ import json
 import random
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import api_reference
@@ -21,6 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 import book
+from helpers.claims import CONTRADICTED
 from helpers.generators import wgan
 from helpers.sensitivity import examination
 
@@ -192,6 +194,13 @@ def test_every_chapter_leads_to_the_reference():
 @pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
 def test_no_page_shows_a_warning():
     assert [page.name for page in SMOKE.glob("*.html") if "Warning: " in page.read_text()] == []
+
+
+@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
+def test_pages_show_a_box_for_every_claim_that_the_run_contradicts():
+    false = Counter(page for page, claim in book.claims("smoke") if not claim.holds)
+    boxes = {page: (SMOKE / f"{page}.html").read_text().count(CONTRADICTED) for page in false}
+    assert false and boxes == false  # a run this small bears few claims out
 
 
 @pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")

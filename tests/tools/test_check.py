@@ -147,6 +147,12 @@ def test_median_cell(book):
     assert "median cell has 6 lines" in book(("n = 4\n", "n = 4\n\n" + (code(6) + "\n") * 5))
 
 
+def test_cells_that_a_reader_knows_by_their_output_are_no_part_of_the_median(book):
+    hidden = code(6).replace("# %%", '# %% tags=["remove-input"]', 1)
+    assert hidden != code(6)
+    assert not book(("n = 4\n", "n = 4\n\n" + (hidden + "\n") * 5))
+
+
 def test_too_little_and_too_much_prose(book):
     assert "words of prose per line of code, expected" in book(("n = 4\n", "n = 4\n" * 20))
 

@@ -1,10 +1,13 @@
 """The command `tools/run.py`: what it is asked, and what it refuses."""
 
+import json
 import os
 import tempfile
 
 import pytest
 import run
+
+from helpers.claims import claim
 
 
 @pytest.mark.parametrize("option", ["--stage", "--why"])
@@ -37,3 +40,20 @@ def test_a_missing_gpu_is_said_before_any_work(artifacts_folder, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ValueError, match="DEVICE=cuda asked for, but torch sees no GPU"):
         run.main(["smoke", "--device", "cuda"])
+
+
+def test_claims_that_a_run_contradicts_are_listed_and_fail(artifacts_folder, capsys):
+    page = artifacts_folder / "smoke" / "index" / "index.ipynb"
+    page.parent.mkdir(parents=True)
+
+    def leave(*found):
+        shown = [{"metadata": {"claim": vars(claim)}} for claim in found]
+        page.write_text(json.dumps({"cells": [{"outputs": shown}]}), encoding="utf-8")
+
+    leave(claim("Hair matters.", holds=True))
+    assert run.main(["smoke", "--claims"]) == 0
+    leave(claim("Hair matters.", holds=True), claim("Skin does not.", holds=False))
+    assert run.main(["smoke", "--claims"]) == 1
+    told = capsys.readouterr().out
+    assert "holds  index: Hair matters." in told and "FALSE  index: Skin does not." in told
+    assert "smoke: 2 claims, 1 contradicted by this run" in told

@@ -1,0 +1,314 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # What this book found
+#
+# This page lists what the run behind these pages found, one sentence a finding, and the chapter that
+# shows it. Every number comes from the run. Every sentence is bound to a check: where a run
+# contradicts it, a box in its place says so. `make claims` lists them all.
+
+# %% tags=["remove-cell"]
+import numpy as np
+
+from helpers import artifacts
+from helpers.claims import claim
+
+# %% tags=["parameters", "remove-cell"]
+profile = "laptop"
+audited = "fairface-like"
+other = "celeba-like"
+
+
+# %% tags=["remove-cell"]
+def plain(value):
+    """Results, with numbers that are not to be had as NaN, which makes no comparison true."""
+    if isinstance(value, dict):
+        return {name: plain(part) for name, part in value.items()}
+    return np.nan if value is None else value
+
+
+# %% tags=["remove-cell"]
+portraits = plain(artifacts.load("01_observational_audit", "results.json", profile))
+projection = plain(artifacts.load("04_orthogonalization", "results.json", profile))
+crowd = plain(artifacts.load("06_annotation_ingestion", "results.json", profile))
+pruned = plain(artifacts.load("07_pruning", "results.json", profile))
+experiment = plain(artifacts.load("10_effects_and_truth", "results.json", profile))
+scored = plain(artifacts.load("11_truth_scorecard", "results.json", profile))
+planned = plain(artifacts.load("12_planning", "results.json", profile))
+carried = plain(artifacts.load("13_transport", "results.json", profile))
+hidden = plain(artifacts.load("14_hidden_attributes", "results.json", profile))
+learned = plain(artifacts.load("learned_generator", "results.json", profile))
+crowded = plain(artifacts.load("17_verification_audit", "results.json", profile))
+
+# %% [markdown]
+# ## What counting cannot tell
+#
+# Two models are audited on portraits as they come ([](01_observational_audit)) and by experiment
+# ([](10_effects_and_truth)). All numbers are differences of error rates on women, dark minus light
+# skin, in percentage points, with 95 % intervals. The true effect is what changing nothing but the
+# skin of the counted women does.
+
+# %% tags=["remove-cell"]
+skin = experiment["skin_on_women"]
+gap, same = skin["counted gap"], skin["true effect on the counted"]
+made, found = skin["true effect on transects"], skin["found effect on transects"]
+BOTH = (audited, other)
+
+# %% tags=["remove-input"]
+claim(
+    "In the portraits both models err more often on dark-skinned women: {one} by {gap_one:points} "
+    "points, {two} by {gap_two:points}. The two gaps are alike.",
+    holds=all(gap[name]["low"] > 0 for name in BOTH)
+    and gap[audited]["low"] < gap[other]["estimate"] < gap[audited]["high"],
+    title="Both models look biased",
+    one=audited,
+    two=other,
+    gap_one=gap[audited],
+    gap_two=gap[other],
+)
+
+# %% tags=["remove-input"]
+claim(
+    "The true effect of skin on these women is {two:points} points for the {other} model, and "
+    "{one:points} for the {audited} one. Nothing in the counts tells the two models apart.",
+    holds=same[other]["low"] > same[audited]["high"],
+    title="The causes differ",
+    one=same[audited],
+    two=same[other],
+    audited=audited,
+    other=other,
+)
+
+# %% tags=["remove-input"]
+claim(
+    "For the {audited} model the experiment says *misplaced blame*: skin is not what the gap is made "
+    "of. For the {other} model it says *partly right*.",
+    holds=experiment["blame"] == {audited: "misplaced blame", other: "partly right"},
+    title="The experiment tells them apart",
+    audited=audited,
+    other=other,
+)
+
+# %% tags=["remove-input"]
+adjusted = portraits["adjusted_skin_log_odds"]
+claim(
+    "Regression on the portraits, adjusted for the true length of hair, says that dark skin "
+    "*lowers* the errors of both models (log odds {one:.2f} and {two:.2f}). It raises them.",
+    holds=all(adjusted[name]["high"] < 0 < same[name]["low"] for name in BOTH),
+    title="Adjusting for hair overshoots",
+    one=adjusted[audited],
+    two=adjusted[other],
+)
+
+# %% [markdown]
+# ## What the experiment gets right, and wrong
+#
+# The experiment is held against its own truth, the effect on the women of the transects
+# ([](10_effects_and_truth)). One model has a bias that was planted, and one errs at random.
+
+# %% tags=["remove-cell"]
+miss = {name: abs(found[name]["estimate"] - made[name]["estimate"]) for name in BOTH}
+held = [found[name]["low"] <= made[name]["estimate"] <= found[name]["high"] for name in BOTH]
+KINDS = {"faces": ("doses", "base faces", "leakage"), "chance": ("sampling",)}
+causes = {name: part for name, part in experiment["misses"].items() if name != "null"}
+missed = {
+    kind: sum(part.get(name, 0) for part in causes.values() for name in names)
+    for kind, names in KINDS.items()
+}
+
+# %% tags=["remove-input"]
+claim(
+    "The found effects of skin on women come within {worst:.1f} points of their truth, but neither "
+    "interval holds it: {one:points} against {true_one:points} for the {audited} model, {two:points} "
+    "against {true_two:points} for the {other} one.",
+    holds=not any(held) and max(miss.values()) < 0.05,
+    title="Near the truth, and yet beside it",
+    worst=100 * max(miss.values()),
+    audited=audited,
+    other=other,
+    one=found[audited],
+    two=found[other],
+    true_one=made[audited]["estimate"],
+    true_two=made[other]["estimate"],
+)
+
+# %% tags=["remove-input"]
+claim(
+    "Of the cells whose truth is missed, {faces} are missed because the made faces differ from those "
+    "that were meant, in doses, base faces or attributes that leak, and {chance} by chance. More "
+    "transects do not repair that.",
+    holds=missed["faces"] > 2 * missed["chance"],
+    title="Errors come from the faces, not from chance",
+    **missed,
+)
+
+# %% tags=["remove-input"]
+claim(
+    "A planted bias that harms dark-skinned women and helps dark-skinned men is missed by the "
+    "regression with main effects, and found by the analysis by cell.",
+    holds=experiment["plantskin"]["missed_by_main_effects"]
+    and experiment["plantskin"]["caught_by_cells"],
+    title="Averages hide what cells show",
+)
+
+# %% tags=["remove-input"]
+drawn = experiment["as_drawn"]
+claim(
+    "With base faces as the generator draws them, {share:percent} % of the made women wear a visible "
+    "beard, and {one:percent} and {two:percent} % of the errors on *women* fall on them. Base faces "
+    "of the main experiment are clean-shaven.",
+    holds=drawn["women_with_beard"] > 0.1 and min(drawn["of_errors_on_women"].values()) > 0.5,
+    title="Most errors on women were errors on beards",
+    share=drawn["women_with_beard"],
+    one=drawn["of_errors_on_women"][audited],
+    two=drawn["of_errors_on_women"][other],
+)
+
+# %% [markdown]
+# ## What the instrument is worth
+#
+# A face should change in one attribute and in nothing else. Directions are made orthogonal in
+# [](04_orthogonalization), people annotate in [](06_annotation_ingestion), images are dropped in
+# [](07_pruning), and what moves along all the same is measured in [](14_hidden_attributes).
+
+# %% tags=["remove-input"]
+leak = projection["leakage_mean"]
+claim(
+    "Along the dual basis the other attributes move by {dual:.3f} on average, against {raw:.3f} along "
+    "the raw directions and {printed:.3f} by the formula as printed.",
+    holds=leak["dual"] < leak["printed"] / 2 < leak["raw"] / 2,
+    title="The dual basis leaks least",
+    **leak,
+)
+
+# %% tags=["remove-input"]
+hair = hidden["attribute"]
+points = hidden["part_points"]
+most = max(part["face shape"] for part in points.values())
+claim(
+    "Of what nobody annotated, the shape of the face moves the errors most, by up to {most:.1f} "
+    "points (root mean square over the cells of a model). No rater could give it as one number.",
+    holds=hair["largest_unasked"] == "face shape",
+    title="The largest leak is no attribute that raters are asked for",
+    most=most,
+)
+
+# %% tags=["remove-input"]
+agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
+claim(
+    "Raters agree on the three axes of the experiment (Krippendorff's alpha {low:.2f} to {high:.2f}), "
+    "and hardly on whether a face looks fake ({fake:.2f}).",
+    holds=min(agree) > 0.6 and crowd["alpha"]["fakeness"] < 0.3,
+    title="What raters can see",
+    low=min(agree),
+    high=max(agree),
+    fake=crowd["alpha"]["fakeness"],
+)
+
+# %% tags=["remove-input"]
+whole = 8 * pruned["complete_transects"]
+claim(
+    "Dropping unclear images one by one keeps {kept:,} of {generated:,} images, but only {whole:,} "
+    "of them stand in transects that are still complete.",
+    holds=whole < pruned["kept"] / 2,
+    title="Pruning breaks transects",
+    kept=pruned["kept"],
+    generated=pruned["generated"],
+    whole=whole,
+)
+
+# %% [markdown]
+# ## What estimators and plans are worth
+#
+# One audit is one draw. The audit is therefore repeated in [](11_truth_scorecard), where each
+# estimator is scored; it is planned in [](12_planning) and carried to other people in
+# [](13_transport).
+
+# %% tags=["remove-input"]
+card = scored["card"]
+best = card["5 confounders"]
+claim(
+    "Over {audits} repeated audits the intervals of matched pairs hold the truth in "
+    "{pairs:percent} %; those of a regression on portraits, with five confounders measured, in "
+    "{best:percent} %.",
+    holds=card["matched pairs"]["coverage"] > 0.9 > best["coverage"],
+    title="Pairs cover, adjustment does not",
+    audits=scored["audits"],
+    pairs=card["matched pairs"]["coverage"],
+    best=best["coverage"],
+)
+
+# %% tags=["remove-input"]
+needed = planned["transects_needed"]["refined"]
+claim(
+    "The planned effect needs {all:,} transects if every image is used, and {pruned:,} if pruning "
+    "leaves two thirds.",
+    holds=needed["two thirds kept"] > 2 * needed["nothing pruned"],
+    title="Pruning doubles the price",
+    all=needed["nothing pruned"],
+    pruned=needed["two thirds kept"],
+)
+
+# %% tags=["remove-input"]
+misses = {
+    name: part["women, dark − light"]
+    for name, part in carried["transport_misses"]["PPB-like"].items()
+}
+claim(
+    "Reweighting the transects to the PPB-like mix of three attributes leaves the skin gap of women "
+    "there {after:.1f} points off on average; without reweighting it is {before:.1f} points off.",
+    holds=misses["three attributes"] > 5,
+    title="An experiment does not carry to portraits by reweighting",
+    after=misses["three attributes"],
+    before=misses["no reweighting"],
+)
+
+# %% [markdown]
+# ## Learned generators and recognisers
+#
+# [](15_sensitivity_flips) asks what besides a smile moves a smile classifier, in the face world and
+# with a generator that was learned from pictures. [](17_verification_audit) asks networks that
+# recognise people, and the crowd that says who is who.
+
+# %% tags=["remove-input"]
+gate = learned["recipe"]["gate"]
+claim(
+    "A linear vector reads smiling off held-out codes in {smile:.1%}, and both eyes and the mouth are "
+    "found in {parts:.1%} of the samples. That is too little for an audit of smiles, and the chapter "
+    "rests on the world whose truth is known.",
+    holds=gate["smiling"]["estimate"] < 0.65 and gate["parts"]["samples"]["estimate"] < 0.95,
+    title="The learned generator fails its check",
+    smile=gate["smiling"]["estimate"],
+    parts=gate["parts"]["samples"]["estimate"],
+)
+
+# %% tags=["remove-input"]
+wrong = crowded["crowd_wrong"]["one person, called one"]
+claim(
+    "Of the pairs that show one person, the crowd fails to say so in {low:percent} to {high:percent} "
+    "%, by the limit on doubt, and a recogniser that is right counts as wrong there.",
+    holds=max(wrong.values()) > 0.05,
+    title="The crowd is no perfect yardstick",
+    low=min(wrong.values()),
+    high=max(wrong.values()),
+)
+
+# %% [markdown]
+# ## What follows
+#
+# Count, because people bear the errors that are counted. Do not read a cause off the counts. Make
+# the experiment, look at every attribute that its faces move, report cells and not averages, and
+# hold the instrument against a truth wherever one can be had. Nothing here is a statement about
+# photographs or about any group of people: the world is drawn, and its classifiers are small.
