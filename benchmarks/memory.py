@@ -53,7 +53,7 @@ sys.path.insert(0, {benchmarks!r})
 import helpers.faces.batches
 from noise import noise
 real = helpers.faces.batches.render_to_store
-helpers.faces.batches.render_to_store = partial(real, render=noise, workers=1)
+helpers.faces.batches.render_to_store = partial(real, render=noise)
 pathlib.Path({pid!r}).write_text(str(os.getpid()))
 """
 """The cell that a chapter begins with here."""
