@@ -365,7 +365,7 @@ claim(
     "{of_light:percent} % of it, and {of_dark:percent} % of the other. This is why the fairface-like "
     "model seems to err on {err_light:percent} % of the one group and {err_dark:percent} % of the "
     "other.",
-    holds=1 / 2 < mistaken["sum"]["light"] / mistaken["sum"]["dark"] < 2
+    holds=mistaken["sum"]["dark"] / 2 < mistaken["sum"]["light"] < 2 * mistaken["sum"]["dark"]
     and mistaken["mean"]["light"] > 2 * mistaken["mean"]["dark"]
     and reversed_rate["light"] > reversed_rate["dark"],
     title="A reversal made of labels",

@@ -43,9 +43,8 @@ class Claim:
     title: str = ""
 
     def _repr_markdown_(self) -> str:
-        if not self.holds:
-            return _BOX.format(title=CONTRADICTED, sentence=self.sentence)
-        return f"**{self.title}.** {self.sentence}" if self.title else self.sentence
+        told = f"**{self.title}.** {self.sentence}" if self.title else self.sentence
+        return told if self.holds else _BOX.format(title=CONTRADICTED, sentence=told)
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, object]]:
         """What Jupyter shows, and what `of_page` finds in the executed notebook."""
