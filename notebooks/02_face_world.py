@@ -290,9 +290,10 @@ _ = figures.gallery(draw(np.concatenate(members), "populations"), ncol=8, row_la
 #
 # An audit that picks its tolerance or its comparisons after it has seen errors can reach any verdict.
 # So the plan of this book's audit is made first, by a stage of its own that reads nothing but the
-# size of the run. This chapter reads it here, before a model exists. If the plan is edited, this
-# chapter and all that give verdicts have to be made again. The first table has its numbers. Rates, the
-# tolerance among them, are fractions.
+# size of the run. This chapter reads it here, before it trains a model, and records its hash. Another plan
+# has another hash, and makes this chapter and all that give verdicts run again. Whoever publishes the
+# hash beforehand can show later that no number was chosen afterwards. The first table has the plan's
+# numbers; rates, the tolerance among them, are fractions.
 
 # %%
 plan = stage.load("audit_plan", "plan.json")

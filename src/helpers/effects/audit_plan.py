@@ -5,8 +5,8 @@
 The stage `artifacts/<profile>/audit_plan/` holds `plan.json`: the tolerance and the level, the
 shares of the rule for a counted gap, the design, and all families of comparisons that are tested.
 It follows from the profile alone, not from any result or model. Chapter 02 reads it before it
-trains the models, so no model that is audited can be older than the plan. The chapters that give
-verdicts take their numbers from it and say whether they made the planned comparisons.
+trains the models, and records its hash. The chapters that give verdicts take their numbers from it
+and say whether they made the planned comparisons.
 """
 
 from __future__ import annotations
