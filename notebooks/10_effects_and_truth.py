@@ -202,14 +202,13 @@ words = [f"{count} cells of the null control ({name})" for name, count in null_f
 Markdown(f"After Holm's adjustment: {', '.join(words)} flagged. The right number is zero.")
 
 # %% [markdown]
-# Which effect is the largest? For each of the two ordinary models the table lists every cell of all
+# Which effect is the largest? For each of the two ordinary models the table lists all cells of the
 # three contrasts, in points, sorted by size without regard to sign. Gender contrasts compare men
 # with women of equal hair and skin; effects of hair and skin are listed for women and for men.
 #
-# A sorted table asks to be compared row by row, and the largest of many is large by chance too. So
-# the last column has *simultaneous* intervals: all of the family hold together as often as one does
-# alone. They are Tango's, at the quantile that Bonferroni's inequality asks for. A bootstrap of the
-# largest deviation would give slightly narrower ones, but none where no pair disagrees.
+# A sorted table invites comparison of its rows, and the largest of many is large by chance too. The
+# last column has *simultaneous* intervals: all of the family hold together as often as one does alone. They are Tango's, at the quantile that Bonferroni's inequality asks for. A bootstrap of the
+# largest deviation would not do: its standard errors vanish where hardly any pair disagrees.
 
 # %%
 cells = crowd.query("scope == 'cell' and attribute != 'gender'")
