@@ -458,7 +458,7 @@ _ = draw_scores(found_scores, **LOOK)
 # right sign; effects of hair and gender come after the table.
 
 # %%
-LARGE = 0.05
+LARGE = plan.tolerance
 judged = pd.concat([experiments, observed], ignore_index=True)
 judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] == "null")
 
@@ -483,7 +483,7 @@ card.mul(100).rename(columns={"false_alarm": "false alarms"}).style.format("{:.1
 extremes = verdicts.loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
 SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}
-_ = draw_scores(extremes, SHARES, {"false_alarm": 0.05})
+_ = draw_scores(extremes, SHARES, {"false_alarm": plan.level})
 
 # %% [markdown]
 # What disqualifies an estimator? A bias of more than one point, which is a fifth of an effect that
