@@ -238,7 +238,7 @@ assert (wider["low"] <= ranked["low"]).all() and (wider["high"] >= ranked["high"
 # the cells of each perceived gender, and compare how far the two genders lie apart. This difference of
 # two effects is an *interaction*. It is taken within each transect, so transects are the units of its
 # interval and of its t test. The *interactions with gender* are a planned family of their own, again
-# over both audited models.
+# over both audited models. Their intervals are simultaneous ones; Holm's p-values find a little more.
 
 # %%
 halves = crowd[(crowd["scope"] == "partial average") & crowd["gender"].notna()]
@@ -1291,7 +1291,7 @@ rows["transects that pruning left whole"] = {
 for name, table in made.items():
     family = plan.families[name]
     planned = len(family.comparisons) * len(family.group_of)
-    rows[name] = {"planned": planned, "done": f"{len(table)}, tested {table['p'].count()}"}
+    rows[name] = {"planned": planned, "done": f"{len(table)}, with a p-value {table['p'].count()}"}
 pd.DataFrame(rows).T
 
 # %% tags=["hide-input"]

@@ -171,7 +171,7 @@ Markdown(
     f"effect as large as the tolerance in a given cell is found with a power of "
     f"{chance['cell, one test']:.0%} by a test alone and of {chance['cell, in its family']:.0%} in its "
     f"family, in the worst case. That is {'' if enough else '**not** '}the power that was asked for"
-    + ("." if enough else ": an effect that no cell shows may be there.")
+    + ("." if enough else ": where no cell is flagged, an effect of that size may hide.")
 )
 
 # %% [markdown]
@@ -306,8 +306,8 @@ worst = reach.max()
 Markdown(
     f"With {audit['transect'].nunique():,} transects, an average effect of up to "
     f"{worst['all', 'average']:.1f} points, or one of {worst['all', 'cell']:.1f} points in a "
-    f"single cell, would be overlooked in one audit out of five. Tested in its family, an effect in a "
-    f"cell may have up to {worst['all', 'in family']:.1f} points. After pruning these numbers are "
+    f"single cell, would be overlooked in one audit out of five; at the worst that Holm's method does "
+    f"in the family, one of {worst['all', 'in family']:.1f} points in a cell. After pruning these are "
     f"{worst['pruned', 'average']:.1f}, {worst['pruned', 'cell']:.1f} and "
     f"{worst['pruned', 'in family']:.1f} points."
 )
