@@ -263,8 +263,9 @@ crossed = pd.DataFrame({pair: gender_interaction(*pair) for pair in pairs}).T
 crossed = crossed.rename_axis(["model", "attribute"])
 together = crossed.index.get_level_values("model").map(of_gender.group_of)
 crossed["p, Holm"] = crossed.groupby(together)["p"].transform(effects.holm)
-shown = crossed.assign(points=labels.points(crossed)).rename(labels.CONTRASTS, level="attribute")
-shown[["points", "p, Holm"]].rename(columns={"points": "men minus women, simultaneous"})
+shown = pd.DataFrame({"men minus women, simultaneous": labels.points(crossed)}, crossed.index)
+shown["p, Holm"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in crossed["p, Holm"]]
+shown.rename(labels.CONTRASTS, level="attribute")
 
 # %% tags=["hide-input"]
 lines = []
