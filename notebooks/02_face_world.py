@@ -50,6 +50,7 @@
 # %%
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 from matplotlib import pyplot as plt
 from myst_nb import glue
 
@@ -285,6 +286,44 @@ row_names = [name.replace("-like", "\nlike") for name in names]
 _ = figures.gallery(draw(np.concatenate(members), "populations"), ncol=8, row_labels=row_names)
 
 # %% [markdown]
+# ## The plan comes before the models
+#
+# An audit that picks its tolerance or its comparisons after it has seen errors can reach any verdict.
+# So the plan of this book's audit is made first, by a stage of its own that reads nothing but the
+# size of the run. This chapter reads it here, before it trains a model, and records its hash. Another plan
+# has another hash, and makes this chapter and all that give verdicts run again. Whoever publishes the
+# hash beforehand can show later that no number was chosen afterwards. The first table has the plan's
+# numbers; rates, the tolerance among them, are fractions.
+
+# %%
+plan = stage.load("audit_plan", "plan.json")
+rules = ["tolerance", "level", "power", "little", "most"]
+planned = {name: plan[name] for name in rules} | plan["design"]
+pd.Series(planned, name="planned", dtype=object).to_frame()
+
+# %% [markdown]
+# An effect up to the *tolerance* would not matter. The *level* is the chance of a false alarm in a
+# family of tests, and the *power* the chance to find what is there. *Little* and *most* belong to the
+# verdict on a gap in [](10_effects_and_truth). Many comparisons give many chances of a false alarm,
+# so the plan also names every {term}`family of comparisons` that is tested. The p-values of a family
+# are adjusted together, over the models of a group as well. Each control is a group of its own,
+# because it tests the method and not a product.
+
+# %%
+groups = {k: [", ".join(group) for group in one["together"]] for k, one in plan["families"].items()}
+sizes = {k: len(one["comparisons"]) for k, one in plan["families"].items()}
+families = {"models that are adjusted together": groups, "comparisons of each": sizes}
+pd.DataFrame(families).map(lambda one: "; ".join(one) if isinstance(one, list) else one)
+
+# %% tags=["hide-input"]
+first = next(iter(plan["families"]))
+size = sizes[first] * len(plan["families"][first]["together"][0])
+Markdown(
+    f"**In this run** the plan has the SHA-256 `{plan['sha256']}`. Its main family, *{first}*, has "
+    f"{size} comparisons of the audited models. Chapter 10 ends with what was kept of the plan."
+)
+
+# %% [markdown]
 # ## The models we audit
 #
 # Following the paper {cite}`transects`, one gender classifier is trained on each training
@@ -295,6 +334,7 @@ _ = figures.gallery(draw(np.concatenate(members), "populations"), ncol=8, row_la
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
+assert {*TRAINED} < {*sum(plan["families"]["effects by cell"]["together"], [])}
 samples = {name: populations.sample(name, n_train + n_heldout, seed) for name in TRAINED}
 labels = {name: one.frame["gender"].to_numpy() for name, one in samples.items()}
 
@@ -516,5 +556,6 @@ _ = stage.finish(
     {
         "heldout_accuracy": accuracy.to_dict(),
         "n_train": n_train,
+        "plan": plan["sha256"],
     }
 )

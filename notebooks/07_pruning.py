@@ -300,8 +300,9 @@ _ = fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center
 # Overlapping intervals are a poor test here, because the sets share their images. The resamples
 # allow a better one: the *change* of a difference from all to kept images, computed in each resample
 # and thus paired. There are seven such changes per axis, and the largest of many looks large by
-# chance alone, so their p-values are corrected by Holm's method {cite:p}`holm`. A small one says that
-# pruning has upset the balance.
+# chance alone, so Holm's method {cite:p}`holm` corrects their p-values, over all changes of all axes.
+# They judge images and no model, so the plan names no family for them; the level is that of the plan.
+# A small p-value says that pruning has upset the balance.
 
 # %%
 shifts = {axis: draws[axis, "kept"] - draws[axis, "all images"] for axis in axes}
@@ -315,9 +316,12 @@ upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]
 upset.sort_values("p, Holm", kind="stable").head(6).round(3)
 
 # %%
-moved = upset.index[upset["p, Holm"] < 0.05]
+level = stage.load("audit_plan", "plan.json")["level"]
+moved = upset.index[upset["p, Holm"] < level]
 listed = "; ".join(f"{seen} along {axis}".replace("_", " ") for axis, seen in moved)
-print(f"p below 0.05 after Holm: {len(moved) or 'none'} of {len(upset)}{listed and ': ' + listed}")
+print(
+    f"p below {level} after Holm: {len(moved) or 'none'} of {len(upset)}{listed and ': ' + listed}"
+)
 print(f"a change shows by itself, before Holm, from about {1.96 * upset['se'].median():.3f}")
 
 # %% [markdown]

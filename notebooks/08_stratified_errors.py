@@ -40,6 +40,7 @@
 # | Held fixed | on the transects, what the directions of chapter 4 manage to hold fixed |
 # | Outcome | error: the model's answer differs from the majority of the raters {cite:p}`transects` (section 4.2) |
 # | Estimand | [the counted gap](estimands), on portraits and on transects: error rate of each group, and its difference between groups that differ in one attribute |
+# | Tolerance and n | n from [the plan](#what-is-planned); this chapter gives no verdict and needs no tolerance |
 # | Known failure | groups are formed from *perceived* scores after pruning, so the match is no longer exact; Wilson intervals take images as independent, which eight renderings of one face are not |
 
 # %% [markdown]
@@ -60,6 +61,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_curve
 
 from helpers import errors, figures, models
 from helpers.artifacts import Stage
+from helpers.effects import audit_plan
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -87,8 +89,20 @@ audit = index.join(scores, validate="1:1").join(kept, validate="1:1")
 audit["item"] = np.arange(len(audit))
 audit.groupby(["kept", "adult"]).size().rename("images").to_frame()
 
+# %% [markdown]
+# Now the images are made and no model has seen them. The plan of the audit, which
+# [](02_face_world) read before it trained the models, says how many transects there should be.
+# Pruning takes images away afterwards; that is no departure, but it has to be told.
+
+# %%
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+made, whole = (frame["transect"].nunique() for frame in (audit, audit[audit["complete_transect"]]))
+counts = {"planned": plan.design["transects"], "made": made, "complete after pruning": whole}
+pd.DataFrame(counts, ["transects"])
+
 # %% tags=["remove-cell"]
 assert len(pictures) == len(audit) == len(scores) == len(kept)
+assert made == plan.design["transects"] and len(audit) == made * plan.design["images of a transect"]
 assert audit["label"].isin([0, 1]).all() and audit[["kept", "adult"]].notna().all(axis=None)
 
 # %% [markdown]
@@ -114,6 +128,7 @@ audit["score_null"] = models.null_control(
 
 # %%
 MODELS = (*TRAINED, "null")
+assert {*MODELS} == {*plan.families["effects by cell"].group_of}, "other models than planned"
 for name in MODELS:
     audit[f"error_{name}"] = ((audit[f"score_{name}"] > 0.5) != audit["label"]).astype(int)
 overall = {name: errors.stratified_errors(audit, "kept", f"error_{name}") for name in MODELS}

@@ -59,7 +59,7 @@ from IPython.display import Markdown
 from helpers import effects, errors, faces, figures, models, scorecard
 from helpers.artifacts import Stage
 from helpers.directions import Hyperplanes
-from helpers.effects import labels
+from helpers.effects import audit_plan, labels
 from helpers.effects.labels import CONTRASTS
 from helpers.faces import interventions, populations
 from helpers.faces.batches import render_to_store
@@ -144,15 +144,21 @@ BY_TRANSECTS = {
 # %% [markdown]
 # The same faces are drawn for every estimator and model, so differences in the table are not luck of
 # the draw. Each estimate is stored with the truth of its cell. Within an audit, Holm's method
-# adjusts the p-values of all twelve cells, and what stays below five per cent is *flagged*: that is
-# what a report would call a finding.
+# adjusts the p-values of the planned family, the cells of both audited models together and those of
+# each control alone. What stays below the planned level is *flagged*: that is what a report would
+# call a finding.
 
 
 # %%
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+by_cell = plan.families["effects by cell"]
+
+
 def flag(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `flagged`: p below 0.05 after Holm's adjustment over the cells of an audit."""
-    adjusted = table.groupby(["model", "estimator", "audit"])["p"].transform(effects.holm)
-    return table.assign(flagged=adjusted < 0.05)
+    """Add `flagged`: p below the level after Holm's adjustment over the family in an audit."""
+    together = table["model"].map(by_cell.group_of)
+    adjusted = table.groupby([together, "estimator", "audit"])["p"].transform(effects.holm)
+    return table.assign(flagged=adjusted < plan.level)
 
 
 # %%
@@ -452,7 +458,7 @@ _ = draw_scores(found_scores, **LOOK)
 # right sign; effects of hair and gender come after the table.
 
 # %%
-LARGE = 0.05
+LARGE = plan.tolerance
 judged = pd.concat([experiments, observed], ignore_index=True)
 judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] == "null")
 
@@ -477,7 +483,7 @@ card.mul(100).rename(columns={"false_alarm": "false alarms"}).style.format("{:.1
 extremes = verdicts.loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
 SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}
-_ = draw_scores(extremes, SHARES, {"false_alarm": 0.05})
+_ = draw_scores(extremes, SHARES, {"false_alarm": plan.level})
 
 # %% [markdown]
 # What disqualifies an estimator? A bias of more than one point, which is a fifth of an effect that
@@ -543,7 +549,7 @@ one = stage.load("10_effects_and_truth", "matched.parquet").query(
     "model == 'plantskin' and arm == 'C crowd'"
 )
 one = scorecard.name_cells(one[one["scope"] == "cell"]).set_index("cell")
-found_once = (one["p_holm"] < 0.05) & (one["estimate"] * true > 0)
+found_once = (one["p_holm"] < plan.level) & (one["estimate"] * true > 0)
 overlooked = [f"*{cell}*" for cell in large if not found_once[cell]]
 Markdown(f"Missed in the audit of chapter ten: {'; '.join(overlooked) or 'none of them'}.")
 

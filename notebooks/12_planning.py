@@ -37,6 +37,7 @@
 # | Held fixed | everything else about the face; between the two images of a pair, the other two axes |
 # | Outcome | error against the raters' majority, 0 or 1 |
 # | Estimand | power and smallest detectable effect; slopes and effects without noise and pruning |
+# | Tolerance and n | from [the plan](#what-is-planned), as are the level, the power and the size of the family of tests |
 # | Known failure | planning values are guesses until an audit has been made, and raters are taken as independent |
 
 # %% [markdown]
@@ -60,7 +61,7 @@ from IPython.display import Markdown
 from helpers import annotations, effects, errors, faces, figures
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
-from helpers.effects import labels
+from helpers.effects import audit_plan, labels
 from helpers.effects.figures import draw_power, draw_pruning, draw_slopes
 
 # %% tags=["parameters"]
@@ -103,11 +104,11 @@ pd.options.display.float_format = "{:z.3f}".format
 # four, or fewer after pruning, because a pair needs both its images. The table asks for a
 # difference that an auditor would want to see, at an error rate that is usual for these models. It
 # takes the least $\rho_d$ that is possible, as if the effect were alike for all faces. Its numbers
-# are **lower bounds**. Level and power are the usual ones, $\alpha$ and $1 - \beta$ of the formula;
-# whoever can afford fewer misses asks for more power.
+# are **lower bounds**. Level and power, $\alpha$ and $1 - \beta$ of the formula, come from the plan of
+# the audit and are the usual ones; whoever can afford fewer misses asks for more power.
 
 # %%
-ALPHA, POWER = 0.05, 0.8
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
 PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
 
@@ -115,7 +116,7 @@ PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
 formulas = {"plain": effects.printed_transects, "refined": effects.transects_needed}
 needed = {
     name: {
-        images: formula(replace(PLANNED, retention=kept), ALPHA, POWER)
+        images: formula(replace(PLANNED, retention=kept), plan.level, plan.power)
         for images, kept in RETENTION.items()
     }
     for name, formula in formulas.items()
@@ -128,6 +129,56 @@ pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 # refines the formula: it takes the number of surviving pairs as random, which it is, and lets a
 # shared difficulty of the face tie the differences of a transect together, instead of setting
 # $\rho_d$ to zero.
+
+# %% [markdown]
+# ### A family of tests
+#
+# The table above is about one test of one average. The audit makes more: [](10_effects_and_truth)
+# tests every cell of both audited models, a {term}`family of comparisons` whose p-values Holm's
+# method adjusts together. In the worst case for the audit, no other effect of the family is found
+# before. Then an effect is found only if its p-value lies below the level divided by the size of the
+# family. A cell also has a single pair per transect, where an average over cells has four. The next
+# table plans for both, for the difference above and for one as large as the tolerance.
+
+# %%
+family = plan.families["effects by cell"]
+TESTS = {
+    "average, one test": (4, plan.level),
+    "cell, one test": (1, plan.level),
+    "cell, in its family": (1, plan.level / family.size),
+}
+SIZES = {"the difference above": PLANNED.difference, "the tolerance": plan.tolerance}
+
+# %%
+for_family = {
+    test: {
+        size: effects.transects_needed(
+            replace(PLANNED, difference=value, pairs=pairs), level, plan.power
+        )
+        for size, value in SIZES.items()
+    }
+    for test, (pairs, level) in TESTS.items()
+}
+pd.DataFrame(for_family).rename_axis("transects for").style.format("{:,.0f}")
+
+# %% tags=["hide-input"]
+n_planned = plan.design["transects"]
+cell = replace(PLANNED, difference=plan.tolerance, pairs=1)
+chance = {test: effects.power(n_planned, cell, level) for test, (_, level) in TESTS.items()}
+enough = n_planned >= for_family["cell, in its family"]["the tolerance"]
+Markdown(
+    f"**In this run** the plan has {n_planned:,} transects and {family.size} tests in the family. An "
+    f"effect as large as the tolerance in a given cell is found with a power of "
+    f"{chance['cell, one test']:.0%} by a test alone and of {chance['cell, in its family']:.0%} in its "
+    f"family, in the worst case. That is {'' if enough else '**not** '}the power that was asked for"
+    + ("." if enough else ": where no cell is flagged, an effect of that size may hide.")
+)
+
+# %% [markdown]
+# In other cases the family costs less. Holm's method divides the level by fewer tests as soon as
+# some effects are found, so an audit of a model with many clear effects comes near the column of the
+# single test. The verdicts against the tolerance do not depend on the family either: each speaks of
+# one cell.
 
 # %% [markdown]
 # ### The formula against simulation
@@ -198,7 +249,6 @@ assert distance[grid["base_rate"] == PLANNED.base_rate].max() <= 5
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS, AXES = (*TRAINED, "null"), ("skin_colour", "hair_length", "gender")
 OTHERS = {axis: [f"{other}_level" for other in AXES if other != axis] for axis in AXES}
-TOLERANCE = 0.05  # of verdicts, as in chapter 10; this chapter shows none
 audit = stage.load("08_stratified_errors", "audit.parquet")
 
 # %%
@@ -216,11 +266,13 @@ labels.in_words(values)
 # it out. It is low, or negative, where the axis itself decides who is misread. A high correlation
 # between pairs is bad news: the effect differs from face to face, so that the pairs of a transect
 # repeat each other.
-#
+
+# %% [markdown]
 # What follows is the {term}`minimum detectable effect`, the true effect that this audit would have
 # found four times out of five. It belongs beside every "no effect". It differs between an average
 # over everybody and a single cell, which rests on a quarter of the pairs; of the cells, the least
-# precise one is shown. All numbers are in points.
+# precise one is shown. A cell is tested in its family, and then an effect has to be larger, as the
+# third number says for the worst case of Holm's method. All numbers are in points.
 
 
 # %%
@@ -229,11 +281,14 @@ def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
     scopes = {"average": [], "cell": OTHERS[axis]}
     found = {
         scope: effects.matched_effects(
-            frame, f"error_{model}", f"{axis}_level", by, "transect", tolerance=TOLERANCE
+            frame, f"error_{model}", f"{axis}_level", by, "transect", tolerance=plan.tolerance
         )
         for scope, by in scopes.items()
     }
-    return 100 * pd.Series({scope: table["mde"].max() for scope, table in found.items()})
+    largest = {scope: table["mde"].max() for scope, table in found.items()}
+    errors = (found["cell"]["high"] - found["cell"]["low"]) / (2 * labels.Z)
+    largest["in family"] = effects.mde(errors, plan.level / family.size, plan.power).max()
+    return 100 * pd.Series(largest)
 
 
 # %%
@@ -251,8 +306,10 @@ worst = reach.max()
 Markdown(
     f"With {audit['transect'].nunique():,} transects, an average effect of up to "
     f"{worst['all', 'average']:.1f} points, or one of {worst['all', 'cell']:.1f} points in a "
-    f"single cell, would be overlooked in one audit out of five. After pruning these are "
-    f"{worst['pruned', 'average']:.1f} and {worst['pruned', 'cell']:.1f} points."
+    f"single cell, would be overlooked in one audit out of five; at the worst that Holm's method does "
+    f"in the family, one of {worst['all', 'in family']:.1f} points in a cell. After pruning these are "
+    f"{worst['pruned', 'average']:.1f}, {worst['pruned', 'cell']:.1f} and "
+    f"{worst['pruned', 'in family']:.1f} points."
 )
 
 # %% [markdown]
@@ -321,7 +378,7 @@ Markdown(
 )
 
 # %%
-plan = effects.design_table(
+offers = effects.design_table(
     (100, 200, 400, 800, 1600),
     (1, 3, 5, 9),
     informed,
@@ -331,7 +388,7 @@ plan = effects.design_table(
 )
 
 # %%
-bills = plan.xs(5, level="raters")[["images", "judgements", "hours", "money"]]
+bills = offers.xs(5, level="raters")[["images", "judgements", "hours", "money"]]
 bills.style.format("{:,.0f}")
 
 # %% [markdown]
@@ -341,30 +398,35 @@ bills.style.format("{:,.0f}")
 # column to see what transects buy.
 
 # %%
-plan["cell"] = [f"{row.power:.0%} for {row.money:,.0f}" for row in plan.itertuples()]
-plan.pivot_table("cell", "transects", "raters", "first")
+offers["cell"] = [f"{row.power:.0%} for {row.money:,.0f}" for row in offers.itertuples()]
+offers.pivot_table("cell", "transects", "raters", "first")
 
 # %% [markdown]
 # The table cannot hold every size. So the question is turned round: for each number of raters, how
-# many transects reach the usual power, and at what price? The column *at least* is what the plan
-# would be with the least possible $\rho_d$; money is reckoned with the measured one.
+# many transects reach the planned power, and at what price? The column *average* answers for the
+# planned difference of an average, with the measured $\rho_d$, and *at least* with the least that is
+# possible. The column *cell* answers for the same difference in one cell, tested in its family. The
+# audit gives its verdicts by cell, so the bill is for that column.
 
 # %%
 designs = {}
 for r in (1, 3, 5, 9):
     share = effects.label_noise(wrong[1], r)
     seen_design = effects.noisy_design(informed, share)
-    needs = effects.transects_needed(seen_design, ALPHA, POWER)
-    least_design = replace(seen_design, pair_correlation=None)
-    fewest = effects.transects_needed(least_design, ALPHA, POWER)
-    bill = effects.cost(needs, r, price=PRICE, seconds=seconds)
-    designs[r] = {"wrong labels (%)": 100 * share, "at least": fewest, "transects": needs, **bill}
+    plans = {
+        "at least": (replace(seen_design, pair_correlation=None), plan.level),
+        "average": (seen_design, plan.level),
+        "cell": (replace(seen_design, pairs=1, pair_correlation=None), plan.level / family.size),
+    }
+    needs = {name: effects.transects_needed(*one, plan.power) for name, one in plans.items()}
+    bill = effects.cost(needs["cell"], r, price=PRICE, seconds=seconds)
+    designs[r] = {"wrong labels (%)": 100 * share, **needs, **bill}
 designs = pd.DataFrame(designs).T.rename_axis("raters")
 designs.style.format("{:,.0f}").format("{:.1f}", subset="wrong labels (%)")
 
 # %%
 cheapest = int(designs["money"].idxmin())
-transects, money = designs.loc[cheapest, ["transects", "money"]]
+transects, money = designs.loc[cheapest, ["cell", "money"]]
 Markdown(
     f"Cheapest here: raters per image {cheapest}, transects {transects:,.0f}, for {money:,.0f}."
 )
@@ -509,7 +571,7 @@ compared = {
         f"{axis}_{suffix}",
         by="gender_level",
         cluster="transect",
-        tolerance=TOLERANCE,
+        tolerance=plan.tolerance,
     )
     for model, axis, (name, suffix) in product(TRAINED, CUTS, TREATMENTS.items())
 }
@@ -649,6 +711,8 @@ def rows(table: pd.DataFrame) -> dict:
 _ = stage.finish(
     {
         "transects_needed": needed,
+        "transects_needed_in_family": for_family,
+        "plan": plan.sha256,
         "power_gap_points": gap.max().to_dict(),
         "detectable_points": {
             name: {model: rows(reach[name].loc[model]) for model in MODELS} for name in DATA

@@ -39,6 +39,7 @@
 # | Held fixed | seven annotated attributes; in the second half of the chapter eight, with the largest leak that raters can name |
 # | Outcome | error against the raters' majority, 0 or 1 |
 # | Estimand | [the found effect on transects](estimands) without its leaks: change in error rate by cell, with everything else held where the base face has it |
+# | Tolerance and n | from [the plan](#what-is-planned), as are the families of tests |
 # | Known failure | a {term}`confounder` that nobody has thought of; the crowd here is simulated and its raters take no other look for a sign of gender |
 
 # %% [markdown]
@@ -73,7 +74,7 @@ from helpers import (
 )
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
-from helpers.effects import labels
+from helpers.effects import audit_plan, labels
 from helpers.faces import interventions
 from helpers.faces.batches import render_to_store
 from helpers.faces.celeba import GREY
@@ -425,19 +426,27 @@ Markdown("\n".join(lines))
 # %%
 AUDITED, ADJUSTED = "as audited", "adjusted"
 ORTHOGONAL, HELD = "orthogonalised", "held by do"
-TOLERANCE = 5  # points up to which an effect would not matter, as in chapter 10
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+planned = plan.families["effects by cell"]
 places = audit[["transect", *(f"{axis}_level" for axis in AXES)]]
+
+
+def in_family(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with Holm's p-values over the planned families of cells."""
+    cells = table[table["scope"] == "cell"]
+    together = cells.groupby(cells["model"].map(planned.group_of))
+    return table.assign(p_holm=together["p"].transform(effects.holm))
 
 
 def matched(errors: dict[str, np.ndarray], arm: str) -> pd.DataFrame:
     """Errors subtracted within transects: effects in every cell and averaged, for each model."""
     tables = {
         (arm, name): effects.all_matched_effects(
-            places.assign(error=e), "error", AXES, "transect", TOLERANCE / 100
+            places.assign(error=e), "error", AXES, "transect", plan.tolerance
         )
         for name, e in errors.items()
     }
-    return hidden_attribute.stacked(tables, ["arm", "model"])
+    return in_family(hidden_attribute.stacked(tables, ["arm", "model"]))
 
 
 arms = {AUDITED: matched(audited, AUDITED), HELD: matched(held, HELD)}
@@ -463,7 +472,7 @@ worst["truth"] = (100 * pair.groupby(KEYS)["truth"].first()).map("{:+.1f}".forma
 worst.loc[where].rename(labels.CONTRASTS, level="attribute")
 
 # %%
-flags = pair[pair["scope"] == "cell"].pivot_table("p_holm", KEYS, "arm", "first") < 0.05
+flags = pair[pair["scope"] == "cell"].pivot_table("p_holm", KEYS, "arm", "first") < plan.level
 turned = flags.index[flags[AUDITED] != flags[HELD]].tolist()
 
 # %% tags=["hide-input"]
@@ -476,7 +485,9 @@ Markdown(
 )
 
 # %% [markdown]
-# Does the leak change what one would report? The sentence above names the cells in which it does.
+# Does the leak change what one would report? The sentence above names the cells in which it does. The
+# p-values are those of the family *effects by cell*, as in chapter 10: the cells of both audited models
+# together, those of the positive control by themselves.
 # Statistical significance is a coarse measure of that: an effect can stay flagged and still be wrong
 # by several points.
 
@@ -565,7 +576,7 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
         before = places.iloc[rows].assign(error=audited[model][rows], moved_level=0)
         after = places.iloc[rows].assign(error=wrong(score(pictures), label), moved_level=1)
         pairs = pd.concat([before, after], ignore_index=True)
-        options = {"transect": "transect", "tolerance": TOLERANCE / 100}
+        options = {"transect": "transect", "tolerance": plan.tolerance}
         for scope, by in (("cell", ["gender_level", "hair_length_level"]), ("average", [])):
             table = effects.matched_effects(pairs, "error", "moved_level", by, **options)
             tables[model, scope] = table.reset_index(drop=True)
@@ -577,7 +588,8 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
 # anything. So it is tested first, by intervention on other transects, the last ones: their images
 # get the new value, and nothing else changes. A candidate passes if the interval of no model
 # excludes zero, without an adjustment for their number: better to lose a harmless candidate than to
-# keep one that matters. In a small run first and last transects are the same.
+# keep one that matters. Those that pass, and the random directions, are the planned family *placebo
+# directions*, over all cells and models. In a small run first and last transects are the same.
 
 # %%
 last, last_rows = slice(n_transects - FEW, None), slice(8 * (n_transects - FEW), None)
@@ -620,15 +632,22 @@ averages = walked[walked["scope"] == "average"]
 _ = draw_intervals(averages, "placebo", "model", "change in error rate (points)")
 
 # %%
-ALARM = 0.05  # chance of an alarm in a cell without an effect, at most
 in_cells = walked[walked["scope"] == "cell"]
-alarms, after_holm = in_cells["p"] < ALARM, effects.holm(in_cells["p"]) < ALARM
-axis_alarms = arms[AUDITED].query("scope == 'cell'")["p"] < ALARM
+alarms, after_holm = in_cells["p"] < plan.level, effects.holm(in_cells["p"]) < plan.level
+axis_alarms = arms[AUDITED].query("scope == 'cell'")["p"] < plan.level
+
+# %% tags=["remove-cell"]
+cells = np.array([cell for axis, cell in planned.comparisons if axis == "skin_colour"])
+number = in_cells.groupby(["model", "placebo"]).cumcount()
+done = in_cells[["model", "placebo"]].assign(cell=cells[number])
+plan.families["placebo directions"].check(
+    [*done.itertuples(index=False, name=None), *product(MODELS, failed, cells)]
+)
 
 # %% tags=["hide-input"]
 Markdown(
-    f"Of {len(alarms)} cells of placebos, {alarms.sum()} ({alarms.mean():.1%}) have p below {ALARM}; "
-    f"without any effect at most {ALARM:.0%} should, which is {ALARM * len(alarms):.0f}. After Holm's "
+    f"Of {len(alarms)} cells of placebos, {alarms.sum()} ({alarms.mean():.1%}) have p below {plan.level}; "
+    f"without any effect at most {plan.level:.0%} should, which is {plan.level * len(alarms):.0f}. After Holm's "
     f"adjustment over all of them, {after_holm.sum()} {'is' if after_holm.sum() == 1 else 'are'} left. "
     f"Along the three axes of the audit it is {axis_alarms.sum()} of {len(axis_alarms)}. A placebo's "
     f"cell would show an effect of {100 * in_cells['mde'].median():.1f} points four times out of five."
@@ -811,7 +830,7 @@ print(f"correlation of ratings with the true values: {np.corrcoef(perceived, sho
 def adjusted_in_cells(model: str, attribute: str) -> pd.DataFrame:
     """Effects of an attribute by g-computation, one regression for every cell of the others."""
     others = [f"{axis}_level" for axis in AXES if axis != attribute]
-    options = {"cluster": "transect", "adjust": ["seen"], "tolerance": TOLERANCE / 100}
+    options = {"cluster": "transect", "adjust": ["seen"], "tolerance": plan.tolerance}
     tables = {
         cell: effects.risk_differences(images, "error", f"{attribute}_level", **options)
         for cell, images in asked_again.assign(error=audited[model]).groupby(others)
@@ -821,7 +840,7 @@ def adjusted_in_cells(model: str, attribute: str) -> pd.DataFrame:
 
 keys = [(ADJUSTED, name, axis) for name in MODELS for axis in AXES]
 tables = {key: adjusted_in_cells(*key[1:]) for key in keys}
-arms[ADJUSTED] = hidden_attribute.stacked(tables, ["arm", "model", "attribute"])
+arms[ADJUSTED] = in_family(hidden_attribute.stacked(tables, ["arm", "model", "attribute"]))
 
 # %% [markdown]
 # ## Which remedy was right?
@@ -930,7 +949,7 @@ pd.crosstab(judged["arm"], judged["verdict"]).reindex(ORDER).dropna(how="all")
 
 # %% [markdown]
 # The last table counts the verdicts of [](10_effects_and_truth) in all cells: whether an effect
-# exceeds the tolerance named above, lies within it, or is undecided. It answers the question of a report: does anything that one would write change with the remedy?
+# exceeds the planned tolerance, lies within it, or is undecided. It answers the question of a report: does anything that one would write change with the remedy?
 
 # %% [markdown]
 # Why can adjusting do worse than nothing? A regression learns what the attribute does from faces that
@@ -1083,7 +1102,7 @@ rank["effects"] = claims[ASKED_OF].notna().sum()
 rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)
 
 # %%
-flagged = claims[claims["p_holm"] < 0.05]
+flagged = claims[claims["p_holm"] < plan.level]
 largest_share = flagged["share"].max()
 warned = list(rank.index[rank["part"] < 0])
 warned_of_share = list(rank.index[rank["share"] < 0])

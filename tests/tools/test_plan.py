@@ -15,6 +15,14 @@ def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
     assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
 
 
+def test_whatever_asks_the_models_waits_for_the_plan_of_the_audit():
+    waits = plan.graph()
+    assert waits["audit_plan"] == []
+    asking = [step for step in waits if "02_face_world" in plan.needed(waits, step)]
+    assert len(asking) > 10
+    assert all("audit_plan" in plan.needed(waits, step) for step in asking)
+
+
 def test_what_draws_waits_for_the_renderer():
     waits = plan.graph()
     assert plan.RENDERER in waits["01_observational_audit"]

@@ -21,6 +21,7 @@ NOTEBOOKS = ROOT / "notebooks"
 PACKAGE = ROOT / "src" / "helpers"
 
 STUDIES = {
+    "audit_plan": "effects.audit_plan",
     "coverage_study": "scorecard.coverage_study",
     "learned_generator": "sensitivity.train_wgan",
 }

@@ -91,7 +91,7 @@ def mde(
     freedom, by default the normal's. It exceeds half the width of the 1 - alpha interval; where it
     exceeds the largest effect that there can be (1, of a risk), none is sure to be found.
 
-    Serves chapter 10.
+    Introduced in chapter 12.
 
     Args:
         se: standard errors, in the units of the effects.

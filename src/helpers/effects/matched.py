@@ -313,7 +313,7 @@ def mcnemar(worse: ArrayLike, better: ArrayLike) -> np.ndarray | float:
     mid-p rejects only what the interval rejects, and at the level of .05 all of it but a few
     borderline splits, as 4 to 0 and 15 to 6.
 
-    Serves chapter 10, inside `matched_effects`.
+    Introduced in chapter 15; `matched_effects` of chapter 10 has it inside.
 
     Args:
         worse, better: pairs (...) with an error on one side only, whole numbers.
@@ -338,7 +338,7 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
     restricted maximum-likelihood variance does not reject. The width is positive even where no
     pair is discordant, where Wald's is zero.
 
-    Serves chapter 10, inside `matched_effects`.
+    Introduced in chapter 10.
 
     Args:
         worse, better: discordant pairs of either kind; fractions are effective sample sizes.
