@@ -230,8 +230,8 @@ claim(
 # %%
 skin = frame["skin_colour_level"].map({0: "light skin", 1: "dark skin"})
 hair = frame["hair_length_level"].map({0: "short hair", 1: "long hair"})
-gender = frame["gender_level"].map({0: "female", 1: "male"})
-cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "gender": gender})
+cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair})
+cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
 cells["dropped"] = (~frame["kept"]).astype(int)
 losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
@@ -358,8 +358,7 @@ columns = ["image_id", "attribute", "level"]
 tidy = stage.load("06_annotation_ingestion", "annotations.parquet", columns)
 seen = tidy[tidy["attribute"] == "gender"].set_index("image_id")["level"] / 4
 label = frame["label"].reindex(seen.index)
-one_annotator = (np.sign(seen - 0.5) * (1 - 2 * label) + 1) / 2
-one_annotator = one_annotator.groupby(level=0).mean()
+one_annotator = ((np.sign(seen - 0.5) * (1 - 2 * label) + 1) / 2).groupby(level=0).mean()
 
 # %%
 contradicted = (frame["label"] != frame["gender_level"]).astype(float)

@@ -6,8 +6,8 @@ What the rules mean by a word:
 - *Prose* of a markdown cell is its text without headings, directive fences and options, labels,
   comments, tables, code, equations and link addresses.
 - *Lines of code* are those that are neither blank nor a comment; the balance of prose and code
-  leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input` or `remove-cell` are folded
-  or gone; they count for cell sizes, not for the balance of prose and code.
+  leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input`, `remove-cell` or
+  `remove-input` are folded or gone; they count for cell sizes, not for the balance of prose and code.
 - A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`), what it imports from a
   room's `figures`, or a `.plot` method.
 """
@@ -40,7 +40,7 @@ SECTIONS = (
     "exercises",
     "takeaways",
 )
-HIDDEN = {"hide-cell", "hide-input", "remove-cell"}
+HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 NOT_DRAWING = {"style", "look", "as_pixels"}
 
 UNITS = (
