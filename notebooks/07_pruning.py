@@ -230,9 +230,8 @@ claim(
 # %%
 skin = frame["skin_colour_level"].map({0: "light skin", 1: "dark skin"})
 hair = frame["hair_length_level"].map({0: "short hair", 1: "long hair"})
-cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair})
+cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "dropped": ~frame["kept"]})
 cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
-cells["dropped"] = (~frame["kept"]).astype(int)
 losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
 # %% mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar. The bars differ in height."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}

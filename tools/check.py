@@ -7,7 +7,8 @@ What the rules mean by a word:
   comments, tables, code, equations and link addresses.
 - *Lines of code* are those that are neither blank nor a comment; the balance of prose and code
   leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input`, `remove-cell` or
-  `remove-input` are folded or gone; they count for cell sizes, not for the balance of prose and code.
+  `remove-input` are folded or gone; they count for cell sizes, not for the balance of prose and
+  code.
 - A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`), what it imports from a
   room's `figures`, or a `.plot` method.
 """
