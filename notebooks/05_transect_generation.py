@@ -64,12 +64,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import Markdown
 from myst_nb import glue
 from numpy.typing import ArrayLike
 
 from helpers import faces, figures, transects
 from helpers.artifacts import Stage
+from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.faces.batches import render_to_store
 from helpers.figures import widgets
@@ -106,9 +106,9 @@ dual = pd.DataFrame(basis["dual"], basis["names"])
 # ## Where a walk begins: projection
 #
 # A transect begins at a face that is neutral in every attribute of its axes, so a sampled code is
-# first projected onto their hyperplanes. The paper knows no closed form for several hyperplanes. It
-# projects onto one after the other, round and round, and says that the result is a single point.
-# There is a closed form, and the point is not single:
+# first projected onto their hyperplanes. {cite:t}`transects` know no closed form for several
+# hyperplanes. They project onto one after the other, round and round, and say that the result is a
+# single point. There is a closed form, and the point is not single:
 #
 # $$P(w) = w - N^{+}(N w + b),$$
 #
@@ -123,10 +123,10 @@ print(f"largest decision value left: {np.abs(left).max():.0e}")
 print(f"distance between the first two projected faces: {apart:.1f}")
 
 # %% [markdown]
-# The two faces started apart and still are: everything that no hyperplane speaks of is theirs. Now
-# the printed variant. Cycling converges to the same point when the hyperplanes are far from
+# The two faces started apart and still are: projection changes only the part of a code that lies in
+# the span of the normals. Now the printed variant. Cycling converges to the same point when the hyperplanes are far from
 # parallel, and slowly when they are not. We compare both on the fitted planes of all attributes, and
-# on pairs of planes that meet at a chosen cosine, with the rounds that the paper says suffice.
+# on pairs of planes that meet at a chosen cosine, with the rounds that are said to suffice.
 
 
 # %%
@@ -172,7 +172,7 @@ assert np.linalg.norm(neutral[0] - neutral[1]) > 10
 #
 # $$\frac{c}{\langle v, n\rangle}\, v,$$
 #
-# for any lengths of $v$ and $n$ and any intercept. Algorithm 1 of the paper divides by
+# for any lengths of $v$ and $n$ and any intercept. Algorithm 1 of {cite:t}`transects` divides by
 # $\lVert v\rVert$ once more. That is right only for unit vectors, and orthogonalised vectors are not
 # unit vectors.
 
@@ -207,7 +207,7 @@ glue("shortfall", float(100 * (1 - steps["paper"].min())), display=False)
 # %% [markdown]
 # The printed step undershoots by the length of the vector, most for
 # {glue:text}`shortfall-attribute`: by {glue:text}`shortfall:.0f` per cent here. Whoever sets step
-# sizes by eye, as the paper did, would compensate without noticing, attribute by attribute.
+# sizes by eye, as that paper did, would compensate without noticing, attribute by attribute.
 
 # %% [markdown]
 # ## One dimension
@@ -299,8 +299,8 @@ widgets.attribute_explorer(
 #
 # With two axes one can look at attributes *together*. The base face is projected onto both
 # hyperplanes at once, and a cell is reached by one step along each dual vector. Because those
-# vectors respect each other's planes, the order of the steps does not matter, and all
-# cells of a row have the same hair, all cells of a column the same skin.
+# vectors respect each other's planes, a step in skin leaves the decision value of hair as it is. All
+# cells of a row have the same intended hair, all cells of a column the same intended skin.
 
 # %%
 both = planes.select(["hair_length", "skin_colour"])
@@ -318,7 +318,7 @@ gallery = figures.gallery(pictures, 5, skin_labels, [f"hair {value:+.2f}" for va
 # ## The audit's grid
 #
 # For the audit three axes with two levels each are enough: every contrast of interest, in eight
-# images. The levels are set by hand, as in the paper, and are equal for all transects. They should
+# images. The levels are set by hand, as in {cite:t}`transects`, and are equal for all transects. They should
 # be far enough apart to be seen by everybody, clear of the ranges that chapter
 # [seven](07_pruning) drops as ambiguous, and no more extreme than that, since faces far from the
 # planes look less real.
@@ -339,8 +339,8 @@ AXES = list(DISTANCES)
 # beard that counts. An error on such a "woman" would be the design's fault, not the model's.
 
 # %% [markdown]
-# So the base faces are clean-shaven and lightly made up, by design. This answers a narrow question,
-# the effect of gendered *shape* alone, and leaves out what usually comes with it. A study of the
+# So the base faces are clean-shaven and lightly made up, by design. This asks a narrow question,
+# the effect of gendered *shape* alone, and leaves out beards and makeup, which usually come with it. A study of the
 # total effect would let both vary. What the choice changes is not hidden: a second set of
 # transects keeps both *as drawn*, and [](10_effects_and_truth) compares them.
 
@@ -462,11 +462,19 @@ for axis, name in zip(panels, AXES, strict=True):
 label = panels[0].set_ylabel("images")
 
 # %% [markdown]
-# Humps that reach into the shaded range will lose images to pruning, and with them complete
-# transects; the column of ambiguous images says how many to expect before any rater disagrees. The
-# width of a hump has two sources. Directions that miss the truth move some faces further than
-# others, which more annotations would mend. And projection makes the *fitted* decision value
-# neutral, which leaves every face a little to one side of the true one.
+# A hump that reached into the shaded range would lose images to pruning, and with them complete
+# transects, before any rater disagrees. The width of a hump has one source. Projection makes the
+# *fitted* decision value neutral, which leaves every face a little to one side of the true one; more
+# annotations would mend that. A step then moves the latent coordinate of all faces by the same
+# amount. The link from there to the face is curved, so it stretches some differences and shrinks
+# others.
+
+# %% tags=["remove-input"]
+claim(
+    "**In this run** none does: at most {worst:.1%} of a level's images lie in the shaded range.",
+    holds=table["ambiguous"].max() < 0.01,
+    worst=table["ambiguous"].max(),
+)
 
 # %% [markdown]
 # ## Beards and makeup
@@ -487,6 +495,16 @@ for arm in base:
     }
 pd.DataFrame(unlike).style.format("{:.1%}")
 
+# %% tags=["remove-input"]
+claim(
+    "**In this run** it was. With faces as drawn {drawn[0]:.0%} of the intended women would have a "
+    "beard and {drawn[1]:.0%} of the intended men makeup; in the main arm these are {held[0]:.1%} and "
+    "{held[1]:.1%}.",
+    holds=max(unlike["fitted"].values()) < 0.02 and min(unlike["drawn"].values()) > 0.1,
+    drawn=[*unlike["drawn"].values()],
+    held=[*unlike["fitted"].values()],
+)
+
 # %% [markdown]
 # ## Two arms
 #
@@ -497,7 +515,9 @@ pd.DataFrame(unlike).style.format("{:.1%}")
 # - the *exact* arm: true hyperplanes, and directions that know every coordinate of the world. Its
 #   levels are set to the fitted arm's median levels, so both give the same doses.
 #
-# Any difference between their results is the price of imperfect directions.
+# A difference between their results comes from imperfect directions in one of three ways: attributes
+# leak, doses vary within a level, and projection leads to other base faces. [](10_effects_and_truth)
+# tells the three apart.
 
 # %%
 typical = faces.to_frame(parameters["fitted"])[[*HELD]].median()
@@ -549,14 +569,19 @@ assert within["exact"]["artefacts"].mean() < 0.005
 # In the exact arm they are zero, with one exception that is honest to mention, in the last row: codes
 # that lie unusually far from the centre of the latent space look a little more artificial, and a step
 # changes that distance. It touches a handful of faces. In the fitted arm much more moves than one
-# sees at a glance. Whatever was not annotated, nothing holds, and it goes with the axes as it does in
+# sees at a glance. Nothing holds what was not annotated, and it goes with the axes as it does in
 # the population.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 free = [name.replace("_", " ") for name in most if name not in planes.names]
-Markdown(
-    f"In the fitted arm {len(free)} of the {len(most)} parameters that move most were never "
-    f"annotated: {', '.join(free)}."
+claim(
+    "**In this run** {free} of the {most} parameters that move most in the fitted arm were never "
+    "annotated: {names}. The first of them moves by {first:.1f} standard deviations.",
+    holds=len(free) > len(most) / 2 and ranges["exact"].drop("artefacts").max() < 0.01,
+    free=len(free),
+    most=len(most),
+    names=", ".join(free),
+    first=ranges.loc[most[0], "fitted"],
 )
 
 # %% [markdown]
@@ -582,10 +607,10 @@ titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
 gallery = figures.gallery(pictures, 8, titles)
 
 # %% [markdown]
-# Go through a row and ask of each pair of neighbours whether anything else differs. Hair may change
-# its colour with the skin, earrings may come and go. The direction of
-# gender brings the shape of jaw and brow, and that is intended: it is what people perceive as
-# gender. "Female" and "male" are labels of perception on a drawn face, not of anybody's identity,
+# Go through a row and ask of each pair of neighbours whether anything else differs. Hair
+# changes its colour with the skin, earrings come and go. The gender parameter shapes jaw and brow, and
+# that is intended: it is what people perceive as gender. What the table above lists comes on top, a
+# wider jaw among it. "Female" and "male" are labels of perception on a drawn face, not of anybody's identity,
 # and the transition between them is a tool for finding errors, not a description of people.
 
 # %% [markdown]
@@ -621,7 +646,7 @@ gallery = figures.gallery(pictures, 8, titles)
 # ```{exercise}
 # :label: exercise-hold-age
 #
-# The paper holds age at one value for all transects; here each face keeps its own. What does each
+# {cite:t}`transects` hold age at one value for all transects; here each face keeps its own. What does each
 # choice do to the estimated effects?
 # ```
 
@@ -656,8 +681,8 @@ gallery = figures.gallery(pictures, 8, titles)
 # %% [markdown]
 # ## Takeaways
 #
-# - Projection onto many hyperplanes has a closed form; the intersection is large, and every face
-#   keeps what the planes do not speak of.
+# - Projection onto many hyperplanes has a closed form; the intersection is large, and every code
+#   keeps its part outside the span of the normals.
 # - A step of $c\,v / \langle v, n\rangle$ reaches the decision value $c$ whatever the lengths.
 # - What was asked for is exact in decision values and approximate in faces. Keep both on record.
 # - The recipe of the base faces defines the population of every effect that follows.

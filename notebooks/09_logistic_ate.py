@@ -28,7 +28,7 @@
 # What does a coefficient of the paper's regression say about skin colour, hair length and perceived
 # gender as causes of a classifier's errors? A coefficient near zero may mean that the attribute does
 # nothing. It may also mean that the regression cannot see what it does. Which of the two holds for
-# the four models of this book?
+# the four classifiers of gender in this book?
 
 # %% [markdown]
 # ## Design contract
@@ -62,6 +62,7 @@ from sklearn.linear_model import LogisticRegression
 
 from helpers import effects, figures, models
 from helpers.artifacts import Stage
+from helpers.claims import claim
 from helpers.effects import labels
 from helpers.utils import seeding
 
@@ -167,26 +168,38 @@ draw_coefficients(ORDINARY)
 # %% [markdown]
 # The two controls deserve the same look. The plantskin model was trained so that dark skin makes it
 # answer "male"; its errors depend on skin by construction. The null control's errors depend on
-# nothing. A reader of Figure 15 would have to tell these two apart by their skin coefficients.
+# nothing. Whoever reads Figure 15 would have to tell these two apart by their skin coefficients.
 
 # %% mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The same regression for the positive control, whose errors depend on skin colour, and for the null control, whose errors depend on nothing."}}
 draw_coefficients(CONTROLS)
 
 # %%
-rank = logit["estimate"].abs().groupby("model").rank(ascending=False)
-skin = logit.assign(rank=rank).xs(("skin_colour", "Dark skin"), level=["attribute", "level"])
-Markdown(
-    "\n".join(
-        f"- **{model}**: dark skin has the coefficient {row['estimate']:+z.2f} "
-        f"(image SD {row['sd_image']:.2f}), place {row['rank']:.0f} by size of {X.shape[1]}."
-        for model, row in skin.loc[list(MODELS)].iterrows()
-    )
-)
+largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
+skin = logit.xs(("skin_colour", "Dark skin"), level=["attribute", "level"]).loc[list(MODELS)]
+skin["place of 7"] = largest.groupby("model").rank(ascending=False).xs("skin_colour", level=1)
+skin[["estimate", "sd_image", "place of 7"]].style.format("{:z.2f}").format("{:.0f}", "place of 7")
 
 # %% [markdown]
-# Whatever these lines say, they answer the question of the paper's figure: how large is the
-# coefficient of dark skin, compared with its bar and with the other coefficients? The next section
-# shows four reasons why that is not yet the question of this chapter.
+# The table answers the question of the paper's figure: how large is the coefficient of dark skin,
+# compared with its bar and with the other attributes? Attributes are ranked by the largest
+# coefficient of their levels. The next section shows four reasons why that is not yet the question
+# of this chapter.
+
+# %% tags=["remove-input"]
+beard, bearded = logit.loc[("null", "facial_hair", "Beard")], X["facial_hair", "Beard"]
+claim(
+    "**In this run** the figure would put plantskin's bias on the wrong people: its coefficient of "
+    "dark skin is {skin:z.2f}, fewer errors. And it would find a bias in the null control, where none "
+    "is: beards get {beard:z.2f} with a bar of {sd:.2f}. None of their {n} images is an error, so no "
+    "resample holds one, and the bar knows nothing of that luck.",
+    holds=skin.loc["plantskin", "estimate"] < -3 * skin.loc["plantskin", "sd_image"]
+    and beard["estimate"] < -3 * beard["sd_image"]
+    and pruned.loc[bearded == 1, "error_null"].sum() == 0,
+    skin=skin.loc["plantskin", "estimate"],
+    beard=beard["estimate"],
+    sd=beard["sd_image"],
+    n=int(bearded.sum()),
+)
 
 # %% [markdown]
 # ## What is wrong with reading it
@@ -247,13 +260,15 @@ distance.style.format("{:.1e}")
 # %% tags=["remove-cell"]
 assert distance["newton-cholesky, tol=1e-10"].max() < 1e-5
 
-# %%
+# %% tags=["remove-input"]
 worst = distance["lbfgs (default)"].max()
 smallest = logit["sd_image"].min()
-Markdown(
-    f"Here the default leaves a coefficient off by up to {worst:.2g}; the narrowest bar in the "
-    f"figures is {smallest:.2g}. "
-    + ("That is visible." if worst > smallest / 4 else "On these data that would not be seen.")
+claim(
+    "**In this run** the default leaves a coefficient off by up to {worst:.2g}. The narrowest bar in "
+    "the figures is {smallest:.2g}, so the early stop changes no reading here.",
+    holds=1e-3 < worst < smallest / 2,
+    worst=worst,
+    smallest=smallest,
 )
 
 # %% [markdown]
@@ -303,14 +318,21 @@ ax.set(xlabel="claimed SD / actual SD", ylim=(-0.7, len(claims) - 0.3))
 ax.grid(axis="y", visible=False)
 _ = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
 
-# %%
+# %% tags=["remove-input"]
 blur = labels.Z / np.sqrt(2 * (REDRAWS - 1))
 beyond = ((claims - 1).abs() > blur).sum()
-words = [f"{count} of {claims[unit].count()} ({unit})" for unit, count in beyond.items()]
-Markdown(
-    f"The actual spread is itself estimated, from {REDRAWS} redraws, and so uncertain by about "
-    f"±{blur:.0%} (95 % interval). Ratios further than that from one: {', '.join(words)}. Smaller "
-    "departures cannot be told from chance."
+claim(
+    "The actual spread is itself estimated, from {redraws} redraws, and so uncertain by about ±{blur:.0%} "
+    "(95 % interval). **In this run** {images} of {n} ratios are further than that from one if images "
+    "are resampled, {transects} if transects are. Farthest off, either way, is the beard: no bootstrap "
+    "knows of the errors that so few images might have had.",
+    holds=beyond["resampling images"] > beyond["resampling transects"]
+    and {level[0] for level in (claims - 1).abs().idxmax()} == {"facial_hair"},
+    redraws=REDRAWS,
+    blur=blur,
+    n=len(claims),
+    images=beyond["resampling images"],
+    transects=beyond["resampling transects"],
 )
 
 # %% [markdown]
@@ -377,9 +399,21 @@ _ = figures.forest(
     interactions.xs("skin_colour", level="attribute"), xlabel="log odds ratio, dark against light"
 )
 
+# %% tags=["remove-input"]
+planted = interactions.loc[("plantskin", "skin_colour")]
+claim(
+    "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors. "
+    "Among women it is {women:+z.1f}, among men {men:z.1f}. The two do not cancel to zero; they leave "
+    "a number whose sign is wrong for the people who are harmed.",
+    holds=planted.loc["main effects", "high"] < 0 < planted.loc["Female", "low"]
+    and planted.loc["Male", "high"] < 0,
+    main=planted.loc["main effects"].to_dict(),
+    women=planted.loc["Female"].to_dict(),
+    men=planted.loc["Male"].to_dict(),
+)
+
 # %% [markdown]
-# If a model's first interval covers zero while the other two lie on opposite sides, its main effect
-# has hidden a bias. Hair can behave in the same way. Where long hair helps a model to read a face as
+# Hair can behave in the same way. Where long hair helps a model to read a face as
 # female, it prevents errors in women and causes them in men, and the main effect shows only what is
 # left over. The table gives the log odds ratios of long against short hair.
 
@@ -401,8 +435,8 @@ hair.pivot_table("estimate", "model", "group", sort=False)[["main effects", "Fem
 #   the paper's bars could stand as printed.
 # - If every model's main effect lay between its effects in women and in men, and all three had one
 #   sign, nothing would have been cancelled here.
-# - If the default solver agreed with the converged one to the digits shown, its early stop would not
-#   matter for these data.
+# - If the default solver were off by more than the narrowest bar, its early stop would have changed
+#   what the figures say.
 
 # %% [markdown]
 # ## Exercises
