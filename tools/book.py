@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -23,7 +23,7 @@ import yaml
 from check import pages
 
 from helpers import artifacts
-from helpers.artifacts import lineage
+from helpers.artifacts import lineage, manifests
 from helpers.artifacts import pages as records
 from helpers.artifacts.lineage import ROOT
 from helpers.claims import Claim, of_page
@@ -84,11 +84,19 @@ def contents(book: Path = BOOK) -> list[str]:
     return list(pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
 
 
-def claims(profile: str) -> Iterator[tuple[str, Claim]]:
-    """What the book says was found, page by page, as far as a profile's pages were executed."""
-    for page in contents():
-        if (notebook := records.executed(page, profile)).is_file():
-            yield from ((page, claim) for claim in of_page(notebook))
+def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[str, Claim]]:
+    """What the book says was found, page by page, as far as a profile's pages were executed.
+
+    Raises:
+        ValueError: an executed page is damaged.
+    """
+    for page in contents() if among is None else among:
+        notebook = records.executed(page, profile)
+        try:
+            found = list(of_page(notebook)) if notebook.is_file() else []
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ValueError(f"{notebook} is damaged; {manifests.rerun(profile)}") from None
+        yield from ((page, claim) for claim in found)
 
 
 def benchmark_text(record: dict) -> str:

@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
         print(f"{asked.why} ({asked.profile}): {reason or 'nothing to do, it is up to date'}")
         return 0
     if asked.claims:
-        return claims(asked.profile, every=True)
+        return claims(asked.profile)
     folder = artifacts.root() / asked.profile
     if asked.verify and not any(folder.glob("*/*.json")):
         print(f"{asked.profile}: nothing has run")
@@ -146,11 +146,15 @@ def verify(profile: str) -> int:
     return int(bool(found))
 
 
-def claims(profile: str, every: bool) -> int:
-    """List what the book says was found, or only what the run contradicts; 1 if it does."""
-    said = list(book.claims(profile))
+def claims(profile: str, ran: list[str] | None = None) -> int:
+    """List what the book says was found, or what a run of these pages contradicts; 1 if it does."""
+    said = list(book.claims(profile, ran))
+    if not said:
+        if ran is None:
+            print(f"{profile}: no page that says what was found has run")
+        return 0
     for page, claim in said:
-        if every or not claim.holds:
+        if ran is None or not claim.holds:
             print(f"  {'holds' if claim.holds else 'FALSE'}  {page}: {claim.sentence}")
     false = sum(not claim.holds for _, claim in said)
     print(f"{profile}: {book.counted(len(said), 'claim')}, {false} contradicted by this run")
@@ -168,7 +172,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
         work.run()
         took, peak = plan.clock(time.monotonic() - started), work.peak / 2**30
         print(f"ran {book.counted(work.done, 'step')} in {took}, at most {peak:.1f} GiB of memory")
-        claims(asked.profile, every=False)
+        claims(asked.profile, [page for page in plan.pages_of_book() if page in waits])
     if plan.BOOK in waits and not work.failed:
         page = book.pages_of(asked.profile) / "index.html"
         print(f"The book: {page}   (make serve PROFILE={asked.profile})")

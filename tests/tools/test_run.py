@@ -36,6 +36,22 @@ def test_the_graph_is_printed_for_graphviz(artifacts_folder, capsys):
     assert text.startswith("digraph {") and '"03_direction_fitting" -> "04' in text
 
 
+def test_claims_of_a_run_are_those_of_its_pages(artifacts_folder, capsys):
+    assert run.main(["smoke", "--claims"]) == 0
+    assert "smoke: no page that says what was found has run" in capsys.readouterr().out
+    page = artifacts_folder / "smoke" / "index" / "index.ipynb"
+    page.parent.mkdir(parents=True)
+    shown = {"metadata": {"claim": {"sentence": "Skin matters.", "holds": False, "title": ""}}}
+    page.write_text(json.dumps({"cells": [{"outputs": [shown]}]}), encoding="utf-8")
+    assert run.claims("smoke", ["01_observational_audit"]) == 0  # a run that left it alone
+    assert not capsys.readouterr().out
+    assert run.claims("smoke", ["01_observational_audit", "index"]) == 1
+    assert "FALSE  index: Skin matters." in capsys.readouterr().out
+    page.write_text("half a note")
+    with pytest.raises(ValueError, match=r"index\.ipynb is damaged; run `make reproduce"):
+        run.main(["smoke", "--claims"])
+
+
 def test_a_missing_gpu_is_said_before_any_work(artifacts_folder, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ValueError, match="DEVICE=cuda asked for, but torch sees no GPU"):
