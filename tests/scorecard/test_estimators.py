@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 
 from helpers import effects, scorecard
-from helpers.scorecard import estimators
+from helpers.scorecard import estimators, observed_audits
 from helpers.scorecard.estimators import as_frame, resample_images
 from helpers.scorecard.repeated_audits import draw
 from helpers.utils import seeding
@@ -54,7 +54,8 @@ def test_audits_at_once_do_not_matter(pool, monkeypatch):
         ]
 
     whole = estimate()
-    monkeypatch.setattr(estimators, "_AUDITS_AT_ONCE", 2)
+    for module in (estimators, observed_audits):
+        monkeypatch.setattr(module, "AUDITS_AT_ONCE", 2)
     for one, other in zip(whole, estimate(), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     random = seeding.rng(1, "scorecard: portraits", 3)
@@ -121,9 +122,45 @@ def test_resampled_images_keep_their_number_and_their_rates():
 def test_g_computation_of_an_audit_equals_the_effects_of_its_images(pool):
     audits = draw(pool, 40, 2, seed=5)
     table = scorecard.g_computation_audits(audits, AXES).query("attribute == 'skin_colour'")
+    table = table[table["gender"].notna()]
     by = ["hair_length_level", "gender_level"]
     for number, audit in enumerate(audits):
         frame = as_frame(audit[None], AXES)
         expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
         found = table[table["audit"] == number]
         np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])
+
+
+def test_averages_are_those_of_the_pairs_the_rates_and_the_cells(pool):
+    audits = draw(pool, 60, 3, seed=5)
+    frame = as_frame(audits[2:], AXES)
+    pairs = effects.all_matched_effects(frame, "error", AXES, "transect")
+    pairs = pairs[pairs[AXES].isna().all(axis=1)].set_index("attribute")
+    matched = scorecard.matched_averages(audits, AXES).query("audit == 2").set_index("attribute")
+    assert matched[AXES].isna().all(axis=None)
+    for name in ("estimate", "low", "high", "p"):
+        np.testing.assert_allclose(matched[name], pairs.loc[AXES, name])
+    tables = {
+        "g-computation": scorecard.g_computation_audits(audits, AXES),
+        "logit": scorecard.logit_audits(audits, AXES, with_="gender", n_boot=3),
+    }
+    for name, table in tables.items():
+        whole = table[AXES].isna().all(axis=1)
+        average = table[whole].query("audit == 2").set_index("attribute")["estimate"]
+        cells = table[~whole].query("audit == 2").groupby("attribute")["estimate"].mean()
+        np.testing.assert_allclose(average[AXES], cells[AXES], err_msg=name)
+    rates = effects.risk_differences(frame, "error", "gender_level", cluster="transect")
+    found = tables["g-computation"].query("audit == 2 and attribute == 'gender'").iloc[-1]
+    assert found["low"] == pytest.approx(rates.loc["all", "low"])
+
+
+def test_a_main_effects_logit_without_penalty_gives_the_matched_average(pool):
+    # Where every transect is complete its fitted rates at each level are those that were counted.
+    frame = as_frame(draw(pool, 60, 1, seed=5), AXES)
+    levels = [f"{name}_level" for name in AXES]
+    matched = scorecard.matched_averages(draw(pool, 60, 1, seed=5), AXES)
+    for name in levels:
+        others = [other for other in levels if other != name]
+        fitted = effects.risk_differences(frame, "error", name, adjust=others)
+        pair = matched[matched["attribute"] == name.removesuffix("_level")]
+        assert fitted.loc["all", "estimate"] == pytest.approx(pair["estimate"].item(), abs=1e-8)
