@@ -270,8 +270,8 @@ Markdown(
     f"In truth dark skin changes this model's error rate by {true.min():+z.0f} points in one "
     f"cell (*{true.idxmin().split(': ')[1]}*) and by {true.max():+z.0f} in another "
     f"(*{true.idxmax().split(': ')[1]}*). On average over all audits, the paper's logit says "
-    f"between {said.min():+z.1f} and {said.max():+z.1f} points, whatever the cell. Both are "
-    f"averages of {true.mean():+z.1f} points."
+    f"between {said.min():+z.1f} and {said.max():+z.1f} points, whatever the cell. The mean of these "
+    f"answers is {said.mean():+z.1f} points, that of the truths {true.mean():+z.1f}."
 )
 
 # %% [markdown]
