@@ -116,5 +116,9 @@ def test_the_command_leaves_a_stage(artifacts_folder, monkeypatch):
     assert results["repetitions"] == 2
     assert set(table["correlation"]) == set(coverage_study.CORRELATIONS)
     assert set(results["coverage"]["matched pairs"]) == {"manipulated"}
+    grid = artifacts.load("coverage_study", "grid.parquet", "smoke")
+    assert len(grid[["error_rate", "transects"]].drop_duplicates()) == 9
+    assert set(grid["audits"]) == {1}
     files = {path.name for path in (artifacts_folder / "smoke" / "coverage_study").iterdir()}
-    assert files == {"coverage.parquet", "null.parquet", "results.json", "manifest.json"}
+    tables = {f"{name}.parquet" for name in ("coverage", "null", "grid")}
+    assert files == tables | {"results.json", "manifest.json"}

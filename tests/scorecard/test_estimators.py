@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
 
 from helpers import effects, scorecard
-from helpers.scorecard import estimators
+from helpers.scorecard import estimators, observed_audits
 from helpers.scorecard.estimators import as_frame, resample_images
 from helpers.scorecard.repeated_audits import draw
 from helpers.utils import seeding
@@ -54,7 +53,8 @@ def test_audits_at_once_do_not_matter(pool, monkeypatch):
         ]
 
     whole = estimate()
-    monkeypatch.setattr(estimators, "_AUDITS_AT_ONCE", 2)
+    for module in (estimators, observed_audits):
+        monkeypatch.setattr(module, "AUDITS_AT_ONCE", 2)
     for one, other in zip(whole, estimate(), strict=True):
         pd.testing.assert_frame_equal(one, other, check_exact=True)
     random = seeding.rng(1, "scorecard: portraits", 3)
@@ -62,51 +62,6 @@ def test_audits_at_once_do_not_matter(pool, monkeypatch):
     expected = difference(alone.assign(audit=3))[["estimate", "low", "high", "p"]]
     found = whole[0].set_index("audit").loc[[3], expected.columns]
     pd.testing.assert_frame_equal(found, expected, check_exact=True)
-
-
-def test_an_audit_of_portraits_depends_on_its_own_number_only():
-    pool = pd.DataFrame({"error_a": np.random.default_rng(0).integers(2, size=50)})
-
-    def rate(samples):
-        rates = samples.groupby("audit")["error"].mean()
-        return pd.DataFrame({"estimate": rates, "low": 0, "high": 1, "p": 1})
-
-    few, many = (
-        scorecard.observational_audits(
-            pool, ["a", "null"], {"rate": rate}, 3000, repetitions, seed=3, null_rate=0.1
-        )
-        for repetitions in (2, 5)
-    )
-    pd.testing.assert_frame_equal(few, many[:4])
-    rates = many.groupby("model")["estimate"].mean()
-    assert rates["a"] == pytest.approx(pool["error_a"].mean(), abs=0.02)
-    assert rates["null"] == pytest.approx(0.1, abs=0.01)
-
-
-def test_the_papers_logit_as_a_difference_of_rates():
-    generator = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {name: generator.random(4000) for name in (*effects.PAPER_LEVELS, "age")}
-    ).assign(age=lambda table: 0.5 + table["age"] / 2)
-    dark = frame["skin_colour"] >= 0.5
-    error = (generator.random(4000) < np.where(dark, 0.3, 0.1)).astype(int)
-    X = effects.paper_columns(frame)
-    values, pattern = np.unique(X, axis=0, return_inverse=True)
-    patterns = pd.DataFrame(values, columns=X.columns)
-    women = (frame["gender"] < 0.5).to_numpy()
-    contrast = ("skin_colour", "Light skin", "Dark skin")
-    found = scorecard.paper_difference(patterns, pattern, error, women, contrast, 100, seed=1)
-    assert found["low"] < 0.2 < found["high"]
-    assert found["estimate"] == pytest.approx(error[dark].mean() - error[~dark].mean(), abs=0.01)
-
-    beta = np.nan_to_num(effects.paper_logit(X, error))  # a level that nobody has
-    rates = []
-    for level in contrast[1:]:
-        set_to = X[women].copy()
-        for other in contrast[1:]:
-            set_to["skin_colour", other] = float(level == other)
-        rates.append(expit(beta[0] + set_to.to_numpy() @ beta[1:]).mean())
-    assert found["estimate"] == pytest.approx(rates[1] - rates[0], abs=1e-9)
 
 
 def test_resampled_images_keep_their_number_and_their_rates():
@@ -121,9 +76,45 @@ def test_resampled_images_keep_their_number_and_their_rates():
 def test_g_computation_of_an_audit_equals_the_effects_of_its_images(pool):
     audits = draw(pool, 40, 2, seed=5)
     table = scorecard.g_computation_audits(audits, AXES).query("attribute == 'skin_colour'")
+    table = table[table["gender"].notna()]
     by = ["hair_length_level", "gender_level"]
     for number, audit in enumerate(audits):
         frame = as_frame(audit[None], AXES)
         expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
         found = table[table["audit"] == number]
         np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])
+
+
+def test_averages_are_those_of_the_pairs_the_rates_and_the_cells(pool):
+    audits = draw(pool, 60, 3, seed=5)
+    frame = as_frame(audits[2:], AXES)
+    pairs = effects.all_matched_effects(frame, "error", AXES, "transect")
+    pairs = pairs[pairs[AXES].isna().all(axis=1)].set_index("attribute")
+    matched = scorecard.matched_averages(audits, AXES).query("audit == 2").set_index("attribute")
+    assert matched[AXES].isna().all(axis=None)
+    for name in ("estimate", "low", "high", "p"):
+        np.testing.assert_allclose(matched[name], pairs.loc[AXES, name])
+    tables = {
+        "g-computation": scorecard.g_computation_audits(audits, AXES),
+        "logit": scorecard.logit_audits(audits, AXES, with_="gender", n_boot=3),
+    }
+    for name, table in tables.items():
+        whole = table[AXES].isna().all(axis=1)
+        average = table[whole].query("audit == 2").set_index("attribute")["estimate"]
+        cells = table[~whole].query("audit == 2").groupby("attribute")["estimate"].mean()
+        np.testing.assert_allclose(average[AXES], cells[AXES], err_msg=name)
+    rates = effects.risk_differences(frame, "error", "gender_level", cluster="transect")
+    found = tables["g-computation"].query("audit == 2 and attribute == 'gender'").iloc[-1]
+    assert found["low"] == pytest.approx(rates.loc["all", "low"])
+
+
+def test_a_main_effects_logit_without_penalty_gives_the_matched_average(pool):
+    # Where every transect is complete its fitted rates at each level are those that were counted.
+    frame = as_frame(draw(pool, 60, 1, seed=5), AXES)
+    levels = [f"{name}_level" for name in AXES]
+    matched = scorecard.matched_averages(draw(pool, 60, 1, seed=5), AXES)
+    for name in levels:
+        others = [other for other in levels if other != name]
+        fitted = effects.risk_differences(frame, "error", name, adjust=others)
+        pair = matched[matched["attribute"] == name.removesuffix("_level")]
+        assert fitted.loc["all", "estimate"] == pytest.approx(pair["estimate"].item(), abs=1e-8)

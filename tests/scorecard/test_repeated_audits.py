@@ -4,7 +4,15 @@ import pytest
 from scipy.stats import norm
 
 from helpers import effects
-from helpers.scorecard.repeated_audits import ideal_audits
+from helpers.effects.partial_pooling import partial_pooling
+from helpers.scorecard import truth
+from helpers.scorecard.repeated_audits import (
+    draw,
+    ideal_audits,
+    matched_audits,
+    pooled_audits,
+    with_truth,
+)
 from helpers.utils import seeding
 
 AXES = ["skin_colour", "hair_length", "gender"]
@@ -60,3 +68,42 @@ def test_the_estimated_truth_is_a_sample_of_its_own_of_the_pools_size(pool):
 def test_an_audit_depends_on_its_own_number_only(pool):
     few, many = (ideal_audits(pool, AXES, 40, repetitions=k, seed=5) for k in (2, 4))
     pd.testing.assert_frame_equal(few, many[many["audit"] < 2].reset_index(drop=True))
+
+
+def test_pooled_cells_of_an_audit_are_pooled_from_its_pairs(pool):
+    audits = draw(pool, 80, 3, seed=4)
+    table = pooled_audits(audits, AXES)
+    cells = matched_audits(audits, AXES)
+    for axis, attribute in enumerate(AXES):
+        rows = cells.query(f"audit == 1 and attribute == {attribute!r}")
+        low, high = np.split(audits[1], 2, axis=axis + 1)
+        covariance = np.cov((high - low).reshape(80, 4).T, bias=True) / 80
+        se = (rows["high"] - rows["low"]) / (2 * norm.ppf(0.975))
+        np.fill_diagonal(covariance, np.maximum(np.diag(covariance), se**2))
+        expected = partial_pooling(rows["estimate"], covariance)
+        found = table.query(f"audit == 1 and attribute == {attribute!r}")
+        np.testing.assert_allclose(found["estimate"], expected.estimate)
+        np.testing.assert_allclose(found["high"] - found["estimate"], expected.se * norm.ppf(0.975))
+        np.testing.assert_allclose(found["between"], expected.between)
+        pd.testing.assert_frame_equal(
+            found[["audit", *AXES]].reset_index(drop=True),
+            rows[["audit", *AXES]].reset_index(drop=True),
+        )
+    assert ((table["p"] < 0.05) == ((table["low"] > 0) | (table["high"] < 0))).all()
+
+
+def test_pairs_that_lack_an_image_are_left_out(pool):
+    audits = draw(pool, 80, 2, seed=4)
+    audits[:, :30, 1, 0, 0] = np.nan
+    found = matched_audits(audits, AXES).query("audit == 0 and attribute == 'skin_colour'").iloc[0]
+    rest = matched_audits(audits[:, 30:], AXES).query("audit == 0").iloc[0]
+    assert (rest["estimate"], rest["high"]) == (found["estimate"], found["high"])
+
+
+def test_the_truth_of_averages_is_that_of_the_interventions(pool):
+    averages = pd.DataFrame({"attribute": AXES, **dict.fromkeys(AXES, pd.NA)})
+    averages[AXES] = averages[AXES].astype("Int64")
+    found = with_truth(averages, pool, AXES).set_index("attribute")["truth"]
+    expected = truth.effects(pool, AXES)
+    expected = expected[expected[AXES].isna().all(axis=1)].set_index("attribute")["effect"]
+    np.testing.assert_allclose(found[AXES], expected[AXES])

@@ -9,11 +9,10 @@ from helpers.scorecard.degradation import (
     power_of_cell,
 )
 from helpers.scorecard.estimators import (
-    Estimator,
     g_computation_audits,
     logit_audits,
+    matched_averages,
     null_audits,
-    observational_audits,
-    paper_difference,
 )
+from helpers.scorecard.observed_audits import Estimator, observational_audits, paper_difference
 from helpers.scorecard.scores import name_cells, score, share_of_audits

@@ -9,7 +9,9 @@ The stage `artifacts/<profile>/coverage_study/` holds
 - coverage.parquet: for every estimator, correlation, attribute and scale how often its intervals
   hold the true effect, and how wide they are compared with what the estimates' spread asks for; of
   estimates carried to another population, one rate ("strata") and one difference;
-- null.parquet: how often audits of a model whose errors depend on nothing raise any alarm.
+- null.parquet: how often audits of a model whose errors depend on nothing raise any alarm;
+- grid.parquet: coverage of every interval that the book prints, at three sizes of an audit and
+  three rates of errors (`helpers.scorecard.coverage_grid`).
 
 Audits are keyed by their number and finished parts are kept, so an interrupted study goes on where
 it stopped, with the same results.
@@ -20,7 +22,7 @@ import io
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -34,6 +36,13 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers.artifacts import Stage, kept, manifests, profiles
 from helpers.effects import holm
 from helpers.scorecard.coverage_estimators import all_estimates, null_tests
+from helpers.scorecard.coverage_grid import (
+    ERROR_RATES,
+    TRANSECTS,
+    grid_coverage,
+    intervals,
+    population_at,
+)
 from helpers.scorecard.simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from helpers.utils import seeding
 from helpers.utils.parallel import half_the_cores, processes
@@ -81,6 +90,12 @@ def alarms(population: Population, size: Size, numbers: Sequence[int]) -> pd.Dat
     }
     table = pd.concat(counts, names=["estimator"]).reset_index()
     return table.assign(correlation=population.correlation)
+
+
+def grid_intervals(population: Population, size: Size, numbers: Sequence[int]) -> pd.DataFrame:
+    """`coverage_grid.intervals` on the audits of these numbers, half of them with a regression."""
+    with_logit = (size.repetitions + 1) // 2
+    return intervals(population, size.transects, size.seed, numbers, with_logit)
 
 
 def _alarms(p: pd.Series) -> int:
@@ -171,6 +186,18 @@ def study(
     return coverage(estimated), false_alarms(_repeat(alarms, nulls, size, folder, workers))
 
 
+def grid(size: Size, folder: Path, workers: int | None = None) -> pd.DataFrame:
+    """The table of `grid_coverage`, of half as many audits in each of its cells."""
+    tables = []
+    for error_rate, transects in product(ERROR_RATES, TRANSECTS):
+        case = replace(size, transects=transects, repetitions=(size.repetitions + 1) // 2)
+        parts = folder / f"{error_rate}-{transects}"
+        audited = [population_at(error_rate, LOG_ODDS)]
+        drawn = _repeat(grid_intervals, audited, case, parts, workers or half_the_cores())
+        tables.append(drawn.assign(error_rate=error_rate, transects=transects))
+    return grid_coverage(pd.concat(tables))
+
+
 def _repeat(
     some_audits: Callable[[Population, Size, Sequence[int]], pd.DataFrame],
     populations: Sequence[Population],
@@ -217,6 +244,7 @@ def main(arguments: list[str]) -> None:
     covered, null = study(size, parts / key)
     stage.save("coverage.parquet", covered)
     stage.save("null.parquet", null)
+    stage.save("grid.parquet", grid(size, parts / key))
     stage.finish(headline(covered, null))
     shutil.rmtree(parts)
 

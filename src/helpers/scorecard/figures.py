@@ -8,10 +8,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
-from numpy.typing import ArrayLike
 
 from helpers import figures
 from helpers.effects.labels import CONTRASTS, Z
+from helpers.scorecard.figure_style import (
+    apart,
+    draw_dots,
+    draw_path,
+    legend_above,
+    mean_and_middle,
+    named_rows,
+    panels_by,
+)
 
 
 def draw_cells(table: pd.DataFrame, attribute: str, models: Sequence[str]) -> Figure:
@@ -137,10 +145,10 @@ def draw_scores(
     handles = {}
     for ax, (name, label) in zip(axes, panels.items(), strict=True):
         drawn = [m for m in models if scores.loc[m, name].notna().any()]
-        for model, shift in zip(drawn, _shifts(len(drawn)), strict=True):
+        for model, shift in zip(drawn, apart(len(drawn)), strict=True):
             rows = scores.loc[model].reindex(estimators).astype(float)
             ends = (rows[name], rows[f"{name}_low"], rows[f"{name}_high"])
-            _dots(ax, np.arange(len(estimators)) + shift, ends, figures.look(model), model)
+            draw_dots(ax, np.arange(len(estimators)) + shift, ends, figures.look(model), model)
         if name in lines:
             ax.axvline(100 * lines[name], **_LINE, zorder=1)
         if name in logarithmic:
@@ -149,7 +157,7 @@ def draw_scores(
             ax.minorticks_off()
             ax.set_xlim(-0.1, 125 * scores[f"{name}_high"].max())
         ax.set_xlabel(label)
-        _rows(ax, estimators)
+        named_rows(ax, estimators)
         handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     handles = {model: handles[model] for model in models}
     figure.legend(handles.values(), handles, loc="outside upper center", ncol=len(handles))
@@ -186,11 +194,12 @@ def draw_ranges(
     figure, axes = plt.subplots(down, across, figsize=size, sharey=True, sharex=True, squeeze=False)
     places, truth = np.arange(len(names)), figures.LOOKS["truth"]
     for ax, (panel, part) in zip(axes.flat, groups, strict=True):
-        for kind, shift, one in zip(kinds, _shifts(len(kinds)), figures.SPARE, strict=False):
+        for kind, shift, one in zip(kinds, apart(len(kinds)), figures.SPARE, strict=False):
             mine = part if kind is None else part[part[marks] == kind]
             look = figures.LOOKS["estimate"] if kind is None else one
             label = "estimates: mean, middle 95 %" if kind is None else kind
-            _dots(ax, places + shift, _spread(mine, rows).reindex(names).T.to_numpy(), look, label)
+            ends = mean_and_middle(mine, rows).reindex(names).T.to_numpy()
+            draw_dots(ax, places + shift, ends, look, label)
         true = 100 * part.groupby(rows, sort=False)["truth"].first().reindex(names)
         style = {"markerfacecolor": "none", "markeredgewidth": 1.8, "markersize": 9}
         ax.plot(true, places, truth.marker, color=truth.colour, label="truth", **style)
@@ -198,7 +207,7 @@ def draw_ranges(
             ax.axvline(true.iloc[0], color=truth.colour, linewidth=1, zorder=0)
         ax.axvline(0, **_ZERO, zorder=0)
         ax.set_title(panel)
-        _rows(ax, [str(name).replace(": ", ":\n") for name in names])
+        named_rows(ax, [str(name).replace(": ", ":\n") for name in names])
     figure.supxlabel(xlabel, fontsize=12)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncol=4)
     return figure
@@ -234,14 +243,14 @@ def draw_sweep(
         >>> [ax.get_title() for ax in draw_sweep(rows, "raters", "raters per image").axes]
         ['male − female', 'long − short hair']
     """
-    figure, panels = _panels(table, "attribute", 3.4 + 0.4 * starts, xlabel, ylabel)
+    figure, panels = panels_by(table, "attribute", 3.4 + 0.4 * starts, xlabel, ylabel)
     for ax, attribute, rows in panels:
         for (model, part), nudge in zip(
             rows.groupby("model", sort=False), (-1, 0, 1), strict=False
         ):
             look, ends = figures.look(model), (part[value], part["low"], part["high"])
             # Intervals of models that start together would cover each other.
-            _path(ax, scale * part[x] + 1.5 * nudge * starts, ends, look, model)
+            draw_path(ax, scale * part[x] + 1.5 * nudge * starts, ends, look, model)
             if starts:
                 first = 100 * part[value].iloc[0]
                 ax.axhline(first, color=look.colour, linewidth=0.8, linestyle="--")
@@ -250,7 +259,7 @@ def draw_sweep(
         ax.set_title(CONTRASTS[attribute])
     if not starts:
         figure.axes[0].set_ylim(0, None)
-    _legend(figure)
+    legend_above(figure)
     return figure
 
 
@@ -269,11 +278,11 @@ def draw_paths(table: pd.DataFrame, xlabel: str) -> Figure:
         >>> [ax.get_title() for ax in draw_paths(table.assign(truth=0.0), "").axes]
         ['a', 'b']
     """
-    figure, panels = _panels(table, "model", 3.4, xlabel, "dark − light skin (points)")
+    figure, panels = panels_by(table, "model", 3.4, xlabel, "dark − light skin (points)")
     for ax, model, rows in panels:
-        spread = _spread(rows, "estimator")
+        spread = mean_and_middle(rows, "estimator")
         shares = 100 * spread.index.to_numpy(float)
-        _path(ax, shares, spread.T.to_numpy(), figures.look(model), model)
+        draw_path(ax, shares, spread.T.to_numpy(), figures.look(model), model)
         ax.axhline(100 * rows["truth"].iloc[0], **_LINE)
         ax.set_title(model)
     return figure
@@ -299,7 +308,7 @@ def draw_power(table: pd.DataFrame) -> Figure:
         ax.plot(part["transects"], 100 * part["formula"], color=look.colour, linewidth=1)
         ends = (part["found"], part["low"], part["high"])
         name = cell if part["formula"].notna().any() else f"{cell} (marks only)"
-        _path(ax, part["transects"], ends, look, name, linestyle="none", linewidth=None)
+        draw_path(ax, part["transects"], ends, look, name, linestyle="none", linewidth=None)
     ax.axhline(80, **_LINE)
     ax.set_xscale("log", base=2)
     sizes = table["transects"].unique()
@@ -327,7 +336,7 @@ def draw_coverage(study: pd.DataFrame, band: tuple[float, float]) -> Figure:
     """
     estimators = list(study["estimator"].unique())
     tall = 1.5 + 0.75 * len(estimators)
-    figure, panels = _panels(study, "correlation", tall, "coverage (%)", "", sharex=True)
+    figure, panels = panels_by(study, "correlation", tall, "coverage (%)", "", sharex=True)
     kinds = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1), strict=False))
     for ax, correlation, rows in panels:
         ax.axvspan(100 * band[0], 100 * band[1], color="#DDDDDD", zorder=0)
@@ -338,70 +347,8 @@ def draw_coverage(study: pd.DataFrame, band: tuple[float, float]) -> Figure:
             y = place + side * (0.12 + 0.1 * mine.groupby("estimator").cumcount())
             filled = look.colour if side < 0 else "none"
             ends = (mine["coverage"], mine["low"], mine["high"])
-            _dots(ax, y, ends, look, kind, markerfacecolor=filled)
+            draw_dots(ax, y, ends, look, kind, markerfacecolor=filled)
         ax.set_title(f"correlation {correlation:g}")
-        _rows(ax, estimators)
-    _legend(figure)
+        named_rows(ax, estimators)
+    legend_above(figure)
     return figure
-
-
-def _panels(
-    table: pd.DataFrame, by: str, height: float, xlabel: str, ylabel: str, sharex: bool = False
-) -> tuple[Figure, list[tuple[Axes, object, pd.DataFrame]]]:
-    """A figure with axes side by side: one axis, its name and its rows for each group."""
-    groups = list(table.groupby(by, sort=False))
-    size = figures.WIDTH, height
-    shared = {"sharex": sharex, "sharey": True, "squeeze": False}
-    figure, (axes,) = plt.subplots(1, len(groups), figsize=size, **shared)
-    axes[0].set_ylabel(ylabel)
-    figure.supxlabel(xlabel, fontsize=12)
-    return figure, [(ax, *group) for ax, group in zip(axes, groups, strict=True)]
-
-
-def _legend(figure: Figure) -> None:
-    """The legend of the first axes, above all of them."""
-    handles = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncol=4)
-
-
-def _shifts(count: int) -> np.ndarray:
-    return np.linspace(-0.28, 0.28, count) if count > 1 else np.zeros(1)
-
-
-def _spread(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Mean and middle 95 % of the estimates."""
-    estimates = table.groupby(by, sort=False)["estimate"]
-    ends = {"low": estimates.quantile(0.025), "high": estimates.quantile(0.975)}
-    return pd.DataFrame({"mean": estimates.mean(), **ends})
-
-
-def _whiskers(ends: Sequence[ArrayLike]) -> np.ndarray:
-    """Lengths (2, n) below and above, in points, from values and their low and high ends."""
-    value, low, high = ends
-    return 100 * np.stack([value - low, high - value]).astype(float).clip(0)
-
-
-def _dots(
-    ax: Axes, y: ArrayLike, ends: Sequence, look: figures.Look, label: str, **more: object
-) -> None:
-    """Horizontal intervals, of fractions in points."""
-    style = {"fmt": look.marker, "color": look.colour, "markersize": 5.5, "elinewidth": 1.2}
-    ax.errorbar(100 * ends[0], y, xerr=_whiskers(ends), label=label, **style | more)
-
-
-def _path(
-    ax: Axes, x: ArrayLike, ends: Sequence, look: figures.Look, label: str, **more: object
-) -> None:
-    """Vertical intervals joined by a line, of fractions in points."""
-    style = {"marker": look.marker, "color": look.colour, "capsize": 3, "linewidth": 1.2}
-    ax.errorbar(x, 100 * ends[0], yerr=_whiskers(ends), label=label, **style | more)
-
-
-def _rows(ax: Axes, names: Sequence[str]) -> None:
-    """Named rows from the top down, with thin lines between them."""
-    for edge in range(len(names) + 1):
-        ax.axhline(edge - 0.5, color="#DDDDDD", linewidth=0.8, zorder=0)
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.grid(axis="y", visible=False)
-    ax.tick_params(axis="y", length=0)

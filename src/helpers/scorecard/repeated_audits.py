@@ -16,6 +16,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from helpers.effects import mcnemar, paired_interval
+from helpers.effects.labels import Z
+from helpers.effects.partial_pooling import cell_covariance, partial_pooling
 from helpers.utils import seeding
 
 
@@ -59,7 +61,7 @@ def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFram
     Introduced in chapter 11.
 
     Args:
-        audits: (repetitions, n_transects, 2, …, 2), see `draw`.
+        audits: (repetitions, n_transects, 2, …, 2), see `draw`; NaN where an image is missing.
         attributes: names of the axes.
 
     Returns:
@@ -73,15 +75,60 @@ def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFram
     return cells_of(audits, attributes, _matched_cell)
 
 
-def with_truth(
-    estimates: pd.DataFrame, errors: np.ndarray, attributes: Sequence[str]
-) -> pd.DataFrame:
-    """Estimates per cell beside the effect in the whole pool.
+def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """`matched_audits`, with the cells of every attribute pooled by `effects.partial_pooling`.
+
+    Standard errors are half the width of the cells' score intervals over the normal quantile,
+    covariances those of the transects that cells share.
 
     Introduced in chapter 11.
 
     Args:
-        estimates: a row per audit and cell, with the keys of `matched_audits`.
+        audits: (repetitions, n_transects, 2, …, 2) of at least three attributes.
+        attributes: names of the axes.
+
+    Returns:
+        Rows as those of `matched_audits`, with normal intervals and p-values of the posterior, and
+        the column between: how far the cells of an attribute differ (standard deviation).
+
+    Example:
+        >>> errors = np.zeros((4, 30, 2, 2, 2))
+        >>> errors[:, :9, 1, 1, 1] = 1  # in a single one of all cells
+        >>> table = pooled_audits(errors, ["skin", "hair", "gender"])
+        >>> (table.query("attribute == 'skin' and audit == 0")["estimate"] > 0).tolist()
+        [True, True, True, True]
+    """
+    table = matched_audits(audits, attributes)
+    parts = []
+    for axis, attribute in enumerate(attributes):
+        rows = table[table["attribute"] == attribute]
+        by_cell = rows[["estimate", "low", "high"]].to_numpy().reshape(-1, len(audits), 3)
+        estimate, low, high = np.moveaxis(by_cell, (0, 1, 2), (2, 1, 0))
+        differences = np.diff(np.moveaxis(audits, axis + 2, -1))
+        differences = differences.reshape(*audits.shape[:2], -1)
+        covariance = cell_covariance(differences, (high - low) / (2 * Z))
+        found = partial_pooling(estimate, covariance)
+        shape, margin = found.estimate.shape, Z * found.se
+        columns = {
+            "estimate": found.estimate,
+            "low": found.estimate - margin,
+            "high": found.estimate + margin,
+            "p": 2 * norm.sf(np.abs(found.estimate) / found.se),
+            "between": np.broadcast_to(found.between[:, None], shape),
+        }
+        parts.append(rows.assign(**{name: part.T.ravel() for name, part in columns.items()}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def with_truth(
+    estimates: pd.DataFrame, errors: np.ndarray, attributes: Sequence[str]
+) -> pd.DataFrame:
+    """Estimates per cell, and on average, beside the effect in the whole pool.
+
+    Introduced in chapter 11.
+
+    Args:
+        estimates: a row per audit and cell, with the keys of `cells_of` and `averages_of`.
         errors: the pool, (n, 2, …, 2).
         attributes: names of its axes.
 
@@ -94,7 +141,12 @@ def with_truth(
         >>> with_truth(estimates, pool, ["skin", "gender"])["truth"].abs().max().item()
         0.0
     """
-    pool = cells_of(errors[None], attributes, lambda cell: pd.DataFrame({"truth": cell.mean(1)}))
+
+    def true_effect(differences: np.ndarray) -> pd.DataFrame:
+        return pd.DataFrame({"truth": differences.mean(axis=1)})
+
+    tables = [each(errors[None], attributes, true_effect) for each in (cells_of, averages_of)]
+    pool = pd.concat(tables).drop_duplicates(["attribute", *attributes])
     return estimates.merge(pool, on=["attribute", *attributes], validate="m:1")
 
 
@@ -129,6 +181,42 @@ def cells_of(
         for held in itertools.product((0, 1), repeat=len(others)):
             table = summarize(differences[(slice(None), slice(None), *held)])
             tables.append(table.assign(attribute=attribute, **dict(zip(others, held, strict=True))))
+    return _keyed(tables, attributes)
+
+
+def averages_of(
+    audits: np.ndarray,
+    attributes: Sequence[str],
+    summarize: Callable[[np.ndarray], pd.DataFrame],
+) -> pd.DataFrame:
+    """`cells_of`, for the effects averaged over all cells of the other attributes.
+
+    Serves chapter 11, through `logit_audits` and `with_truth`.
+
+    Args:
+        audits: (repetitions, n, 2, …, 2).
+        attributes: names of the axes.
+        summarize: as of `cells_of`, of differences averaged over cells.
+
+    Returns:
+        Rows as those of `cells_of`, <NA> in the columns of all attributes.
+
+    Example:
+        >>> def mean(cell):
+        ...     return pd.DataFrame({"mean": cell.mean(axis=1)})
+        >>> averages_of(np.zeros((1, 5, 2, 2)), ["skin", "gender"], mean)["attribute"].tolist()
+        ['skin', 'gender']
+    """
+    tables = []
+    for axis, attribute in enumerate(attributes):
+        differences = np.diff(audits, axis=axis + 2)
+        averaged = differences.reshape(*audits.shape[:2], -1).mean(axis=2)
+        tables.append(summarize(averaged).assign(attribute=attribute))
+    return _keyed(tables, attributes)
+
+
+def _keyed(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:
+    """Tables below each other, their keys first."""
     frame = pd.concat(tables, ignore_index=True)
     frame[list(attributes)] = frame.reindex(columns=list(attributes)).astype("Int64")
     keys = ["attribute", *attributes]
@@ -178,11 +266,11 @@ def _estimated_cell(differences: np.ndarray) -> pd.DataFrame:
 def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
     """Estimate, interval and McNemar's p of every audit in one cell."""
     worse, better = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
-    n, quantile = differences.shape[1], norm.ppf(0.975)
-    # Audits often share their two counts, and with them the interval and the test.
-    counts, where = np.unique(np.column_stack([worse, better]), axis=0, return_inverse=True)
-    limits = [paired_interval(*pair, n, quantile) for pair in counts.tolist()]
-    summary = np.column_stack([limits, mcnemar(*counts.T)])
+    n = np.isfinite(differences).sum(axis=1)
+    # Audits often share their counts, and with them the interval and the test.
+    counts, where = np.unique(np.column_stack([worse, better, n]), axis=0, return_inverse=True)
+    limits = [paired_interval(*pairs, Z) for pairs in counts.tolist()]
+    summary = np.column_stack([limits, mcnemar(*counts.T[:2])])
     table = pd.DataFrame(summary[where], columns=["low", "high", "p"])
     table.insert(0, "audit", np.arange(len(differences)))
     table.insert(1, "estimate", (worse - better) / n)

@@ -15,7 +15,7 @@ from helpers.effects.labels import Z
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `cell`: the attribute that changes and the levels of the others, in words.
+    """Add `cell`, the attribute that changes and the levels of the others in words, and `scope`.
 
     Introduced in chapter 11.
 
@@ -24,7 +24,7 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
             the attribute itself.
 
     Returns:
-        The table with the column cell.
+        The table with the columns cell and scope, see `labels.name_cells`.
 
     Example:
         >>> from helpers import scorecard
@@ -34,7 +34,8 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
         'skin: female, long hair'
     """
     attribute = table["attribute"].str.split("_").str[0]
-    return table.assign(cell=attribute + ": " + labels.name_cells(table)["cell"])
+    named = labels.name_cells(table)
+    return named.assign(cell=attribute + ": " + named["cell"])
 
 
 def score(table: pd.DataFrame) -> pd.DataFrame:

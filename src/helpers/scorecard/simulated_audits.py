@@ -95,14 +95,17 @@ class Population:
             rows[name] = {"risk difference": weights @ difference, "log odds": weights @ ratio}
         return pd.DataFrame(rows).T.rename_axis("attribute")
 
+    def rates(self) -> np.ndarray:
+        """Error rates by the levels of `MANIPULATED` (2, 2, 2), over all faces."""
+        faces = _shares()[: 2 ** len(SEED_LEVEL)]
+        return (ndtr(self.thresholds).reshape(IMAGES, -1) @ faces).reshape(2, 2, 2)
+
     def true_transport(self) -> pd.DataFrame:
         """Error rate of the population of `carried_mixes`, and the women's, dark minus light skin.
 
         A row per attribute (the rate is of all strata), a column per scale.
         """
-        faces = _shares()[: 2 ** len(SEED_LEVEL)]
-        rates = (_WEIGHTS @ self.risks_given_transect(self.latent)).reshape(IMAGES, -1) @ faces
-        everyone, dark, light = carried_mixes() @ rates
+        everyone, dark, light = carried_mixes() @ self.rates().ravel()
         table = {"strata": {"rate": everyone}, "skin_level": {"difference": dark - light}}
         return pd.DataFrame(table).T.add_prefix("transported ").rename_axis("attribute")
 
