@@ -365,16 +365,19 @@ few = sized[sized["transects"] == SIZES_POOLED[0]]
 change = 100 * np.sqrt(few.pivot_table("square", ["attribute", "model"], "estimator"))
 change["by"] = change["pooled"] - change["alone"]
 most, least = change["by"].idxmin(), change["by"].idxmax()
+alike = few.set_index(["attribute", "model"]).loc[most]
+spread = 100 * np.array([alike.groupby("cell")["truth"].first().std(), alike["between"].mean()])
 pooled_cells = of_cells.xs("pooled", level="estimator")["held"]
 worst_cell = pooled_cells.idxmin()
 Markdown(
     f"*In this run* pooling helps audits of {SIZES_POOLED[0]} transects most for "
     f"{CONTRASTS[most[0]]} in the {most[1]} model: the RMSE goes from "
-    f"{change.loc[most, 'alone']:.1f} to {change.loc[most, 'pooled']:.1f} points. It does worst for "
-    f"{CONTRASTS[least[0]]} in the {least[1]} model, with {change.loc[least, 'alone']:.1f} alone and "
-    f"{change.loc[least, 'pooled']:.1f} pooled. The cell that is least often held is "
-    f"*{worst_cell[2]}* of the {worst_cell[0]} model at {worst_cell[1]} transects: "
-    f"{pooled_cells.min():.0%}."
+    f"{change.loc[most, 'alone']:.1f} to {change.loc[most, 'pooled']:.1f} points. The true effects "
+    f"of these cells differ by a standard deviation of {spread[0]:.1f} points, which the audits put "
+    f"at {spread[1]:.1f} on average. Pooling does worst for {CONTRASTS[least[0]]} in the {least[1]} "
+    f"model, with {change.loc[least, 'alone']:.1f} alone and {change.loc[least, 'pooled']:.1f} "
+    f"pooled. The cell that is least often held is *{worst_cell[2]}* of the {worst_cell[0]} model at "
+    f"{worst_cell[1]} transects: {pooled_cells.min():.0%}."
 )
 
 # %% [markdown]
