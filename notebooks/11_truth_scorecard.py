@@ -868,6 +868,8 @@ if known["rmse"].max() < 0.03:
     assert in_parts.loc[("null", "matched pairs"), "false_alarm_low"] <= 0.06
     assert enough, of_papers
     assert claimed.loc[("average", "paper's logit")], judged_by
+    assert not claimed.loc[("average", "paper's logit, found")], judged_by
+    assert apart < joint, best
     assert scores.loc[("plantskin", "paper's logit"), "coverage"] < 0.5
     assert in_parts.loc[("plantskin", "paper's logit"), "missed"] >= 0.5  # all those on women
     assert found_scores.loc[("fairface-like", "raw difference"), "coverage"] < 0.5
