@@ -56,6 +56,7 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from scipy.stats import norm
 
 from helpers import effects, errors, faces, figures, models, scorecard
 from helpers.artifacts import Stage
@@ -240,7 +241,7 @@ of_papers, of_pairs = (
     average_scores.xs(name, level="estimator")[["bias", "rmse"]].astype(float).max()
     for name in ("paper's logit", "matched pairs")
 )
-enough = of_papers["bias"] < 0.005
+enough = not (average_scores.xs("paper's logit", level="estimator")["bias_low"] > 0.01).any()
 Markdown(
     f"**In this run** the bias of the paper's logit on average effects is at most "
     f"{100 * of_papers['bias']:.2f} points, that of matched pairs {100 * of_pairs['bias']:.2f}; the "
@@ -370,16 +371,19 @@ few = sized[sized["transects"] == SIZES_POOLED[0]]
 change = 100 * np.sqrt(few.pivot_table("square", ["attribute", "model"], "estimator"))
 change["by"] = change["pooled"] - change["alone"]
 most, least = change["by"].idxmin(), change["by"].idxmax()
+alike = few.set_index(["attribute", "model"]).loc[most]
+spread = 100 * np.array([alike.groupby("cell")["truth"].first().std(), alike["between"].mean()])
 pooled_cells = of_cells.xs("pooled", level="estimator")["held"]
 worst_cell = pooled_cells.idxmin()
 Markdown(
     f"**In this run** pooling helps audits of {SIZES_POOLED[0]} transects most for "
     f"{CONTRASTS[most[0]]} in the {most[1]} model: the RMSE goes from "
-    f"{change.loc[most, 'alone']:.1f} to {change.loc[most, 'pooled']:.1f} points. It does worst for "
-    f"{CONTRASTS[least[0]]} in the {least[1]} model, with {change.loc[least, 'alone']:.1f} alone and "
-    f"{change.loc[least, 'pooled']:.1f} pooled. The cell that is least often held is "
-    f"*{worst_cell[2]}* of the {worst_cell[0]} model at {worst_cell[1]} transects: "
-    f"{pooled_cells.min():.0%}."
+    f"{change.loc[most, 'alone']:.1f} to {change.loc[most, 'pooled']:.1f} points. The true effects "
+    f"of these cells differ by a standard deviation of {spread[0]:.1f} points, which the audits put "
+    f"at {spread[1]:.1f} on average. Pooling does worst for {CONTRASTS[least[0]]} in the {least[1]} "
+    f"model, with {change.loc[least, 'alone']:.1f} alone and {change.loc[least, 'pooled']:.1f} "
+    f"pooled. The cell that is least often held is *{worst_cell[2]}* of the {worst_cell[0]} model at "
+    f"{worst_cell[1]} transects: {pooled_cells.min():.0%}."
 )
 
 # %% [markdown]
@@ -625,8 +629,29 @@ _ = draw_scores(found_scores, **LOOK)
 #
 # The papers' regression does not speak of women alone. So the same analyses are asked for the average
 # effect of dark skin over everybody who was counted. Their truth is that of women and men together,
-# and all but the raw difference adjust for the rated gender or for the true one. Half as many
-# audits do.
+# and all but the raw difference adjust for the rated gender or for the true one. One more analysis
+# makes a regression of its own for each gender, and averages the two effects by how many women and
+# men there are, with their intervals {cite:p}`mover`. Half as many audits do.
+
+
+# %%
+def by_gender_adjusted(*covariates: str) -> scorecard.Estimator:
+    """Risk differences of women and of men, each from its own regression, averaged over all."""
+
+    def estimate(samples: pd.DataFrame) -> pd.DataFrame:
+        both = ["audit", "label"]
+        table = effects.risk_differences(samples, "error", "skin", by=both, adjust=covariates)
+        share = samples.groupby("audit")["label"].value_counts(normalize=True)
+        parts = table[["estimate", "low", "high"]].mul(share, axis=0)
+        margin = parts[["low", "high"]].sub(parts["estimate"], axis=0)
+        estimate = parts["estimate"].groupby("audit").sum(min_count=2)
+        ends = np.sqrt((margin**2).groupby("audit").sum(min_count=2))
+        p = 2 * norm.sf(estimate.abs() / (ends.mean(axis=1) / labels.Z))
+        ends = {"low": estimate - ends["low"], "high": estimate + ends["high"]}
+        return pd.DataFrame({"estimate": estimate, **ends, "p": p})
+
+    return estimate
+
 
 # %%
 OF_EVERYBODY = {
@@ -635,6 +660,7 @@ OF_EVERYBODY = {
     "true hair length": adjusted("true hair_length", "label", everybody=True),
     "true hair, gender": adjusted("true hair_length", "true gender", everybody=True),
     f"{len(CUTS)} confounders": adjusted(*(f"true {name}" for name in CUTS), everybody=True),
+    "confounders, by gender": by_gender_adjusted(*(f"true {name}" for name in CUTS)),
     "paper's logit, found": partial(paper, everybody=True),
 }
 
@@ -644,7 +670,7 @@ of_everybody["truth"] = of_everybody["model"].map(average_effect)
 of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour", asked="average"))
 everybody_scores = scorecard.score(of_everybody)
 
-# %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of six observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of six estimators, and coverage of nominal 95 % intervals."}}
+# %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
 _ = draw_scores(everybody_scores, PANELS, {"coverage": 0.95})
 
 # %% tags=["hide-input"]
@@ -653,19 +679,23 @@ found_bias = 100 * everybody_scores.astype(float).pivot_table(
 )
 of_paper = found_bias.loc["paper's logit, found"]
 best = found_bias.max(axis=1)
+joint, apart = (best[name] for name in (f"{len(CUTS)} confounders", "confounders, by gender"))
 Markdown(
     "**In this run** the true average effects are "
     + ", ".join(f"{100 * value:+z.1f} ({name})" for name, value in average_effect.items())
     + f" points. The bias of the paper's logit is at most {of_paper.max():.1f} points "
-    f"({of_paper.idxmax()}), that of the raw difference {best['raw difference']:.1f}, and the "
-    f"smallest is that of *{best.idxmin()}*, {best.min():.1f}."
+    f"({of_paper.idxmax()}), that of the raw difference {best['raw difference']:.1f}. With all "
+    f"confounders it is {joint:.1f} if one regression is fitted to everybody, and {apart:.1f} if each "
+    "gender has its own."
 )
 
 # %% [markdown]
-# On found portraits a regression owes its bias to what it was not given, not to the missing
-# interactions. It compares people at equal ratings of hair, beard and makeup, and what ratings miss
-# stays in the difference. Averaging over women and men makes this smaller where the two genders'
-# errors cancel, which is luck and no remedy.
+# Here a main effect is not enough even for the average. In complete transects every level meets the
+# same mix of the others, in found portraits it does not: whom a regression can compare best, counts
+# most. So one coefficient for two genders with opposite effects is no longer their average, however
+# well the confounders are measured. A regression for each gender lets both count by their number. It
+# does not mend what ratings miss. Where errors of women and men cancel in an average, as they may for
+# the papers' logit, that is luck.
 
 # %% [markdown]
 # ## The scorecard
@@ -729,19 +759,19 @@ _ = draw_scores(extremes, SHARES, {"false_alarm": plan.level})
 
 # %% [markdown]
 # What disqualifies an estimator? A bias of more than one point, which is a fifth of an effect that
-# we call large; intervals that hold the truth less often than they promise; false alarms clearly
-# above the rate at which cells are flagged; and missing more than one large bias in twenty. Failing
-# for one model is enough. Everywhere the number of audits is finite, so an estimator fails by a mark
-# only if its whole Monte-Carlo interval lies beyond it: the limit that speaks *for* it is what
-# counts. And every estimator is judged by what it claims: regressions with one coefficient for an
-# attribute, or one for each gender, by averages only.
+# we call large; intervals that hold the truth less often than they promise; false alarms in more
+# than six audits of a hundred; and missing more than one large bias in twenty. Failing for one model
+# is enough. The number of audits is finite, so an estimator fails by a mark only if its whole
+# Monte-Carlo interval lies beyond it: the limit that speaks *for* it is what counts. And every
+# estimator is judged by what it claims: regressions with one coefficient for an attribute, or one
+# for each gender, by averages only.
 
 # %%
 FAILS = {
-    "bias of more than 1 point": everything["bias_low"] > 0.01,
-    "coverage below 95%": everything["coverage_high"] < 0.95,
-    "false alarms in more than 6% of audits": everything["false_alarm_low"] > 0.06,
-    "more than 5% of large effects of skin missed": everything["missed_low"] > 0.05,
+    "bias": everything["bias_low"] > 0.01,
+    "coverage": everything["coverage_high"] < 0.95,
+    "false alarms": everything["false_alarm_low"] > 0.06,
+    "missed effects of skin": everything["missed_low"] > 0.05,
 }
 
 # %%
@@ -763,12 +793,11 @@ def enough_for(asked: str, name: str) -> str:
     if (asked, name) not in judged_by.index:
         return f"not claimed (bias up to {in_points.loc[(asked, name), 'bias']:.1f} points)"
     marks = judged_by.loc[(asked, name)]
-    short = [words.split(" of ")[0].split(" in ")[0] for words in marks.index[marks]]
-    return "enough" if not short else "no: " + ", ".join(short)
+    return "enough" if not marks.any() else "no: " + ", ".join(marks.index[marks])
 
 
 QUESTIONS = {"average": "average effect", "part": "effect in cells, or among women"}
-names_of_all = card.index.unique("estimator")
+names_of_all = dict.fromkeys([*BY_TRANSECTS, *BY_OBSERVATION, *OF_EVERYBODY])
 purpose = {
     words: {name: enough_for(asked, name) for name in names_of_all}
     for asked, words in QUESTIONS.items()
@@ -851,14 +880,14 @@ claim(
 )
 
 # %% tags=["remove-input"]
-of_cells = scores.loc[("plantskin", "paper's logit"), "coverage"]
+in_cells = scores.loc[("plantskin", "paper's logit"), "coverage"]
 unseen = in_parts.loc[("plantskin", "paper's logit"), "missed"]
 claim(
     "**In this run** the papers' regression passes for average effects. Read for cells, its intervals "
-    "hold the truth of the plantskin model in {of_cells:.0%}, and it misses {unseen:.0%} of the planted "
+    "hold the truth of the plantskin model in {in_cells:.0%}, and it misses {unseen:.0%} of the planted "
     "effects.",
-    holds=enough and claimed.loc[("average", "paper's logit")] and of_cells < 0.5 <= unseen,
-    of_cells=of_cells,
+    holds=enough and claimed.loc[("average", "paper's logit")] and in_cells < 0.5 <= unseen,
+    in_cells=in_cells,
     unseen=unseen,
 )
 
@@ -866,8 +895,9 @@ claim(
 raw = found_scores.loc[("fairface-like", "raw difference"), "coverage"]
 claim(
     "**In this run** the interval of the raw difference on found portraits holds the effect of skin on "
-    "these women in {raw:.0%} of the audits of the fairface-like model.",
-    holds=raw < 0.5,
+    "these women in {raw:.0%} of the audits of the fairface-like model. The papers' regression does "
+    "not pass on found portraits, not even for average effects.",
+    holds=raw < 0.5 and not claimed.loc[("average", "paper's logit, found")] and apart < joint,
     raw=raw,
 )
 

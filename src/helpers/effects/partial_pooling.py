@@ -27,7 +27,7 @@ GRID = np.arange(0.5, 200) / 200
 
 
 class Pooled(NamedTuple):
-    """Posterior of the effects. Introduced in chapter 11.
+    """Posterior of the effects. Serves chapter 11, as what `partial_pooling` returns.
 
     Attributes:
         estimate: (..., K), posterior means.
@@ -43,7 +43,7 @@ class Pooled(NamedTuple):
 def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> Pooled:
     """Effects of all cells, pooled as far as they agree.
 
-    Introduced in chapter 11.
+    Serves chapter 11, inside `helpers.scorecard.repeated_audits.pooled_audits`.
 
     Args:
         estimate: (..., K), effects as estimated cell by cell, of the same attribute.
@@ -115,7 +115,7 @@ def cell_covariance(differences: ArrayLike, se: ArrayLike) -> np.ndarray:
     standard error: the sample's is zero where by chance no pair of a cell differs, while half the
     width of a score interval over its quantile never is.
 
-    Introduced in chapter 11.
+    Serves chapter 11, inside `helpers.scorecard.repeated_audits.pooled_audits`.
 
     Args:
         differences: (..., n, K), of every transect in every cell, NaN where it has no pair.
