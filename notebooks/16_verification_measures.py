@@ -586,7 +586,9 @@ _ = drawing.draw_step_effects(moved)
 
 # %% tags=["remove-input"]
 alike = moved[moved["group"] == "all"].sort_values("estimate").groupby("attribute").first()
-turned = moved[moved["attribute"].eq("pose") & moved["step"].eq(30)].set_index("group")
+turned = moved[moved["attribute"].eq("pose") & moved["step"].astype(str).eq("30")].set_index(
+    "group"
+)
 most, least = turned["estimate"].idxmin(), turned["estimate"].idxmax()
 claim(
     "**In this run** the dearest step is one of age: similarity changes by {age:z.2f}. The dearest of "
