@@ -350,9 +350,9 @@ _ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, identities.ATTRIBUTES)
 
 # %% [markdown]
 # Look along a row for what changes and should, and for what changes and should not. Pose and light
-# are exact. The youngest face has no beard, because children in this world have none. Expression and age come from fitted directions, and a walk towards *older* that also
-# makes a face more masculine is charged to age below. The manipulation check that follows is there
-# to find such things.
+# are exact. The youngest face has no beard, because children in this world have none. Expression and
+# age come from fitted directions, and a walk towards *older* that also makes a face more masculine is
+# charged to age below. The manipulation check that follows is there to find such things.
 
 # %% [markdown]
 # ## What people see in single images
