@@ -549,8 +549,8 @@ _ = figures.forest(gaps, xlabel="hair length, dark − light skin")
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
 claim(
     "**In this run** women of the set that imitates parliaments have shorter hair where their skin is "
-    "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}: the bundle is "
-    "gone.",
+    "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}: no "
+    "bundle is left that this sample could show.",
     holds=ppb["high"] < -0.1 < ours["low"] < 0 < ours["high"] < 0.1,
     ppb=ppb,
     ours=ours,

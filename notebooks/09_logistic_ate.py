@@ -176,8 +176,9 @@ draw_coefficients(CONTROLS)
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
 skin = logit.xs(("skin_colour", "Dark skin"), level=["attribute", "level"]).loc[list(MODELS)]
-skin["place of 7"] = largest.groupby("model").rank(ascending=False).xs("skin_colour", level=1)
-skin[["estimate", "sd_image", "place of 7"]].style.format("{:z.2f}").format("{:.0f}", "place of 7")
+place = largest.groupby("model").rank(ascending=False).xs("skin_colour", level="attribute")
+shown = skin[["estimate", "sd_image"]].assign(**{"place among 7": place})
+shown.style.format("{:z.2f}").format("{:.0f}", "place among 7")
 
 # %% [markdown]
 # The table answers the question of the paper's figure: how large is the coefficient of dark skin,
@@ -190,8 +191,8 @@ beard, bearded = logit.loc[("null", "facial_hair", "Beard")], X["facial_hair", "
 claim(
     "**In this run** the figure would put plantskin's bias on the wrong people: its coefficient of "
     "dark skin is {skin:z.2f}, fewer errors. And it would find a bias in the null control, where none "
-    "is: beards get {beard:z.2f} with a bar of {sd:.2f}. None of their {n} images is an error, so no "
-    "resample holds one, and the bar knows nothing of that luck.",
+    "is: beards get {beard:z.2f} with a bar of {sd:.2f}. The control errs on none of their {n} images, so "
+    "no resample holds an error, and the bar knows nothing of that luck.",
     holds=skin.loc["plantskin", "estimate"] < -3 * skin.loc["plantskin", "sd_image"]
     and beard["estimate"] < -3 * beard["sd_image"]
     and pruned.loc[bearded == 1, "error_null"].sum() == 0,

@@ -326,7 +326,7 @@ missed = exact.index[~exact["holds"].astype(bool)]
 claim(
     "**In this run** {held} of {n} intervals along exact directions hold their diamond, fewer than the "
     "{expected:.0%} that can be expected. Those of {missed} miss it. All intervals come from the same "
-    "few codes, so bad luck in these is shared. In audits drawn again and again from the faces on "
+    "few codes, so bad luck in these may be shared. In audits drawn again and again from the faces on "
     "which the truth was computed, {again:.0%} of the intervals hold it.",
     holds=exact["holds"].mean() < expected - 0.1 and again.mean() > 0.9,
     held=int(exact["holds"].sum()),

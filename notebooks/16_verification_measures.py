@@ -349,10 +349,10 @@ rows = np.concatenate([block[group][columns] for group, columns in halves])
 _ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, identities.ATTRIBUTES)
 
 # %% [markdown]
-# Look along a row for what changes and should, and down a column for what should not. Pose and light
-# are exact. Expression and age come from fitted directions, and a walk towards *older* that also
-# makes a face more masculine is charged to age below. The manipulation check that follows is there
-# to find such things.
+# Look along a row for what changes and should, and for what changes and should not. Pose and light
+# are exact. The youngest face has no beard, because children in this world have none. Expression and
+# age come from fitted directions, and a walk towards *older* that also makes a face more masculine is
+# charged to age below. The manipulation check that follows is there to find such things.
 
 # %% [markdown]
 # ## What people see in single images
@@ -586,7 +586,9 @@ _ = drawing.draw_step_effects(moved)
 
 # %% tags=["remove-input"]
 alike = moved[moved["group"] == "all"].sort_values("estimate").groupby("attribute").first()
-turned = moved[moved["attribute"].eq("pose") & moved["step"].eq(30)].set_index("group")
+turned = moved[moved["attribute"].eq("pose") & moved["step"].astype(str).eq("30")].set_index(
+    "group"
+)
 most, least = turned["estimate"].idxmin(), turned["estimate"].idxmax()
 claim(
     "**In this run** the dearest step is one of age: similarity changes by {age:z.2f}. The dearest of "
