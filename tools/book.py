@@ -169,7 +169,7 @@ def run(profile: str) -> None:
     """Build a profile's pages, and record what they were made from; raises as `build`."""
     html, made_from = pages_of(profile), basis(profile)
     # Runs of two profiles fetch to one place, and those with other artifacts build in one.
-    with alone(html.parents[1] / ".lock"):
+    with alone(html.parents[1] / ".lock", partial(print, flush=True)):
         html.with_name(RECORD).unlink(missing_ok=True)
         artifacts.sweep(html.parent)
         vendor.vendor()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import runpy
 import signal
 import sys
@@ -16,12 +17,14 @@ import tempfile
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import util
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TextIO
 
 from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
@@ -44,6 +47,8 @@ CONTEXT.set_forkserver_preload(
 )
 # matplotlib reads it when it is imported, and a kernel chooses it only after that.
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+MENDED = re.compile(r"(made|trained) again$")
+"""How warnings end that damage was found, and what was done about it."""
 RUNNING: set[BaseProcess] = set()
 _STARTING, _ENDING = threading.Lock(), threading.Event()
 
@@ -119,7 +124,21 @@ def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> N
     os.environ.update(environment)
     sys.argv, sys.path[0] = command[command.index("-m") + 1 :], ""
     sys.argv.append(f"--IPKernelApp.parent_handle={os.getppid()}")  # it is no one's by hand
+    log_what_is_mended(os.fdopen(os.dup(2), "w", buffering=1))
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+def log_what_is_mended(log: TextIO) -> None:
+    """Tell of damage that is mended in the log: the page shall be as without the damage."""
+    show = warnings.showwarning
+
+    def tell(message: Warning | str, *place: object, **more: object) -> None:
+        if MENDED.search(str(message)):
+            print(message, file=log)
+        else:
+            show(message, *place, **more)
+
+    warnings.showwarning = tell
 
 
 class Kernel:

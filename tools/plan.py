@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import book
 from helpers import artifacts
@@ -55,7 +57,7 @@ def why(step: str, profile: str, train: int | None) -> str | None:
     if step == BOOK:
         return book.why_stale(profile)
     if step == RENDERER:
-        return None if any(kept.compiled(_DRAWING).rglob("*.nbc")) else "not compiled"
+        return None if compiled().is_file() else "not compiled"
     if step not in lineage.STUDIES:
         return pages.why_stale(step, profile)
     reason = artifacts.why_stale(step, profile)
@@ -66,6 +68,17 @@ def why(step: str, profile: str, train: int | None) -> str | None:
     ):
         return f"TRAIN={train} asks for other weights than those in use"
     return reason
+
+
+def compiled() -> Path:
+    """An empty file that says that what draws is compiled, beside it.
+
+    Of a program that it keeps, numba asks where its source lay and of what time it was, and of
+    which Python; where these are others it compiles again, in the midst of a chapter.
+    """
+    modules = lineage.helper_modules(_DRAWING, executed=False)
+    times = {str(path): str(path.stat().st_mtime_ns) for path in modules}
+    return kept.compiled(_DRAWING) / lineage.digest({"python": sys.version, **times})
 
 
 def stale(waits: dict[str, list[str]], profile: str, train: int | None) -> list[str]:

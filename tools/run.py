@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import util
 from multiprocessing.connection import Listener
 from pathlib import Path
@@ -78,7 +79,7 @@ def main(arguments: list[str]) -> int:
         print(f"{asked.profile}: nothing has run")
         return 0
     writable(folder)
-    with alone(folder / ".lock"):
+    with alone(folder / ".lock", partial(print, flush=True)):
         if asked.clean:
             shutil.rmtree(folder)
             shutil.rmtree(book.pages_of(asked.profile).parent, ignore_errors=True)

@@ -7,6 +7,7 @@ import importlib
 import os
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -118,6 +119,9 @@ class Runner:
         process.join()
         if process.exitcode:
             raise RuntimeError(last_words(step.log, process.exitcode))
+        if step.name == plan.RENDERER:
+            with suppress(OSError):  # where nothing can be kept, every process compiles for itself
+                plan.compiled().touch()
         if step.name in lineage.STUDIES and manifests.read(step.name, profile)["source"] != code:
             (artifacts.root() / profile / step.name / MANIFEST).unlink()
             raise RuntimeError("its code was edited while it started; run the same command again")

@@ -179,6 +179,17 @@ def test_only_what_is_damaged_is_made_again(finished, name, harm):
     assert "nothing to do" in finished.run()
 
 
+def test_one_rotten_byte_is_mended_and_the_page_is_as_before(finished):
+    path, before = finished.artifacts / "01_first/images.npy", finished.files()
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert ran(finished.run()) == ["01_first"]
+    assert finished.files() == before  # its notebook among them: no warning on the page
+    log = (finished.artifacts / "logs/01_first.log").read_text()
+    assert "images.npy is damaged: images 39 to 39 are made again" in log
+
+
 # --- what is stale
 
 

@@ -1,5 +1,7 @@
 """What waits for what, and what is stale."""
 
+import os
+
 import plan
 import pytest
 
@@ -33,9 +35,26 @@ def test_the_renderer_is_compiled_once_for_a_state_of_its_code(monkeypatch, tmp_
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
     folder = kept.compiled(lineage.PACKAGE / "faces" / "rendering.py")
-    (folder / "faces").mkdir(parents=True)
-    (folder / "faces" / "draw.nbc").touch()
+    assert plan.compiled().parent == folder
+    folder.mkdir(parents=True)
+    plan.compiled().touch()
     assert plan.why(plan.RENDERER, "smoke", None) is None
+
+
+def test_the_renderer_is_compiled_before_the_chapters_where_numba_would_do_so(
+    monkeypatch, tmp_path
+):
+    source = tmp_path / "draw.py"
+    source.write_text("")
+    monkeypatch.setattr(lineage, "helper_modules", lambda *_, **__: [source])
+    monkeypatch.setattr(kept, "compiled", lambda _: tmp_path)
+    plan.compiled().touch()
+    assert plan.why(plan.RENDERER, "smoke", None) is None
+    os.utime(source, (0, 0))  # as after a checkout; numba goes by times
+    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
+    plan.compiled().touch()
+    monkeypatch.setattr("sys.version", "another")
+    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.utils.processes import alone
+
 WORK = """
 import os, sys, time
 from pathlib import Path
@@ -59,3 +61,27 @@ def test_workers_die_with_a_process_that_is_killed(tmp_path, seconds, ready):
 def test_who_comes_too_late_dies_at_once():
     command = "from helpers.utils.processes import die_with_parent; die_with_parent(1 << 30)"
     assert subprocess.run([sys.executable, "-c", command]).returncode == -signal.SIGKILL
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from helpers.utils.processes import alone
+
+with alone(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_who_waits_is_told_by_whom_only_if_it_asks(tmp_path, capfd, told):
+    heard = []
+    command = [sys.executable, "-c", HOLDER, tmp_path / "lock"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with alone(tmp_path / "lock", heard.append if told else None):
+            assert holder.wait() == 0
+    expected = f"waiting: {tmp_path} is in use by process {holder.pid} on "
+    assert [sentence.startswith(expected) for sentence in heard] == [True] * told
+    assert capfd.readouterr() == ("", "")  # in a chapter it would be part of the page

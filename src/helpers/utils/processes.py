@@ -7,7 +7,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
@@ -56,10 +56,15 @@ def memory(pid: int) -> int:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`; who comes second says who holds it, and waits.
+def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold the lock at `path`; who comes second waits.
 
     Serves every chapter, from 01 on.
+
+    Args:
+        path: of the lock; its folder is made.
+        tell: takes a sentence on who holds it, if one must wait. By default nobody is told: in a
+            chapter the sentence would be part of the page.
 
     Example:
         >>> import pathlib, tempfile
@@ -67,14 +72,14 @@ def alone(path: Path) -> Iterator[None]:
         >>> with tempfile.TemporaryDirectory() as folder, alone(pathlib.Path(folder, "lock")):
         ...     pass
     """
-    with _locked(path) as stream:
+    with _locked(path, tell) as stream:
         stream.truncate(0)
         stream.write(f"process {os.getpid()} on {platform.node()} since {time.strftime('%H:%M')}")
         stream.flush()
         yield
 
 
-def _locked(path: Path) -> TextIO:
+def _locked(path: Path, tell: Callable[[str], None] | None) -> TextIO:
     """Open a file, locked; the lock is gone when it is closed."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,8 +87,9 @@ def _locked(path: Path) -> TextIO:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            stream.seek(0)
-            print(f"waiting: {path.parent} is in use by {stream.read()}", flush=True)
+            if tell:
+                stream.seek(0)
+                tell(f"waiting: {path.parent} is in use by {stream.read()}")
             fcntl.flock(stream, fcntl.LOCK_EX)
         # Who held it may have removed it, and then this lock keeps nobody out.
         if path.is_file() and os.path.samestat(path.stat(), os.fstat(stream.fileno())):
