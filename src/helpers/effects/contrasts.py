@@ -125,18 +125,24 @@ def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _held(others: Sequence[str], held: Sequence[int] | None) -> str:
-    """The levels at which the other attributes are held, in words."""
+    """The levels at which the others are held, in words and order of `labels.name_cells`."""
     if held is None:
         return "average"
-    names = [LEVEL_NAMES.get(axis, ("low", "high")) for axis in others]
-    return ", ".join(name[level] for name, level in zip(names, held, strict=True))
+    levels = dict(zip(others, held, strict=True))
+    order = [
+        *(axis for axis in LEVEL_NAMES if axis in levels),
+        *(axis for axis in others if axis not in LEVEL_NAMES),
+    ]
+    return ", ".join(
+        LEVEL_NAMES.get(axis, (f"low {axis}", f"high {axis}"))[levels[axis]] for axis in order
+    )
 
 
 def _coefficients(
     axes: Sequence[str], others: Sequence[str], held: Sequence[int] | None
 ) -> np.ndarray:
     """One contrast (2 ** k,): -1 and 1 along what interacts, a level or 1/2 along the others."""
-    levels = dict.fromkeys(others, [0.5, 0.5])
+    levels = {axis: np.full(2, 0.5) for axis in others}
     if held is not None:
         levels = {axis: np.eye(2)[level] for axis, level in zip(others, held, strict=True)}
     coefficients = np.ones(1)

@@ -71,5 +71,6 @@ def _share(name: str, turned: np.ndarray) -> dict[str, float]:
     share, variance = by_transect.mean(), by_transect.var() / n
     # Between the number of transects and that of pairs; for one pair a transect both are n.
     size = np.clip(share * (1 - share) / variance, n, n * k) if variance > 0 else n
-    low, high = score_interval(np.array(share), np.array(size, float), Z)
-    return {name: share, f"{name}_low": float(low), f"{name}_high": float(high)}
+    low, high = map(float, score_interval(np.array(share), np.array(size, float), Z))
+    # Rounding must not put an end beyond a share of zero or one.
+    return {name: share, f"{name}_low": min(low, share), f"{name}_high": max(high, share)}
