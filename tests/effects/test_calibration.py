@@ -52,7 +52,7 @@ def test_eight_copies_of_an_image_count_as_one():
 def test_intervals_cover_with_transects():
     """Answers of one transect share a draw with a chance of one half."""
     held = []
-    for seed in range(150):
+    for seed in range(60):
         confidence, right, transect = answers(1600, seed, shared=0.5)
         table = reliability(confidence, right, transect, EDGES)
         held += list((table["low"] <= table["confidence"]) & (table["confidence"] <= table["high"]))
@@ -74,7 +74,7 @@ def test_chance_is_the_error_of_a_perfect_model():
 
 def test_squares_are_freed_of_chance():
     """Right in 80 % of the confidence: the gap is a fifth of the confidence."""
-    tables = [reliability(*answers(800, seed, 0.8), EDGES) for seed in range(200)]
+    tables = [reliability(*answers(800, seed, 0.8), EDGES) for seed in range(80)]
     plain = np.mean([np.average(table["gap"] ** 2, weights=table["n"]) for table in tables])
     freed = np.mean([calibration_error(table)["rms"] ** 2 for table in tables])
     truth = 0.04 / 3  # of a uniform confidence; bins take off a hundredth of it

@@ -5,7 +5,7 @@ interaction contrast is that difference, a difference of risk differences. On co
 each contrast is the mean of one value per transect.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 
 import numpy as np
@@ -90,8 +90,11 @@ def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFr
         for chosen in combinations(axes, order):
             others = [axis for axis in axes if axis not in chosen]
             name = " × ".join(axis.replace("_", " ") for axis in chosen)
-            for held in [None, *product((0, 1), repeat=len(others))] if others else [()]:
-                rows[name, _held(others, held)] = _coefficients(axes, others, held)
+            averaged = [(None,) * len(others)] if others else []
+            for held in [*averaged, *product((0, 1), repeat=len(others))]:
+                levels = dict(zip(others, held, strict=True))
+                words = held_in_words(levels) if others else ""
+                rows[name, words] = _coefficients(axes, levels)
     index = pd.MultiIndex.from_tuples(rows, names=["contrast", "held"])
     cells = pd.MultiIndex.from_product([[0, 1]] * len(axes), names=axes)
     return pd.DataFrame([*rows.values()], index, cells)
@@ -124,28 +127,37 @@ def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(flat @ contrasts.to_numpy().T, columns=contrasts.index)
 
 
-def _held(others: Sequence[str], held: Sequence[int] | None) -> str:
-    """The levels at which the others are held, in words and order of `labels.name_cells`."""
-    if held is None:
-        return "average"
-    levels = dict(zip(others, held, strict=True))
-    order = [
-        *(axis for axis in LEVEL_NAMES if axis in levels),
-        *(axis for axis in others if axis not in LEVEL_NAMES),
-    ]
-    return ", ".join(
-        LEVEL_NAMES.get(axis, (f"low {axis}", f"high {axis}"))[levels[axis]] for axis in order
-    )
+def held_in_words(levels: Mapping[str, int | None]) -> str:
+    """At which levels attributes are held, in the words and the order of `labels.name_cells`.
+
+    Serves chapter 18, for transects of any attributes.
+
+    Args:
+        levels: attribute → 0 or 1, or None where it is averaged over.
+
+    Returns:
+        The levels in words, "average" where there is none.
+
+    Example:
+        >>> from helpers.effects.contrasts import held_in_words
+        >>> held_in_words({"skin_colour": 1, "gender": 0}), held_in_words({"gender": None})
+        ('female, dark skin', 'average')
+        >>> held_in_words({"smiling": 1})
+        'high smiling'
+    """
+    held = {axis: level for axis, level in levels.items() if level is not None}
+    order = [axis for axis in LEVEL_NAMES if axis in held]
+    order += [axis for axis in held if axis not in LEVEL_NAMES]
+    names = (LEVEL_NAMES.get(axis, (f"low {axis}", f"high {axis}"))[held[axis]] for axis in order)
+    return ", ".join(names) or "average"
 
 
-def _coefficients(
-    axes: Sequence[str], others: Sequence[str], held: Sequence[int] | None
-) -> np.ndarray:
-    """One contrast (2 ** k,): -1 and 1 along what interacts, a level or 1/2 along the others."""
-    levels = {axis: np.full(2, 0.5) for axis in others}
-    if held is not None:
-        levels = {axis: np.eye(2)[level] for axis, level in zip(others, held, strict=True)}
+def _coefficients(axes: Sequence[str], levels: Mapping[str, int | None]) -> np.ndarray:
+    """One contrast (2 ** k,): a level or 1/2 along the others, -1 and 1 along what takes part."""
     coefficients = np.ones(1)
     for axis in axes:
-        coefficients = np.kron(coefficients, levels.get(axis, [-1.0, 1.0]))
+        along = np.array([-1.0, 1.0])
+        if axis in levels:
+            along = np.full(2, 0.5) if levels[axis] is None else np.eye(2)[levels[axis]]
+        coefficients = np.kron(coefficients, along)
     return coefficients

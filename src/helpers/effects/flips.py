@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from helpers.effects.contrasts import held_in_words
 from helpers.effects.labels import Z
 from helpers.effects.risks import score_interval
 from helpers.utils.checks import require_shape
@@ -28,7 +29,8 @@ def harmed_and_helped(errors: np.ndarray, axes: Sequence[str]) -> pd.DataFrame:
 
     Returns:
         Rows and keys as those of `helpers.scorecard.truth.effects`: the attribute, a column per
-        attribute with the level at which it is held, or <NA>; then n (transects), and
+        attribute with the level at which it is held, or <NA>; then cell (these levels in words), n
+        (transects), and
 
         - harmed, harmed_low, harmed_high: share of pairs that only the higher level gets wrong,
           with Wilson's 95 % interval; where transects give several pairs, for the number of
@@ -54,7 +56,8 @@ def harmed_and_helped(errors: np.ndarray, axes: Sequence[str]) -> pd.DataFrame:
         for held in product((None, 0, 1), repeat=len(others)):
             index = tuple(slice(None) if level is None else level for level in held)
             pairs = change[(slice(None), *index)].reshape(len(errors), -1)
-            row = {"attribute": attribute, **dict(zip(others, held, strict=True))}
+            levels = dict(zip(others, held, strict=True))
+            row = {"attribute": attribute, **levels, "cell": held_in_words(levels)}
             row |= {"n": len(pairs), **_share("harmed", pairs > 0), **_share("helped", pairs < 0)}
             row |= {"net": row["harmed"] - row["helped"], "changed": row["harmed"] + row["helped"]}
             rows.append(row)
