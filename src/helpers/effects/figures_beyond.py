@@ -55,7 +55,7 @@ def draw_doses(curves: pd.DataFrame, models: Sequence[str], xlabel: str) -> Figu
             ax.axhline(0, color=figures.BLACK, linewidth=1)
             _band(ax, curve["dose"], curve)
             _true_marks(ax, curve["true_dose"], curve)
-            ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+            ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
         row[0].set_ylabel(model)
     for ax, cell in zip(axes[0], cells, strict=True):
         ax.set_title(cell.replace(", ", ",\n"), fontsize=11)
@@ -99,7 +99,7 @@ def draw_beside_truth(table: pd.DataFrame, models: Sequence[str], xlabel: str) -
         style = {"fmt": TRUE.marker, "color": TRUE.colour, "markersize": 5, "mfc": "white"}
         ax.errorbar(part["truth"], y - 0.2, xerr=Z * part["truth_se"], label="true", **style)
         ax.set_title(model)
-        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+        ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
     names = [", ".join(filter(None, key)) for key in rows]
     axes[0, 0].set_yticks(y, names)
     figure.supxlabel(xlabel, fontsize=12)
@@ -147,7 +147,7 @@ def draw_thresholds(effects: pd.DataFrame, models: Sequence[str], usual: float =
             ax.set_xscale("logit")
             ax.set_xticks([0.05, 0.2, 0.5, 0.8, 0.95], [".05", ".2", ".5", ".8", ".95"])
             ax.minorticks_off()
-            ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+            ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
         row[0].set_ylabel(contrast)
     for ax, model in zip(axes[0], models, strict=True):
         ax.set_title(model)
@@ -199,7 +199,7 @@ def draw_reliability(bins: pd.DataFrame, models: Sequence[str], few: int) -> Fig
                 ax.errorbar(found["confidence"], found["rate"], yerr=reach, label=group, **style)
                 ax.plot(true["confidence"], true["rate"], color=look.colour, label=f"{group}, true")
             for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_formatter(PercentFormatter(1, symbol=""))
+                axis.set_major_formatter(PercentFormatter(1, 0, ""))
         row[0].set_ylabel(f"answer: {answer}")
     for ax, model in zip(axes[0], models, strict=True):
         ax.set_title(model)
