@@ -226,6 +226,14 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Verification audit](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
+# The last chapter goes back to the transects, and asks them what none of the four papers asks: about
+# doses, scores, single faces and interactions.
+#
+# | Chapter | Question |
+# |---|---|
+# | [Beyond error rates](18_beyond_error_rates.ipynb) | What does a difference of two error rates hide? |
+
+# %% [markdown]
 # ## Run it
 #
 # Every number and figure comes from a run of the whole book on one machine. The first command sets
