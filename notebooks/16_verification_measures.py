@@ -64,7 +64,7 @@ from helpers.directions import Hyperplanes
 from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
-from helpers.verification import figures as drawing
+from helpers.verification import figure_steps as drawing
 from helpers.verification import study
 
 # %% tags=["parameters"]
