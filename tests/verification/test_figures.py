@@ -78,6 +78,35 @@ def test_rates_stand_at_their_value_or_say_why_not(tables):
         assert not ax.containers and "not estimable below 1/680" in words(ax)
 
 
+def test_trainings_are_marks_with_their_mean_beside_two_deviations():
+    estimates = {"one set": [0.01, -0.02, 0.03], "another": [0.0, 0.01]}
+    alone = pd.DataFrame(
+        {"estimate": [x for own in estimates.values() for x in own]},
+        np.repeat([*estimates], [len(own) for own in estimates.values()]),
+    )
+    alone = alone.assign(low=alone["estimate"] - 0.015, high=alone["estimate"] + 0.015)
+    over = pd.DataFrame({"estimate": [0.01, 0.005], "low": -0.01, "high": 0.04}, [*estimates])
+    over = over.assign(within=[0.01, 0.02], between=[0.015, 0.0])
+    figure = drawn.draw_trainings(alone, over)
+    check_page(figure)
+    left, right = figure.axes
+    assert [tick.get_text() for tick in left.get_yticklabels()] == [*estimates]
+    for place, (name, own) in enumerate(estimates.items()):
+        marks_of = [
+            (x, line.get_markerfacecolor() != "white")
+            for line in left.lines
+            if line.get_marker() == "o"
+            for x, y in zip(*line.get_data(), strict=True)
+            if place - 0.5 < y < place
+        ]
+        assert sorted(marks_of) == sorted((x, abs(x) > 0.015) for x in own)
+        np.testing.assert_allclose(
+            bars(left)[place][1:4], over.loc[name][["estimate", "low", "high"]]
+        )
+    widths = np.array([patch.get_width() for patch in right.patches]).reshape(2, 2)
+    np.testing.assert_allclose(widths, over[["within", "between"]])
+
+
 def test_disparities_mark_verdicts_against_the_tolerance(tables):
     table = one_measure(tables).copy()
     table.loc[table.index[0], "verdict"] = "within"

@@ -13,11 +13,12 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
 
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, WITHIN
 from helpers.figures import widgets
-from helpers.figures.looks import BLACK, WIDTH
+from helpers.figures.looks import BLACK, BLUE, WIDTH
 from helpers.identities import ATTRIBUTES
 from helpers.verification import figure_style as marks
 
@@ -117,6 +118,63 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
     within = f" ±{100 * tolerance:g} points"
     names = [verdict + within * (verdict != INCONCLUSIVE) for verdict in VERDICTS]
     figure.legend(handles, names, loc="outside upper center", ncol=3)
+    return figure
+
+
+def draw_trainings(alone: pd.DataFrame, over: pd.DataFrame) -> Figure:
+    """Effects of compositions: networks one by one, over trainings, and how far they lie apart.
+
+    On the left a mark per network, filled where its own 95 % interval excludes zero, and below them
+    the mean over trainings with its interval; on the right two standard deviations: what an audit
+    of one network takes for its error, and what lies between trainings. Introduced in chapter 17.
+
+    Args:
+        alone: estimate, low and high of every network (see `composition_effects`), whose index
+            names the composition.
+        over: a row per composition, as `helpers.verification.training_effects`: columns estimate,
+            low, high, within and between.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.verification import figures
+        >>> one = pd.DataFrame({"estimate": [0.02, 0.04], "low": [-0.01, 0.01], "high": 0.06})
+        >>> mean = {"estimate": [0.03], "low": 0.0, "high": 0.06, "within": 0.01, "between": 0.014}
+        >>> mean = pd.DataFrame(mean, ["mostly european"])
+        >>> figure = figures.draw_trainings(one.set_axis(["mostly european"] * 2), mean)
+        >>> [ax.get_xlabel() for ax in figure.axes]
+        ['effect of the composition (points)', 'standard deviation (points)']
+    """
+    size, ratio = (WIDTH, 1.6 + 0.72 * len(over)), {"width_ratios": [3, 2]}
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, gridspec_kw=ratio)
+    left.axvline(0, color=BLACK, linewidth=1, zorder=1)
+    mark = {"color": BLUE, "marker": "o", "linestyle": "none", "markersize": 6}
+    mean = {"color": BLACK, "marker": "D", "linestyle": "none", "markersize": 7}
+    bars = {"within": {"color": "white", "edgecolor": BLACK}, "between": {"color": BLUE}}
+    for place, (name, row) in enumerate(over.iterrows()):
+        own = alone.loc[[name]].sort_values("estimate")
+        clear = (own["low"] > 0) | (own["high"] < 0)
+        # In turns a little higher, so that like marks do not hide each other.
+        heights = place - 0.2 - 0.09 * (np.arange(len(own)) % 2)
+        for some, face in ((clear, BLUE), (~clear, "white")):
+            left.plot(own["estimate"][some], heights[some], **mark, markerfacecolor=face)
+        ends = [[row["estimate"] - row["low"]], [row["high"] - row["estimate"]]]
+        left.errorbar([row["estimate"]], [place + 0.2], xerr=ends, **mean, capsize=3)
+        for shift, (column, look) in zip((-0.18, 0.18), bars.items(), strict=True):
+            right.barh(place + shift, row[column], 0.3, linewidth=1, **look)
+    marks.rows(left, [str(name) for name in over.index])
+    left.set_xlabel("effect of the composition (points)")
+    right.set_xlabel("standard deviation (points)")
+    right.grid(axis="y", visible=False)
+    left.xaxis.set_major_formatter(_POINTS)
+    right.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
+    shown = {
+        "one network": Line2D([], [], **mark, markerfacecolor="white"),
+        "one network, interval clear of zero": Line2D([], [], **mark),
+        "over trainings and faces, 95 %": Line2D([], [], **mean),
+        "standard error of one network's audit": Patch(facecolor="white", edgecolor=BLACK),
+        "between trainings": Patch(color=BLUE),
+    }
+    figure.legend(shown.values(), shown, loc="outside upper left", ncol=2, fontsize=10)
     return figure
 
 
