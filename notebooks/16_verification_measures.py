@@ -65,7 +65,7 @@ from helpers.directions import Hyperplanes
 from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
-from helpers.verification import figures as drawing
+from helpers.verification import figure_steps as drawing
 from helpers.verification import study
 
 # %% tags=["parameters"]
@@ -106,11 +106,12 @@ sets = {
 pd.DataFrame(sets).T.rename_axis("identities of")
 
 # %% [markdown]
-# Two choices were made after looking, and you should know them. With groups nearer to each other in
+# One choice was made after looking, and you should know it. With groups nearer to each other in
 # shape, no network showed a gap, so they were moved apart until rarely seen faces lay clearly outside
-# of what a network knows. And sets filled with the third group were tried, with both losses; they
-# left no gap that an audit of this size can see, and are not shown. Read what follows as: a skewed
-# set *can* do this, and this is how one sees it. It does not say that every skewed set must.
+# of what a network knows. Sets filled with the third group were tried as well; they left no gap that
+# an audit of this size can see, and are not among these four. Each network is trained once: what the
+# audit finds is true of these networks. Whether it is true of their sets is asked of repeated
+# trainings of every set, in [](17_verification_audit).
 
 # %% [markdown]
 # All four draw their identities from one pool of invented people, who were each rendered several

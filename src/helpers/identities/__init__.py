@@ -22,6 +22,7 @@ from helpers.identities.selection import (
     perceived_ancestry,
 )
 from helpers.identities.training_sets import (
+    COMPOSITIONS,
     CONTROL,
     RECOGNISERS,
     composition,

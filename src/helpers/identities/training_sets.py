@@ -42,17 +42,24 @@ def _shares(african: float, east_asian: float, european: float) -> dict[str, flo
 
 CONTROL = "balanced"
 """The recogniser that sees all groups equally often. Introduced in chapter 17."""
-RECOGNISERS: dict[str, Design] = {
-    "arcface-a": Design("arcface", _shares(0.03, 0.03, 0.94)),
-    "arcface-b": Design("arcface", _shares(0.03, 0.94, 0.03)),
-    "sphereface": Design("sphereface", _shares(0.03, 0.03, 0.94)),
-    CONTROL: Design("arcface", _shares(1 / 3, 1 / 3, 1 / 3)),
+COMPOSITIONS: dict[str, dict[str, float]] = {
+    "mostly african": _shares(0.94, 0.03, 0.03),
+    "mostly east asian": _shares(0.03, 0.94, 0.03),
+    "mostly european": _shares(0.03, 0.03, 0.94),
+    CONTROL: _shares(1 / 3, 1 / 3, 1 / 3),
 }
-"""The audited recognisers. Three know one ancestry group well and hardly the others, so that a
-group that is hard by itself can be told from one that was rarely seen; the fourth is the control.
-Introduced in chapter 16.
-Sets of photographs are skewed less, but networks that large learn more from few. Sets filled with
-the third reference group were tried with both losses: they left no gap that the audit could see."""
+"""Shares of the groups in a training set. Three know one ancestry group well and hardly the others,
+so that a group that is hard by itself can be told from one that was rarely seen; the last is the
+control. Sets of photographs are skewed less, but networks that large learn more from few.
+Introduced in chapter 17."""
+RECOGNISERS: dict[str, Design] = {
+    "arcface-a": Design("arcface", COMPOSITIONS["mostly european"]),
+    "arcface-b": Design("arcface", COMPOSITIONS["mostly east asian"]),
+    "sphereface": Design("sphereface", COMPOSITIONS["mostly european"]),
+    CONTROL: Design("arcface", COMPOSITIONS[CONTROL]),
+}
+"""The recognisers that are audited one by one. All `COMPOSITIONS` are trained several times for
+`helpers.verification.training_runs`. Introduced in chapter 16."""
 
 
 def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """What the composition of a training set does to the groups that it hardly shows (chapter 17)."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -63,39 +64,85 @@ def composition_effects(
     """
     both = as_binary(errors, "errors"), as_binary(control, "control")
     require_alike(both[1], "control", both[0], "errors")
-    both = np.vstack([*both, both[0] - both[1]])
+    gaps = gaps_of(np.vstack([*both, both[0] - both[1]]), group, vertices, familiar)
+    variance, df = gaps.variance()
+    return gap_table(gaps, gaps.rare, gaps.familiar, np.sqrt(variance), df)
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Mean error rates of rare and familiar groups, and what their gap's variance is made of.
+
+    Attributes:
+        rare, familiar: mean rates, (k,); NaN where a group has no pairs.
+        residuals: of the gaps, (k, m); None where a group has no pairs.
+        codes: identities of the pairs, (m, 2).
+        identities: how many there are.
+        reason: why there is no variance, else empty.
+    """
+
+    rare: np.ndarray
+    familiar: np.ndarray
+    residuals: np.ndarray | None
+    codes: np.ndarray
+    identities: int
+    reason: str
+
+    @property
+    def gap(self) -> np.ndarray:
+        """Rare minus familiar, (k,)."""
+        return self.rare - self.familiar
+
+    def variance(self, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Dyadic-robust variances, and their degrees of freedom: of each gap, or of their mean."""
+        if self.reason:
+            return np.full((2, 1 if mean else len(self.rare)), np.nan)
+        residuals = self.residuals.mean(axis=0, keepdims=True) if mean else self.residuals
+        variance, df = _dyadic_variance(residuals, self.codes, self.identities)
+        return inflation(*self.codes.T) * variance, df
+
+
+def gaps_of(
+    errors: np.ndarray, group: ArrayLike, vertices: ArrayLike, familiar: Collection[str]
+) -> Gaps:
+    """Gaps of the rows of `errors` (k, m), see `composition_effects`."""
     codes, identities = vertex_codes(vertices, len(group))
     groups = pd.Categorical(group)
-    require_alike(groups.codes, "group", both[0], "errors")
+    require_alike(groups.codes, "group", errors[0], "errors")
     require_present(pd.Series(groups, name="group"), "a group")
     known = groups.categories.isin(list(familiar))
     if known.sum() < len(set(familiar)) or known.all() or not known.any():
         names = groups.categories.tolist()
         raise ValueError(f"familiar groups {list(familiar)} must be some, but not all, of {names}")
     place, sizes = groups.codes, np.bincount(groups.codes, minlength=len(known))
-    sums = np.array([np.bincount(place, row, len(known)) for row in both])
+    sums = np.array([np.bincount(place, row, len(known)) for row in errors])
     means = sums / np.where(sizes > 0, sizes, np.nan)
-    rare, common = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
     if sizes.all():
         # A pair's weight in the gap: groups of either kind count equally, and pairs within a group.
         sign = np.where(known, -1 / known.sum(), 1 / (~known).sum())
-        residuals = (sign / sizes)[place] * (both - means[:, place])
-        factor = inflation(codes[:, 0], codes[:, 1])
-        variance, df = _dyadic_variance(residuals, codes, len(identities))
-        se = np.sqrt(factor * variance)
-        reason = TOO_FEW if np.isnan(factor) else np.where(se > 0, "", NO_VARIATION)
+        residuals = (sign / sizes)[place] * (errors - means[:, place])
+        reason = TOO_FEW if np.isnan(inflation(*codes.T)) else ""
     else:
         empty = groups.categories[sizes == 0].map(str)
-        se, df, reason = np.nan, np.nan, f"{NO_PAIRS} of {', '.join(empty)}"
-    estimate, margin = rare - common, stdtrit(df, 0.975) * se
+        residuals, reason = None, f"{NO_PAIRS} of {', '.join(empty)}"
+    rare, common = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
+    return Gaps(rare, common, residuals, codes, len(identities), reason)
+
+
+def gap_table(
+    gaps: Gaps, rare: np.ndarray, familiar: np.ndarray, se: np.ndarray, df: np.ndarray
+) -> pd.DataFrame:
+    """Rows of recogniser, control and difference, with Student intervals of so many degrees."""
+    reason = gaps.reason or np.where(se > 0, "", NO_VARIATION)
+    estimate, margin = rare - familiar, stdtrit(df, 0.975) * se
     columns = {
         "rare": rare,
-        "familiar": common,
+        "familiar": familiar,
         "estimate": estimate,
         "low": estimate - margin,
         "high": estimate + margin,
         "p": 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan)),
-        "identities": len(identities),
+        "identities": gaps.identities,
         "reason": reason,
     }
     table = pd.DataFrame(columns, index=[RECOGNISER, CONTROL, DIFFERENCE])

@@ -1,0 +1,83 @@
+"""How far networks of one composition lie apart from training to training.
+
+Run `python benchmarks/training_runs.py` after `make reproduce`. Every composition of
+`helpers.identities.COMPOSITIONS` is trained `RUNS` times with the ArcFace loss, at the size of the
+laptop profile. A run draws other people for its sets, other first weights and another order of the
+pictures; all networks judge the pairs of chapter 16, each at a threshold that is set as there. What
+they accept is left beside `helpers.verification.training_runs`, from which chapter 17 computes its
+intervals.
+
+What is trained is kept in `build/training_runs` and not trained again.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers import artifacts, identities, models, verification
+from helpers.artifacts import profiles
+from helpers.verification import study, training_runs
+
+LOSS, RUNS = "arcface", 6
+IMAGES_EACH, FMR, T = 8, 0.01, 0.3
+"""Of chapter 16: pictures of a person, the rate that sets a threshold, the limit of consensus."""
+CHAPTER, PROFILE = "16_verification_measures", "laptop"
+SETTINGS = profiles.load(PROFILE)
+RENDERED = {"images_each": IMAGES_EACH, "size": SETTINGS.image_size, "device": "cpu"}
+FOLDER = Path(__file__).parents[1] / "build" / "training_runs"
+
+
+def train(run: int) -> dict[str, models.Recogniser]:
+    """Networks of all compositions; another run sees other people."""
+    jobs = {}
+    for composition, shares in identities.COMPOSITIONS.items():
+        wanted, path = identities.composition(shares, SETTINGS.n_identities), f"{composition}.npy"
+        people = study.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
+        name = training_runs.network(composition, run)
+        jobs[name] = {
+            "images": people.images,
+            "labels": people.person,
+            "path": FOLDER / f"{name}.safetensors",
+            "loss": LOSS,
+            "epochs": SETTINGS.recognition_epochs,
+            "seed": run,
+        }
+    return dict(zip(jobs, models.train_recognisers([*jobs.values()]), strict=True))
+
+
+def accepted(run: int, pictures: np.ndarray, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Whether the networks of a run accept each pair, a column each."""
+    kept = FOLDER / f"{run}.parquet"
+    if kept.is_file():
+        return pd.read_parquet(kept)
+    fresh = study.render_people(
+        dict.fromkeys(identities.GROUPS, 4 + SETTINGS.n_identities // 30),
+        path=FOLDER / "fresh.npy",
+        seed=SETTINGS.seed + 1,
+        **RENDERED,
+    )
+    ends = np.column_stack(np.triu_indices(len(fresh.images), 1))
+    strangers = ends[fresh.person[ends[:, 0]] != fresh.person[ends[:, 1]]]
+    columns = {}
+    for name, network in train(run).items():
+        threshold = np.quantile(verification.similarity(network(fresh.images), strangers), 1 - FMR)
+        similar = verification.similarity(network(pictures), pairs[["first", "second"]].to_numpy())
+        columns[name] = similar >= threshold
+    table = pd.DataFrame(columns)
+    table.to_parquet(kept)
+    return table
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    pairs = artifacts.load(CHAPTER, "pairs.parquet", PROFILE)
+    ratings = artifacts.load(CHAPTER, "ratings.npy", PROFILE)
+    pictures = artifacts.load(CHAPTER, "faces.npy", PROFILE)
+    found = [accepted(run, pictures, pairs) for run in range(1, RUNS + 1)]
+    judged = pairs.assign(match=verification.is_match(ratings, T))[training_runs.JUDGED]
+    pd.concat([judged, *found], axis=1).to_parquet(training_runs.RECORD, index=False)
+
+
+if __name__ == "__main__":
+    main()
