@@ -64,8 +64,9 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from helpers import annotations, effects, errors, faces, figures, models, transects
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
+from helpers.claims import claim
 from helpers.directions import Hyperplanes
-from helpers.effects import calibration, contrasts, dose_response, flips, labels
+from helpers.effects import audit_plan, calibration, contrasts, dose_response, flips, labels
 from helpers.effects import figures_beyond as draw
 from helpers.effects.simultaneous import max_t_intervals
 from helpers.faces.batches import render_to_store
@@ -378,10 +379,9 @@ _ = draw.draw_doses(plotted("skin_colour"), TRAINED, "skin colour, in steps of t
 _ = draw.draw_doses(plotted("hair_length"), TRAINED, "hair length, in steps of the raters' scale")
 
 # %% [markdown]
-# Look at long-haired men under the FairFace-like model. Two levels of skin would report a small
-# change. The curve says something else: medium skin is judged better than light *and* better than
-# dark skin. An effect between the ends of a curve is no effect of the attribute as such, and the
-# same two levels, put elsewhere, would have told another story.
+# Look at long-haired men under the FairFace-like model. Two levels of skin report a change between
+# the ends of the curve, and nothing of what lies between. The same two levels, put elsewhere, might
+# have told another story. The tables below say how steep the curves are, and how far they bend.
 
 # %%
 slopes = dosed.loc["per step"].droplevel("step")
@@ -410,10 +410,15 @@ Markdown(
     f"{len(slopes)} slopes {slopes['clear'].sum()} are clear of zero."
 )
 
-# %% tags=["remove-cell"]
-if n_transects >= 400:
-    odd = bends.loc[("skin_colour", "fairface-like", "male, long hair")]
-    assert odd["high"] < 0 and odd["truth"] < 0, odd
+# %% tags=["remove-input"]
+odd = bends.loc[("skin_colour", "fairface-like", "male, long hair")]
+claim(
+    "**In this run** medium skin is judged better than light *and* better than dark skin in "
+    "long-haired men, by the fairface-like model: inner doses lie {bend:points} points off the "
+    "straight line between the ends.",
+    holds=odd["high"] < 0 and odd["truth"] < 0,
+    bend=odd[["estimate", "low", "high"]].to_dict(),
+)
 
 # %% [markdown]
 # ## Scores
@@ -477,14 +482,20 @@ Markdown(
 # %% [markdown]
 # Scores are finer, so the same transects find more. They also find what matters less: a model that
 # is sure of one picture and a little less sure of the other has changed its score and nothing else. And
-# they are more sensitive to whatever else the directions move: in the table fewer intervals hold the
-# truth for scores than for errors. A precise answer to a picture with company is precisely off.
+# they are more sensitive to whatever else the directions move.
 
-# %% tags=["remove-cell"]
-if n_transects >= 400:
-    sums = in_cells.groupby("outcome")[["clear", "holds"]].sum()
-    assert sums.loc["scores", "clear"] > sums.loc["errors", "clear"], sums
-    assert sums.loc["scores", "holds"] < sums.loc["errors", "holds"], sums
+# %% tags=["remove-input"]
+sums = in_cells.groupby("outcome")[["clear", "holds"]].sum()
+claim(
+    "**In this run** the scores find more effects than the errors, {found} against {fewer}, but fewer "
+    "of their intervals hold the truth, {held} against {more}.",
+    holds=sums.loc["scores", "clear"] > sums.loc["errors", "clear"]
+    and sums.loc["scores", "holds"] < sums.loc["errors", "holds"],
+    found=sums.loc["scores", "clear"],
+    fewer=sums.loc["errors", "clear"],
+    held=sums.loc["scores", "holds"],
+    more=sums.loc["errors", "holds"],
+)
 
 # %% [markdown]
 # ### Is it as often right as it is sure?
@@ -635,11 +646,11 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 #
 # The verdict of [](10_effects_and_truth) compares the found effect of skin on women with the counted
 # gap between dark- and light-skinned women, and says whether the blame is misplaced. Both change
-# with the threshold. The rule is repeated here, word for word as it was stated there before its
-# result was seen, and applied at several thresholds.
+# with the threshold. The rule is repeated here, word for word as it stands there, with the shares of
+# the plan that is older than the models, and applied at several thresholds.
 
 # %%
-LITTLE, MOST = 0.2, 0.8  # shares of the gap
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 
 
 def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
@@ -647,9 +658,9 @@ def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     if gap[1] <= 0:
         return "there was nothing to blame on it" if gap[2] <= 0 else "undecided"
     low, high = effects.ratio_interval(effect, gap)
-    if high < LITTLE:
+    if high < plan.little:
         return "misplaced blame"
-    if low > MOST:
+    if low > plan.most:
         return "the blame is right"
     return "partly right" if low > 0 and high < 1 else "undecided"
 
@@ -700,8 +711,6 @@ verdicts
 there = stage.load("10_effects_and_truth", "results.json")["blame"]
 for model in TRAINED[:2]:  # the same rule on the same numbers gives the same word
     assert verdicts.loc[(model, 0.5), "blame on skin"] == there[model], (model, there)
-    if n_transects >= 400:
-        assert {*verdicts.loc[model, "blame on skin"]} <= {there[model], "undecided"}, verdicts
 
 # %% tags=["hide-input"]
 lines = []
@@ -717,11 +726,20 @@ for model, words in verdicts["blame on skin"].groupby("model", sort=False):
     )
 Markdown("**In this run** the verdict by threshold:\n\n" + "\n".join(lines))
 
+# %% tags=["remove-input"]
+claim(
+    "**In this run** no other firm word takes the place of the one at one half: where the word "
+    "changes, the gap itself has become too small to be shared out.",
+    holds=all(
+        {*verdicts.loc[model, "blame on skin"]} <= {there[model], "undecided"}
+        for model in TRAINED[:2]
+    ),
+)
+
 # %% [markdown]
-# No other firm word takes the place of the first: where the word changes, the gap itself has become
-# too small to be shared out. So the verdict does not hang on one half. Its size does: at a low
-# threshold both the gap and the effect are several times as large. An audit should name its
-# threshold in the design contract, and show the curve.
+# A verdict that does not hang on one half is worth more than one that does. Its size hangs on the
+# threshold all the same: at a low one both the gap and the effect are several times as large. An
+# audit should name its threshold in the design contract, and show the curve.
 
 # %% [markdown]
 # ## Harmed and helped
@@ -781,12 +799,17 @@ hidden = zero.sort_values("changed", ascending=False)
 columns = ["harmed", "helped", "net", "low", "high", "true_harmed", "true_helped"]
 hidden.loc[hidden["changed"] > 0, columns].head(5).style.format("{:.1%}")
 
-# %% tags=["remove-cell"]
-if n_transects >= 400:
-    worst = hidden.iloc[0]
-    assert worst["harmed_low"] > 0.02 and worst["helped_low"] > 0.02, worst
-    by_lot = turned.xs("null", level="model")
-    assert by_lot[["harmed_low", "helped_low"]].min().min() > 0
+# %% tags=["remove-input"]
+worst, by_lot = hidden.iloc[0], turned.xs("null", level="model")
+claim(
+    "**In this run** a difference that is not told from zero hides {harmed:percent} % of faces that "
+    "are harmed and {helped:percent} % that are helped. The null control flips faces in every cell, "
+    "by lot.",
+    holds=min(worst["harmed_low"], worst["helped_low"]) > 0.02
+    and by_lot[["harmed_low", "helped_low"]].min().min() > 0,
+    harmed=worst["harmed"],
+    helped=worst["helped"],
+)
 
 # %% [markdown]
 # Here are faces of the first of these cells: on the left those that lose most by the change, on the
@@ -898,10 +921,12 @@ Markdown(
     + (f" The strongest is {', '.join(filter(None, strongest))}." if strongest else "")
 )
 
-# %% tags=["remove-cell"]
-if n_transects >= 400:
-    assert high > 0.93, all_hold.mean()
-    assert not crossed.xs("null", level="model")["clear"].any()
+# %% tags=["remove-input"]
+claim(
+    "**In this run** the simultaneous intervals keep their promise in ideal audits, within the error "
+    "of so few audits, and accuse no interaction of the null control.",
+    holds=high > 0.93 and not crossed.xs("null", level="model")["clear"].any(),
+)
 
 # %% [markdown]
 # So an interval of the table that misses the truth is not bad arithmetic. It tells of pictures that
