@@ -41,6 +41,7 @@ PIP := .venv/bin/python -m pip install --quiet
 	$(SYSTEM_PYTHON) -m venv .venv
 	@$(PIP) --dry-run --retries 1 --no-deps "$$(grep ^setuptools== constraints.txt)" || \
 	  { echo "make env: pip reaches no package index, see above; it needs a network, or a mirror in PIP_INDEX_URL" >&2; exit 1; }
+	@echo "make env: fetching and installing a few gigabytes; pip says nothing for some minutes"
 	$(PIP) --require-hashes --requirement requirements.lock
 	$(PIP) --constraint constraints.txt --no-build-isolation --editable .
 	touch $@

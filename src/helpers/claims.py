@@ -102,6 +102,9 @@ def of_page(executed: Path) -> Iterator[Claim]:
     Args:
         executed: an .ipynb with outputs.
 
+    Yields:
+        One claim after the other.
+
     Raises:
         OSError: it cannot be read.
         ValueError: it is no JSON.

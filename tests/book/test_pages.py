@@ -404,3 +404,10 @@ class TestPages:
         for name in names(html):
             state = (html / name).read_text().split("widget-state+json")
             assert sum(map(len, state[1:])) < 1.5e6, name
+
+
+def test_contact_sheets_are_figures_which_scroll_on_a_phone():
+    page = (book.BOOK / "how-the-faces-are-made.md").read_text(encoding="utf-8")
+    assert "```{image}" not in page  # it would shrink until nothing can be read
+    assert page.count("```{figure} faces-") == page.count(":figclass: sheet") > 5
+    assert ".sheet a.full-size img" in (book.BOOK / "_static" / "book.css").read_text()
