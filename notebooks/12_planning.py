@@ -272,7 +272,12 @@ labels.in_words(values)
 # found four times out of five. It belongs beside every "no effect". It differs between an average
 # over everybody and a single cell, which rests on a quarter of the pairs; of the cells, the least
 # precise one is shown. A cell is tested in its family, and then an effect has to be larger, as the
-# third number says for the worst case of Holm's method. All numbers are in points.
+# third number says for the worst case of Holm's method. The family of a control has only its own
+# cells. All numbers are in points.
+
+# %%
+together = pd.Series(family.group_of)
+tests = len(family.comparisons) * together.map(together.value_counts())
 
 
 # %%
@@ -287,7 +292,7 @@ def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
     }
     largest = {scope: table["mde"].max() for scope, table in found.items()}
     errors = (found["cell"]["high"] - found["cell"]["low"]) / (2 * labels.Z)
-    largest["in family"] = effects.mde(errors, plan.level / family.size, plan.power).max()
+    largest["in family"] = effects.mde(errors, plan.level / tests[model], plan.power).max()
     return 100 * pd.Series(largest)
 
 
