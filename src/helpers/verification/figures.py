@@ -142,7 +142,7 @@ def draw_trainings(alone: pd.DataFrame, over: pd.DataFrame) -> Figure:
         >>> mean = pd.DataFrame(mean, ["mostly european"])
         >>> figure = figures.draw_trainings(one.set_axis(["mostly european"] * 2), mean)
         >>> [ax.get_xlabel() for ax in figure.axes]
-        ['effect of the composition (points)', 'standard deviation (points)']
+        ['effect of the composition (points)', 'spread (points)']
     """
     size, ratio = (WIDTH, 1.6 + 0.72 * len(over)), {"width_ratios": [3, 2]}
     figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, gridspec_kw=ratio)
@@ -163,7 +163,7 @@ def draw_trainings(alone: pd.DataFrame, over: pd.DataFrame) -> Figure:
             right.barh(place + shift, row[column], 0.3, linewidth=1, **look)
     marks.rows(left, [str(name) for name in over.index])
     left.set_xlabel("effect of the composition (points)")
-    right.set_xlabel("standard deviation (points)")
+    right.set_xlabel("spread (points)")
     right.grid(axis="y", visible=False)
     left.xaxis.set_major_formatter(_POINTS)
     right.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
