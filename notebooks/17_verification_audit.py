@@ -748,6 +748,7 @@ stage.save("gaps_known.parquet", by_truth)
 _ = stage.finish(
     {
         "composition": effects.reset_index().to_dict("records"),
+        "over_trainings": by_set.reset_index().to_dict("records"),
         "crowd_wrong": wrong.to_dict(),
         "inside": float(inside),
         "choices": choices.to_dict("index"),
