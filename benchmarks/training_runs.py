@@ -19,7 +19,7 @@ from helpers import artifacts, identities, models, verification
 from helpers.artifacts import profiles
 from helpers.verification import study, training_runs
 
-LOSS, RUNS = "arcface", 6
+LOSS, RUNS = "arcface", 7
 IMAGES_EACH, FMR, T = 8, 0.01, 0.3
 """Of chapter 16: pictures of a person, the rate that sets a threshold, the limit of consensus."""
 CHAPTER, PROFILE = "16_verification_measures", "laptop"
