@@ -324,7 +324,7 @@ fewer = [row["p_holm"] < 0.05 for row in sets if row["measure"] == "FNMR"]
 claim(
     "Over repeated trainings {fewer} of {n} skewed training sets make networks reject fewer people of "
     "the groups that they hardly saw. That they make them mistake more of these people for each other "
-    "holds for {more} of them, although single networks show it.",
+    "is shown for {more} of them, and is not claimed.",
     holds=sum(fewer) > 0 and not any(more),
     title="What one network shows need not be its training set's doing",
     fewer=sum(fewer),
