@@ -401,7 +401,7 @@ _ = figures.forest(
 )
 
 # %% tags=["remove-input"]
-planted = interactions.loc[("plantskin", "skin_colour")]
+planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribute"))
 claim(
     "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors. "
     "Among women it is {women:+z.1f}, among men {men:z.1f}. The two do not cancel to zero; they leave "
