@@ -424,7 +424,7 @@ def told(label: str, row: pd.Series) -> str:
     own = one_by_one.loc[label]
     single = ((own["low"] > 0) | (own["high"] < 0)).sum()
     low, estimate, high = 100 * row[["low", "estimate", "high"]]
-    held = "**holds**" if row["p_holm"] < 0.05 else "does not hold"
+    held = "**holds**" if row["p_holm"] < plan.level else "does not hold"
     return (
         f"- *{label}*: {single} of {len(own)} networks are clear of zero one by one; over trainings "
         f"{estimate:+z.1f} points, from {low:+z.1f} to {high:+z.1f}, which {held} after Holm."
@@ -451,7 +451,7 @@ Markdown(
 
 # %% tags=["remove-cell"]
 # The record is the same in every profile, and so is what is said of it.
-held = by_set["p_holm"] < 0.05
+held = by_set["p_holm"] < plan.level
 assert held[held].index.to_list() == [("FNMR", name) for name in skewed if "african" not in name]
 assert (by_set.loc["FNMR", "estimate"][held["FNMR"]] < 0).all()
 assert (by_set.loc["FMR", "estimate"] > 0).all()
