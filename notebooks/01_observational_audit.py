@@ -58,7 +58,7 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from helpers import annotations, errors, faces, figures, models
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.faces import populations
@@ -97,12 +97,13 @@ print(f"{len(pictures):,} portraits")
 #
 # A model's answer has to be compared with something. We ask what the papers ask: what do people
 # *perceive*? Raters answer questions about every portrait, among them perceived gender, skin
-# colour and hair length. They are simulated, with a noise that was calibrated on real ratings, and
+# colour and hair length. They are simulated, with a noise that was calibrated on real ratings. Gender
+# they take from the shape of a face first, but a beard, makeup and hair count for something too. And
 # they deliver a file, as a real crowd would.
 
 # %%
 visible = faces.visible_scores(ppb.parameters).set_index(image_ids)
-answers = crowd.annotate(visible, n_raters, seed=seed, stage="01_observational_audit")
+answers = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage=stage.name)
 export = stage.path("crowd.csv")
 annotations.write_mturk(answers, export)
 

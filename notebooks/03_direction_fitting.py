@@ -61,7 +61,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import annotations, directions, faces, figures
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.faces.batches import render_to_store
@@ -102,7 +102,7 @@ parameters = generator.parameters(w)
 # %%
 image_ids = [f"{number:05d}" for number in range(n_directions)]
 visible = faces.visible_scores(parameters).set_axis(image_ids)
-answers = crowd.annotate(visible, n_raters, seed=seed, stage=stage.name)
+answers = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage=stage.name)
 
 # %% [markdown]
 # A real crowd leaves a file. So does this one: the answers are written as a batch of Mechanical

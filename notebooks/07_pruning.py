@@ -58,7 +58,7 @@ from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
 from helpers import annotations, errors, faces, figures, pruning, resampling
-from helpers.annotations import ATTRIBUTES, crowd
+from helpers.annotations import ATTRIBUTES, crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.faces import populations
@@ -423,7 +423,9 @@ WILD = {"ppb-like": "ppb", "celeba-like": "celeba", "ffhq-like": "ffhq"}
 def perceived(name: str) -> pd.DataFrame:
     """Scores of a sample of a population, as the crowd gives them."""
     shown = faces.visible_scores(populations.sample(name, n_population, seed).parameters)
-    answers = crowd.annotate(shown, n_raters, seed=seed, stage=f"{stage.name}/{name}")
+    answers = crowd.annotate(
+        cues.perceived(shown), n_raters, seed=seed, stage=f"{stage.name}/{name}"
+    )
     answers = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
     tidy = answers.melt("image_id", names, var_name="attribute", value_name="level")
     return annotations.scores(tidy).reset_index(drop=True).assign(population=name)

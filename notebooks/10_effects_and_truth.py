@@ -61,7 +61,8 @@ from IPython.display import Markdown
 from scipy.stats import ks_2samp, norm
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers import effects, errors, faces, figures, models, transects
+from helpers import effects, errors, faces, figures, models, scorecard, transects
+from helpers.annotations import cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
@@ -80,6 +81,7 @@ profile = "laptop"
 device = "cpu"
 seed = 20200715
 image_size = 64
+n_raters = 5
 n_transects = 400
 n_truth = 3200
 
@@ -555,21 +557,25 @@ on_counted = pd.DataFrame({k: effect_on_counted(n) for k, n in networks.items()}
 #
 # - **A, exact**: exact directions, a crowd that sees perfectly, nothing pruned;
 # - **B, fitted**: directions fitted to crowd scores, the crowd as in A;
-# - **C, crowd**: labels from the noisy crowd as well, otherwise as B;
+# - **C, crowd**: labels from the crowd as it is, otherwise as B;
 # - **D, pruned**: as C after pruning, complete pairs only.
 #
 # A fifth version, **E**, keeps only transects that lost no image at all.
 
 # %% [markdown]
-# Fitted directions differ from exact ones in three ways at once, so two versions stand between A
-# and B. Only a world with a known truth can make them, by intervention on the faces of B:
+# Fitted directions differ from exact ones in three ways at once, and the crowd from a perfect one in
+# two, so three more versions stand between these. Only a world with a known truth can make them:
 #
 # - **A2, base faces**: the base faces of B, each at the exact doses. Fitted planes of age and of
 #   the axes select and project other faces than exact ones do.
 # - **A3, doses**: the values of skin, hair and gender that B's images really have, which vary from
 #   face to face. Everything else is held as the base face has it.
-#
-# The step from A3 to B lets everything else move: it is the {term}`leakage`.
+# - **B2, noise**: annotators as noisy as those of C, who look at the shape of the face alone.
+
+# %% [markdown]
+# A2 and A3 intervene on the faces of B. The step from A3 to B lets everything else move: it is the
+# {term}`leakage`. The step from B2 to C adds the cues: beard, makeup and hair count for something,
+# too, when the annotators of C say which gender they see.
 
 
 # %%
@@ -594,14 +600,14 @@ for name, network in networks.items():
 
 # %% [markdown]
 # The networks answer the images of the exact arm, which were rendered in chapter 5. The two versions
-# between are rendered now. A perfect crowd reads the gender off the true parameters, without noise.
-# Its label is the side of one half on which the parameter lies. For exact doses that is always the
+# between are rendered now. A perfect crowd looks at the shape of the face alone, without noise: its
+# label is the side of one half on which the true parameter lies. For exact doses that is always the
 # intended level.
 
 
 # %%
 def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
-    """What raters without noise would say of each image's gender."""
+    """What raters without noise, who look at the shape alone, would say of each image's gender."""
     return errors.majority(faces.visible_scores(parameters)["gender"].set_axis(frame.index))
 
 
@@ -630,11 +636,21 @@ def answered(changed: torch.Tensor, name: str) -> pd.DataFrame:
 
 
 # %%
+visible = faces.visible_scores(fitted_faces).set_index(audit.index)
+raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
+by_shape = pd.Series(scorecard.labels_by(visible, **raters), audit.index)
+
+# %% tags=["remove-cell"]
+# These are the raters of chapter 6, answer by answer.
+assert (scorecard.labels_by(cues.perceived(visible), **raters) == audit["label"]).all()
+
+# %%
 ARMS = {
     "A exact": judge(exact_frame, perfect_label(exact_faces, exact_frame)),
     "A2 base faces": answered(dosed_faces, "dosed.npy"),
     "A3 doses": answered(held_faces, "held.npy"),
     "B fitted": judge(audit, perfect_label(fitted_faces, audit)),
+    "B2 noise": judge(audit, by_shape),
     "C crowd": audit,
     "D pruned": pruned,
     "E complete": audit[audit["complete_transect"]],
@@ -789,7 +805,8 @@ STEPS = {
     "A2 base faces": "base faces",
     "A3 doses": "doses",
     "B fitted": "leakage",
-    "C crowd": "perception",
+    "B2 noise": "noise",
+    "C crowd": "cues",
     "D pruned": "pruning",
 }
 BETWEEN = ["base faces", "doses", "leakage"]  # the three parts of what fitted directions do
@@ -867,8 +884,9 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 #
 # A cell is missed when the interval of the realistic version D excludes the truth. Its cause is the
 # step from which on the truth stays outside: at A it is sampling, at A2 the base faces, at A3 the
-# doses, at B leakage, at C perception, at D pruning. Besides, the difference between D and the
-# truth splits exactly into these six steps, so each miss shows how many points each contributed.
+# doses, at B leakage, at B2 the raters' noise, at C their cues, at D pruning. Besides, the difference
+# between D and the truth splits exactly into these steps, so each miss shows how many points each
+# contributed.
 
 # %%
 blame = error_sources.causes(rungs, STEPS)
@@ -932,7 +950,7 @@ headline
 #
 # The base faces of this experiment are clean-shaven and lightly made up, by design. What if each
 # had kept the beard and the makeup that it was drawn with? Here are the same steps from such faces,
-# with raters who see perfectly, beside version B, which differs in nothing else.
+# labelled by the shape alone, beside version B, which differs in nothing else.
 
 # %%
 drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_parameters.npy").copy())
@@ -951,6 +969,9 @@ bearded = (faces.to_frame(drawn_faces)["facial_hair"] >= BEARD).set_axis(drawn.i
 bearded = bearded[drawn["gender_level"] == 0]
 wrong_on = {name: drawn.loc[bearded.index, f"error_{name}"] == 1 for name in ORDINARY}
 fall_on_beards = {name: bearded[wrong].mean() for name, wrong in wrong_on.items()}
+seen_drawn = cues.perceived(faces.visible_scores(drawn_faces).set_index(drawn.index))
+raters["stage"] = stage.name
+taken_for_men = scorecard.labels_by(seen_drawn.loc[bearded.index[bearded]], **raters).mean()
 
 # %%
 with_beards = matched(drawn).assign(faces="as drawn")
@@ -973,8 +994,9 @@ listed = ", ".join(f"{share:.0%} for {name}" for name, share in fall_on_beards.i
 Markdown(
     f"Of the faces as drawn that were meant to be women, {bearded.mean():.0%} have a beard "
     f"that counts, and of the errors on such women these are {listed}. An error on a bearded "
-    '"woman" says that the model sees a man where people would, too. So effects on women are read '
-    "from the shaved faces."
+    '"woman" says that the model sees a man where people would, too: of the faces with such a beard, '
+    f"the book's raters call {taken_for_men:.0%} men. So effects on women are read from the shaved "
+    "faces."
 )
 
 # %% [markdown]

@@ -59,6 +59,7 @@ from IPython.display import Markdown
 from scipy.stats import norm
 
 from helpers import effects, errors, faces, figures, models, scorecard
+from helpers.annotations import cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
@@ -1021,21 +1022,22 @@ Markdown(say_ends(entangled, "share"))
 # ### Raters who err
 #
 # Errors are counted against what raters say. The sweep takes the book's own transects and lets ever
-# fewer raters label them, once with the calibrated noise and once with twice as much. The reference
+# fewer raters label them, once with the calibrated noise and once with twice as much; they look at
+# the shape of the face alone. The reference
 # is a crowd that sees perfectly, on the same images, so that directions play no part. The table
 # shows how many labels come out wrong.
 
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
-perceived = faces.visible_scores(parameters).set_index(audit.index)
-right = errors.majority(perceived["gender"]).to_numpy()
+shown = faces.visible_scores(parameters).set_index(audit.index)
+right = errors.majority(shown["gender"]).to_numpy()
 CROWDS, NOISES = (1, 3, 5, 9, 15), {"calibrated": 1.0, "twice the noise": 2.0}
 
 # %%
 versions = [(noise, raters) for noise in NOISES for raters in CROWDS]
 said = [
-    scorecard.labels_by(perceived, raters, NOISES[noise], seed, "11_truth_scorecard")
+    scorecard.labels_by(shown, raters, NOISES[noise], seed, "11_truth_scorecard")
     for noise, raters in versions
 ]
 wrong = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)
@@ -1105,51 +1107,43 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### Raters whose eye goes to the hair
 #
-# The crowd so far reads perceived gender off the shape of a face. People do not: of faces without
-# hair, makeup and beard they tell nearly all {cite:p}`burton-gender`, but where hair is seen it
-# alone calls up a gender {cite:p}`macrae-hair`. How strong that pull is among raters of
-# portraits nobody has measured, so it is swept. The base faces are shaved and hardly made up, so
-# hair is what is left.
+# The book's crowd takes perceived gender from the shape of a face and, a little, from beard, makeup
+# and hair, by strengths that [](06_annotation_ingestion) assumes. Here all three are multiplied:
+# zero is a crowd that looks at the shape alone, one is the book's. The base faces are shaved and
+# hardly made up, so hair is what is left.
 
 # %%
-PULLS = (0.0, 0.2, 0.4, 0.6)  # of hair from one end of its scale to the other, on gender's scale
-
-
-def drawn_by_hair(pull: float) -> pd.DataFrame:
-    """What raters see whose reading of gender is pulled by hair: long towards female."""
-    seen = perceived["gender"] - pull * (perceived["hair_length"] - 0.5)
-    return perceived.assign(gender=seen.clip(0, 1))
-
-
-# %%
-pulled = [
-    scorecard.labels_by(drawn_by_hair(pull), 5, 1.0, seed, "11_truth_scorecard") for pull in PULLS
+CUES = (0.0, 1.0, 2.0, 3.0)  # times the strength of the book's raters
+by_cues = [
+    scorecard.labels_by(cues.perceived(shown, cue), 5, 1.0, seed, "11_truth_scorecard")
+    for cue in CUES
 ]
-wrong = (np.array(pulled) != right).mean(axis=1)
-pd.Series(wrong, PULLS).map("{:.1%}".format).rename("labels other than intended").to_frame()
+wrong = (np.array(by_cues) != right).mean(axis=1)
+wrong = pd.Series(wrong, pd.Index(CUES, name="cues times"))
+wrong.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
 
 
 # %%
 def on_women(name: str) -> pd.DataFrame:
-    """Matched effect of hair on a model's errors on women, by the raters' pull."""
+    """Matched effect of hair on a model's errors on women, by the strength of the cues."""
     answers = (audit[f"score_{name}"] > 0.5).to_numpy(int)
-    versions = [audit.assign(error=(answers != label).astype(int)) for label in pulled]
+    versions = [audit.assign(error=(answers != label).astype(int)) for label in by_cues]
     tables = [
         effects.matched_effects(version, "error", "hair_length_level", ["gender_level"], "transect")
         for version in versions
     ]
-    return pd.concat([table.loc[[0]] for table in tables]).assign(pull=PULLS, model=name)
+    return pd.concat([table.loc[[0]] for table in tables]).assign(cues=CUES, model=name)
 
 
-by_pull = pd.concat([on_women(name) for name in TRAINED])
-by_pull = by_pull.assign(points=labels.points(by_pull))
-by_pull.pivot_table("points", "model", "pull", "first", sort=False)
+women = pd.concat([on_women(name) for name in TRAINED])
+women = women.assign(points=labels.points(women)).rename(columns={"cues": "cues times"})
+women.pivot_table("points", "model", "cues times", "first", sort=False)
 
 # %% tags=["hide-input"]
-ends = 100 * by_pull.pivot_table("estimate", "model", "pull", sort=False).iloc[:, [0, -1]]
+ends = 100 * women.pivot_table("estimate", "model", "cues times", sort=False).iloc[:, [0, -1]]
 Markdown(
-    "The effect of long hair on errors on women, in points, from raters without a pull to the "
-    "strongest: "
+    "The effect of long hair on errors on women, in points, from raters who look at the shape alone "
+    "to those with the strongest cues: "
     + "; ".join(f"{name} {first:+z.1f} to {last:+z.1f}" for name, (first, last) in ends.T.items())
     + "."
 )
@@ -1158,7 +1152,7 @@ Markdown(
 # Such raters call a short-haired woman a man now and then. A model that answers *woman* is then wrong
 # by their label, and one that answers *man* is right by it. So the effect of hair grows for a model
 # that reads such women well, and shrinks for one that does not, while no answer has changed. No
-# number of raters mends this, because all are pulled the same way. An effect found with a crowd is
+# number of raters mends this, because all err the same way. An effect found with a crowd is
 # an effect on the *disagreement of model and crowd*.
 
 # %% [markdown]

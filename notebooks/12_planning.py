@@ -59,7 +59,7 @@ import torch
 from IPython.display import Markdown
 
 from helpers import annotations, effects, errors, faces, figures
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, labels
 from helpers.effects.figures import draw_power, draw_pruning, draw_slopes
@@ -328,8 +328,9 @@ Markdown(
 #
 # Money buys transects or raters. More raters make better labels: a wrong label turns a right answer
 # into an "error" and the reverse, so noise raises the error rate *and* shrinks every difference.
-# How often is the label wrong? In this world the question has an answer, because the shown gender
-# is known. The table compares it with what independent raters would give.
+# How often is the label wrong? In this world the question has an answer, because what raters see
+# before they err is known, cues of beard, makeup and hair included. The table compares it with what
+# independent raters would give.
 
 # %%
 RATERS = range(1, n_raters + 1)
@@ -343,7 +344,7 @@ parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_param
 shown = faces.visible_scores(parameters).set_axis(audit.index)
 
 # %%
-right = errors.majority(shown["gender"])
+right = errors.majority(cues.perceived(shown)["gender"])
 wrong = {r: (errors.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
 noise = pd.DataFrame({"wrong labels": wrong}).rename_axis("raters")
 noise["if independent"] = [effects.label_noise(wrong[1], r) for r in RATERS]

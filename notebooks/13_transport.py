@@ -53,7 +53,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from helpers import annotations, effects, errors, faces, figures, models
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import labels
@@ -286,7 +286,7 @@ claim(
 # %%
 everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
 visible = faces.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
-ratings = crowd.annotate(visible, n_raters, seed=seed, stage="13_transport")
+ratings = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage="13_transport")
 annotations.write_mturk(ratings, stage.path("fairface.csv"))
 fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))[0])
 fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").reset_index()

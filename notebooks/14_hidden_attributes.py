@@ -72,7 +72,7 @@ from helpers import (
     orthogonalization,
     transects,
 )
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, labels
 from helpers.faces import interventions
@@ -144,8 +144,8 @@ ranked.pivot_table("moves", "group", "attribute", "first", sort=False)[AXES]
 # For that we intervene. Take an image of the audit, give it the values that its base face has of
 # one group of parameters, leave all others untouched, render it again, and ask the models. The
 # *part* of that group in an effect is the effect as audited minus the effect after the group was
-# held. The raters' labels stay, because simulated raters read perceived gender from nothing that is
-# held here.
+# held. The raters' labels stay as they were, so a part is what the models made of the change, and
+# not the raters.
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
@@ -562,7 +562,7 @@ def ask(seen: pd.DataFrame, batch: str, draws: str = "14_hidden_attributes") -> 
 
 def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     """The majority's label of changed images."""
-    seen = faces.visible_scores(changed)[["gender"]].set_index(index)
+    seen = cues.perceived(faces.visible_scores(changed))[["gender"]].set_index(index)
     return errors.majority(ask(seen, batch, "06_annotation_ingestion")["gender"])
 
 

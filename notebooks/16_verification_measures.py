@@ -253,8 +253,8 @@ claim(
 # the crowd's planes; skin colour, hair length, facial hair and makeup keep the seed's own values, and
 # all prototypes get the same age and expression. The crowd then looks at every prototype: is it
 # believable, and is it perceived as the group that was meant? A seed stays if all six pass, and if
-# none of them smiles so broadly or looks so old that there is no step left to take. These raters read
-# gender off shape alone, so a prototype meant as a woman passes with its seed's beard.
+# none of them smiles so broadly or looks so old that there is no step left to take. Raters take a
+# beard for a man's, so few seeds with beards pass: their prototypes are meant as women, too.
 
 # %%
 SAMPLED = 10  # seeds per seed that is wanted, as in the paper

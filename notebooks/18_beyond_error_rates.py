@@ -62,7 +62,7 @@ from scipy.special import expit
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers import annotations, effects, errors, faces, figures, models, transects
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
@@ -203,7 +203,7 @@ def walked(axis: str) -> torch.Tensor:
 # %% tags=["hide-cell"]
 def rated(parameters: torch.Tensor, axis: str) -> pd.DataFrame:
     """The raters' mean scores of gender and of one axis, for new images."""
-    seen = faces.visible_scores(parameters)[["gender", axis]]
+    seen = cues.perceived(faces.visible_scores(parameters))[["gender", axis]]
     seen.index = [f"{axis}_{number:06d}" for number in range(len(seen))]
     answers = crowd.annotate(seen, n_raters, seed=seed, stage=stage.name)
     return crowd.mean_scores(answers).reindex(seen.index)

@@ -329,7 +329,7 @@ def hair_styles(parameters: Tensor) -> Tensor:
 
 
 def visible_scores(parameters: Tensor) -> pd.DataFrame:
-    """Say what a perfect rater would answer about faces.
+    """Say what a perfect rater would answer about faces, gender from the shape of the face alone.
 
     Most scores are the parameters themselves. Fakeness rises with the artefacts; hair under a
     covering has no visible length, and tied hair looks shorter than it is. Introduced in chapter

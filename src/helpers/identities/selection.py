@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from helpers.annotations import crowd
+from helpers.annotations import crowd, cues
 from helpers.faces.parameters import INDEX, visible_scores
 from helpers.identities.groups import ANCESTRIES, GROUPS, nearest_ancestry, split
 from helpers.utils import seeding
@@ -128,7 +128,8 @@ def crowd_scores(
         >>> (identities.crowd_scores(parameters, ["gender"], labels, **asked) > 0.5).values.tolist()
         [[True], [True]]
     """
-    perceived = visible_scores(parameters)[list(attributes)].clip(0, 1).set_axis(items)
+    seen = cues.perceived(visible_scores(parameters).clip(0, 1))
+    perceived = seen[list(attributes)].set_axis(items)
     answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
     means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]
     return means.reset_index(drop=True)
