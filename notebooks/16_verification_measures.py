@@ -254,7 +254,7 @@ claim(
 # all prototypes get the same age and expression. The crowd then looks at every prototype: is it
 # believable, and is it perceived as the group that was meant? A seed stays if all six pass, and if
 # none of them smiles so broadly or looks so old that there is no step left to take. Raters take a
-# beard for a man's, so few seeds with beards pass: their prototypes are meant as women, too.
+# beard for a man's, so few seeds with a beard pass: three of their prototypes are meant as women.
 
 # %%
 SAMPLED = 10  # seeds per seed that is wanted, as in the paper
@@ -306,15 +306,13 @@ kept = np.flatnonzero(index["seed"].isin(chosen))
 prototypes = index.iloc[kept].reset_index(drop=True)
 
 # %% tags=["remove-input"]
-beard = (
-    faces.to_frame(asked_of)["facial_hair"].iloc[kept].to_numpy() >= 0.375
-)  # the cut of chapter 9
+BEARD = 0.375  # nearer to a mustache than to a minimal beard
+beard = faces.to_frame(asked_of)["facial_hair"].iloc[kept].to_numpy() >= BEARD
 meant_female = prototypes["group"].str.endswith(" female").to_numpy()
 claim(
     "**In this run** {women:.0%} of the prototypes meant as women have a beard that counts, and "
-    "{men:.0%} of those meant as men. The design compares groups at equal beards, so what follows "
-    "speaks of faces that are rare among people.",
-    holds=beard[meant_female].mean() > 0.1,
+    "{men:.0%} of those meant as men.",
+    holds=beard[meant_female].mean() < 0.05,
     women=beard[meant_female].mean(),
     men=beard[~meant_female].mean(),
 )

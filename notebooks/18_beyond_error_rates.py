@@ -220,13 +220,12 @@ def asked(parameters: torch.Tensor, name: str) -> dict[str, np.ndarray]:
 SCALE = {axis: annotations.schema.n_levels(axis) - 1 for axis in MOVED}
 
 # %%
-between = {}
+between, people = {}, {axis: walked(axis) for axis in MOVED}
 for axis in MOVED:
-    people = walked(axis)
-    scores, seen = asked(people, f"between_{axis}"), rated(people, axis)
+    scores, seen = asked(people[axis], f"between_{axis}"), rated(people[axis], axis)
     label = errors.majority(seen["gender"])
     between[axis] = {model: (scores[model] > 0.5) != label for model in TRAINED}
-    between[axis] |= {"rated": seen[axis], "exact": faces.to_frame(people)[axis]}
+    between[axis] |= {"rated": seen[axis], "exact": faces.to_frame(people[axis])[axis]}
 
 
 # %% [markdown]
@@ -256,9 +255,32 @@ exact_dose = {a: by_step(grid(f"exact_{a}"), between[a]["exact"], a) for a in MO
 rated_dose = {a: SCALE[a] * by_step(grid(a), between[a]["rated"], a) for a in MOVED}
 typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items()}
 
+# %% [markdown]
+# Before the numbers, the pictures. One face goes through all steps of each axis, while the other axes
+# stand at their low levels. Look from left to right for anything beside the named attribute that
+# changes, such as hair that darkens with the skin or a jaw that narrows as the hair grows: whatever
+# moves along is a part of the dose, and no estimate of this section can tell it from the rest. How
+# much moves along in all faces, [](10_effects_and_truth) has measured.
+
+# %%
+audit["number"] = np.arange(len(audit))
+
+
+def first_transect(axis: str) -> torch.Tensor:
+    """The first transect's faces at all steps of an axis, the other axes at their low levels."""
+    inner = len(audit) + np.arange(len(people[axis]))
+    steps = by_step(grid("number"), inner, axis)[0, :, 0].astype(int)
+    return torch.cat([set_to, people[axis]])[steps]
+
+
+# %% mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, in the lower row the same face gets longer hair; all else looks alike."}, "figure": {"name": "fig-dose-faces", "caption": "The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their low level."}}
+portraits = faces.render(torch.cat([first_transect(axis) for axis in MOVED]), figure_size).image
+titles = [f"step {step}" for step in range(STEPS)]
+_ = figures.gallery(portraits, STEPS, titles, [axis.replace("_", " ") for axis in MOVED])
+
 # %%
 shown = {axis.replace("_", " "): dose.mean((0, 2)) for axis, dose in rated_dose.items()}
-pd.DataFrame(shown, [f"step {step}" for step in range(STEPS)]).T.style.format("{:.1f}")
+pd.DataFrame(shown, titles).T.style.format("{:.1f}")
 
 # %% [markdown]
 # The table gives the mean dose of every step, as rated. The steps are equal in the latent space and

@@ -61,7 +61,7 @@ def labels_by(
 ) -> np.ndarray:
     """Majority label of perceived gender by so many raters, their noise multiplied.
 
-    Introduced in chapter 11.
+    Introduced in chapter 10.
 
     Args:
         perceived: visible scores (zero to one), a row per image, with the column gender.
