@@ -263,13 +263,13 @@ typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items
 # much moves along in all faces, [](10_effects_and_truth) has measured.
 
 # %%
-audit["number"] = np.arange(len(audit))
+ends = np.arange(len(audit)).reshape(-1, *[2] * len(AXES))  # images stand in the order of levels
 
 
 def first_transect(axis: str) -> torch.Tensor:
     """The first transect's faces at all steps of an axis, the other axes at their low levels."""
     inner = len(audit) + np.arange(len(people[axis]))
-    steps = by_step(grid("number"), inner, axis)[0, :, 0].astype(int)
+    steps = by_step(ends, inner, axis)[0, :, 0].astype(int)
     return torch.cat([set_to, people[axis]])[steps]
 
 
