@@ -29,9 +29,9 @@ def test_repeated_audits_hold_the_mean_as_often_as_they_should():
         np.random.default_rng(4).normal(0.1, 0.2, (3000, 3)), columns=list("abc")
     )
     found = audit_with_truth.repeated_audits(changes, n=30, repeats=800, seed=1)
-    assert list(found.index) == list("abc") and found.between(0.93, 0.97).all()
+    assert list(found) == list("abc") and found.mean().between(0.93, 0.97).all()
     again, other = (audit_with_truth.repeated_audits(changes, 30, 800, seed) for seed in (1, 2))
-    pd.testing.assert_series_equal(found, again)
+    pd.testing.assert_frame_equal(found, again)
     assert not found.equals(other)
 
 
@@ -39,7 +39,16 @@ def test_repeated_audits_of_rare_changes_hold_their_mean_less_often():
     """One face in a hundred moves: an audit of 30 that misses it has no width."""
     changes = pd.DataFrame({"rare": (np.arange(500) % 100 == 0).astype(float)})
     found = audit_with_truth.repeated_audits(changes, n=30, repeats=400, seed=1)
-    assert found["rare"] == pytest.approx(1 - 0.99**30, abs=0.08)
+    assert found["rare"].mean() == pytest.approx(1 - 0.99**30, abs=0.08)
+
+
+@pytest.mark.parametrize("n_truth", [90, 30])
+def test_repeated_audits_hold_an_estimated_truth_as_often_as_expected(n_truth):
+    changes = pd.DataFrame({"a": np.random.default_rng(5).normal(0.1, 0.2, 3000)})
+    found = audit_with_truth.repeated_audits(changes, 30, 2000, seed=1, n_truth=n_truth)
+    audited = pd.DataFrame({"low": [-1.0], "high": [1.0]})
+    expected = audit_with_truth.expected_to_hold(audited, audited * np.sqrt(30 / n_truth))
+    assert found["a"].mean() == pytest.approx(expected, abs=0.02)
 
 
 @pytest.mark.parametrize(("ratio", "expected"), [(0, 0.95), (0.5, 0.9204), (1, 0.8342)])

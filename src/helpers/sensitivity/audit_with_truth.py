@@ -199,30 +199,37 @@ def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
     return float((2 * norm.cdf(reach) - 1).mean())
 
 
-def repeated_audits(changes: pd.DataFrame, n: int, repeats: int, seed: int) -> pd.Series:
-    """How often an audit of `n` faces, drawn from these, has an interval that holds their mean.
+def repeated_audits(
+    changes: pd.DataFrame, n: int, repeats: int, seed: int, n_truth: int | None = None
+) -> pd.DataFrame:
+    """Whether intervals of audits of `n` faces, drawn from these, hold the truth.
 
-    Introduced in chapter 15.
+    Introduced in chapter 15. All vectors of an audit have the same faces, so they are held or
+    missed in company.
 
     Args:
         changes: (faces, vectors), of `KnownTruth.changes_by_hand`.
         n: faces of each audit.
         repeats: audits.
         seed: of the faces drawn.
+        n_truth: faces on which the truth is estimated, drawn anew for each audit; the mean of all
+            faces, which is the truth of the draws, if not given.
 
     Returns:
-        Share of the audits by vector.
+        A row per audit, a column per vector, bool.
 
     Example:
         >>> import pandas as pd
         >>> from helpers.sensitivity import audit_with_truth
         >>> faces = pd.DataFrame({"none": [0.0] * 20, "one in twenty": [1.0] + [0.0] * 19})
-        >>> (audit_with_truth.repeated_audits(faces, 5, 200, seed=1) > 0.9).tolist()
+        >>> (audit_with_truth.repeated_audits(faces, 5, 200, seed=1).mean() > 0.9).tolist()
         [True, False]
     """
-    drawn = seeding.rng(seed, "flip audit/repeated").integers(len(changes), size=(repeats, n))
-    samples = changes.to_numpy()[drawn]
+    values, rng = changes.to_numpy(), seeding.rng(seed, "flip audit/repeated")
+    samples = values[rng.integers(len(values), size=(repeats, n))]
     error = samples.std(axis=1, ddof=1) / np.sqrt(n)
-    misses = np.abs(samples.mean(axis=1) - changes.mean().to_numpy())
-    holds = misses <= student.ppf((1 + CONFIDENCE) / 2, n - 1) * error
-    return pd.Series(holds.mean(axis=0), index=changes.columns)
+    truth = values.mean(axis=0)
+    if n_truth is not None:
+        truth = values[rng.integers(len(values), size=(repeats, n_truth))].mean(axis=1)
+    reach = student.ppf((1 + CONFIDENCE) / 2, n - 1) * error
+    return pd.DataFrame(np.abs(samples.mean(axis=1) - truth) <= reach, columns=changes.columns)
