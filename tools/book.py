@@ -20,7 +20,6 @@ from pathlib import Path
 import api_reference
 import vendor
 import yaml
-from check import pages
 
 from helpers import artifacts
 from helpers.artifacts import lineage, manifests
@@ -81,7 +80,15 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
 
 def contents(book: Path = BOOK) -> list[str]:
     """The pages of the table of contents."""
-    return list(pages(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
+    return list(_files(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
+
+
+def _files(toc: dict | list) -> Iterator[str]:
+    """Names of all files in a table of contents, in reading order."""
+    for entry in toc if isinstance(toc, list) else [toc]:
+        yield from (entry[key] for key in ("root", "file") if key in entry)
+        for key in ("parts", "chapters", "sections"):
+            yield from _files(entry.get(key, []))
 
 
 def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[str, Claim]]:
@@ -129,7 +136,7 @@ def pages_of(profile: str) -> Path:
 
 def basis(profile: str) -> dict[str, str]:
     """SHA-256 of everything that the pages are made from."""
-    tools = [TOOLS / f"{name}.py" for name in ("book", "api_reference", "vendor", "check")]
+    tools = [TOOLS / f"{name}.py" for name in ("book", "api_reference", "vendor")]
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
     executed = (artifacts.root() / profile).glob("*/*.ipynb")
     notebooks = [path for path in executed if path.stem == path.parent.name]

@@ -25,7 +25,8 @@ from functools import cached_property
 from pathlib import Path
 
 import jupytext
-import yaml
+
+from book import contents
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -280,9 +281,7 @@ class Book:
         bib = root / "book" / "references.bib"
         entries = bib.read_text("utf-8") if bib.is_file() else ""
         self.citations = set(re.findall(r"^@\w+\{([^,]+),", entries, re.M))
-        toc = root / "book" / "_toc.yml"
-        contents = yaml.safe_load(toc.read_text("utf-8")) if toc.is_file() else []
-        self.contents = set(pages(contents))
+        self.contents = set(contents(root / "book"))
 
     @cached_property
     def labels(self) -> list[str]:
@@ -370,14 +369,6 @@ def _resolves(book: Book, labels: set[str], role: str, target: str) -> bool:
     if role == "term":
         return target.lower() in book.terms
     return Path(target).stem in book.files if role == "doc" else target in labels
-
-
-def pages(toc: dict | list) -> Iterator[str]:
-    """Names of all files in a table of contents, in reading order."""
-    for entry in toc if isinstance(toc, list) else [toc]:
-        yield from (entry[key] for key in ("root", "file") if key in entry)
-        for key in ("parts", "chapters", "sections"):
-            yield from pages(entry.get(key, []))
 
 
 def main() -> None:

@@ -61,13 +61,10 @@ def why(step: str, profile: str, train: int | None) -> str | None:
     if step not in lineage.STUDIES:
         return pages.why_stale(step, profile)
     reason = artifacts.why_stale(step, profile)
-    if (
-        step == TRAINED
-        and not reason
-        and train not in (None, artifacts.load(step, "results.json", profile)["trained"])
-    ):
-        return f"TRAIN={train} asks for other weights than those in use"
-    return reason
+    if reason or step != TRAINED or train is None:
+        return reason
+    in_use = artifacts.load(step, artifacts.RESULTS, profile)["trained"]
+    return f"TRAIN={train} asks for other weights than those in use" if train != in_use else None
 
 
 def compiled() -> Path:

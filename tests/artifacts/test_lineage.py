@@ -58,6 +58,25 @@ def test_helper_modules_are_closed_over_imports(tree):
     assert names == {"__init__.py", "a.py", "b.py", "d/__init__.py", "d/part.py", "e.py"}
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "async def f():\n    class C:\n        {}",
+        "if x:\n    pass\nelif y:\n    {}",
+        "for x in y:\n    pass\nelse:\n    {}",
+        "while x:\n    with y:\n        {}",
+        "try:\n    pass\nexcept E:\n    {}",
+        "try:\n    pass\nexcept* E:\n    pass\nelse:\n    {}",
+        "try:\n    pass\nfinally:\n    {}",
+        "match x:\n    case 1:\n        {}",
+    ],
+)
+def test_imports_are_found_in_every_kind_of_statement(tree, code):
+    source = tree / "notebooks" / "index.py"
+    source.write_text(code.format("from helpers import c"))
+    assert tree / "src" / "helpers" / "c.py" in lineage.helper_modules(source)
+
+
 def test_helper_modules_are_looked_for_once(tree, monkeypatch):
     source = lineage.source_of("02_second")
     before = lineage.helper_modules(source)

@@ -36,6 +36,13 @@ def test_bad_profile_is_named(tmp_path, changes, message):
     assert "mine.yml" in str(error.value)
 
 
+def test_an_edited_profile_is_read_again(tmp_path):
+    write(tmp_path, n_boot=7)
+    assert profiles.load("mine", tmp_path).n_boot == 7
+    write(tmp_path, n_boot=8)
+    assert profiles.load("mine", tmp_path).n_boot == 8
+
+
 def test_unknown_profile_lists_those_there_are():
     with pytest.raises(ValueError, match=r"unknown profile 'lapdog'.*laptop"):
         profiles.load("lapdog")

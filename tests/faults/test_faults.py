@@ -19,6 +19,7 @@ import pytest
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 KILLS = int(os.environ.get("FAULTS", "3"))
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 def ran(words: str) -> list[str]:
@@ -205,6 +206,13 @@ def test_nothing_to_do_after_files_were_only_touched(finished):
     assert "nothing to do" in finished.run()
 
 
+def test_nothing_to_do_takes_no_library_that_is_long_to_import(finished):
+    words = finished.run(PYTHONPROFILEIMPORTTIME="1")
+    imported = {line.rpartition("|")[2].strip() for line in words.splitlines()}
+    assert "nothing to do" in words and "helpers.artifacts.stage" in imported
+    assert not imported & {"numpy", "pandas", "torch", "jupytext", "papermill", "jupyter_client"}
+
+
 def test_an_edit_with_its_old_time_is_seen_and_later_stages_follow(finished):
     path = finished.folder / "src/helpers/utils/noise.py"
     state = path.stat()
@@ -254,6 +262,39 @@ def test_a_file_that_cannot_be_parsed_fails_its_stage_alone(tiny):
 
 
 # --- machines
+
+
+BESIDE = """# %% tags=["parameters"]
+profile = "smoke"
+device = "cpu"
+seed = 1
+
+# %%
+import torch
+
+from helpers.artifacts import Stage
+
+stage = Stage("01_beside", profile=profile, device=device, seed=seed)
+values = torch.randn(3_000_017, generator=torch.Generator().manual_seed(seed))
+
+# %%
+stage.save("numbers.npy", values.sum(dim=0, keepdim=True).numpy())
+stage.finish({"sum": float(values.sum())})
+"""
+
+
+def test_jobs_and_threads_change_no_byte(tiny):
+    # Its sums are other ones for two threads than for one.
+    (tiny.folder / "notebooks/01_beside.py").write_text(BESIDE)
+    reads = 'stage.load("01_beside", "numbers.npy")\n'
+    edit(tiny.folder / "notebooks/02_second.py", "\n# %%\nstage.save", f"{reads}\n# %%\nstage.save")
+    left = []
+    for jobs, asked in (("1", "1"), ("2", "2"), ("2", "7")):
+        threads = dict.fromkeys(THREADS, asked)
+        shutil.rmtree(tiny.artifacts, ignore_errors=True)
+        assert len(ran(tiny.run("--stage", "02_second", "--jobs", jobs, **threads))) == 3
+        left.append(tiny.files())
+    assert "01_beside/results.json" in left[0] and left[0] == left[1] == left[2]
 
 
 def test_artifacts_elsewhere(tiny, tmp_path):

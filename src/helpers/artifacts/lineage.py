@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import threading
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -178,16 +179,16 @@ def _only_draws(path: Path) -> bool:
 
 
 @cache
-def _imports(source: Path, now: State, executed: bool, _: tuple[State, ...]) -> frozenset[Path]:
+def _imports(source: Path, now: State, executed: bool, tree: tuple[State, ...]) -> frozenset[Path]:
     """Files of the package named by the import statements of one file, anywhere in it."""
     first, names = None if executed else -1, _imported_names(source, now)
-    return frozenset(path for name in names for path in _files_of(name)[first:])
+    return frozenset(path for name in names for path in _files_of(name, tree)[first:])
 
 
 @cache
 def _imported_names(source: Path, _: State) -> frozenset[str]:
     names: set[str] = set()
-    for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source))):
+    for node in _statements(parse(source.read_text(encoding="utf-8"), str(source))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -199,7 +200,18 @@ def _imported_names(source: Path, _: State) -> frozenset[str]:
     return frozenset(names)
 
 
-def _files_of(name: str) -> list[Path]:
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements of a file at any depth, without looking into expressions, most of a tree."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            waiting += getattr(node, part, [])
+
+
+@cache
+def _files_of(name: str, _: tuple[State, ...]) -> list[Path]:
     """Files that importing `helpers.a.b` executes: the packages on the way and the module."""
     parts = name.split(".")
     if parts[0] != PACKAGE.name:

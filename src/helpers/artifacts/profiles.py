@@ -7,11 +7,12 @@ passes it those of the chosen profile. Nothing else in the code depends on a pro
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from pathlib import Path
 
 import yaml
 
-from helpers.artifacts.lineage import ROOT
+from helpers.artifacts.lineage import ROOT, State, state
 
 FOLDER = ROOT / "profiles"
 
@@ -63,6 +64,11 @@ def load(name: str, folder: Path = FOLDER) -> Profile:
     known = sorted(p.stem for p in folder.glob("*.yml"))
     if name not in known:
         raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {', '.join(known)}")
+    return _read(path, state(path))
+
+
+@cache
+def _read(path: Path, _: State) -> Profile:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:

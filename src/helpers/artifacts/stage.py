@@ -12,14 +12,11 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from helpers.artifacts import lineage, manifests, profiles
 from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, rerun, root
@@ -65,9 +62,9 @@ def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = No
             f"{path} is damaged: its content is not what {stage} left; "
             f"delete it and {rerun(profile)}"
         )
-    if columns is not None:
-        return pd.read_parquet(path, columns=list(columns))
-    return _READERS.get(path.suffix, Path)(path)
+    from helpers.artifacts import formats  # pandas, which judging a stage does not need
+
+    return formats.read(path, columns)
 
 
 class Stage:
@@ -132,15 +129,14 @@ class Stage:
         Raises:
             ValueError: another suffix.
         """
+        from helpers.artifacts import formats  # as in `load`
+
         path = self.path(name)
-        if path.suffix not in _WRITERS:
-            raise ValueError(f"cannot save {name}: expected one of {', '.join(_WRITERS)}")
+        if path.suffix not in formats.WRITERS:
+            raise ValueError(f"cannot save {name}: expected one of {', '.join(formats.WRITERS)}")
         with atomic(path) as temporary:
-            _WRITERS[path.suffix](temporary, value)
-        if isinstance(value, pd.DataFrame):
-            self._files[name] = {"rows": len(value)}
-        elif isinstance(value, np.ndarray):
-            self._files[name] = {"shape": list(value.shape)}
+            formats.WRITERS[path.suffix](temporary, value)
+        self._files[name].update(formats.size(value))
         return path
 
     def finish(self, results: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,7 +171,7 @@ class Stage:
             "cpus": os.cpu_count(),
         }
         with atomic(self.folder / MANIFEST) as temporary:
-            _write_json(temporary, manifest)
+            temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         return dict(results)
 
 
@@ -248,44 +244,3 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         pass
     return True
-
-
-def _read_npz(path: Path) -> dict[str, np.ndarray]:
-    with np.load(path) as arrays:
-        return dict(arrays)
-
-
-def _plain(value: Any) -> Any:
-    """JSON for numpy scalars and arrays, which results are full of."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise TypeError(f"cannot write {type(value).__name__} as JSON")
-
-
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1, default=_plain) + "\n", encoding="utf-8")
-
-
-def _write_npy(path: Path, value: np.ndarray) -> None:
-    # Through a stream: numpy would append .npy to the temporary name.
-    with path.open("wb") as stream:
-        np.save(stream, value)
-
-
-def _write_npz(path: Path, value: Mapping[str, np.ndarray]) -> None:
-    with path.open("wb") as stream:
-        np.savez(stream, **value)
-
-
-_READERS: dict[str, Callable[[Path], Any]] = {
-    ".parquet": pd.read_parquet,
-    ".json": lambda path: json.loads(path.read_text(encoding="utf-8")),
-    ".npz": _read_npz,
-    ".npy": lambda path: np.load(path, mmap_mode="r"),
-}
-_WRITERS: dict[str, Callable[[Path, Any], None]] = {
-    ".parquet": lambda path, frame: frame.to_parquet(path),
-    ".json": _write_json,
-    ".npy": _write_npy,
-    ".npz": _write_npz,
-}
