@@ -1,7 +1,5 @@
 """Put the web assets that the book needs under book/_vendor, so that no page loads anything.
 
-    python tools/vendor.py [FOLDER]
-
 `npm pack` fetches exact versions, whose tarballs must be those that were pinned; only the files the
 pages use are kept. A folder that already holds these versions is left alone; its file `complete`,
 which says so, is written last.
@@ -18,7 +16,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from helpers.artifacts.lineage import ROOT
+
 VENDOR = ROOT / "book" / "_vendor"
 
 # package -> (`npm view PACKAGE dist.integrity`, folder under vendor/, files to keep, of whose path
@@ -93,7 +92,3 @@ def vendor(folder: Path = VENDOR) -> Path:
         shutil.copytree(Path(scratch, "vendor"), folder / "vendor")
     complete.write_text(stamp)
     return folder
-
-
-if __name__ == "__main__":
-    vendor(Path(sys.argv[1]) if len(sys.argv) > 1 else VENDOR)
