@@ -1,5 +1,6 @@
 import csv
 import json
+import tracemalloc
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -12,6 +13,7 @@ from helpers.annotations import (
     labelling_config,
     read_label_studio,
     scores,
+    text,
     write_label_studio,
 )
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
@@ -284,6 +286,29 @@ def test_files_and_tables_do_not_depend_on_the_parts(tmp_path, perceived, monkey
     assert apart.read_bytes() == together.read_bytes()
     for found, expected in zip(read_label_studio(apart), (frame, report), strict=True):
         pd.testing.assert_frame_equal(found, expected)
+
+
+def test_memory_is_that_of_the_answers_not_of_the_export(tmp_path, perceived, monkeypatch):
+    monkeypatch.setattr(label_studio, "_TASKS", 20)
+    monkeypatch.setattr(label_studio, "_ANNOTATIONS", 20)
+    monkeypatch.setattr(text, "_BLOCK", 2**14)
+
+    def peak(images: int) -> int:
+        """Bytes held at most while so many images are written and read."""
+        many = pd.concat([perceived] * (1 + images // len(perceived)))[:images]
+        many.index = [f"image-{number}" for number in range(images)]
+        answers = crowd.annotate(many, 3, seed=1, stage="test")
+        tracemalloc.start()
+        try:
+            write_label_studio(answers, tmp_path / "crowd.json")
+            read_label_studio(tmp_path / "crowd.json")
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = 100, 300
+    kilobytes = (peak(many) - peak(few)) / (many - few) / 1000
+    assert kilobytes < 8  # an image; in parts that hold the whole export they take twelve
 
 
 def test_the_configuration_offers_exactly_the_scales():

@@ -304,6 +304,16 @@ def test_artifacts_elsewhere(tiny, tmp_path):
     assert "nothing to do" in tiny.run(HELPERS_ARTIFACTS=str(elsewhere))
 
 
+def test_a_system_that_cannot_open_processes_as_files(tiny):
+    """Linux before 5.3, and what old profiles of containers leave of newer ones."""
+    lacking = "import os\ndef lacking(*_): raise OSError(38, 'Function not implemented')\n"
+    path = tiny.folder / "src/sitecustomize.py"
+    path.write_text(f"{lacking}os.pidfd_open = lacking\n")
+    asked = [sys.executable, "-c", "import os; os.pidfd_open(os.getpid())"]
+    assert subprocess.run(asked, env=tiny.environment, capture_output=True).returncode == 1
+    assert len(ran(tiny.run())) == 2
+
+
 def test_a_folder_for_temporary_files_with_a_long_name(tiny, tmp_path):
     long = tmp_path / ("long" * 30)
     long.mkdir()
