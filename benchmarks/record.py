@@ -101,7 +101,7 @@ def write_rows(
 
     Args:
         facts: what was measured, shown above the table.
-        rows: `what`, and any numbers by the heads of their columns.
+        rows: `what`, and any numbers and words by the heads of their columns.
         packages: whose versions matter.
     """
     record = {
@@ -121,8 +121,12 @@ def write_rows(
     for key, value in (record["machine"] | dict(facts)).items():
         print(f"{key}: {value}")
     for row in rows:
-        numbers = (f"{head} {value:,.4g}" for head, value in row.items() if head != "what")
-        print(f"{row['what']:60s}", "; ".join(numbers))
+        cells = (
+            f"{head} {value if isinstance(value, str) else f'{value:,.4g}'}"
+            for head, value in row.items()
+            if head != "what"
+        )
+        print(f"{row['what']:60s}", "; ".join(cells))
 
 
 def _processor() -> str:

@@ -12,11 +12,18 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
 from record import write_rows
+
+IDLE = "CPU seconds with nothing to do, least of three"
+OLD_TIME = "an edit that keeps the file's time"
+DURING = "an edit while the task runs"
+TERM, KILL = "processes left by TERM", "processes left by KILL"
+SEEN = {True: "seen", False: "missed"}
 
 TASKS, CHILD = 20, "import time; time.sleep(float(open('nap').read()))"
 WORK = f"""
@@ -65,6 +72,14 @@ TOOLS = {
 }
 
 
+def cpu_seconds(run: Callable[[], object]) -> float:
+    """CPU seconds of the processes that a function starts and waits for."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 class Project:
     """Twenty tasks, a tool, and what the tool does with them."""
 
@@ -89,10 +104,7 @@ class Project:
 
     def run(self) -> float:
         """CPU seconds of one run."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.start().wait()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return cpu_seconds(lambda: self.start().wait())
 
     def result(self, i: int) -> str:
         return (self.folder / f"out{i}.txt").read_text()
@@ -148,35 +160,34 @@ class Project:
             time.sleep(0.1)
 
 
+def asked(name: str, packages: list[str]) -> dict[str, str | float]:
+    """A row of the table: what one tool did."""
+    with TemporaryDirectory() as folder:
+        project = Project(Path(folder).resolve(), name)
+        project.run()
+        return {
+            "what": " with ".join(packages),
+            IDLE: min(project.run() for _ in range(3)),
+            OLD_TIME: SEEN[project.sees_edit_with_old_time()],
+            DURING: SEEN[project.sees_edit_while_it_runs()],
+            TERM: project.survivors_of(signal.SIGTERM),
+            KILL: project.survivors_of(signal.SIGKILL),
+        }
+
+
+def ours() -> dict[str, str | float]:
+    """The book's row: what it does with edits and kills, the tests of faults say."""
+    command, root = [sys.executable, "tools/run.py", "smoke"], Path(__file__).parents[1]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run(command, cwd=root, check=True, **quiet)  # it may have something to do
+    used = [cpu_seconds(lambda: subprocess.run(command, cwd=root, **quiet)) for _ in range(3)]
+    below = dict.fromkeys((OLD_TIME, DURING, TERM, KILL), "see below")
+    return {"what": "the book's runner, smoke profile", IDLE: min(used), **below}
+
+
 def main() -> None:
-    times, facts = {}, {"tasks": TASKS}
-    for name, (packages, _, _) in TOOLS.items():
-        with TemporaryDirectory() as folder:
-            project = Project(Path(folder).resolve(), name)
-            project.run()
-            times[f"{' with '.join(packages)}, nothing to do"] = min(
-                project.run() for _ in range(3)
-            )
-            seen = {
-                "an edit that keeps the file's time": project.sees_edit_with_old_time(),
-                "an edit while the task runs": project.sees_edit_while_it_runs(),
-            }
-            killed = {"TERM": signal.SIGTERM, "KILL": signal.SIGKILL}
-            left = {word: project.survivors_of(number) for word, number in killed.items()}
-        facts |= {f"{name}, {what}": "seen" if saw else "not seen" for what, saw in seen.items()}
-        facts |= {f"{name}, kernels left by {word}": count for word, count in left.items()}
-    ours = [sys.executable, "tools/run.py", "smoke"]
-    root, quiet = Path(__file__).parents[1], {"stdout": subprocess.DEVNULL}
-    used = []
-    for _ in range(4):  # the first may have something to do
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(ours, cwd=root, check=True, **quiet)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    times = {"the book's runner, smoke, nothing to do": min(used[1:]), **times}
-    first = next(iter(times.values()))
-    rows = [{"what": what, "seconds": time, "ratio": time / first} for what, time in times.items()]
-    write_rows("runners", facts, rows, ["papermill", "psutil"])
+    rows = [ours(), *(asked(name, packages) for name, (packages, _, _) in TOOLS.items())]
+    write_rows("runners", {"tasks of each tool": TASKS}, rows, ["papermill", "psutil"])
 
 
 if __name__ == "__main__":

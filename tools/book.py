@@ -109,7 +109,7 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
 def benchmark_text(record: dict) -> str:
     """A benchmark's table, what was measured and on what, for book/benchmarks.md to include."""
     columns = [name for name in record["rows"][0] if name != "what"]
-    rows = [[row["what"], *(_number(row[name]) for name in columns)] for row in record["rows"]]
+    rows = [[row["what"], *(_shown(row[name]) for name in columns)] for row in record["rows"]]
     machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())
     facts = [*record["facts"].items(), ("machine", machine)]
     head = ["", *(HEADS.get(name, name) for name in columns)]
@@ -121,7 +121,9 @@ def _table(head: list[str], rows: list, numbers: str = "---:") -> str:
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
-def _number(value: float) -> str:
+def _shown(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 

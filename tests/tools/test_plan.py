@@ -118,12 +118,12 @@ def test_pages_have_one_name_wherever_the_artifacts_lie(monkeypatch, tmp_path):
 
 
 def test_a_benchmark_is_shown_as_two_tables():
-    rows = [{"what": "a", "seconds": 0.5, "MB": 1234.5}]
+    rows = [{"what": "a", "seconds": 0.5, "MB": 1234.5, "edit": "seen"}]
     record = {"rows": rows, "facts": {"images": 7}, "machine": {"cores": 2, "system": "Linux"}}
     assert book.benchmark_text(record).splitlines() == [
-        "|  | CPU seconds, least of three | MB |",
-        "| --- | ---: | ---: |",
-        "| a | 0.5 | 1,234 |",
+        "|  | CPU seconds, least of three | MB | edit |",
+        "| --- | ---: | ---: | ---: |",
+        "| a | 0.5 | 1,234 | seen |",
         "",
         "| what was measured |  |",
         "| --- | --- |",
