@@ -227,11 +227,14 @@ Markdown("\n".join(lines))
 # %% tags=["remove-input"]
 one, other = ((said["estimate"][name], limits[name]) for name in TRAINED[:2])
 claim(
-    "**In this run** the claim holds for one of the two ordinary models. The disparity predicted for "
-    "celeba-like women, {one:points} points, agrees with what was counted. For fairface-like it is "
-    "{other:points}: what makes that model fail in the PPB-like set the transects do not contain.",
-    holds=one[1][0] > 1 / 3 and one[1][1] > 1 and other[1][1] < 1 / 3,
+    "**In this run** the claim holds for neither of the two ordinary models. The disparity predicted "
+    "for celeba-like women, {one:points} points, is {low:.0%} to {high:.0%} of what was counted. For "
+    "fairface-like it is {other:points}: what makes that model fail in the PPB-like set the transects "
+    "do not contain.",
+    holds=0 < one[1][0] < one[1][1] < 1 and other[1][1] < 1 / 3,
     one=one[0],
+    low=one[1][0],
+    high=one[1][1],
     other=other[0],
 )
 
@@ -260,7 +263,8 @@ Markdown(f"Models for which calibration brings the prediction nearer: {counts}."
 # %% [markdown]
 # The price is precision: the sample's own chance enters all rates, and all intervals. And if an
 # error rate is all one wants, a labelled sample gives it without any experiment. What the experiment
-# could add is the disparity between groups that are rare in the sample. Here stretching spoiled it.
+# could add is the disparity between groups that are rare in the sample, and that is stretched by a
+# factor which knows nothing of it: where it comes nearer to the counted one, it is by luck.
 
 # %% tags=["remove-input"]
 stretched, true_gap = (
@@ -268,10 +272,11 @@ stretched, true_gap = (
 )
 claim(
     "**In this run** calibration brings the overall rate of every trained model nearer to what was "
-    "observed. The disparity among women of the celeba-like model it stretches to {stretched:points} "
-    "points, where {true_gap:points} were observed.",
+    "observed. The disparity among women of the celeba-like model it stretches from {plain:points} to "
+    "{stretched:points} points, where {true_gap:points} were observed.",
     holds=(gone["calibrated"] < gone["plain"]).xs("all faces", level=1)[[*TRAINED]].all()
-    and stretched > 2 * true_gap,
+    and stretched > 2 * one[0],
+    plain=one[0],
     stretched=stretched,
     true_gap=true_gap,
 )
@@ -450,12 +455,12 @@ men = "men, dark − light"
 claim(
     "**In this run** reweighting by three attributes takes the overall rate *further* from what was "
     "observed in both populations. The disparity among men comes nearer in both, that among women in "
-    "one. With clarity as well, women come nearer in both, and men move off again.",
+    "one. With clarity as well, men come nearer still, and women again in one.",
     holds=(three["all faces"] > plain["all faces"]).all()
     and (three[men] < plain[men]).all()
     and (three[WOMEN] < plain[WOMEN]).sum() == 1
-    and (finest[WOMEN] < np.minimum(plain, three)[WOMEN]).all()
-    and (finest[men] > three[men]).all(),
+    and (finest[men] < three[men]).all()
+    and (finest[WOMEN] < three[WOMEN]).sum() == 1,
 )
 
 # %% [markdown]
