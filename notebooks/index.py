@@ -52,7 +52,7 @@ def read(model):
 # %% tags=["remove-cell"]
 def points(value):
     """A difference of rates in percentage points, with its sign."""
-    return f"{100 * value:+.1f}".replace("-", "−")
+    return f"{100 * value:+z.1f}".replace("-", "−")
 
 
 ROWS = {
