@@ -61,7 +61,7 @@ import torch
 from IPython.display import Markdown
 from myst_nb import glue
 
-from helpers import effects, errors, figures, generators, models, sensitivity
+from helpers import effects, errors, faces, figures, generators, models, sensitivity
 from helpers.annotations import crowd, crowd_by_reader
 from helpers.artifacts import Stage
 from helpers.claims import claim
@@ -317,7 +317,8 @@ _ = figures.forest(others, others["truth"], "change of the score")
 # as well, so fewer. Whether too few do, other audits tell: they are drawn again and again from the
 # faces on which the truth was computed, first held against the mean of all these faces, then against
 # a truth that is drawn anew as well. An exact direction does to a code what do() does to its face,
-# parameter by parameter, so nothing but the choice of faces can set the two apart.
+# parameter by parameter (but for artefacts in a few codes that are far out). So hardly anything but
+# the choice of faces can set the two apart.
 
 # %%
 expected = audit_with_truth.expected_to_hold(exact, truth)
@@ -327,9 +328,11 @@ as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
 # %% tags=["remove-cell"]
 for name, step in exact_steps.items():
-    walked = world.parameters(moved(few, step))
-    by_do = do_step(world, few, step, PARAMETERS[name][0])
-    torch.testing.assert_close(walked, by_do, atol=1e-3, rtol=0)
+    walked = faces.to_frame(world.parameters(moved(few, step)))
+    by_do = faces.to_frame(do_step(world, few, step, PARAMETERS[name][0]))
+    apart = (walked - by_do).abs()
+    assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
+    assert (apart["artefacts"] > 1e-3).mean() < 0.05
 
 # %% tags=["remove-input"]
 missed = exact.index[~exact["holds"].astype(bool)]
