@@ -61,13 +61,14 @@ import torch
 from IPython.display import Markdown
 from myst_nb import glue
 
-from helpers import effects, errors, faces, figures, generators, models, sensitivity
+from helpers import effects, errors, figures, generators, models, sensitivity
 from helpers.annotations import crowd, crowd_by_reader
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan
 from helpers.faces import celeba, populations
 from helpers.faces.batches import render_to_store
+from helpers.faces.parameters import to_frame
 from helpers.models import sample_quality
 from helpers.sensitivity import attribute_vectors, audit_with_truth, examination
 from helpers.sensitivity import figures as drawn
@@ -328,8 +329,8 @@ as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
 # %% tags=["remove-cell"]
 for name, step in exact_steps.items():
-    walked = faces.to_frame(world.parameters(moved(few, step)))
-    by_do = faces.to_frame(do_step(world, few, step, PARAMETERS[name][0]))
+    walked = to_frame(world.parameters(moved(few, step)))
+    by_do = to_frame(do_step(world, few, step, PARAMETERS[name][0]))
     apart = (walked - by_do).abs()
     assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
     assert (apart["artefacts"] > 1e-3).mean() < 0.05
