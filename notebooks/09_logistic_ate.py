@@ -187,18 +187,18 @@ shown.style.format("{:z.2f}").format("{:.0f}", "place among 7")
 # of this chapter.
 
 # %% tags=["remove-input"]
-beard, bearded = logit.loc[("null", "facial_hair", "Beard")], X["facial_hair", "Beard"]
+beard, bearded = logit.loc[("null", "facial_hair", "Beard")], X["facial_hair", "Beard"] == 1
 claim(
     "**In this run** the figure would put plantskin's bias on the wrong people: its coefficient of "
-    "dark skin is {skin:z.2f}, fewer errors. And a bar can be too short: in the null control beards get "
-    "{beard:z.2f} with a bar of {sd:.2f}, but it errs on none of their {n} images, so no resample holds "
-    "an error, and the bar knows nothing of that luck.",
+    "dark skin is {skin:z.2f}, fewer errors. And a bar says little of a rare level: the {beard:z.2f} of "
+    "beards, with a bar of {sd:.2f}, rests on {n} images, of which the null control gets {wrong} wrong.",
     holds=skin.loc["plantskin", "estimate"] < -3 * skin.loc["plantskin", "sd_image"]
-    and pruned.loc[bearded == 1, "error_null"].sum() == 0,
+    and bearded.sum() < len(pruned) / 50,
     skin=skin.loc["plantskin", "estimate"],
     beard=beard["estimate"],
     sd=beard["sd_image"],
     n=int(bearded.sum()),
+    wrong=int(pruned.loc[bearded, "error_null"].sum()),
 )
 
 # %% [markdown]
