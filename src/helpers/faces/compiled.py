@@ -78,8 +78,6 @@ class _SinglePrecision(compiler.CompilerBase):
 
 
 ANNOUNCEMENT = "compiling the renderer, once for this machine and this version: a minute or two"
-INSTRUCTIONS = "instructions.s"
-"""What a compiled program does, in the assembly language of this processor."""
 _OPTIONS = {
     "fastmath": True,
     "error_model": "numpy",
@@ -102,9 +100,8 @@ program = numba.njit(**_OPTIONS)
 def compile_once(program: Callable[..., Any], call: Callable[[], None], folder: Path) -> None:
     """Compile a program by a call of it, or take what an earlier process left in the folder.
 
-    Of several processes that want the same at once one compiles, and the others wait. It leaves the
-    instructions to read beside the program. Where nothing can be written it is compiled in every
-    process.
+    Of several processes that want the same at once one compiles, and the others wait. Where nothing
+    can be written it is compiled in every process.
     """
     if numba.config.DISABLE_JIT:
         return
@@ -118,10 +115,6 @@ def compile_once(program: Callable[..., Any], call: Callable[[], None], folder: 
             program.enable_caching()
         finally:
             numba.config.CACHE_DIR = usual
-        if any(folder.rglob("*.nbc")):
-            call()
-            return
-        print(ANNOUNCEMENT, file=sys.stderr, flush=True)
+        if not any(folder.rglob("*.nbc")):
+            print(ANNOUNCEMENT, file=sys.stderr, flush=True)
         call()
-        (instructions,) = program.inspect_asm().values()
-        (folder / INSTRUCTIONS).write_text(instructions, encoding="utf-8")
