@@ -18,7 +18,7 @@ from tqdm import tqdm
 import book
 from helpers import artifacts
 from helpers.artifacts import MANIFEST, lineage, manifests
-from helpers.utils.processes import memory
+from helpers.utils.processes import SIDE_BY_SIDE, memory
 
 LOOK = 5.0
 """Seconds between looks at memory: the system walks all pages of all processes for each."""
@@ -66,7 +66,7 @@ class Runner:
                             queue.append(name) if self.is_stale(name) else order.done(name)
                     queue.sort(key=lambda name: plan.rest(name, self.waits, self.seconds))
                     while queue and len(running) < self.jobs and not self.failed:
-                        step = self.begin(queue.pop())
+                        step = self.begin(queue.pop(), len(running) + len(queue) + 1)
                         running[pool.submit(self.perform, step)] = step
                     if not running:
                         return
@@ -83,7 +83,9 @@ class Runner:
         except (OSError, SyntaxError, ValueError, artifacts.ArtifactError):
             return True
 
-    def begin(self, name: str) -> Step:
+    def begin(self, name: str, could_run: int) -> Step:
+        """A step that starts now; so many are running or could."""
+        os.environ[SIDE_BY_SIDE] = str(min(self.jobs, could_run))
         log = self.logs / f"{name}.log"
         log.write_text("")
         form = "{desc:>26} {percentage:3.0f}% {bar:12} {elapsed}<{remaining} {postfix}"

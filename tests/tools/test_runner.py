@@ -12,6 +12,8 @@ import plan
 import pytest
 import runner
 
+from helpers.utils.processes import SIDE_BY_SIDE
+
 
 @pytest.fixture
 def steps(monkeypatch, artifacts_folder):
@@ -20,6 +22,8 @@ def steps(monkeypatch, artifacts_folder):
     made, stale = [], set(waits)
     monkeypatch.setattr(plan, "why", lambda name, *_: "edited" if name in stale else None)
     monkeypatch.setattr(plan, "known_seconds", lambda profile: {"a": 1, "b": 5, "c": 9, "d": 1})
+
+    monkeypatch.setenv(SIDE_BY_SIDE, "0")  # what the runner sets is gone after the test
 
     def perform(self, step):
         made.append(step.name)
@@ -39,6 +43,20 @@ def test_steps_run_after_what_they_wait_for_and_long_ones_first(steps):
     steps.runner.run()
     assert steps.made == ["a", "c", "b", "d"]
     assert (steps.runner.done, steps.runner.failed) == (4, 0)
+
+
+def test_steps_are_told_how_many_share_the_cores(steps, monkeypatch):
+    told, begin = {}, runner.Runner.begin
+
+    def begin_and_tell(self, name, could_run):
+        step = begin(self, name, could_run)
+        told[name] = os.environ[SIDE_BY_SIDE]
+        return step
+
+    monkeypatch.setattr(runner.Runner, "begin", begin_and_tell)
+    steps.runner.jobs = 2
+    steps.runner.run()
+    assert told == {"a": "1", "b": "2", "c": "2", "d": "1"}
 
 
 def test_only_what_is_stale_runs(steps):

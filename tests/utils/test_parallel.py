@@ -7,6 +7,7 @@ import pytest
 from joblib import delayed
 
 from helpers.utils import parallel
+from helpers.utils.processes import SIDE_BY_SIDE
 
 
 @pytest.fixture
@@ -48,6 +49,16 @@ def test_results_come_as_they_get_ready_without_semaphores_too(no_semaphores):
 
 
 @pytest.mark.parametrize(("cores", "expected"), [(1, 1), (2, 2), (5, 2), (16, 8)])
-def test_long_tasks_take_half_the_cores(monkeypatch, cores, expected):
+def test_a_long_task_alone_takes_half_the_cores(monkeypatch, cores, expected):
     monkeypatch.setattr(parallel, "cpu_count", lambda: cores)
-    assert parallel.half_the_cores() == expected
+    monkeypatch.delenv(SIDE_BY_SIDE, raising=False)
+    assert parallel.share_of_cores() == expected
+
+
+@pytest.mark.parametrize(
+    ("cores", "steps", "expected"), [(1, 2, 1), (2, 1, 2), (2, 2, 1), (8, 3, 3), (16, 4, 4)]
+)
+def test_steps_side_by_side_share_the_cores(monkeypatch, cores, steps, expected):
+    monkeypatch.setattr(parallel, "cpu_count", lambda: cores)
+    monkeypatch.setenv(SIDE_BY_SIDE, str(steps))
+    assert parallel.share_of_cores() == expected

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from helpers.artifacts import kept, weights
 from helpers.utils import seeding
-from helpers.utils.parallel import half_the_cores, processes
+from helpers.utils.parallel import processes, share_of_cores
 
 Trained = TypeVar("Trained")
 
@@ -153,7 +153,7 @@ def fit_all(train: Callable[..., Trained], jobs: Sequence[dict]) -> list[Trained
     few = sum(len(job["images"]) * job["epochs"] for job in jobs) <= FEW_STEPS
     if few or any(job.get("device", "cpu") != "cpu" for job in jobs):
         return [train(**job) for job in jobs]
-    number = min(len(jobs), half_the_cores())
+    number = min(len(jobs), share_of_cores())
     return processes(number)(delayed(_fit_alone)(train, job) for job in jobs)
 
 

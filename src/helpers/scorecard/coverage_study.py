@@ -45,7 +45,7 @@ from helpers.scorecard.coverage_grid import (
 )
 from helpers.scorecard.simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from helpers.utils import seeding
-from helpers.utils.parallel import half_the_cores, processes
+from helpers.utils.parallel import processes, share_of_cores
 
 CORRELATIONS = (0.05, 0.23, 0.41)
 LOG_ODDS = dict(zip(ATTRIBUTES, (0.0, 0.6, -0.4, 0.3, 0.5), strict=True))
@@ -171,7 +171,7 @@ def study(
     size: Size, folder: Path, workers: int | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of `coverage` and `false_alarms`; finished parts stay in `folder`."""
-    workers = workers or half_the_cores()
+    workers = workers or share_of_cores()
     effects = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
     nulls = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
     truth = pd.concat(
@@ -193,7 +193,7 @@ def grid(size: Size, folder: Path, workers: int | None = None) -> pd.DataFrame:
         case = replace(size, transects=transects, repetitions=(size.repetitions + 1) // 2)
         parts = folder / f"{error_rate}-{transects}"
         audited = [population_at(error_rate, LOG_ODDS)]
-        drawn = _repeat(grid_intervals, audited, case, parts, workers or half_the_cores())
+        drawn = _repeat(grid_intervals, audited, case, parts, workers or share_of_cores())
         tables.append(drawn.assign(error_rate=error_rate, transects=transects))
     return grid_coverage(pd.concat(tables))
 

@@ -15,7 +15,7 @@ from scipy.special import expit
 from helpers.effects.batched_logit import fit_logits
 from helpers.scorecard.estimators import AUDITS_AT_ONCE, normal_interval, resample_images
 from helpers.utils import seeding
-from helpers.utils.parallel import half_the_cores, processes
+from helpers.utils.parallel import processes, share_of_cores
 
 _FEW = 100  # audits, which are done before other processes have started
 
@@ -70,7 +70,7 @@ def observational_audits(
         range(start, min(start + AUDITS_AT_ONCE, repetitions))
         for start in range(0, repetitions, AUDITS_AT_ONCE)
     ]
-    parts = processes(half_the_cores() if repetitions > _FEW else 1)(
+    parts = processes(share_of_cores() if repetitions > _FEW else 1)(
         delayed(_observe)(pool, models, estimators, n, part, seed, null_rate) for part in numbers
     )
     return pd.concat(parts, ignore_index=True)

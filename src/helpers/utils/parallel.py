@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import warnings
@@ -10,15 +11,18 @@ from typing import Any
 
 from joblib import Parallel, cpu_count, parallel_config
 
-from helpers.utils.processes import die_with_parent
+from helpers.utils.processes import SIDE_BY_SIDE, die_with_parent
 
 
-def half_the_cores() -> int:
-    """Processes for a long task: chapters that run side by side share the cores.
+def share_of_cores() -> int:
+    """Processes for a long task: as many as each step that runs side by side has cores.
 
-    At least two where there are two, since others seldom run such a task at the same time.
+    More would finish no sooner, and each imports the libraries anew. Where nobody says how many
+    steps there are, it is half the cores, and at least two where there are two.
     """
     cores = cpu_count()
+    if steps := os.environ.get(SIDE_BY_SIDE):
+        return math.ceil(cores / int(steps))
     return min(cores, max(2, cores // 2))
 
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
+SIDE_BY_SIDE = "STEPS_SIDE_BY_SIDE"
+"""The variable by which the runner says how many steps of the book share the cores."""
 _PR_SET_PDEATHSIG = 1  # from Linux's <sys/prctl.h>
 
 
