@@ -13,11 +13,12 @@ import operator
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numba
 import numpy as np
-from numba.core import compiler, compiler_machinery, ir, untyped_passes
+from numba.core import codegen, compiler, compiler_machinery, ir, untyped_passes
 
 from helpers.utils.processes import alone
 
@@ -67,10 +68,29 @@ def _plain(value: Any) -> Any:
     return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
+class _Ingredient(codegen.JITCodeLibrary):
+    """What goes into programs, optimised; only of whole programs machine code is made.
+
+    numba would make it of every function, most of them several times over. A process that had just
+    compiled would then also run code that is not quite what it keeps for others.
+    """
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    @property
+    def codegen(self) -> SimpleNamespace:
+        # A function's environment lies in its machine code.
+        return SimpleNamespace(set_env=lambda *_: None)
+
+
 class _SinglePrecision(compiler.CompilerBase):
     """Numba's compiler with plain numbers."""
 
     def define_pipelines(self) -> list[compiler_machinery.PassManager]:
+        if self.state.flags.no_cpython_wrapper:
+            name = self.state.func_id.func_qualname
+            self.state.library = _Ingredient(self.state.targetctx.codegen(), name)
         passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(_PlainNumbers, untyped_passes.TranslateByteCode)
         passes.finalize()
