@@ -6,10 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy import float32, int32, uint64
+from numpy import float32
 
 from helpers.faces.compiled import formula, loop
-from helpers.faces.lookups import lookup
+from helpers.faces.lookups import bilinear, lookup
 from helpers.faces.maths import clamp, cos, exp, mix, sin, smoothstep
 from helpers.faces.windows import box_mean
 
@@ -59,19 +59,6 @@ def reflected(place, last):
 
 
 @formula
-def sample(image, x, y):
-    """Bilinear sample of an image at x, y in pixels inside it."""
-    last = int32(len(image) - 2)
-    column, row = min(int32(x), last), min(int32(y), last)
-    x, y = x - float32(column), y - float32(row)
-    column, row = uint64(column), uint64(row)
-    low = mix(image[row, column], image[row, column + uint64(1)], x)
-    row = row + uint64(1)
-    high = mix(image[row, column], image[row, column + uint64(1)], x)
-    return mix(low, high, y)
-
-
-@formula
 def drop_ring(x, y, seed):
     """Waves around a point, as of a water drop."""
     across, up = x - 0.6 * sin(11.0 * seed), y - 0.6 * cos(7.0 * seed)
@@ -99,7 +86,7 @@ def spoil(image, face, mottle, spoiler):
                 x = float32(column) + 0.5 * last * torn * spoiler.right[row, column]
                 y = float32(row) + 0.5 * last * torn * spoiler.up[row, column]
                 x, y = reflected(x, last), reflected(y, last)
-                spoiler.warped[row, column] = sample(image[channel], x, y)
+                spoiler.warped[row, column] = bilinear(image[channel], x, y)
         box_mean(spoiler.warped, spoiler.blurred, 2, spoiler.sums)
         for row in range(size):
             y = step_at(row, size)

@@ -33,10 +33,17 @@ def lookup(texture, u, v):
     rows, columns = texture.shape
     u = (u - floor(u)) * float32(columns - 1)
     v = (v - floor(v)) * float32(rows - 1)
-    column, row = min(int32(u), int32(columns - 2)), min(int32(v), int32(rows - 2))
-    u, v = u - float32(column), v - float32(row)
+    return bilinear(texture, u, v)
+
+
+@formula
+def bilinear(grid, x, y):
+    """Sample of a grid (rows, columns) at column x and row y, whole numbers or in between."""
+    rows, columns = grid.shape
+    column, row = min(int32(x), int32(columns - 2)), min(int32(y), int32(rows - 2))
+    x, y = x - float32(column), y - float32(row)
     column, row = uint64(column), uint64(row)
-    low = mix(texture[row, column], texture[row, column + uint64(1)], u)
+    low = mix(grid[row, column], grid[row, column + uint64(1)], x)
     row = row + uint64(1)
-    high = mix(texture[row, column], texture[row, column + uint64(1)], u)
-    return mix(low, high, v)
+    high = mix(grid[row, column], grid[row, column + uint64(1)], x)
+    return mix(low, high, y)

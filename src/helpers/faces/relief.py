@@ -10,10 +10,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy import float32, int32, uint64
+from numpy import float32
 
 from helpers.faces.anatomy import lip_line
 from helpers.faces.compiled import formula, loop
+from helpers.faces.lookups import bilinear
 from helpers.faces.maths import bump, clamp, exp, mix, power, smoothstep
 from helpers.faces.skin import Place, beard_place
 from helpers.faces.windows import box_mean
@@ -51,13 +52,7 @@ def at_relief(relief, channel, x, y):
     """Bilinear sample of a channel at head coordinates."""
     u = min(abs(x), WIDTH) * (float32(COLUMNS - 1) / WIDTH)
     v = clamp((y - BOTTOM) * (float32(ROWS - 1) / (TOP - BOTTOM)), 0.0, float32(ROWS - 1))
-    column, row = min(int32(u), int32(COLUMNS - 2)), min(int32(v), int32(ROWS - 2))
-    u, v = u - float32(column), v - float32(row)
-    column, row = uint64(column), uint64(row)
-    low = mix(relief[channel, row, column], relief[channel, row, column + uint64(1)], u)
-    row = row + uint64(1)
-    high = mix(relief[channel, row, column], relief[channel, row, column + uint64(1)], u)
-    return mix(low, high, v)
+    return bilinear(relief[channel], u, v)
 
 
 @loop
