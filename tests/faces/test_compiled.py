@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from numba import config
 
 from helpers import faces
 from helpers.faces import maths, portraits
-from helpers.faces.compiled import program
+from helpers.faces.compiled import compile_once, program
 
 VECTORISED = (
     "cautious_head_distances",
@@ -71,6 +72,24 @@ def test_the_arithmetic_is_vectorised():
 
 def arithmetic(code, ending):
     return len(re.findall(rf"\tv?(?:add|sub|mul|div|sqrt|fn?m\w*?)(?:\d\d\d)?{ending}\t", code))
+
+
+@program
+def _add_one(x):
+    x[0] += 1
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
+def test_programs_of_other_code_are_removed_when_unused_for_long(tmp_path):
+    for name, days in (("old", 8), ("recent", 6)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lock").touch()
+        used = time.time() - 24 * 60 * 60 * days
+        os.utime(tmp_path / name / "lock", (used, used))
+    x = np.zeros(1, np.float32)
+    compile_once(_add_one, lambda: _add_one(x), tmp_path / "new")
+    assert x == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "recent"]
 
 
 @program

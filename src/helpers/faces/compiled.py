@@ -10,8 +10,11 @@ tables are loops of their own. With `NUMBA_DISABLE_JIT=1` all of it runs as plai
 from __future__ import annotations
 
 import operator
+import shutil
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +101,8 @@ class _SinglePrecision(compiler.CompilerBase):
 
 
 ANNOUNCEMENT = "compiling the renderer, once for this machine and this version: a minute or two"
+UNUSED = 7 * 24 * 60 * 60
+"""Seconds after which programs of other code are removed; taking the lock counts as a use."""
 _OPTIONS = {
     "fastmath": True,
     "error_model": "numpy",
@@ -137,4 +142,14 @@ def compile_once(program: Callable[..., Any], call: Callable[[], None], folder: 
             numba.config.CACHE_DIR = usual
         if not any(folder.rglob("*.nbc")):
             print(ANNOUNCEMENT, file=sys.stderr, flush=True)
+            _sweep(folder.parent)
         call()
+
+
+def _sweep(programs: Path) -> None:
+    """Remove what was compiled of other code and has not been used for a week."""
+    for lock in programs.glob("*/lock"):
+        with suppress(OSError):  # another process sweeps as well
+            if time.time() - lock.stat().st_mtime > UNUSED:
+                with alone(lock):
+                    shutil.rmtree(lock.parent)
