@@ -606,7 +606,7 @@ claim(
 # renders the attributes are known; of samples nobody knows them.
 
 # %%
-batches = np.split(renders, range(1024, len(renders), 1024))  # as floats, all would fill gigabytes
+batches = np.split(renders, range(256, len(renders), 256))  # as floats, all would fill gigabytes
 read = [generator.encode(torch.from_numpy(part.copy()).float() / 255) for part in batches]
 codes = torch.cat(read).cpu().numpy()
 balanced = {name: vector(name, BALANCE, codes, attributes) for name in (*VECTORS, "Smiling")}
