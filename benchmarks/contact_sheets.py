@@ -82,6 +82,7 @@ def main() -> None:
     write(f"sweeps-small-{when}", {name: sweep(name) for name in COMPARED}, 64)
     if when == "before":
         return
+    write("large", {name: portraits[:4] for name, portraits in few.items()}, 256)
     for ancestry in faces.ANCESTRY_REFERENCES:
         write(ancestry.replace(" ", "-"), hundred(ancestry), 72)
     styles = len(faces.HAIR_STYLES)
