@@ -106,7 +106,11 @@ def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> f
 
 def known_seconds(profile: str) -> dict[str, float]:
     """Seconds of every step: those measured for everybody, or this machine's own."""
-    measured = json.loads((profiles.FOLDER / "seconds.json").read_text("utf-8")).get(profile, {})
+    path = profiles.FOLDER / "seconds.json"
+    try:
+        measured = json.loads(path.read_text("utf-8")).get(profile, {})
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
     own = {page: pages.read(page, profile).get("seconds") for page in pages_of_book()}
     return measured | {page: seconds for page, seconds in own.items() if seconds}
 

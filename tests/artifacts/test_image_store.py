@@ -212,6 +212,22 @@ def test_load_refuses_other_arrays(path):
         image_store.load(path)
 
 
+@pytest.mark.parametrize("images", [10**12, 10**30])
+def test_a_header_that_promises_more_than_there_is_names_the_file(path, images):
+    header = {"descr": "|u1", "fortran_order": False, "shape": (images, 3, 8, 8)}
+    with path.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+    with pytest.raises(ValueError, match="faces.npy: "):
+        image_store.load(path)
+
+
+def test_what_is_no_array_names_the_file(path):
+    for content in (b"", b"half a page", b"\x93NUMPY"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="faces.npy: "):
+            image_store.load(path)
+
+
 def test_content_key_covers_rows_and_settings():
     rows = np.arange(6, dtype=np.float32)
     keys = {

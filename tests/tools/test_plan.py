@@ -86,6 +86,13 @@ def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch)
         plan.graph()
 
 
+def test_damaged_seconds_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(plan.profiles, "FOLDER", tmp_path)
+    (tmp_path / "seconds.json").write_text('{"smo\n')
+    with pytest.raises(ValueError, match=r"seconds\.json is damaged: Invalid control"):
+        plan.known_seconds("smoke")
+
+
 def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
     monkeypatch.setattr(book, "pages_of", lambda profile: tmp_path / "html")
     monkeypatch.setattr(book, "contents", lambda: ["index", "a"])

@@ -90,7 +90,10 @@ def load(path: str | Path) -> np.ndarray:
         ValueError: the set is unfinished, or is not one.
     """
     path = Path(path)
-    images = np.load(path, mmap_mode="r")
+    try:
+        images = np.load(path, mmap_mode="r")
+    except (ValueError, OverflowError, EOFError) as error:
+        raise ValueError(f"{path}: {error}") from None
     if images.dtype != np.uint8 or images.ndim != 4:
         raise ValueError(
             f"{path}: expected uint8 images (n, 3, h, w), got {images.dtype} {images.shape}"
