@@ -132,6 +132,7 @@ def compile_once(program: Callable[..., Any], call: Callable[[], None], folder: 
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "lock").open("a").close()
     except OSError:
         return
     with alone(folder / "lock"):
