@@ -191,10 +191,10 @@ noise
 # were random too; for the other attributes it is set to zero.
 
 # %% [markdown]
-# One error all annotators share. Of photographs that show neither hair nor beard nor makeup, people
+# One habit all annotators share. Of photographs that show neither hair nor beard nor makeup, people
 # name the gender of nearly all {cite:p}`burton-gender`, but where hair is seen it alone calls up a
 # gender {cite:p}`macrae-hair`. These annotators therefore start from the shape of the face and add
-# a little for each of three cues: a beard towards male, makeup and long hair towards female. How
+# something for each of three cues: a beard towards male, makeup and long hair towards female. How
 # strong the cues are among raters of portraits, nobody has measured. The table states what is
 # assumed, and [](11_truth_scorecard) multiplies it.
 
@@ -220,7 +220,8 @@ images = stage.load("05_transect_generation", "fitted_images.npy")
 shown = faces.visible_scores(parameters).set_index(index.index)
 
 # %% [markdown]
-# `shown` holds what a perfect observer would score, image by image. It exists only in a world with
+# `shown` holds what an image shows, attribute by attribute, gender as the shape of the face alone: what
+# a {term}`perfect crowd` would score. It exists only in a world with
 # known truth and is used for two things: to drive the simulated crowd, and, near the end, to say
 # how much of what the crowd reports is really there. Nothing that later chapters estimate may look
 # at it.
@@ -490,12 +491,14 @@ claim(
 # Agreement about gender falls short of the published value, for a like reason. Random faces often lie
 # at the very ends of its scale, where the margin makes everybody agree, and this is where the crowd
 # was calibrated. The transects were placed short of the ends, at faces that are clear but no
-# caricatures. The lines below count how few of them are left at the ends.
+# caricatures. The lines below count the faces that annotators, by shape and cues together, see near the
+# ends.
 
 # %%
 generator = load_generator("known-truth", device=device)
 plain = generator.parameters(generator.sample(n_population, seed)).cpu()
 seen = {"random faces": faces.visible_scores(plain), "transects": shown}
+seen = {name: cues.perceived(score) for name, score in seen.items()}
 for name, score in seen.items():
     print(f"{name}: {1 - score['gender'].between(0.1, 0.9).mean():.0%} show a very clear gender")
 
