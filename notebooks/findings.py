@@ -259,10 +259,10 @@ claim(
 # %% tags=["remove-input"]
 average, cells = (card[asked, "paper's logit"] for asked in ("average", "part"))
 claim(
-    "For effects averaged over everybody the papers' regression on transects is biased by at most "
+    "For effects averaged over everybody the paper's regression on transects is biased by at most "
     "{average:.2f} points. Read for cells it is biased by up to {cells:.1f} points.",
     holds=average["bias"] < 0.01 and cells["bias"] > 0.05,
-    title="The papers' regression is enough for averages",
+    title="The paper's regression is enough for averages",
     average=100 * average["bias"],
     cells=100 * cells["bias"],
 )
