@@ -186,9 +186,9 @@ noise
 # *Noise* is the standard deviation, in levels, of answers around what an image shows. The *margin*
 # says how far, again in levels, the clearest faces lie beyond the ends of the scale. With a margin
 # everybody gives a clear case the end's answer, even one that is a little less clear than the
-# clearest, and disagreement is left to the middle. Only gender has one. It was chosen so that, on
-# random faces, agreement about gender comes out as high as among the real annotators, whose images
-# were random too; for the other attributes it is set to zero.
+# clearest, and disagreement is left to the middle. Only gender has one. It was chosen so that
+# agreement about gender comes out as high as among the real annotators, on the scores that were fitted
+# to their images; for the other attributes it is set to zero.
 
 # %% [markdown]
 # One habit all annotators share. Of photographs that show neither hair nor beard nor makeup, people
@@ -454,7 +454,7 @@ _ = fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncol
 # %% [markdown]
 # ### Little agreement may mean little to agree about
 #
-# The noise was calibrated on the real crowd and on random faces, yet agreement about skin colour is
+# The noise was calibrated on the real crowd and its images, yet agreement about skin colour is
 # far higher here. The annotators did not improve; the images differ. The real ones show mostly light
 # skin, the transects go from light to dark on purpose. Facial hair and makeup are held low on
 # purpose, and agreement about them is far lower. This is *restriction of range*, and it can be
@@ -488,10 +488,10 @@ claim(
 # audited well, whoever looks at it.
 
 # %% [markdown]
-# Agreement about gender falls short of the published value, for a like reason. Random faces often lie
-# at the very ends of its scale, where the margin makes everybody agree, and this is where the crowd
-# was calibrated. The transects were placed short of the ends, at faces that are clear but no
-# caricatures. The lines below count the faces that annotators, by shape and cues together, see near the
+# Agreement about gender falls short of the published value. Since the crowd was fitted to the real
+# answers, the images must differ: real faces may lie more often at the very ends of the scale, where the
+# margin makes everybody agree. The transects were placed short of the ends, at faces that are clear but
+# no caricatures. The lines below count the faces that annotators, by shape and cues together, see near the
 # ends.
 
 # %%

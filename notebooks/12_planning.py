@@ -537,7 +537,7 @@ left.style.format("{:.2f}")
 # %% [markdown]
 # ### Intended against perceived
 #
-# The papers cut scores in two and compare the halves. What does it cost to compare by what was
+# {cite:t}`transects` cut scores in two and compare the halves. What does it cost to compare by what was
 # *seen* rather than by what was *intended*? Only images that land on the wrong side dilute the
 # difference. The function `effects.attenuation` predicts how much remains for a bell-shaped
 # attribute. Transects are not bell-shaped: their levels were set apart, so that fewer images should

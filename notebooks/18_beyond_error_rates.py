@@ -16,8 +16,8 @@
 # # Beyond error rates
 #
 # The verdict of [](10_effects_and_truth) is a difference of two error rates, at one threshold,
-# between two levels, averaged over faces. The four papers of this book stop there as well. But a
-# reader of an audit may ask for more. Does a little more of the attribute do a little more harm? Is
+# between two levels, averaged over faces. {cite:t}`transects` stop there as well, but for one more
+# threshold. A reader of an audit may ask for more. Does a little more of the attribute do a little more harm? Is
 # the model less sure, even where its answer stays right? Who is harmed, and is anybody helped? And
 # does one attribute change what another one does? The transects that exist can answer all four.
 
@@ -902,8 +902,8 @@ Markdown(
 # %% [markdown]
 # ## Interactions
 #
-# [](10_effects_and_truth) gives effects cell by cell, and says that hair acts in opposite ways on
-# women and men. That two cells differ is a claim of its own, and two intervals side by side do not
+# [](10_effects_and_truth) gives effects cell by cell, and compares what hair does on average to
+# women and to men. That two cells differ is a claim of its own, and two intervals side by side do not
 # test it. The contrast does: the effect in one cell minus the effect in the other, inside each
 # transect, and then averaged. With three attributes there are three such pairs, each at both levels
 # of the third attribute and on average, and one contrast of three.

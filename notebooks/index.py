@@ -235,8 +235,8 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Verification audit](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
-# The last chapter goes back to the transects, and asks them what none of the four papers asks: about
-# doses, scores, single faces and interactions.
+# The last chapter goes back to the transects, and asks them what the paper that invented them leaves
+# open: about doses, scores, single faces and interactions.
 #
 # | Chapter | Question |
 # |---|---|
