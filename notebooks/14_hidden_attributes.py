@@ -1242,6 +1242,7 @@ _ = stage.finish(
             "largest_by_model": first.to_dict(),
         },
         "part_points": points.T.to_dict(),
+        "part_points_low": (100 * surely[order]).T.to_dict(),
         "leakage": {
             "before": average_leak["effect"].to_dict(),
             "after": after[after["scope"] == "average"].set_index("attribute")["effect"].to_dict(),
