@@ -36,7 +36,7 @@
 # |---|---|
 # | Unit | a transect: one base face in eight combinations of skin, hair and gender |
 # | Intervention | skin colour, hair length or gender, low to high; and groups of other parameters, set back to the base face |
-# | Held fixed | seven annotated attributes; in the second half of the chapter eight, with the largest leak that raters can name |
+# | Held fixed | seven annotated attributes; in the second half of the chapter eight, with one leak that raters can name, taken by a stated rule |
 # | Outcome | error against the raters' majority, 0 or 1 |
 # | Estimand | [the found effect on transects](estimands) without its leaks: change in error rate by cell, with everything else held where the base face has it |
 # | Tolerance and n | from [the plan](#what-is-planned), as are the families of tests |
