@@ -136,9 +136,9 @@ levels = ["low", "", "middle", "", "high"]
 _ = figures.gallery(draw(rows, "sweeps"), ncol=5, titles=levels, row_labels=row_names)
 
 # %% [markdown]
-# The first row needs a word of care. What the parameter moves is *perceived gender*: features that
-# raters in our simulated crowd, and the papers' real ones, read as feminine or masculine. It says
-# nothing about how a person identifies, and a scale with two ends is itself a simplification
+# The first row needs a word of care. What the parameter moves is the shape of the face: features that
+# raters read as feminine or masculine. *Perceived gender* is what they make of it and of beard, makeup
+# and hair ([](06_annotation_ingestion)). Neither says how a person identifies, and a scale with two ends is itself a simplification
 # {cite}`sensitivity`. Raters judge appearances, and so do the models that we audit.
 
 # %% [markdown]
@@ -178,8 +178,8 @@ _ = figures.gallery(hair, ncol=len(styles), titles=faces.HAIR_STYLES, row_labels
 #
 # Two further axes shift the shape of face, nose, lips and hair together. Three named reference
 # points help to find one's way. They are corners of a continuous space, stylised and not
-# anthropometric; populations spread around points between them, and no audit in this book sorts
-# faces by them. Skin colour is a separate
+# anthropometric; populations spread around points between them, and only the chapters on recognition,
+# from [](16_verification_measures) on, compare groups by them. Skin colour is a separate
 # parameter: the figure shows every reference point at three skin colours.
 
 # %% mystnb={"image": {"alt": "Three rows, light, medium and dark skin, of four faces: the origin of the ancestry axes and the three reference points. Face shape changes from column to column and stays the same down each column."}, "figure": {"name": "fig-world-ancestry", "caption": "Reference points of the ancestry axes (columns) at three skin colours (rows): shape and colour are set separately."}}
@@ -196,8 +196,8 @@ _ = figures.gallery(
 # %% [markdown]
 # ### Pose and light
 #
-# Scene parameters vary in every population and are held fixed in every transect. They are a
-# nuisance here; models should not care about them, and a good audit does not let them differ
+# Scene parameters vary in every population and are meant to stay as they are within a transect. They
+# are a nuisance here; models should not care about them, and a good audit does not let them differ
 # between the groups it compares.
 
 # %% mystnb={"image": {"alt": "Two rows of the same face: above, the head turns from left to right; below, the light moves from one side to the other and the shadow of the nose with it."}, "figure": {"name": "fig-world-scene", "caption": "Pose (above) and direction of the light (below)."}}
@@ -457,7 +457,7 @@ _ = figures.gallery(draw(grid, "synopsis"), 4, male, ["light", "", "", "dark"])
 #
 # An instrument is tested on things whose weight is known. The first control, `plantskin`, is a
 # model with a bias that we planted: in its training faces dark skin predicts men. The bias was
-# designed to be equal and opposite in women and men, so that averages over both hide it. An audit
+# designed to be opposite in women and men, so that averages over both hide the harm. An audit
 # that finds nothing in it is blind. The table counts its training faces; the model is free to learn
 # the shortcut, and later chapters show that it does.
 
@@ -485,8 +485,8 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 # ## Where this world is unlike ours
 #
 # - **The faces are stylised.** Models learn them faster than photographs, and from other cues.
-# - **The crowd is simulated.** Its noise is calibrated on real ratings of real images, its
-#   prejudices are not: it has none.
+# - **The crowd is simulated.** Its noise is calibrated on real ratings of real images where there are
+#   any. What it takes for a sign of gender is assumed, and other prejudices it has none.
 # - **The correlations are ours.** We chose what goes with what, so no effect size carries over.
 # - **Causes are few.** Whatever is not a parameter cannot confound, while photographs hide more.
 #

@@ -182,7 +182,7 @@ gallery = figures.gallery(pictures, 5, [f"{value:+.1f}" for value in WALK], labe
 
 # %% [markdown]
 # Watch the beard, the jaw and the lips in the first row: they follow the hair. In the second row hair
-# changes and they are held. Skin colour is less entangled, and that paper found its two rows
+# changes and they are nearly held. Skin colour is less entangled, and that paper found its two rows
 # nearly the same. Look at the length of the hair all the same: what the raw walk changes, the dual
 # one holds. Nothing holds earrings or the colour of hair, which nobody annotated, and they may come
 # and go in any row. The table prints how far the gender parameter of this face travels in each.
@@ -335,7 +335,7 @@ for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
 # Two numbers per matrix: the mean and the largest off-diagonal entry in size, over the annotated
 # attributes. The gain of the dual basis is bounded by how well the planes were fitted. It removes
 # the leak between the *fitted* normals exactly. What is left comes from the angle between fitted and
-# true normals, and from attributes that cause each other.
+# true normals, from attributes that cause each other, and from what raters take for a sign of what.
 
 # %%
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
@@ -544,8 +544,9 @@ widgets.side_by_side(
 # - The dual basis comes from one QR factorisation, is exact, and knows no order. Algorithm 2 as
 #   printed is Gram–Schmidt and holds only the attributes that were listed earlier.
 # - The price is step length, $\sqrt{\mathrm{VIF}}$; report it.
-# - Leakage that remains comes from fitted planes that are not the true ones, from attributes that
-#   cause each other, and from attributes that nobody annotated. The last kind cannot be measured
+# - Leakage that remains comes from fitted planes that are not the true ones, from raters who take one
+#   attribute for a sign of another, from attributes that cause each other, and from attributes that
+#   nobody annotated. The last kind cannot be measured
 #   without annotating them.
 
 # %% tags=["hide-input"]

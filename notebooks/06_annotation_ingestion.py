@@ -186,15 +186,15 @@ noise
 # *Noise* is the standard deviation, in levels, of answers around what an image shows. The *margin*
 # says how far, again in levels, the clearest faces lie beyond the ends of the scale. With a margin
 # everybody gives a clear case the end's answer, even one that is a little less clear than the
-# clearest, and disagreement is left to the middle. Only gender has one. It was chosen so that, on
-# random faces, agreement about gender comes out as high as among the real annotators, whose images
-# were random too; for the other attributes it is set to zero.
+# clearest, and disagreement is left to the middle. Only gender has one. It was chosen so that
+# agreement about gender comes out as high as among the real annotators, on the scores that were fitted
+# to their images; for the other attributes it is set to zero.
 
 # %% [markdown]
-# One error all annotators share. Of photographs that show neither hair nor beard nor makeup, people
+# One habit all annotators share. Of photographs that show neither hair nor beard nor makeup, people
 # name the gender of nearly all {cite:p}`burton-gender`, but where hair is seen it alone calls up a
 # gender {cite:p}`macrae-hair`. These annotators therefore start from the shape of the face and add
-# a little for each of three cues: a beard towards male, makeup and long hair towards female. How
+# something for each of three cues: a beard towards male, makeup and long hair towards female. How
 # strong the cues are among raters of portraits, nobody has measured. The table states what is
 # assumed, and [](11_truth_scorecard) multiplies it.
 
@@ -220,7 +220,8 @@ images = stage.load("05_transect_generation", "fitted_images.npy")
 shown = faces.visible_scores(parameters).set_index(index.index)
 
 # %% [markdown]
-# `shown` holds what a perfect observer would score, image by image. It exists only in a world with
+# `shown` holds what an image shows, attribute by attribute, gender as the shape of the face alone: what
+# a {term}`perfect crowd` would score. It exists only in a world with
 # known truth and is used for two things: to drive the simulated crowd, and, near the end, to say
 # how much of what the crowd reports is really there. Nothing that later chapters estimate may look
 # at it.
@@ -453,7 +454,7 @@ _ = fig.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncol
 # %% [markdown]
 # ### Little agreement may mean little to agree about
 #
-# The noise was calibrated on the real crowd and on random faces, yet agreement about skin colour is
+# The noise was calibrated on the real crowd and its images, yet agreement about skin colour is
 # far higher here. The annotators did not improve; the images differ. The real ones show mostly light
 # skin, the transects go from light to dark on purpose. Facial hair and makeup are held low on
 # purpose, and agreement about them is far lower. This is *restriction of range*, and it can be
@@ -487,15 +488,17 @@ claim(
 # audited well, whoever looks at it.
 
 # %% [markdown]
-# Agreement about gender falls short of the published value, for a like reason. Random faces often lie
-# at the very ends of its scale, where the margin makes everybody agree, and this is where the crowd
-# was calibrated. The transects were placed short of the ends, at faces that are clear but no
-# caricatures. The lines below count how few of them are left at the ends.
+# Agreement about gender falls short of the published value. Since the crowd was fitted to the real
+# answers, the images must differ: real faces may lie more often at the very ends of the scale, where the
+# margin makes everybody agree. The transects were placed short of the ends, at faces that are clear but
+# no caricatures. The lines below count the faces that annotators, by shape and cues together, see near the
+# ends.
 
 # %%
 generator = load_generator("known-truth", device=device)
 plain = generator.parameters(generator.sample(n_population, seed)).cpu()
 seen = {"random faces": faces.visible_scores(plain), "transects": shown}
+seen = {name: cues.perceived(score) for name, score in seen.items()}
 for name, score in seen.items():
     print(f"{name}: {1 - score['gender'].between(0.1, 0.9).mean():.0%} show a very clear gender")
 

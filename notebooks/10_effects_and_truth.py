@@ -34,7 +34,7 @@
 #
 # | | |
 # |---|---|
-# | Population | base faces of transects: adults whose skin, hair and gender are set; besides, the women who were counted in [](01_observational_audit) |
+# | Population | base faces of transects: clean-shaven, lightly made-up adults whose skin, hair and gender are set; besides, the women who were counted in [](01_observational_audit) |
 # | Unit | a transect: one base face rendered in all eight combinations of skin, hair and gender |
 # | Intervention | skin colour, hair length or gender from its low to its high level |
 # | Held fixed | the other two axes at one level (a *cell*), and the rest of the face as well as the directions manage |
@@ -240,8 +240,8 @@ ranked.set_index(["model", "contrast"])[["cell", "points", "n", "simultaneous"]]
 assert (wider["low"] <= ranked["low"]).all() and (wider["high"] >= ranked["high"]).all()
 
 # %% [markdown]
-# Is hair by gender the largest of the effects of appearance? If so, hair changes errors in opposite
-# directions for women and men, and by more than skin does. The next lines average each effect over
+# Is hair by gender the largest of the effects of appearance? If so, what hair does to the errors
+# differs more between women and men than what skin does. The next lines average each effect over
 # the cells of each perceived gender, and compare how far the two genders lie apart. This difference of
 # two effects is an *interaction*. It is taken within each transect, so transects are the units of its
 # interval and of its t test. The *interactions with gender* are a planned family of their own, again
@@ -369,7 +369,8 @@ rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False
 # %% [markdown]
 # The coefficients of {cite:t}`transects` are direct effects in this sense, without saying so. The
 # truth below is a controlled direct effect, too: it sets one parameter and holds every other one.
-# The found effect comes near it as far as the directions move nothing else.
+# The found effect comes near it as far as the directions move nothing else, the doses are the same and
+# the raters say what was set.
 #
 # A portion counts as carried by beards or makeup when its p-value stays below the level after Holm's
 # adjustment. The *portions eliminated* are a planned family: all three axes, for both audited models
@@ -555,7 +556,8 @@ on_counted = pd.DataFrame({k: effect_on_counted(n) for k, n in networks.items()}
 # Estimates miss the truth for different reasons. To tell the reasons apart, the same analysis is
 # run on four versions of the experiment, each one step further from the ideal:
 #
-# - **A, exact**: exact directions, a crowd that sees perfectly, nothing pruned;
+# - **A, exact**: exact directions, a {term}`perfect crowd`, which says the gender of a face's shape,
+#   nothing pruned;
 # - **B, fitted**: directions fitted to crowd scores, the crowd as in A;
 # - **C, crowd**: labels from the crowd as it is, otherwise as B;
 # - **D, pruned**: as C after pruning, complete pairs only.
@@ -796,7 +798,8 @@ claim(
 #
 # In each figure the black line is the truth and the grey band its Monte-Carlo uncertainty. The marks
 # in a cell are the versions from A to D, from left to right. An interval that leaves the band at B
-# was led astray by the directions, at C by the raters, at D by pruning. Version E waits for a table
+# was led astray by the directions, at C by the raters, at D by pruning; one that misses it at A, by the
+# draw of faces. Version E waits for a table
 # further down: few transects survive whole, and its wide intervals would dwarf the others.
 
 # %%
@@ -876,8 +879,10 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 # The size of a part is its root mean square over the twelve cells of a model, less what noise alone
 # would give. The second half of the table counts the cells in which the interval excludes zero,
 # without an adjustment for their number. Base faces and doses are no bias in the strict sense: they
-# say that the fitted transects speak about slightly other faces and other steps. Leakage is one. It
-# adds the effect of looks that nobody meant to change.
+# say that the fitted transects speak about slightly other faces and other steps. Doses hold one thing
+# more, because directions that keep *perceived* gender still move its shape a little as hair grows
+# ([](04_orthogonalization)). Leakage is a bias. It adds the effect of looks that nobody meant to
+# change.
 
 # %% [markdown]
 # ### Naming the cause of each miss
@@ -932,9 +937,10 @@ by_step.add_suffix(" (points)").style.format("{:.1f}")
 # ### Pruned and unpruned
 #
 # The headline of the transects is the average difference between dark and light skin. Here it is
-# three ways: all pairs, the pairs that survived pruning, and transects that survived whole. If the
-# three agree, pruning did no harm here. If they do not, the unpruned one has the better claim, and
-# the truth in the last column says by how much.
+# three ways: all pairs, the pairs that survived pruning, and transects that survived whole. The
+# unpruned one is the default because nothing was selected for it after the images were made. That does
+# not place it nearer to the truth, from which directions and doses lead away as well: the last column
+# tells.
 
 # %%
 averages = rungs[rungs["scope"] == "average"]
@@ -944,6 +950,18 @@ headline = skin_averages.pivot_table("points", "model", "arm", "first", sort=Fal
 true_average = 100 * skin_averages.groupby("model")["truth"].first()
 headline["truth"] = true_average.map("{:+.1f}".format)
 headline
+
+# %% tags=["remove-input"]
+misses = (skin_averages["estimate"] - skin_averages["truth"]).abs()
+misses = skin_averages.assign(miss=misses).pivot_table("miss", "model", "arm").loc[[*networks]]
+nearer = misses.index[misses["D pruned"] < misses["C crowd"]]
+claim(
+    "**In this run** pruning brings the average effect of skin nearer to the truth for {models}, and takes "
+    "it farther off for {other}.",
+    holds=list(nearer) == ["celeba-like", "plantskin"],
+    models=" and ".join(nearer),
+    other=" and ".join(misses.index.difference(nearer)) or "none",
+)
 
 # %% [markdown]
 # ### Faces as drawn
@@ -994,9 +1012,8 @@ listed = ", ".join(f"{share:.0%} for {name}" for name, share in fall_on_beards.i
 Markdown(
     f"Of the faces as drawn that were meant to be women, {bearded.mean():.0%} have a beard "
     f"that counts, and of the errors on such women these are {listed}. An error on a bearded "
-    '"woman" says that the model sees a man where people would, too: of the faces with such a beard, '
-    f"the book's raters call {taken_for_men:.0%} men. So effects on women are read from the shaved "
-    "faces."
+    '"woman" need not be one to people: of the faces with such a beard the book\'s raters call '
+    f"{taken_for_men:.0%} men. So effects on women are read from the shaved faces."
 )
 
 # %% [markdown]
@@ -1138,7 +1155,7 @@ four.assign(points=labels.points(four)).pivot_table(
 # they differ in hair, in age, and in whatever else a portrait brings along.
 
 # %% tags=["hide-input"]
-SIGN = {1: "more", -1: "fewer", 0: "neither more nor fewer"}
+SIGN = {1: "more", -1: "fewer", 0: "neither clearly more nor clearly fewer"}
 lines = []
 for model in ORDINARY:
     one = four.xs(model, level="model")
@@ -1224,17 +1241,19 @@ table.style.format("{:.1%}").format_index("{:.0%}", level=1)
 # %% [markdown]
 # Each row is one true share; its first four columns say how often the rule uses each word, and the
 # last one how often it is firm and wrong. Fieller's interval excludes a true share on one given side
-# in one audit of forty, so no more firm words than that should be wrong on either side. What the
+# in one audit of forty, so about that many firm words should be wrong on either side. What the
 # rule pays for this is the share of *undecided*, which shrinks with the number of transects and with
 # the number of portraits that were counted.
 
 # %% tags=["remove-input"]
 worst = table["firm and wrong"].max()
+unsure = table.loc[(shares >= plan.most) & (shares <= 1), "undecided"].min()
 claim(
-    "**In this run** at worst {worst:.1%} of such audits are firm and wrong. Where the true share "
-    "lies near one of the limits most audits say *undecided*, and more transects would help.",
-    holds=worst <= plan.level,
+    "**In this run** at worst {worst:.1%} of such audits are firm and wrong. If the true share lies "
+    "between four fifths and all of the gap, {unsure:.0%} or more say *undecided*.",
+    holds=worst <= plan.level and unsure > 0.5,
     worst=worst,
+    unsure=unsure,
 )
 
 # %% [markdown]
@@ -1268,11 +1287,12 @@ claim(
 )
 
 # %% [markdown]
-# *Misplaced blame* means that dark skin stood in for something else in the test set, such as short
-# hair. *Partly right* means that the model does treat the same face worse when its skin is darker,
-# by fewer points than were counted; a model trained mostly on light skin can learn that. The rest
-# of the gap came with whatever else differed between the two groups of women. *Undecided* asks for
-# a larger audit.
+# *Misplaced blame* means that the women of the experiment do not show such an effect, so that dark
+# skin stood in for something else in the test set, such as short hair. *Partly right* means that the
+# model does treat the same face worse when its skin is darker, by fewer points than were counted; a
+# model trained mostly on light skin can learn that. The rest of the gap has two sources, which the
+# rule cannot part: whatever else differs between the two groups of women, and counted women on whom
+# skin does more than on those of the experiment. *Undecided* asks for a larger audit.
 
 # %% [markdown]
 # A small average effect of skin colour is not the same as none, and not the same as none *for

@@ -125,7 +125,7 @@ audits["null"] = scorecard.null_audits(n_transects, (2, 2, 2), n_audits, **NULL,
 # %% [markdown]
 # Six estimators compete.
 #
-# - *paper's logit*: penalised, main effects only, interval from resampling images.
+# - *paper's logit*: that of {cite:t}`transects`, penalised, main effects only, interval from resampling images.
 # - *logit, transects*: the same fit, but transects are resampled.
 # - *logit by gender*: in addition, skin and hair may act differently on women and men.
 # - *matched pairs*: errors are subtracted within transects, cell by cell or over all pairs.
@@ -234,7 +234,7 @@ Markdown(say_scores(average_scores, 2))
 # attribute, as many errors as were counted there. In complete transects every level comes with
 # the same mix of the others, so the averaged difference of its risks *is* the difference of the
 # counted rates, whatever interactions it leaves out. Matched pairs average to the same number. Only
-# the penalty, which shrinks, keeps the papers' logit from it. Once pruning has left some cells with
+# the penalty, which shrinks, keeps the paper's logit from it. Once pruning has left some cells with
 # fewer images than others the equality is lost, and it never held for found portraits.
 
 # %% tags=["hide-input"]
@@ -248,9 +248,9 @@ Markdown(
     f"{100 * of_papers['bias']:.2f} points, that of matched pairs {100 * of_pairs['bias']:.2f}; the "
     f"largest RMSE is {100 * of_papers['rmse']:.2f} against {100 * of_pairs['rmse']:.2f}. "
     + (
-        "For average effects on complete transects, the papers' analysis is enough."
+        "For average effects on complete transects, the paper's analysis is enough."
         if enough
-        else "Here the papers' analysis is not enough even for average effects."
+        else "Here the paper's analysis is not enough even for average effects."
     )
 )
 
@@ -260,7 +260,7 @@ Markdown(
 # An average can be right and still hide what matters. Take the plantskin control and dark skin: its
 # planted bias harms one gender and favours the other. The figure shows where the estimates of all
 # audits fall, cell by cell, for three of the estimators. The diamond is the truth; an estimator that
-# works scatters around it. The papers' logit is shown for what its risks imply in a cell, which it
+# works scatters around it. The paper's logit is shown for what its risks imply in a cell, which it
 # does not claim to know.
 
 # %%
@@ -284,8 +284,8 @@ Markdown(
 
 # %% [markdown]
 # A main-effects model has one number for dark skin. If women and men pull it in opposite
-# directions, it ends up between them, and the risks that it implies are wrong in each cell by
-# nearly all of the effect. More data do not help: the estimates only gather more closely around the
+# directions, it ends up between them, and the risks that it implies are far from the truth in each
+# cell. More data do not help: the estimates only gather more closely around the
 # wrong place. Letting effects differ by gender repairs most of this. What remains is the third
 # attribute, since the effect of skin also depends on hair, and the penalty, which shrinks.
 
@@ -421,8 +421,10 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 # with that of one of the dark-skinned, each donor being used equally often. Nothing else about her
 # changes, neither hair nor pose nor light. The difference of the two error rates is the effect of
 # skin colour *for these faces*. It is exact, and it asks for the same contrast as the observer does:
-# the skin of the one group against the skin of the other. Men are rendered in the same way. Both
-# genders together give the average effect for everybody who was counted.
+# the skin of the one group against the skin of the other. The
+# [truth of the counted](estimands) in [](10_effects_and_truth) takes the doses of the transects, and is
+# another number. Men are rendered in the same way. Both genders together give the average effect for
+# everybody who was counted.
 
 
 # %%
@@ -475,8 +477,8 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 #
 # Seven analyses follow. All but the last estimate a risk difference among women by g-computation,
 # with ever better adjustment: for nothing; for the raters' short or long hair with labels swapped
-# at random; for the same labels as rated; for the true length; for the true length and the true
-# perceived gender; and for a whole list of true attributes. The last three are beyond any real
+# at random; for the same labels as rated; for the true length; for the true length and the
+# gender of the face's shape; and for a whole list of true attributes. The last three are beyond any real
 # auditor, who does not know the truth of anything.
 #
 # The seventh is the paper's logit on all attributes as rated, fitted to everybody, with images
@@ -489,8 +491,8 @@ real = faces.to_frame(world).set_index(portraits.index)[["hair_colour", "earring
 draws = seeding.uniforms(seed, "11_truth_scorecard: swap", range(len(portraits)), 1)[:, 0]
 
 # %% [markdown]
-# True values are cut into bins, so that no straight line has to be trusted. Perceived gender gets
-# the finest ones, in the range where women and men meet. Makeup and earrings are present or
+# True values are cut into bins, so that no straight line has to be trusted. The gender of the
+# shape gets the finest ones, in the range where women and men meet. Makeup and earrings are present or
 # absent. Hair colour joins the list because dark skin and dark hair go together in this world, and
 # a model may well look at hair.
 
@@ -589,8 +591,8 @@ Markdown("\n".join(lines))
 #
 # Adjustment compares dark- and light-skinned women at equal hair. The comparison hangs on the few
 # light-skinned women whose hair is short. Who are they? The table shows, for the women whom raters
-# call short-haired, how many there are of either skin, and what share of them lies near the border
-# of perceived gender.
+# call short-haired, how many there are of either skin, and what share of them has a shape near the
+# border of gender.
 
 # %%
 NEAR = 0.35
@@ -603,8 +605,8 @@ border.style.format({"near the border": "{:.0%}"})
 # %% tags=["hide-input"]
 at_border = border["near the border"]
 Markdown(
-    f"Of the light-skinned short-haired women, {at_border['light']:.0%} lie near the border of "
-    f"perceived gender, of the dark-skinned {at_border['dark']:.0%}. Adjusting for hair compares "
+    f"Of the light-skinned short-haired women, {at_border['light']:.0%} have a shape near the border "
+    f"of gender, of the dark-skinned {at_border['dark']:.0%}. Adjusting for hair compares "
     "the second group with the first."
     if odd
     else "In this sample the short-haired women of either skin are equally clear cases, so "
@@ -612,11 +614,11 @@ Markdown(
 )
 
 # %% [markdown]
-# Being called a woman by a crowd is a filter. Among long-haired faces it passes hardly anybody who
-# was meant as a man. Among short-haired ones it also passes men whom the crowd misread, and where
-# short-haired women are rare, these can make up much of the group. A model errs on them often, for
+# Being called a woman by a crowd is a filter. Among long-haired faces it passes hardly
+# anybody of a masculine shape. Among short-haired ones it also passes faces whose shape lies in between,
+# and where short-haired women are rare, these can make up much of the group. A model errs on them often, for
 # reasons that have nothing to do with skin. Whoever adjusts for hair compares dark-skinned women
-# with *them*. The remedy is to adjust for how feminine a face looks as well, and the rows with true
+# with *them*. The remedy is to adjust for how feminine the shape of a face is as well, and the rows with true
 # gender and with all listed confounders show how far it goes. Nothing in the found data points to it.
 
 # %%
@@ -628,7 +630,7 @@ _ = draw_scores(found_scores, **LOOK)
 # %% [markdown]
 # ### Everybody who was counted
 #
-# The papers' regression does not speak of women alone. So the same analyses are asked for the average
+# The paper's regression does not speak of women alone. So the same analyses are asked for the average
 # effect of dark skin over everybody who was counted. Their truth is that of women and men together,
 # and all but the raw difference adjust for the rated gender or for the true one. One more analysis
 # makes a regression of its own for each gender, and averages the two effects by how many women and
@@ -696,7 +698,7 @@ Markdown(
 # most. So one coefficient for two genders with opposite effects is no longer their average, however
 # well the confounders are measured. A regression for each gender lets both count by their number. It
 # does not mend what ratings miss. Where errors of women and men cancel in an average, as they may for
-# the papers' logit, that is luck.
+# the paper's logit, that is luck.
 
 # %% [markdown]
 # ## The scorecard
@@ -820,7 +822,7 @@ Markdown(
 )
 
 # %% [markdown]
-# So the papers' analysis is enough for one question and not for the other. Whoever wants a single
+# So the paper's analysis is enough for one question and not for the other. Whoever wants a single
 # number for an attribute, over all faces of a complete design, may use the regression: it is as good
 # as matched pairs. Whoever wants to know whether some are harmed and others favoured needs effects by
 # cell, since opposite signs leave no trace in an average. Holding the average small is then no proof
@@ -884,7 +886,7 @@ claim(
 in_cells = scores.loc[("plantskin", "paper's logit"), "coverage"]
 unseen = in_parts.loc[("plantskin", "paper's logit"), "missed"]
 claim(
-    "**In this run** the papers' regression passes for average effects. Read for cells, its intervals "
+    "**In this run** the paper's regression passes for average effects. Read for cells, its intervals "
     "hold the truth of the plantskin model in {in_cells:.0%}, and it misses {unseen:.0%} of the planted "
     "effects.",
     holds=enough and claimed.loc[("average", "paper's logit")] and in_cells < 0.5 <= unseen,
@@ -896,7 +898,7 @@ claim(
 raw = found_scores.loc[("fairface-like", "raw difference"), "coverage"]
 claim(
     "**In this run** the interval of the raw difference on found portraits holds the effect of skin on "
-    "these women in {raw:.0%} of the audits of the fairface-like model. The papers' regression does "
+    "these women in {raw:.0%} of the audits of the fairface-like model. The paper's regression does "
     "not pass on found portraits, not even for average effects.",
     holds=raw < 0.5 and not claimed.loc[("average", "paper's logit, found")] and apart < joint,
     raw=raw,
@@ -1024,7 +1026,7 @@ Markdown(say_ends(entangled, "share"))
 # Errors are counted against what raters say. The sweep takes the book's own transects and lets ever
 # fewer raters label them, once with the calibrated noise and once with twice as much; they look at
 # the shape of the face alone. The reference
-# is a crowd that sees perfectly, on the same images, so that directions play no part. The table
+# is a {term}`perfect crowd`, on the same images, so that directions play no part. The table
 # shows how many labels come out wrong.
 
 # %%
@@ -1107,7 +1109,7 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### Raters whose eye goes to the hair
 #
-# The book's crowd takes perceived gender from the shape of a face and, a little, from beard, makeup
+# The book's crowd takes perceived gender from the shape of a face and from beard, makeup
 # and hair, by strengths that [](06_annotation_ingestion) assumes. Here all three are multiplied:
 # zero is a crowd that looks at the shape alone, one is the book's. The base faces are shaved and
 # hardly made up, so hair is what is left.
@@ -1148,10 +1150,21 @@ Markdown(
     + "."
 )
 
+# %% tags=["remove-input"]
+by_strength = women.pivot_table("estimate", "model", "cues times", sort=False)
+moved_by = by_strength.sub(by_strength[0.0], axis=0)
+claim(
+    "**In this run** cues as strong as those of the book's crowd move this effect by {book:.1f} points at "
+    "most. With cues three times as strong it is larger for every model, by {strong:.1f} points or more.",
+    holds=moved_by[1.0].abs().max() < 0.005 and moved_by[3.0].max() < -0.02,
+    book=100 * moved_by[1.0].abs().max(),
+    strong=-100 * moved_by[3.0].max(),
+)
+
 # %% [markdown]
 # Such raters call a short-haired woman a man now and then. A model that answers *woman* is then wrong
-# by their label, and one that answers *man* is right by it. So the effect of hair grows for a model
-# that reads such women well, and shrinks for one that does not, while no answer has changed. No
+# by their label, and one that answers *man* is right by it. So the effect of hair can grow for a model
+# that reads such women well, and shrink for one that does not, while no answer has changed. No
 # number of raters mends this, because all err the same way. An effect found with a crowd is
 # an effect on the *disagreement of model and crowd*.
 
@@ -1455,12 +1468,12 @@ alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 #
 # - An estimator is judged by its bias, scatter and coverage under known truth, not by its pedigree.
 # - A regression with main effects gives the average effect of a complete design as well as matched
-#   pairs do. Where effects oppose each other it says nothing true of any cell.
+#   pairs do. Where effects oppose each other it misleads about the cells.
 # - Partial pooling sharpens small audits of cells that agree, at the expense of one that does not.
 # - Found data answer a causal question only with every confounder measured well, and the right people
 #   on both sides of each comparison.
-# - Transects fail too: with entangled directions, with hidden attributes that come along, and with
-#   too few faces. The first can be measured, the second bounded, the third planned.
+# - Transects fail too: with entangled directions, with hidden attributes that come along, with raters
+#   who look at the hair, and with too few faces. The first can be measured, the last planned.
 
 # %% tags=["hide-cell"]
 _ = stage.save("scores.parquet", everything.reset_index())

@@ -537,7 +537,7 @@ left.style.format("{:.2f}")
 # %% [markdown]
 # ### Intended against perceived
 #
-# The papers cut scores in two and compare the halves. What does it cost to compare by what was
+# {cite:t}`transects` cut scores in two and compare the halves. What does it cost to compare by what was
 # *seen* rather than by what was *intended*? Only images that land on the wrong side dilute the
 # difference. The function `effects.attenuation` predicts how much remains for a bell-shaped
 # attribute. Transects are not bell-shaped: their levels were set apart, so that fewer images should
@@ -595,8 +595,8 @@ compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
 # All numbers are in points. Where the first two columns agree, it does not matter which definition
 # one takes. Where one rater's column is nearer to zero, that is attenuation at work. The intended
 # level can be diluted as well: a step that was meant to lengthen hair, and did not, counts as if it
-# had. Distances to the truth that all columns share have other causes: leaky directions, and
-# labels.
+# had. Distances to the truth that all columns share have other causes: leaky directions, other
+# doses, and labels.
 
 # %% [markdown]
 # ## What pruning does
@@ -703,7 +703,7 @@ Markdown(
 #
 # - Say how large an effect the audit could have found; without it "no effect" is empty.
 # - Pruning costs pairs by the square of the share kept. Plan for it.
-# - Noise in an attribute shrinks its slope by the reliability; a designed contrast is all but immune.
+# - Noise in an attribute shrinks its slope by the reliability; a designed contrast loses far less.
 # - Worst-case bounds show what a conclusion owes to the images that were thrown away.
 
 

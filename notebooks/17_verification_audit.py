@@ -276,8 +276,9 @@ adjusted.style.format("{:.3f}", na_rep="not estimable")
 # seen their like. The control tells them apart, because it judges the same pairs, and what is hard by
 # itself is hard for it too. So take the gap between the groups that a network hardly saw and those
 # that fill its training set, then the same gap of the balanced network; their difference sets the two
-# networks apart. Groups that were seldom seen should be crowded together in a network's space. Different people then look alike to it, which makes false matches, and so do two
-# pictures of one person, which spares false non-matches.
+# networks apart. If groups that were seldom seen are crowded
+# together in a network's space, different people look alike to it, which makes false matches, and so do
+# two pictures of one person, which spares false non-matches.
 
 # %% [markdown]
 # What counts as *familiar* is a choice too. A group is familiar to a recogniser whose training set
@@ -322,7 +323,8 @@ _ = figures.forest(by_fmr, xlabel="difference in false match rate (points)")
 # first: an interval to the right of zero says that the network takes people of groups it hardly saw
 # for each other more often than others. Then the control: its interval should hold zero, or the test
 # faces themselves differ. The last row compares two networks, each trained once. Its interval is over
-# faces: other faces would give these two networks a difference in there. It does not say what another
+# faces: other faces would give these two networks a difference in there. None of these intervals is
+# adjusted for their number. It does not say what another
 # training would give, and so nothing yet about the sets.
 
 # %%
@@ -442,12 +444,12 @@ Markdown(
 )
 
 # %% [markdown]
-# Networks crowd the groups that they hardly saw. At one threshold for all, people whose vectors lie
-# close together are rejected less often and mistaken more often. The first holds over trainings for
-# all three compositions: fewer false non-matches in the groups hardly seen. The second has the
-# expected sign everywhere and holds nowhere, once all compositions are counted: that a skewed set
-# *causes* more false matches is not claimed here. Most of the uncertainty about false matches comes
-# from the faces, which all trainings share.
+# Suppose that networks crowd the groups that they hardly saw. At one threshold for all, people
+# whose vectors lie close together would be rejected less often and mistaken more often. The first
+# holds over trainings for all three compositions: fewer false non-matches in the groups hardly
+# seen. The second has the expected sign everywhere and holds nowhere, once all compositions are
+# counted: that a skewed set *causes* more false matches is not claimed here. Most of the
+# uncertainty about false matches comes from the faces, which all trainings share.
 
 # %% tags=["remove-cell"]
 # The record is the same in every profile, and so is what is said of it.

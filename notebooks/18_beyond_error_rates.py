@@ -16,8 +16,8 @@
 # # Beyond error rates
 #
 # The verdict of [](10_effects_and_truth) is a difference of two error rates, at one threshold,
-# between two levels, averaged over faces. The four papers of this book stop there as well. But a
-# reader of an audit may ask for more. Does a little more of the attribute do a little more harm? Is
+# between two levels, averaged over faces. {cite:t}`transects` stop there as well, but for one more
+# threshold. A reader of an audit may ask for more. Does a little more of the attribute do a little more harm? Is
 # the model less sure, even where its answer stays right? Who is harmed, and is anybody helped? And
 # does one attribute change what another one does? The transects that exist can answer all four.
 
@@ -258,7 +258,7 @@ typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items
 # %% [markdown]
 # Before the numbers, the pictures. One face goes through all steps of each axis, while the other axes
 # stand at their low levels. Look from left to right for anything beside the named attribute that
-# changes, such as hair that darkens with the skin or a jaw that narrows as the hair grows: whatever
+# changes, such as hair that darkens with the skin or a jaw that widens as the hair grows: whatever
 # moves along is a part of the dose, and no estimate of this section can tell it from the rest. How
 # much moves along in all faces, [](10_effects_and_truth) has measured.
 
@@ -760,18 +760,22 @@ for model, words in verdicts["blame on skin"].groupby("model", sort=False):
 Markdown("**In this run** the verdict by threshold:\n\n" + "\n".join(lines))
 
 # %% tags=["remove-input"]
+changed = verdicts.index[verdicts["blame on skin"] == "undecided"]
+unclear = [low <= 0 <= high for _, low, high in (found_effect(*key) for key in changed)]
 claim(
     "**In this run** no other firm word takes the place of the one at one half: where the word "
-    "changes, the gap itself has become too small to be shared out.",
+    "changes, it is to *undecided*, and the found effect is not told from zero.",
     holds=all(
         {*verdicts.loc[model, "blame on skin"]} <= {there[model], "undecided"}
         for model in TRAINED[:2]
-    ),
+    )
+    and all(unclear),
 )
 
 # %% [markdown]
 # A verdict that does not hang on one half is worth more than one that does. Its size hangs on the
-# threshold all the same: at a low one both the gap and the effect are several times as large. An
+# threshold all the same: at a low one both the gap and the effect are several times as large, and the
+# effect that is found may lie far from its truth, as the curves above have shown. An
 # audit should name its threshold in the design contract, and show the curve.
 
 # %% [markdown]
@@ -808,8 +812,8 @@ _ = draw.draw_flips(turned.loc["skin_colour"], MODELS)
 # Look at the null control first. Its true effects are zero for everybody, and yet its pairs turn both
 # ways in every cell: it answers by lot. A trained network answers the same picture the same way each
 # time, so its flips are facts about faces. But the raters' label may differ between two pictures,
-# and that turns pairs as well, both ways alike. Noise cancels in the difference and adds to both
-# sides of it.
+# and that turns pairs as well. Their noise does so both ways alike: it cancels in the difference and
+# adds to both sides of it. Hair is a cue to them, and turns more pairs one way than the other.
 
 # %% [markdown]
 # Which differences hide most? The table lists cells of trained models whose difference is not told
@@ -898,8 +902,8 @@ Markdown(
 # %% [markdown]
 # ## Interactions
 #
-# [](10_effects_and_truth) gives effects cell by cell, and says that hair acts in opposite ways on
-# women and men. That two cells differ is a claim of its own, and two intervals side by side do not
+# [](10_effects_and_truth) gives effects cell by cell, and compares what hair does on average to
+# women and to men. That two cells differ is a claim of its own, and two intervals side by side do not
 # test it. The contrast does: the effect in one cell minus the effect in the other, inside each
 # transect, and then averaged. With three attributes there are three such pairs, each at both levels
 # of the third attribute and on average, and one contrast of three.
