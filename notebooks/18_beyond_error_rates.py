@@ -270,7 +270,7 @@ def first_transect(axis: str) -> torch.Tensor:
     """The first transect's faces at all steps of an axis, the other axes at their low levels."""
     inner = len(audit) + np.arange(len(people[axis]))
     steps = by_step(ends, inner, axis)[0, :, 0].astype(int)
-    return torch.cat([set_to, people[axis]])[steps]
+    return torch.cat([set_to, people[axis].cpu()])[steps]
 
 
 # %% mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, in the lower row the same face gets longer hair; all else looks alike."}, "figure": {"name": "fig-dose-faces", "caption": "The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their low level."}}
