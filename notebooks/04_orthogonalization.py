@@ -423,13 +423,17 @@ assert unasked.xs("all known", axis=1, level=1).abs().max().max() < 0.01
 # the easier ones to see.
 
 # %% tags=["remove-input"]
+earrings, hair = (
+    unasked.loc[axis, name][["dual, fitted", "dual, exact"]].tolist()
+    for axis, name in (("gender", "earrings"), ("skin_colour", "hair_colour"))
+)
 claim(
     "**In this run** a better fit does not close these leaks. Along gender earrings change by "
     "{earrings[0]:z.2f} with fitted and by {earrings[1]:z.2f} with exact planes of everything that was "
     "annotated, and along skin colour hair colour changes by {hair[0]:z.2f} and {hair[1]:z.2f}.",
-    holds=(unasked.xs("dual, exact", axis=1, level=1).abs().max() > 0.2).all(),
-    earrings=unasked.loc["gender", "earrings"][["dual, fitted", "dual, exact"]].tolist(),
-    hair=unasked.loc["skin_colour", "hair_colour"][["dual, fitted", "dual, exact"]].tolist(),
+    holds=min(abs(earrings[1]), abs(hair[1])) > 0.2,
+    earrings=earrings,
+    hair=hair,
 )
 
 # %%

@@ -334,7 +334,7 @@ AXES = list(DISTANCES)
 # %% [markdown]
 # Facial hair and makeup are not on the grid. Directions are orthogonal to their planes, so a base
 # face keeps what it has of either while its perceived gender changes: with faces as they are drawn,
-# a bearded man becomes a bearded woman. People do not see such a face as a woman. Among the faces of
+# a bearded man becomes a bearded woman. Few people see such a face as a woman. Among the faces of
 # StyleGAN2 that were annotated for {cite:t}`transects`, none that was perceived as a woman has a
 # beard that counts. An error on such a "woman" would be the design's fault, not the model's.
 
