@@ -69,9 +69,9 @@ def perceived(visible: pd.DataFrame, strength: float = 1.0) -> pd.DataFrame:
     Example:
         >>> import pandas as pd
         >>> from helpers.annotations import cues
-        >>> shown = pd.DataFrame({"gender": [0.3, 0.3], "facial_hair": [0, 0.6]})
+        >>> shown = pd.DataFrame({"gender": [0.3, 0.3], "facial_hair": [0, 0.5]})
         >>> cues.perceived(shown.assign(makeup=0, hair_length=0.5))["gender"].tolist()
-        [0.3, 0.9]
+        [0.3, 0.8]
     """
     require_columns(visible, ["gender", *CUES])
     added = sum(cue.strength * (visible[name] - cue.neutral) for name, cue in CUES.items())
