@@ -238,3 +238,14 @@ def test_temporary_files_of_dead_processes_are_swept(tmp_path):
         path.write_text("")
     artifacts.sweep(tmp_path)
     assert not gone.exists() and mine.exists() and other.exists()
+
+
+def test_a_temporary_file_whose_process_number_is_anothers_by_now_is_swept(tmp_path):
+    """This process has the number, but the file is older than the process."""
+    path = tmp_path / f".table.parquet.{os.getpid()}.tmp"
+    path.touch()
+    artifacts.sweep(tmp_path)
+    assert path.exists()
+    os.utime(path, (0, 0))
+    artifacts.sweep(tmp_path)
+    assert not path.exists()

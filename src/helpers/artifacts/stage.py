@@ -13,7 +13,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -232,15 +232,14 @@ def sweep(folder: Path) -> None:
     """
     for path in folder.rglob(".*.tmp"):
         owner = path.name.split(".")[-2]
-        if owner.isdecimal() and not _alive(int(owner)):
+        if owner.isdecimal() and not _writes(int(owner), path):
             path.unlink(missing_ok=True)
 
 
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+def _writes(pid: int, path: Path) -> bool:
+    """Whether the process still lives; one that began after the file has but the same number."""
+    import psutil  # seldom needed
+
+    with suppress(psutil.NoSuchProcess, FileNotFoundError):
+        return psutil.Process(pid).create_time() < path.stat().st_mtime + 1
+    return False
