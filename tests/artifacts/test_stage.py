@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from helpers import artifacts
@@ -249,3 +250,14 @@ def test_a_temporary_file_whose_process_number_is_anothers_by_now_is_swept(tmp_p
     os.utime(path, (0, 0))
     artifacts.sweep(tmp_path)
     assert not path.exists()
+
+
+def test_a_temporary_file_of_a_process_that_may_not_be_looked_at_stays(tmp_path, monkeypatch):
+    def denied(self):
+        raise psutil.AccessDenied(self.pid)
+
+    path = tmp_path / f".table.parquet.{os.getpid()}.tmp"
+    path.touch()
+    monkeypatch.setattr(psutil.Process, "create_time", denied)
+    artifacts.sweep(tmp_path)
+    assert path.exists()

@@ -13,7 +13,7 @@ import os
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -240,6 +240,9 @@ def _writes(pid: int, path: Path) -> bool:
     """Whether the process still lives; one that began after the file has but the same number."""
     import psutil  # seldom needed
 
-    with suppress(psutil.NoSuchProcess, FileNotFoundError):
+    try:
         return psutil.Process(pid).create_time() < path.stat().st_mtime + 1
-    return False
+    except (psutil.NoSuchProcess, FileNotFoundError):
+        return False
+    except psutil.AccessDenied:  # another person's, of which nothing may be known
+        return True
