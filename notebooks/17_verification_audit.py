@@ -40,7 +40,7 @@
 # | Outcome | *false non-match*: a pair that people hold for one person is rejected; *false match*: a pair of two people is accepted |
 # | Estimand | [error curves of verification](estimands): FNMR and FMR of each group; their differences to a reference group at one threshold, and at one FMR |
 # | Networks | rates and gaps are those of *these networks*: trained once, and taken as they are, like the classifiers of the chapters before; what a *composition* does is asked of repeated trainings, over all networks that it can lead to |
-# | Known failure | the crowd sees likeness, not identity; six prototypes of one seed are not six independent people |
+# | Known failure | the crowd sees likeness, not identity; six prototypes of one seed are not six independent people; prototypes of men and women differ in beards as well as in shape |
 
 # %% [markdown]
 # ## Prerequisites
