@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -250,6 +252,19 @@ def test_a_temporary_file_whose_process_number_is_anothers_by_now_is_swept(tmp_p
     os.utime(path, (0, 0))
     artifacts.sweep(tmp_path)
     assert not path.exists()
+
+
+def test_a_temporary_file_of_a_killed_process_that_nobody_collects_is_swept(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    path = tmp_path / f".images.npy.{process.pid}.tmp"
+    path.touch()
+    artifacts.sweep(tmp_path)
+    assert path.exists()
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
+    artifacts.sweep(tmp_path)
+    assert not path.exists()
+    process.communicate()
 
 
 def test_a_temporary_file_of_a_process_that_may_not_be_looked_at_stays(tmp_path, monkeypatch):

@@ -237,11 +237,17 @@ def sweep(folder: Path) -> None:
 
 
 def _writes(pid: int, path: Path) -> bool:
-    """Whether the process still lives; one that began after the file has but the same number."""
+    """Whether the process still lives; one that began after the file has but the same number.
+
+    A zombie does not: in a container whose first process collects none, a killed kernel stays one.
+    """
     import psutil  # seldom needed
 
     try:
-        return psutil.Process(pid).create_time() < path.stat().st_mtime + 1
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        return process.create_time() < path.stat().st_mtime + 1
     except (psutil.NoSuchProcess, FileNotFoundError):
         return False
     except psutil.AccessDenied:  # another person's, of which nothing may be known
