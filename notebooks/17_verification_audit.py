@@ -322,10 +322,10 @@ _ = figures.forest(by_fmr, xlabel="difference in false match rate (points)")
 # *Rare* and *familiar* are the mean rates of the two kinds of groups. Read the rows named *recogniser*
 # first: an interval to the right of zero says that the network takes people of groups it hardly saw
 # for each other more often than others. Then the control: its interval should hold zero, or the test
-# faces themselves differ. The last row compares two networks, each trained once. Its interval is over
-# faces: other faces would give these two networks a difference in there. None of these intervals is
-# adjusted for their number. It does not say what another
-# training would give, and so nothing yet about the sets.
+# faces themselves differ, and the first row is no evidence about the set. The last row compares two
+# networks, each trained once. Its interval is over faces: other faces would give these two networks a
+# difference in there. It says nothing of another training, and so nothing yet of the sets. None of
+# these intervals is adjusted for their number.
 
 # %%
 known_rows = by_fmr.dropna(subset=["low", "high"])
@@ -392,7 +392,8 @@ over = pd.concat(
 
 # %%
 by_set = over.xs("difference", level="row")
-by_set["p_holm"] = by_set.groupby("measure")["p"].transform(holm)
+by_set["p_holm"] = holm(by_set["p"])
+plan.families["training sets"].check(by_set.swaplevel().index)
 shown = 100 * by_set[["estimate", "low", "high", "within", "between"]]
 shown = shown.join(by_set[["p", "p_holm"]]).rename(columns={"p_holm": "p after Holm"})
 shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
@@ -446,15 +447,16 @@ Markdown(
 # %% [markdown]
 # Suppose that networks crowd the groups that they hardly saw. At one threshold for all, people
 # whose vectors lie close together would be rejected less often and mistaken more often. The first
-# holds over trainings for all three compositions: fewer false non-matches in the groups hardly
-# seen. The second has the expected sign everywhere and holds nowhere, once all compositions are
-# counted: that a skewed set *causes* more false matches is not claimed here. Most of the
-# uncertainty about false matches comes from the faces, which all trainings share.
+# has the expected sign in all three compositions, and holds in the plan's family of six for two of
+# them, all but the mostly African one: fewer false non-matches in the groups hardly seen. The second
+# has the expected sign everywhere and holds nowhere: that a skewed set *causes* more false matches is
+# not claimed here. Most of the uncertainty about false matches comes from the faces, which all
+# trainings share.
 
 # %% tags=["remove-cell"]
 # The record is the same in every profile, and so is what is said of it.
 held = by_set["p_holm"] < plan.level
-assert held[held].index.to_list() == [("FNMR", name) for name in skewed]
+assert {*held[held].index} == {("FNMR", name) for name in skewed if name != "mostly african"}
 assert (by_set.loc["FNMR", "estimate"] < 0).all()
 assert (by_set.loc["FMR", "estimate"] > 0).all()
 assert (spreads.loc["FMR", "between"] < spreads.loc["FMR", "within"]).all()

@@ -12,7 +12,7 @@ from helpers import artifacts, effects
 from helpers.artifacts import lineage, profiles
 from helpers.effects import audit_plan, labels
 from helpers.effects.audit_plan import Family, planned, read
-from helpers.identities import CONTROL, GROUPS, RECOGNISERS
+from helpers.identities import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 
 
 @pytest.fixture
@@ -148,6 +148,8 @@ def test_recognisers_and_groups_are_those_of_the_study(content):
     assert [*family.group_of] == [*RECOGNISERS] and family.together[1] == (CONTROL,)
     assert {group for _, group in family.comparisons} == {*GROUPS} - {"european male"}
     assert family.size == 3 * 3 * 5
+    sets = read(content).families["training sets"]
+    assert {*sets.group_of} == {*COMPOSITIONS} - {CONTROL} and sets.size == 3 * 2
 
 
 FAMILY = Family("skin", (("a", "b"), ("control",)), (("women", "short"), ("men", "short")))

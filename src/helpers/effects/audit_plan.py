@@ -42,6 +42,8 @@ MEASURES = ("FNMR at FMR", "FNMR at threshold", "FMR at threshold")
 GROUPS = ("african female", "african male", "east asian female", "east asian male")
 GROUPS += ("european female",)
 """Those that are compared with European-looking men."""
+TRAINING_SETS = ("mostly african", "mostly east asian", "mostly european")
+"""Those that are compared with the balanced one, over repeated trainings."""
 
 FAMILIES = {
     "effects by cell": ((AUDITED, POSITIVE, NULL), CELLS),
@@ -53,8 +55,9 @@ FAMILIES = {
     ),
     "net flips by vector": ((("smiling",),), [(name,) for name in VECTORS]),
     "error rates by group": (RECOGNISERS, [*product(MEASURES, GROUPS)]),
+    "training sets": ((TRAINING_SETS,), [("FMR",), ("FNMR",)]),
 }
-"""Family → which models are adjusted together, and what is compared for each of them."""
+"""Family → which models, or sets of them, are adjusted together; what is compared for each."""
 
 
 @dataclass(frozen=True)
