@@ -32,7 +32,6 @@ CODE = ("src", "notebooks", "profiles", "tools", "book")
 REDUCED = {
     "n_heldout": 500,
     "n_population": 1500,
-    "n_directions": 3000,
     "n_truth": 1600,
     "n_boot": 500,
     "n_coverage": 10,
@@ -40,9 +39,10 @@ REDUCED = {
     "n_sweep": 20,
     "n_seeds": 12,
     "n_labelled": 750,
-    "n_identities": 100,
+    "n_identities": 50,
+    "recognition_epochs": 4,
 }
-"""What differs from the laptop's profile, beside the seed: not the trainings, nor the transects."""
+"""What differs from the laptop's profile, beside the seed: not the classifiers, nor the experiment."""
 
 
 def audited(seed: int, checkout: Path) -> Path | None:
