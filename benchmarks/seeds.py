@@ -42,7 +42,7 @@ REDUCED = {
     "n_identities": 50,
     "recognition_epochs": 4,
 }
-"""What differs from the laptop's profile, beside the seed: not the classifiers, nor the experiment."""
+"""What differs from the laptop's profile, but not in the classifiers nor in the experiment."""
 
 
 def audited(seed: int, checkout: Path) -> Path | None:
