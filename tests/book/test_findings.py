@@ -1,0 +1,48 @@
+"""What the pages say holds with other seeds, too, does so in the record of twenty seeds."""
+
+import json
+import re
+
+from helpers.artifacts.lineage import NOTEBOOKS, ROOT
+
+RECORDS = ROOT / "benchmarks" / "results"
+SEED = "What hangs on the seed"
+HEADLINE = 19
+
+
+def titles() -> dict[str, list[str]]:
+    """Section of the page → titles of its findings."""
+    text = (NOTEBOOKS / "findings.py").read_text(encoding="utf-8")
+    _, *sections = re.split(r"^# ## ", text, flags=re.MULTILINE)
+    return {s.partition("\n")[0]: re.findall(r'\btitle="([^"]+)"', s) for s in sections}
+
+
+def rows(name: str) -> dict[str, dict]:
+    record = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
+    assert record["facts"]["seeds"] == 20
+    return {row["what"]: row for row in record["rows"]}
+
+
+def test_every_finding_was_asked_of_twenty_seeds():
+    found = [title for some in titles().values() for title in some]
+    assert len(found) == len({*found}) and {*found} == {*rows("seeds")}
+
+
+def test_headlines_are_what_nineteen_seeds_find():
+    runs = {title: row["runs"] for title, row in rows("seeds").items()}
+    hanging = titles()[SEED]
+    assert hanging and all(runs[title] < HEADLINE for title in hanging)
+    assert all(runs[title] >= HEADLINE for title in runs.keys() - {*hanging})
+
+
+def test_what_the_front_page_says_of_other_seeds():
+    """Nearly all agree with its first sentence, fewer than half with its second."""
+    runs = rows("seeds")
+    assert runs["Counts overstate what skin does"]["runs"] >= HEADLINE
+    assert runs["The experiment tells them apart"]["runs"] < 10
+    held = [
+        row["runs that hold their truth"]
+        for what, row in rows("seeds_effects").items()
+        if what.endswith("found effect on transects")
+    ]
+    assert len(held) == 2 and sum(held) < 0.95 * 2 * 20
