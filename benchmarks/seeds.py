@@ -3,12 +3,14 @@
 The whole audit is run anew at a reduced size for each of twenty seeds: faces, trainings, raters and
 all. Counted is how often each sentence of the page *What this book found* is true. A second table
 holds the spread of skin's effects over the runs, whose networks, faces and raters all differ,
-beside the standard errors that one run prints. It takes hours. The results of finished audits stay
+beside the standard errors that one run prints, and how often intervals hold the truth of their run.
+It takes hours. The results of finished audits stay
 in `build/seeds`, for the state of the code that they were found with: the same command goes on from
 there, and only counts again if nothing but the page's sentences was edited.
 """
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -27,6 +29,7 @@ from helpers.claims import of_page
 from helpers.effects.labels import Z
 
 PAGE, EXPERIMENT = "findings", "10_effects_and_truth"
+FOUND, TRUTH = "found effect on transects", "true effect on transects"
 SEEDS = range(1, 21)
 CODE = ("src", "notebooks", "profiles", "tools", "book")
 REDUCED = {
@@ -94,14 +97,28 @@ def claims(kept: Path, checkout: Path) -> dict[str, bool]:
     return {claim.title: claim.holds for claim in of_page(page)}
 
 
-def effects(kept: Path) -> dict[str, tuple[float, float]]:
-    """ "Model, population" → estimate and standard error of skin's effect on women, in points."""
+def effects(kept: Path) -> pd.DataFrame:
+    """Skin's effects on women in one run, in points, and cells whose interval holds their truth.
+
+    Returns:
+        Index "model, what"; columns estimate, error (standard error) and held (1 if the interval
+        holds the truth, 0 if not), NaN where there is none.
+    """
     experiment = json.loads((kept / EXPERIMENT / RESULTS).read_text(encoding="utf-8"))
-    return {
-        f"{model}, {what}": (100 * row["estimate"], 100 * (row["high"] - row["low"]) / (2 * Z))
-        for what, models in experiment["skin_on_women"].items()
-        for model, row in models.items()
-    }
+    rows = {}
+    for what, models in experiment["skin_on_women"].items():
+        for model, row in models.items():
+            error = (row["high"] - row["low"]) / (2 * Z)
+            rows[f"{model}, {what}"] = 100 * row["estimate"], 100 * error, math.nan
+    for model, truth in experiment["skin_on_women"][TRUTH].items():
+        row = experiment["skin_on_women"][FOUND][model]
+        held = float(row["low"] <= truth["estimate"] <= row["high"])
+        rows[f"{model}, {FOUND}"] = *rows[f"{model}, {FOUND}"][:2], held
+    for model, causes in experiment["misses"].items():
+        cells = sum(causes.values())
+        held = causes.get("contained", 0)
+        rows[f"{model}, cells of {cells} that hold their truth"] = held, math.nan, math.nan
+    return pd.DataFrame.from_dict(rows, "index", columns=["estimate", "error", "held"])
 
 
 def copied() -> Path:
@@ -129,15 +146,24 @@ def main() -> None:
     if failed := [seed for seed, kept in runs.items() if kept is None]:
         sys.exit(f"the audit failed with the seeds {failed}; the logs are in {checkout}/artifacts")
     held = pd.DataFrame({seed: claims(kept, checkout) for seed, kept in runs.items()})
-    rows = [{"what": title, "runs": int(count)} for title, count in held.sum(axis=1).items()]
+    held = held.sum(axis=1).sort_values(ascending=False, kind="stable")
+    rows = [{"what": title, "runs": int(count)} for title, count in held.items()]
     facts = {"seeds": len(runs)} | {name: f"{value:,}" for name, value in REDUCED.items()}
     packages = ["torch", "numpy", "statsmodels"]
     write_rows("seeds", facts, rows, packages)
-    every = pd.DataFrame({seed: effects(kept) for seed, kept in runs.items()}).T
-    estimates, errors = every.map(lambda pair: pair[0]), every.map(lambda pair: pair[1])
-    spread = {"mean": estimates.mean(), "SD of runs": estimates.std(), "SE printed": errors.mean()}
-    rows = pd.DataFrame(spread).rename_axis("what").reset_index().to_dict("records")
-    write_rows("seeds_effects", facts, rows, packages)
+    every = pd.concat({seed: effects(kept) for seed, kept in runs.items()})
+    found = every.groupby(level=1, sort=False)
+    spread = pd.DataFrame(
+        {
+            "mean": found["estimate"].mean(),
+            "SD over seeds": found["estimate"].std(),
+            "SE of one run": found["error"].mean(),
+            "runs that hold their truth": found["held"].sum(min_count=1),
+        }
+    )
+    spread = spread.astype("object").where(spread.notna(), "").rename_axis("what")
+    rows = spread.reset_index().to_dict("records")
+    write_rows("seeds_effects", {"seeds": len(runs)}, rows, packages)
 
 
 if __name__ == "__main__":

@@ -919,7 +919,8 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 # estimate of version D, and what each step added, with 95 % intervals. The steps add up to the
 # difference between D and the truth. A step can add a lot and be undone by the next; the blame goes
 # to the one after which the truth was never inside again. A contribution whose interval holds zero
-# may be chance, even where it gets the blame.
+# may be chance, even where it gets the blame. How many cells are missed differs from one seed to the
+# next: [What this book found](findings) has the [counts](#twenty-other-seeds) of twenty.
 
 # %%
 square = blame[list(STEPS.values())] ** 2 - step_se.loc[blame.index, list(STEPS.values())] ** 2

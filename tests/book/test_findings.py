@@ -36,10 +36,10 @@ def test_headlines_are_what_nineteen_seeds_find():
 
 
 def test_what_the_front_page_says_of_other_seeds():
-    """Nearly all agree with its first sentence, fewer than half with its second."""
+    """Nearly all agree with its first sentence, far fewer with its second."""
     runs = rows("seeds")
     assert runs["Counts overstate what skin does"]["runs"] >= HEADLINE
-    assert runs["The experiment tells them apart"]["runs"] < 10
+    assert runs["Averaged over women, the experiment finds its truth"]["runs"] < 15
     held = [
         row["runs that hold their truth"]
         for what, row in rows("seeds_effects").items()
