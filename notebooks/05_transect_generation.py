@@ -152,7 +152,7 @@ miss = pd.Series({name: miss_of(case) for name, case in cases.items()})
 miss.rename("distance after cycling").round(9).to_frame()
 
 # %% tags=["remove-cell"]
-assert miss["fitted planes"] < 1e-4 and miss["two planes, cosine 0.99"] > 0.1
+assert miss["fitted planes"] < 1e-5 and miss["two planes, cosine 0.99"] > 0.1
 assert miss["two planes, cosine 0.5"] < miss["two planes, cosine 0.95"]
 assert np.abs(planes.decision_values(neutral)).max() < 1e-10
 assert np.linalg.norm(neutral[0] - neutral[1]) > 10
