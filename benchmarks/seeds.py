@@ -4,9 +4,9 @@ The whole audit is run anew at a reduced size for each of twenty seeds: faces, t
 all. Counted is how often each sentence of the page *What this book found* is true. A second table
 holds the spread of skin's effects over the runs, whose networks, faces and raters all differ,
 beside the standard errors that one run prints, and how often intervals hold the truth of their run.
-It takes hours. The results of finished audits stay
-in `build/seeds`, for the state of the code that they were found with: the same command goes on from
-there, and only counts again if nothing but the page's sentences was edited.
+It takes hours. The results of finished audits stay in `build/seeds`, for the state of the code that
+they were found with: the same command goes on from there, and only counts again if nothing but the
+page's sentences was edited.
 """
 
 import json
