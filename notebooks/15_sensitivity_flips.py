@@ -762,7 +762,7 @@ scores, ends_of = {}, {}
 for name, direction in directions.items():
     walk = traverse(generator, z, direction, LAMBDAS[LAMBDAS != 0])
     scores[name] = np.insert(score(walk), len(LAMBDAS) // 2, at_rest, axis=1)
-    ends_of[name] = walk[:, [0, -1]]
+    ends_of[name] = walk[:, -1].copy()  # a view would keep the whole walk
 tables = {name: sensitivity.curve(one, LAMBDAS, NEAR, SMILES) for name, one in scores.items()}
 
 # %% tags=["hide-input"]
@@ -947,7 +947,7 @@ for name in leaning[:3]:
 
 # %% mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, those that flip first: before (upper row) and after (lower row). Solid frame: smiling; dashed: not."}}
 shown = list(zip(rows, vectors, strict=True))
-after = np.stack([ends_of[name][row, 1] for row, name in shown])
+after = np.stack([ends_of[name][row] for row, name in shown])
 first = drawn.framed(samples[rows], positive[rows])
 second = drawn.framed(after, [scores[name][row, -1] >= SMILES for row, name in shown])
 titles = [name.replace("_", "\n") for name in vectors]
@@ -1027,7 +1027,7 @@ def perceived(pictures, name):
 
 
 rest = perceived(samples[:n_codes], "rest")
-seen_after = {name: perceived(walk[:, 1], name) for name, walk in ends_of.items()}
+seen_after = {name: perceived(end, name) for name, end in ends_of.items()}
 matrix = sensitivity.perception_matrix({n: (rest, after) for n, after in seen_after.items()})
 
 # %% mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Nearly every vector has coloured cells of attributes other than its own, which is leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95 % interval over codes includes zero are left empty."}}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.sensitivity.traversal import as_uint8, traverse
+from helpers.sensitivity.traversal import BATCH, as_uint8, traverse
 
 
 class Pale:
@@ -38,6 +38,16 @@ def test_no_step_is_the_sample_itself():
     moved = generator.asked[0].reshape(5, 3, 3)
     assert torch.equal(moved[:, 1], z) and moved.dtype == z.dtype
     np.testing.assert_array_equal(images[:, 1], as_uint8(generator.synthesize(z)))
+
+
+def test_long_walks_are_drawn_in_parts():
+    generator, z = Pale(), 200 * torch.rand(BATCH, 3, generator=torch.manual_seed(0))
+    images = traverse(generator, z, [1.0, 2, 3], [0, 1, 2])
+    assert max(map(len, generator.asked)) == BATCH
+    for row in (0, BATCH // 3, BATCH - 1):  # in the first part and in the last
+        np.testing.assert_array_equal(
+            images[row], traverse(Pale(), z[[row]], [1.0, 2, 3], [0, 1, 2])[0]
+        )
 
 
 def test_levels_are_rounded_and_clipped():

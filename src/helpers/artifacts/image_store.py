@@ -71,12 +71,13 @@ def fill(
             finished = {}
             _allocate(path, shape)
             _record(path, key, finished)
-        store = open_memmap(path, mode="r+")
-        finished = _intact(path, store, finished)
+        finished = _intact(path, open_memmap(path, mode="r"), finished)
         for one in list(_missing(len(rows), finished, chunk)):
             images = _made(rows[slice(*one)], make, image_shape)
+            store = open_memmap(path, mode="r+")  # anew, or pages of all chunks would be held
             store[slice(*one)] = images
             store.flush()  # progress never claims what is not on disk
+            del store
             finished[one] = _hash(images)
             _record(path, key, finished)
     return load(path)

@@ -11,6 +11,9 @@ from torch import Tensor
 
 from helpers.generators import Generator
 
+BATCH = 64
+"""Images drawn at a time."""
+
 
 @torch.no_grad()
 def traverse(
@@ -48,8 +51,9 @@ def traverse(
             f"expected a finite direction for codes {tuple(z.shape)}, got {tuple(direction.shape)}"
         )
     steps = torch.as_tensor(list(lambdas), dtype=z.dtype, device=z.device)
-    moved = z[:, None] + steps[:, None] * direction
-    images = as_uint8(generator.synthesize(moved.flatten(0, 1)))
+    moved = (z[:, None] + steps[:, None] * direction).flatten(0, 1)
+    # As floats, all images of a walk would fill gigabytes.
+    images = np.concatenate([as_uint8(generator.synthesize(part)) for part in moved.split(BATCH)])
     return images.reshape(len(z), len(steps), *images.shape[1:])
 
 
