@@ -119,7 +119,8 @@ interactions = stage.load("09_logistic_ate", "interactions.parquet").set_index(
 # Transects make a simpler analysis possible, one without a model. Take two images of one transect
 # that differ in skin colour and in no other axis, and subtract their errors: plus one, zero or
 # minus one. The mean over transects is the change in error rate, in points that anybody can read.
-# It is computed in every cell of the other two axes, so nothing can cancel.
+# It is computed in every cell of the other two axes, so effects of different cells cannot cancel.
+# Within a cell, faces that are harmed and faces that are helped still can ([](18_beyond_error_rates)).
 
 # %% [markdown]
 # Each cell has at most one pair per transect, so its pairs are independent, and Tango's score
@@ -240,12 +241,11 @@ ranked.set_index(["model", "contrast"])[["cell", "points", "n", "simultaneous"]]
 assert (wider["low"] <= ranked["low"]).all() and (wider["high"] >= ranked["high"]).all()
 
 # %% [markdown]
-# Is hair by gender the largest of the effects of appearance? If so, what hair does to the errors
-# differs more between women and men than what skin does. The next lines average each effect over
+# Does what hair does to the errors differ more between women and men than what skin does? The next lines average each effect over
 # the cells of each perceived gender, and compare how far the two genders lie apart. This difference of
 # two effects is an *interaction*. It is taken within each transect, so transects are the units of its
 # interval and of its t test. The *interactions with gender* are a planned family of their own, again
-# over both audited models. Their intervals are simultaneous ones; Holm's p-values find a little more.
+# over both audited models. Their intervals are simultaneous ones; Holm's p-values can find a little more.
 
 # %%
 halves = crowd[(crowd["scope"] == "partial average") & crowd["gender"].notna()]
@@ -438,9 +438,9 @@ for axis in AXES:
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# So the directions do not change one attribute at a time. They hold what was annotated, nearly, and
-# they carry along what is correlated with the axis and was not annotated: the population from which
-# the generator learned puts such looks together. A mean effect is therefore the effect of an axis
+# So the directions do not change one attribute at a time. They hold what was annotated, nearly. Most
+# of what they carry along was not annotated; some of it is correlated with the axis in the population
+# from which the generator learned, some is not. A mean effect is therefore the effect of an axis
 # *with its company*. What each part of that company adds to the estimates, the ladder below and
 # [](14_hidden_attributes) measure.
 
@@ -958,7 +958,7 @@ misses = skin_averages.assign(miss=misses).pivot_table("miss", "model", "arm").l
 nearer = misses.index[misses["D pruned"] < misses["C crowd"]]
 claim(
     "**In this run** pruning brings the average effect of skin nearer to the truth for {models}, and takes "
-    "it farther off for {other}.",
+    "it farther off for {other}. A step that is smaller than the error of the truth itself says nothing.",
     holds=list(nearer) == ["celeba-like", "plantskin"],
     models=" and ".join(nearer),
     other=" and ".join(misses.index.difference(nearer)) or "none",
@@ -1003,7 +1003,7 @@ both["effect on women"] = both["attribute"].map(labels.CONTRASTS)
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 
 # %% [markdown]
-# Where the two columns differ, the base faces decide what the model is blamed for. If a beard
+# The two columns are estimates from different base faces; their difference is not tested here. If a beard
 # outweighs the hair above it, the face is read as a man's whether its hair is short or long. Errors of
 # this kind come on top of those that the audit asks about, and they can hide an effect as well as
 # feign one. How many of the errors are of this kind?
@@ -1208,9 +1208,10 @@ for effect, gap, word in [
     assert weigh_blame(effect, gap) == word, (effect, gap)
 
 # %% [markdown]
-# How often would this rule be firm and wrong? Here it judges simulated audits whose true share is
-# known. Gap and effect are drawn with the standard errors that they have in this run. A firm word is
-# wrong if the true share does not lie where the word says.
+# How often would chance make this rule firm and wrong? Here it judges simulated audits whose true
+# share is known. Gap and effect are drawn with the standard errors that they have in this run. A firm
+# word is wrong if the true share does not lie where the word says. What directions, doses and raters
+# do wrong is not simulated: it would come on top.
 
 # %%
 SHARES, DRAWS = (0, 0.1, 0.2, 0.35, 0.5, 0.8, 0.9, 1, 1.2), 1000
@@ -1250,7 +1251,7 @@ table.style.format("{:.1%}").format_index("{:.0%}", level=1)
 worst = table["firm and wrong"].max()
 unsure = table.loc[(shares >= plan.most) & (shares <= 1), "undecided"].min()
 claim(
-    "**In this run** at worst {worst:.1%} of such audits are firm and wrong. If the true share lies "
+    "**In this run** at worst {worst:.1%} of such audits are firm and wrong by chance alone. If the true share lies "
     "between four fifths and all of the gap, {unsure:.0%} or more say *undecided*.",
     holds=worst <= plan.level and unsure > 0.5,
     worst=worst,
@@ -1271,9 +1272,13 @@ for model in ORDINARY:
     blames[model] = weigh_blame(found, gap)
     value, margin = 100 * everybody.loc[model, ["truth", "truth_se"]].astype(float)
     margin *= labels.Z
+    own = four.loc[("true effect on the counted", model)]
+    own_low, own_high = effects.ratio_interval(tuple(own), gap)
     paragraphs.append(
         f"**{model}.** The found effect on women is {found[0] / gap[0]:.0%} of the counted gap "
-        f"({low:.0%} to {high:.0%}). Skin as the cause of the gap: **{blames[model]}**.\n\n"
+        f"({low:.0%} to {high:.0%}). Skin as the cause of the gap: **{blames[model]}**. What skin does "
+        f"to the counted women is in truth {own['estimate'] / gap[0]:.0%} ({own_low:.0%} to "
+        f"{own_high:.0%}) of their gap.\n\n"
         f"Averaged over everybody the experiment finds {labels.points(everybody.loc[[model]])[0]} "
         f"points; the truth is {value:+.1f} ± {margin:.1f}, which is "
         f"{'clear' if abs(value) > margin else 'not clear'} of zero."
@@ -1283,17 +1288,23 @@ Markdown("\n\n".join(paragraphs))
 # %% tags=["remove-input"]
 claim(
     "**In this run** two gaps of about one size get two verdicts: *misplaced blame* for the "
-    "fairface-like model, *partly right* for the celeba-like one.",
+    "fairface-like model, *partly right* for the celeba-like one. With other seeds they often are "
+    "others ([counts](#twenty-other-seeds)).",
     holds=blames == {"fairface-like": "misplaced blame", "celeba-like": "partly right"},
 )
 
 # %% [markdown]
-# *Misplaced blame* means that the women of the experiment do not show such an effect, so that dark
-# skin stood in for something else in the test set, such as short hair. *Partly right* means that the
-# model does treat the same face worse when its skin is darker, by fewer points than were counted; a
-# model trained mostly on light skin can learn that. The rest of the gap has two sources, which the
-# rule cannot part: whatever else differs between the two groups of women, and counted women on whom
-# skin does more than on those of the experiment. *Undecided* asks for a larger audit.
+# *Misplaced blame* means that on the women of the experiment dark skin does surely less than a fifth
+# of the counted gap: something else in the test set, such as short hair, made the rest. *Partly right*
+# means that there dark skin raises errors, by surely less than the gap; a model trained mostly on light
+# skin can learn that. *Undecided* asks for a larger audit. All three speak about the women of the
+# experiment, and divide what is found on them by a gap that was counted on others.
+
+# %% [markdown]
+# So the rest of a gap has two sources, which the rule cannot part: whatever else differs between the
+# counted groups, and counted women on whom skin does more than on those of the experiment. The
+# last number above tells them apart, because this world knows it. Where it differs from the found share, the word would be
+# too strong, or name too small a part, if it were said of the counted women.
 
 # %% [markdown]
 # A small average effect of skin colour is not the same as none, and not the same as none *for

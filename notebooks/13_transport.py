@@ -189,7 +189,8 @@ _ = draw_transport(parliament)
 # %% [markdown]
 # The first marks are what a naive reader of the audit would expect: an effect of skin with all else
 # equal. The second marks let hair go with skin as it does in the target. What the second has more
-# than the first comes with the mix and not with skin. What the third has more than the second was
+# than the first comes with the mix: hair that goes with skin, and other weights for cells in which
+# skin does more or less. What the third has more than the second was
 # not predicted.
 
 # %% [markdown]
@@ -229,8 +230,8 @@ one, other = ((said["estimate"][name], limits[name]) for name in TRAINED[:2])
 claim(
     "**In this run** the claim holds for neither of the two ordinary models. The disparity predicted "
     "for celeba-like women, {one:points} points, is {low:.0%} to {high:.0%} of what was counted. For "
-    "fairface-like it is {other:points}: what makes that model fail in the PPB-like set the transects "
-    "do not contain.",
+    "fairface-like it is {other:points}: the rates of these strata on the transects do not predict the "
+    "gap that was counted.",
     holds=0 < one[1][0] < one[1][1] < 1 and other[1][1] < 1 / 3,
     one=one[0],
     low=one[1][0],
@@ -264,7 +265,7 @@ Markdown(f"Models for which calibration brings the prediction nearer: {counts}."
 # The price is precision: the sample's own chance enters all rates, and all intervals. And if an
 # error rate is all one wants, a labelled sample gives it without any experiment. What the experiment
 # could add is the disparity between groups that are rare in the sample, and that is stretched by a
-# factor which knows nothing of it: where it comes nearer to the counted one, it is by luck.
+# factor which knows nothing of it: if it comes nearer to the counted one, that is luck.
 
 # %% tags=["remove-input"]
 stretched, true_gap = (
@@ -464,8 +465,8 @@ claim(
 )
 
 # %% [markdown]
-# What is left after the finest mix is due to what no stratum holds: pose, light, glasses, hair that
-# is tied back, the many ways in which a face can be clear to people and not to a model. A designer
+# What is left after the finest mix may be due to what no stratum holds: pose, light, glasses, hair that
+# is tied back, the many ways in which a face can be clear to people and not to a model. None of these was measured here. A designer
 # can add axes to the experiment, or give up the claim. The claim that survives is a modest one: an
 # experiment predicts what comes with *these* attributes among faces like *its own*. How much of an
 # observed disparity that is has to be counted, model by model.

@@ -27,7 +27,9 @@ from myst_nb import glue
 
 from helpers import artifacts, figures
 from helpers.claims import claim
+from helpers.effects import ratio_interval
 from helpers.figures import cover
+from helpers.utils.numbers import in_points
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
@@ -52,7 +54,7 @@ def read(model):
 # %% tags=["remove-cell"]
 def points(value):
     """A difference of rates in percentage points, with its sign."""
-    return f"{100 * value:+z.1f}".replace("-", "−")
+    return in_points(value).replace("-", "−")
 
 
 ROWS = {
@@ -72,7 +74,12 @@ for number, row in ROWS.items():
 for name, model in (("", audited), ("other-", other)):
     glue(f"{name}model", model, display=False)
 gap, same = (verdict["skin_on_women"][ROWS[row]] for row in ("gap", "same"))
-share = {model: same[model]["estimate"] / gap[model]["estimate"] for model in (audited, other)}
+ENDS = ("estimate", "low", "high")
+share = {}
+for model in (audited, other):
+    part, whole = ([one[model][end] for end in ENDS] for one in (same, gap))
+    low, high = ratio_interval(part, whole)
+    share[model] = {"estimate": part[0] / whole[0], "low": low, "high": high}
 found, made = (verdict["skin_on_women"][ROWS[row]] for row in ("found", "made"))
 missed_by = {
     model: abs(found[model]["estimate"] - made[model]["estimate"]) for model in (audited, other)
@@ -120,13 +127,13 @@ for name, model in (("", audited), ("other-", other)):
 # The last two rows speak of other women, half of whom have short hair, whatever their skin, so their
 # truth is another number. [What each number
 # estimates](estimands) is a page of its own. What follows from the table was decided by a
-# [rule](10_effects_and_truth) that is older than the result.
+# [rule](10_effects_and_truth) that was fixed before the result was known.
 
 # %% tags=["remove-input"]
 claim(
-    "Both gaps overstate what skin does. To change nothing but the skin of the counted women changes "
-    "their errors by {one:.0%} of the gap for the {audited} model, and by {two:.0%} for the {other} one.",
-    holds=max(share.values()) < 1,
+    "To change nothing but the skin of the counted women changes their errors by {one:.0%} of the gap for "
+    "the {audited} model, and by {two:.0%} for the {other} one. Both estimates are below the whole gap.",
+    holds=max(one["estimate"] for one in share.values()) < 1,
     one=share[audited],
     two=share[other],
     audited=audited,
@@ -137,7 +144,8 @@ claim(
 claim(
     "In this run the experiment tells the two models apart, whose gaps look alike. For the {audited} "
     "model, it says, blaming skin for the gap is misplaced; for the {other} model, skin accounts for a "
-    "part of it. It comes within {worst:.1f} points of its own truth, and its intervals hold that truth.",
+    "part of it. Both words are about the women of the experiment. It comes within {worst:.2f} points of "
+    "its own truth, and its intervals hold that truth.",
     holds=verdict["blame"][audited] == "misplaced blame"
     and verdict["blame"][other] == "partly right"
     and gap[audited]["low"] < gap[other]["estimate"] < gap[audited]["high"]
@@ -150,13 +158,14 @@ claim(
 # %% [markdown]
 # That is one run. Others, with a seed of their own, draw other faces and train other networks. The
 # whole audit was therefore run with twenty more seeds. The first of these two sentences is true with
-# nearly all of them, the second with far fewer: what skin does to a network's errors differs from one
-# training to the next, and the experiment misses its own truth more often than its intervals say.
+# nearly all of them, the second with far fewer: what skin does to errors differs between networks that
+# are trained anew on other faces, and the experiment misses its own truth more often than its intervals
+# say.
 # [What this book found](findings) [counts](#twenty-other-seeds), for every sentence.
 
 # %% [markdown]
 # The [ladder](10_effects_and_truth) of errors shows which step of the experiment moved its numbers.
-# None of this clears skin for everybody. Among women and men with short or long hair, the largest
+# Skin still matters for some groups. Among women and men with short or long hair, the largest
 # true effect of dark skin is {glue:text}`largest`, for the {glue:text}`model` model, and
 # {glue:text}`other-largest`, for the {glue:text}`other-model` one. *Women* and *men* are short for
 # faces perceived as such, here and in all chapters; nobody's identity can be read off a face.
@@ -174,7 +183,7 @@ images = artifacts.load("05_transect_generation", "fitted_images.npy", profile)
 short_haired = made[(made["gender_level"] == 0) & (made["hair_length_level"] == 0)]
 pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two halves. Left, audit by counting: portraits of light-skinned women with long hair and dark-skinned women with short hair, above bars of error rates by perceived gender and skin colour. Right, audit by experiment: the same made woman with light and with dark skin, above intervals of the change in error rate when skin turns dark, for women and men with short and long hair, and when hair grows, each with a diamond that marks the true effect."}, "figure": {"name": "fig-two-audits", "caption": "One classifier, audited twice. Left: errors on portraits as they come, by perceived gender and skin colour. Right: change in the error rate, in percentage points, when one attribute of a face changes and all else is held; diamonds mark the truth. Bars are rates; whiskers are 95 % intervals."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two halves. Left, audit by counting: portraits of light-skinned women with long hair and dark-skinned women with short hair, above bars of error rates by perceived gender and skin colour. Right, audit by experiment: the same made woman with light and with dark skin, above intervals of the change in error rate when skin turns dark, for women and men with short and long hair, and when hair grows, each with a diamond that marks the true effect."}, "figure": {"name": "fig-two-audits", "caption": "One classifier, audited twice. Left: errors on portraits as they come, by perceived gender and skin colour. Right: change in the error rate, in percentage points, when one attribute of a face is changed, and what comes along; diamonds mark the truth, where all else is held. Bars are rates; whiskers are 95 % intervals."}}
 _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images[pairs])
 
 # %% [markdown]
@@ -252,7 +261,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # %% [markdown]
 # ## Run it
 #
-# Every number and figure comes from a run of the whole book on one machine. The first command sets
+# Numbers and figures come from one run of the whole book, unless a page says that it shows a record. The first command sets
 # everything up, runs what changed and builds these pages; the second opens them in a browser on
 # your own computer. No page loads anything from elsewhere.
 #

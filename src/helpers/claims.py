@@ -13,6 +13,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from helpers.utils.numbers import in_points
+
 CONTRADICTED = "This run says otherwise"
 _BOX = """<div class="admonition warning">
 <p class="admonition-title">{title}</p>
@@ -60,9 +62,9 @@ class _Numbers(Formatter):
                 self.format_field(value[key], form) for key in ("estimate", "low", "high")
             )
             return f"{estimate} ({low} to {high})"
-        if form in ("points", "percent"):
-            value, form = 100 * value, "+z.1f" if form == "points" else ".1f"
-        told = format(value, form)
+        if form == "percent":
+            value, form = 100 * value, ".1f"
+        told = in_points(value) if form == "points" else format(value, form)
         return told if isinstance(value, str) else told.replace("-", "−")
 
 

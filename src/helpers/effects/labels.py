@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import pandas as pd
 from scipy.stats import norm
 
+from helpers.utils.numbers import in_points
+
 LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "gender": ("female", "male"),
     "hair_length": ("short hair", "long hair"),
@@ -67,10 +69,10 @@ def points(table: pd.DataFrame) -> list[str]:
 
     Example:
         >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]}))
-        ['+5.0 (+0.0 to +11.0)']
+        ['+5.0 (-0.04 to +11.0)']
     """
-    rows = 100 * table[["estimate", "low", "high"]].to_numpy(dtype=float)
-    return ["{:+z.1f} ({:+z.1f} to {:+z.1f})".format(*row) for row in rows]
+    rows = table[["estimate", "low", "high"]].to_numpy(dtype=float)
+    return ["{} ({} to {})".format(*map(in_points, row)) for row in rows]
 
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
