@@ -158,7 +158,7 @@ function mark() {
   const answer = current();
   fields.forEach((field, question) => {
     for (const input of field.querySelectorAll("input")) {
-      input.checked = Number(input.value) === answer.levels[question];
+      input.checked = !answer.skipped && Number(input.value) === answer.levels[question];
     }
   });
   at("questions").classList.toggle("skipped", answer.skipped);
@@ -232,7 +232,7 @@ function next() {
   if (open.length && !reminded) {
     reminded = true;
     focusOn(open[0]);
-    say(`Still open: ${headings(open)}. Choose Next again to leave them open.`);
+    say(`Still open: ${headings(open)}. Press Enter or Next again to leave them open.`);
   } else {
     show(person.place + 1);
   }
@@ -308,7 +308,8 @@ function download() {
   link.download = `answers-${person.name.replace(/[^\p{L}\p{N}_-]+/gu, "-")}.json`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), PAUSE);
-  at("saved").textContent = `Saved as ${link.download}, in your folder of downloads. This is the file to hand in.`;
+  at("saved").textContent = 
+    `Saved as ${link.download} in your Downloads folder. This is the file to hand in.`;
 }
 
 /** Places in the person's order where answers are missing, with the questions. */
@@ -420,6 +421,7 @@ const clicks = {
   "delete-now": deleteAnswers,
 };
 
+at("no-script").hidden = true;
 fields = study.questions.map(questionField);
 at("questions").append(...fields);
 at("last-key").textContent = Math.max(...study.questions.map(([, , levels]) => levels.length));

@@ -49,8 +49,9 @@ def write_page(
     Label Studio: `completed_by` is the pseudonym, `lead_time` the seconds for which the image was
     on the screen (without pauses), an image that somebody *cannot say* anything about is cancelled.
 
-    Images are kept as they are, pixel by pixel: forty faces of 256 pixels make a page of about
-    4 MB. Its source shows the ids, so an id should not tell the answer. Serves chapter 06.
+    Images are kept as they are, pixel by pixel: forty of the book's faces at 256 pixels make a page
+    of about 2 MB. The page's source shows the ids, so an id should not tell the answer. Serves
+    chapter 06.
 
     Args:
         images: id → image, uint8 of shape (height, width, 3), or pairs of both. Shown 256 pixels
@@ -97,9 +98,7 @@ def _study(images: Images, questions: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def _page(title: str, study: dict[str, Any]) -> str:
     here = Path(__file__)
-    style, script = (
-        here.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js")
-    )
+    style, script = (here.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
     policy = (
         f"default-src 'none'; img-src data:; style-src {_known(style)}; "
         f"script-src {_known(script)}; base-uri 'none'; form-action 'none'; "
