@@ -507,6 +507,7 @@ class TestPage:
             begin(page, "heron")
             press(page, "123")
             page.keyboard.press("Enter")
+            expect(page.locator("#said")).to_be_in_viewport(ratio=1)
             found["picture"] = self.barriers(page)
             page.keyboard.press("0")
             page.keyboard.press("Backspace")
