@@ -55,7 +55,7 @@ def write_page(
 
     Args:
         images: id → image, uint8 of shape (height, width, 3), or pairs of both. Shown 256 pixels
-            wide.
+            wide, and 200 on a phone held upright.
         questions: attribute → names of its levels from low to high; None: `ATTRIBUTES`, the only
             ones that `read_label_studio` knows.
         path: HTML file to write.
