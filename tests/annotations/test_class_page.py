@@ -476,6 +476,23 @@ class TestPage:
         assert [result["value"]["choices"][0] for result in answered["result"]] == HOSTILE
         assert answered["completed_by"] == HOSTILE[2].replace(" ", "")
 
+    def test_fingers_answer_too(self, chromium, page_of_four, tmp_path):
+        with browser.visit(chromium, page_of_four.as_uri(), browser.PHONE) as visit:
+            page = visit.page
+            page.get_by_label("Your pseudonym").fill("heron")
+            page.get_by_role("button", name="Start").click()
+            for field in page.get_by_role("group").all():
+                field.get_by_role("radio").nth(2).click()
+            page.get_by_role("button", name="Next").click()
+            page.get_by_role("button", name="Cannot say").click()
+            page.get_by_role("button", name="Back").click()
+            page.get_by_role("radio", name="Probably female", exact=True).click()
+            page.get_by_role("button", name="Overview and save").click()
+            page.get_by_role("button", name="Save my answers").click()
+            page.get_by_role("button", name="Save without them").focus()
+            found = levels(saved(page, tmp_path)).values()
+        assert sorted(map(len, found)) == [1, 8] and [2] * 8 in found and [1] in found
+
     def test_eight_questions_stand_on_one_screen_beside_the_image(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
             begin(visit.page, "heron")
