@@ -1,11 +1,14 @@
 """Shared by all tests: the repository on the path, artifacts of a test in its own folder."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import browser
 import hypothesis
 import matplotlib
 import pytest
 from matplotlib import pyplot as plt
+from playwright.sync_api import Browser
 
 from helpers import figures
 
@@ -35,3 +38,10 @@ def book_style():
         figures.style()
         yield
     plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests of a process: a second would not start beside it."""
+    with browser.chromium() as one:
+        yield one

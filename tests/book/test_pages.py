@@ -313,12 +313,6 @@ pages_in_chromium = [
 ]
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    with browser.chromium() as one:
-        yield one
-
-
 @pytest.fixture(scope="session", params=["small", "smoke"])
 def site(request):
     """Address and folder of the small book and of the real one."""

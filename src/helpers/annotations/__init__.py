@@ -1,6 +1,7 @@
 """Annotations: external formats at the edge, one tidy table inside."""
 
 from helpers.annotations.agreement import agreement_table
+from helpers.annotations.class_page import write_page
 from helpers.annotations.counts import count_tensor, scores, standard_deviation
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import (

@@ -1,0 +1,551 @@
+"""The page for a class: what is written, and what two people do with it in Chromium."""
+
+import base64
+import io
+import json
+import re
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+
+import browser
+import numpy as np
+import pandas as pd
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from helpers.annotations import ATTRIBUTES, class_page, read_label_studio, write_page
+from helpers.annotations.schema import hash_annotator
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!-- <script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "=HYPERLINK(1)",
+    "__proto__",
+    "$title",
+    "\\u003cb\u2028&lt;b&gt;\u202e",
+]
+NUL, HALF = "a\x00b", "a\ud800"
+LAPTOP = {"width": 1280, "height": 720}
+
+
+def faces(*ids: str) -> dict[str, np.ndarray]:
+    """Small images that differ."""
+    noise = np.random.default_rng(0).integers(0, 256, (len(ids), 12, 16, 3), np.uint8)
+    return dict(zip(ids, noise, strict=True))
+
+
+def study_of(path: Path) -> dict:
+    """What the page's script reads."""
+    page = path.read_text(encoding="utf-8")
+    return json.loads(
+        re.search(r'<script type="application/json" id="study">(.*)</script>', page)[1]
+    )
+
+
+@pytest.fixture
+def page_of_four(tmp_path) -> Path:
+    path = tmp_path / "page.html"
+    write_page(faces("a", "b", "c", "d"), None, path)
+    return path
+
+
+# --- what is written
+
+
+def test_images_are_kept_pixel_by_pixel_and_pages_byte_by_byte(tmp_path):
+    given = faces("a", "b")
+    for name in ("one", "two"):
+        write_page(given, ATTRIBUTES, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    write_page(
+        zip(given, (image[::-1] for image in given.values()), strict=True), None, tmp_path / "two"
+    )
+    assert study_of(tmp_path / "two")["id"] != study_of(tmp_path / "one")["id"]
+    shown = dict(study_of(tmp_path / "one")["images"])
+    assert list(shown) == ["a", "b"]
+    for image_id, address in shown.items():
+        kind, content = address.split(",")
+        assert kind == "data:image/webp;base64"
+        read = np.asarray(Image.open(io.BytesIO(base64.b64decode(content))))
+        np.testing.assert_array_equal(read, given[image_id])
+
+
+GREY = np.zeros((4, 4, 3), np.uint8)
+YES_NO = {"q": ("no", "yes")}
+
+
+@pytest.mark.parametrize(
+    ("images", "questions", "message"),
+    [
+        ({}, YES_NO, "no images"),
+        ({"x": GREY / 255}, YES_NO, r"image 'x': uint8 .* not float64"),
+        ({"x": GREY[..., :1]}, YES_NO, r"image 'x': .* shape \(4, 4, 1\)"),
+        ({"x": GREY.transpose(2, 0, 1)}, YES_NO, r"image 'x': .* shape \(3, 4, 4\)"),
+        ({"x": GREY[:0]}, YES_NO, r"image 'x': .* shape \(0, 4, 3\)"),
+        ({"x": "a.png"}, YES_NO, "image 'x': uint8"),
+        ([("x", GREY), ("x", GREY)], YES_NO, "image 'x': two images"),
+        ({7: GREY}, YES_NO, "an image's id: a text was expected, not 7"),
+        ({" ": GREY}, YES_NO, "an image's id: a text was expected, not ' '"),
+        ({"x ": GREY}, YES_NO, "an image's id: .* not 'x '"),
+        ({NUL: GREY}, YES_NO, r"an image's id: .* not 'a\\x00b'"),
+        ({HALF: GREY}, YES_NO, r"an image's id: .* not 'a\\ud800'"),
+        ({"x": GREY}, {}, "questions: .* not {}"),
+        ({"x": GREY}, ["q"], r"questions: .* not \['q'\]"),
+        ({"x": GREY}, {"": ("no", "yes")}, "a question: a text was expected"),
+        ({"x": GREY}, {NUL: ("no", "yes")}, r"a question: .* not 'a\\x00b'"),
+        ({"x": GREY}, {"q": "no"}, "question 'q': a list of levels was expected, not 'no'"),
+        ({"x": GREY}, {"q": 5}, "question 'q': a list of levels was expected, not 5"),
+        ({"x": GREY}, {"q": ("no",)}, "question 'q': 2 to 9 levels were expected, not 1"),
+        ({"x": GREY}, {"q": list("0123456789")}, "question 'q': 2 to 9 .* not 10"),
+        ({"x": GREY}, {"q": ("no", 1)}, "question 'q': a level: a text was expected, not 1"),
+        ({"x": GREY}, {"q": ("no", None)}, "question 'q': a level: a text was expected, not None"),
+        ({"x": GREY}, {"q": ("no", "No")}, "question 'q': levels with different names"),
+    ],
+)
+def test_what_cannot_be_shown_or_read_back_is_refused(tmp_path, images, questions, message):
+    with pytest.raises(ValueError, match=message):
+        write_page(images, questions, tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("title", ["", "a\nb", NUL, HALF])
+def test_titles_that_are_no_text_are_refused(tmp_path, title):
+    with pytest.raises(ValueError, match="the title"):
+        write_page({"x": GREY}, YES_NO, tmp_path / "page.html", title=title)
+
+
+def test_page_that_no_phone_holds_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(class_page, "LARGEST", 0)
+    with pytest.raises(ValueError, match=r"page\.html: a page of 1 images would take 0 MB"):
+        write_page({"x": GREY}, YES_NO, tmp_path / "page.html")
+
+
+class Tags(HTMLParser):
+    """Every tag of a page with its attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, attrs))
+
+
+def test_no_text_becomes_a_tag_and_the_policy_allows_no_code_in_one(tmp_path):
+    plain, hostile = tmp_path / "plain", tmp_path / "hostile"
+    write_page(faces("a"), YES_NO, plain)
+    for text in HOSTILE:
+        write_page(faces(*HOSTILE), {text: HOSTILE}, hostile, title=text)
+        tags = Tags(hostile.read_text(encoding="utf-8")).found
+        assert tags == Tags(plain.read_text(encoding="utf-8")).found
+        assert study_of(hostile)["questions"][0][2] == HOSTILE
+    attributes = [name for _, attrs in tags for name, _ in attrs]
+    assert not [name for name in attributes if name.startswith("on") or name == "style"]
+    (policy,) = [
+        dict(attrs)["content"]
+        for _, attrs in tags
+        if ("content" in dict(attrs)) and dict(attrs).get("http-equiv")
+    ]
+    assert policy.startswith("default-src 'none';") and "unsafe" not in policy
+
+
+def test_the_parts_of_the_page_are_packaged(repository):
+    settings = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
+    packaged = settings["tool"]["setuptools"]["package-data"]["helpers.annotations"]
+    folder = Path(class_page.__file__).parent
+    assert sorted(packaged) == sorted(
+        path.name for path in folder.glob("class_page.*") if path.suffix != ".py"
+    )
+
+
+# --- what people do with it
+
+in_chromium = [
+    pytest.mark.browser,
+    pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium"),
+]
+
+
+def begin(page: Page, name: str) -> None:
+    page.keyboard.type(name)  # the field has the focus
+    page.keyboard.press("Enter")
+    expect(page.locator("#task")).to_be_visible()
+
+
+def press(page: Page, keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def shown(page: Page, path: Path) -> str:
+    """Id of the image on the screen."""
+    address = page.locator("#image").get_attribute("src")
+    return next(image_id for image_id, one in study_of(path)["images"] if one == address)
+
+
+def saved(page: Page, folder: Path) -> Path:
+    """The file that a click of the button with the focus downloads."""
+    with page.expect_download() as download:
+        page.keyboard.press("Enter")
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+def levels(path: Path) -> dict[tuple[str, str], list[int]]:
+    """Levels in the order of the questions for every annotator and image that the reader finds."""
+    frame = read_label_studio(path).frame
+    frame["attribute"] = pd.Categorical(frame["attribute"], list(ATTRIBUTES))
+    by = frame.sort_values("attribute").groupby(["annotator_id", "image_id"], observed=True)
+    return by["level"].agg(list).to_dict()
+
+
+def kept(page: Page) -> list[str]:
+    return page.evaluate("Object.keys(localStorage)")
+
+
+class TestPage:
+    """The page in Chromium, opened from the disk as students open it."""
+
+    pytestmark = in_chromium
+
+    def test_two_people_answer_by_keyboard_and_both_files_are_read(
+        self, chromium, page_of_four, tmp_path
+    ):
+        answers = {"heron-42": ["11111111", "22222222", "33333333"], "Otter 7": ["45664555"] * 3}
+        expected, found, orders = {}, {}, {}
+        for name, given in answers.items():
+            with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+                page = visit.page
+                begin(page, name)
+                orders[name] = []
+                for number, keys in enumerate(given):
+                    orders[name].append(shown(page, page_of_four))
+                    pseudonym = hash_annotator(name, "helpers")
+                    expected[pseudonym, orders[name][-1]] = [int(key) - 1 for key in keys]
+                    press(page, keys[:5])
+                    if number == 1:
+                        page.reload()
+                        expect(page.locator("#place")).to_have_text("Picture 2 of 4")
+                        assert shown(page, page_of_four) == orders[name][-1]
+                    press(page, keys[5:])
+                    expect(page.locator("#said")).to_have_text("All questions are answered.")
+                    page.keyboard.press("Enter")
+                orders[name].append(shown(page, page_of_four))
+                page.keyboard.press("0")
+                expect(page.locator("#overview-title")).to_have_text("All done. Thank you!")
+                file = saved(page, tmp_path)
+                expect(page.locator("#saved")).to_contain_text(file.name)
+                assert visit.errors == []
+                assert all(url.startswith(("file:", "data:", "blob:")) for url in visit.requests)
+            found |= levels(file)
+            report = read_label_studio(file).report.set_index("reason")["count"]
+            assert report[report > 0].to_dict() == {"cancelled assignment": 1}
+        # One reader, a file each: the tables need only be put together.
+        assert found == expected and len(found) == 6
+        assert sorted(orders["heron-42"]) == sorted(orders["Otter 7"]) == list("abcd")
+        assert sorted(path.name for path in tmp_path.glob("*.json")) == [
+            "answers-Otter-7.json",
+            "answers-heron-42.json",
+        ]
+
+    def test_the_file_is_a_full_export(self, chromium, page_of_four, tmp_path):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            begin(page, "heron")
+            skipped, answered = shown(page, page_of_four), None
+            press(page, "1230")
+            answered = shown(page, page_of_four)
+            press(page, "25")
+            page.click("#to-overview")
+            page.click("#save")
+            page.locator("#save-anyway").focus()
+            tasks = json.loads(saved(page, tmp_path).read_text(encoding="utf-8"))
+        assert [task["data"] for task in tasks] == [{"image_id": image_id} for image_id in "abcd"]
+        assert [task["id"] for task in tasks] == [1, 2, 3, 4]
+        found = {task["data"]["image_id"]: task["annotations"] for task in tasks}
+        assert all(found[image_id] == [] for image_id in {*"abcd"} - {skipped, answered})
+        (one,), (other,) = found[skipped], found[answered]
+        assert one["was_cancelled"] is True and one["result"] == []
+        assert other["was_cancelled"] is False and other["completed_by"] == "heron"
+        assert [result["value"] for result in other["result"]] == [
+            {"choices": ["Probably female"]},
+            {"choices": ["Full"]},
+        ]
+        for about, name in zip(other["result"], ATTRIBUTES, strict=False):
+            assert {**about, "value": 0, "id": 0} == {
+                "id": 0,
+                "from_name": name,
+                "to_name": "img",
+                "type": "choices",
+                "value": 0,
+            }
+        times = [pd.Timestamp(one[field]) for field in ("created_at", "updated_at")]
+        assert times[0] < times[1] and str(times[0].tz) == "UTC"
+        assert one["id"] != other["id"]
+
+    def test_orders_are_shuffled_and_each_as_likely(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            orders = visit.page.evaluate(
+                "Array.from({length: 2400}, (_, person) => orderOf(`person ${person}`))"
+            )
+            again = visit.page.evaluate("orderOf('person 7')")
+        assert again == orders[7]
+        counts = pd.Series(map(tuple, orders)).value_counts()
+        assert len(counts) == 24  # all there are, 100 expected of each
+        assert ((counts - 100) ** 2 / 100).sum() < 49.7  # chi-squared, 1 in 1,000
+
+    def test_the_clock_counts_what_is_on_the_screen(self, chromium, page_of_four, tmp_path):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            page.clock.install(time=0)
+            page.reload()
+            begin(page, "heron")
+            page.clock.run_for(4_000)
+            page.keyboard.press("1")
+            self.hide(page, True)
+            page.clock.run_for(20_000)
+            self.hide(page, False)
+            page.clock.run_for(2_500)
+            page.keyboard.press("2")
+            first = shown(page, page_of_four)
+            page.click("#to-overview")
+            page.clock.run_for(30_000)
+            page.locator("#pictures button").nth(1).click()
+            second = shown(page, page_of_four)
+            page.clock.run_for(600_000)  # a walk
+            press(page, "1")
+            page.click("#to-overview")
+            page.click("#save")
+            page.locator("#save-anyway").focus()
+            file = saved(page, tmp_path)
+        frame = read_label_studio(file).frame
+        seconds = frame.groupby("image_id", observed=True)["seconds"].first()
+        assert seconds[first] == pytest.approx(6.5, abs=0.3)
+        assert seconds[second] == pytest.approx(60, abs=0.3)
+
+    def hide(self, page: Page, hidden: bool) -> None:
+        """Change to another tab and back, as far as the page can notice."""
+        page.evaluate(
+            """hidden => {
+              Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
+              document.dispatchEvent(new Event("visibilitychange"));
+            }""",
+            hidden,
+        )
+
+    def test_missing_answers_are_told_twice(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            begin(page, "heron")
+            press(page, "12")
+            page.keyboard.press("ArrowDown")
+            press(page, "1234")
+            page.keyboard.press("Enter")
+            expect(page.locator("#said")).to_contain_text("Still open: Skin colour, Fakeness.")
+            expect(page.locator("#place")).to_have_text("Picture 1 of 4")
+            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            page.keyboard.press("Enter")
+            expect(page.locator("#place")).to_have_text("Picture 2 of 4")
+            page.keyboard.press("Enter")
+            page.keyboard.press("Enter")
+            page.keyboard.press("Backspace")
+            expect(page.locator("#place")).to_have_text("Picture 2 of 4")
+            page.click("#to-overview")
+            page.click("#save")
+            expect(page.locator("#missing li")).to_have_text(
+                [
+                    "Picture 1: Skin colour, Fakeness",
+                    *(f"Picture {number}: no answer" for number in (2, 3, 4)),
+                ]
+            )
+            page.keyboard.press("Enter")
+            expect(page.locator("#place")).to_have_text("Picture 1 of 4")
+            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+
+    def test_keys_of_every_keyboard(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            begin(page, "heron")
+            task, checked = page.locator("#task"), page.locator("#questions :checked")
+            task.dispatch_event("keydown", {"key": "é", "code": "Digit2"})  # French
+            assert checked.evaluate_all("found => found.map(one => one.value)") == ["1"]
+            page.keyboard.press("9")  # no such level
+            page.keyboard.press("Control+1")  # the browser's
+            task.dispatch_event("keydown", {"key": "Enter", "repeat": True})  # held down
+            expect(checked).to_have_count(1)
+            expect(page.locator("#said")).to_have_text("")
+            page.keyboard.press("ArrowRight")
+            expect(checked).to_have_count(2)  # the arrow moves within the second question
+            expect(page.locator("fieldset.now legend")).to_have_text("Facial hair")
+            page.click("#image")  # the keys still work
+            press(page, "1")
+            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            page.keyboard.press("0")
+            page.keyboard.press("Backspace")
+            expect(page.locator("#said")).to_contain_text("cannot say")
+            press(page, "1")
+            expect(page.locator("#said")).to_have_text("")
+
+    def test_answers_are_deleted_when_that_is_confirmed(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            begin(page, "heron")
+            press(page, "123")
+            page.click("#to-overview")
+            page.click("#delete")
+            page.keyboard.press("Enter")  # the button with the focus keeps them
+            assert len(kept(page)) == 2
+            page.click("#leave")
+            begin(page, "otter")
+            page.click("#to-overview")
+            page.click("#delete")
+            page.click("#delete-now")
+            expect(page.locator("#start")).to_be_visible()
+            (left,) = kept(page)
+            assert left.endswith(" heron")
+            page.keyboard.type("heron")
+            page.keyboard.press("Enter")
+            page.click("#to-pictures")
+            expect(page.locator("#questions :checked")).to_have_count(3)
+
+    def test_two_tabs_of_one_person_agree(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            begin(visit.page, "heron")
+            other = visit.page.context.new_page()
+            other.goto(page_of_four.as_uri())
+            press(other, "123")
+            expect(visit.page.locator("#questions :checked")).to_have_count(3)
+            other.click("#to-overview")
+            other.click("#delete")
+            other.click("#delete-now")
+            expect(visit.page.locator("#refused")).to_contain_text("deleted in another tab")
+            assert kept(other) == []
+
+    @pytest.mark.parametrize(
+        ("name", "message"), [("  ", "type a pseudonym"), ("me@example.org", "e-mail")]
+    )
+    def test_names_that_are_no_pseudonyms(self, chromium, page_of_four, name, message):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            visit.page.keyboard.type(name)
+            visit.page.keyboard.press("Enter")
+            expect(visit.page.locator("#refused")).to_contain_text(message)
+            expect(visit.page.locator("#task")).to_be_hidden()
+            assert kept(visit.page) == []
+
+    def test_browser_that_keeps_nothing_says_so_and_saves(self, chromium, page_of_four, tmp_path):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            page = visit.page
+            page.add_init_script(
+                """Object.defineProperty(window, "localStorage",
+                   {get() { throw new DOMException("refused", "SecurityError"); }});"""
+            )
+            page.reload()
+            expect(page.locator("#not-kept")).to_be_hidden()
+            begin(page, "heron")
+            expect(page.locator("#not-kept")).to_be_visible()
+            press(page, "12312312")
+            page.keyboard.press("Enter")
+            press(page, "000")
+            assert len(levels(saved(page, tmp_path))) == 1
+            assert visit.errors == []
+
+    def test_hostile_texts_are_shown_as_they_are_and_come_back(self, chromium, tmp_path):
+        path = tmp_path / "page.html"
+        write_page(faces(*HOSTILE), dict.fromkeys(HOSTILE, HOSTILE), path, title=HOSTILE[0])
+        with browser.visit(chromium, path.as_uri(), LAPTOP) as visit:
+            page, dialogs = visit.page, []
+            page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+            expect(page.locator("h1")).to_have_text(HOSTILE[0])
+            begin(page, HOSTILE[2].replace(" ", ""))
+            shown = page.locator(".levels span").evaluate_all("all => all.map(e => e.textContent)")
+            assert shown == HOSTILE * len(HOSTILE)
+            press(page, "1234567")
+            press(page, "\n0" + "0" * (len(HOSTILE) - 2))
+            tasks = json.loads(saved(page, tmp_path).read_text(encoding="utf-8"))
+            assert page.locator("img").count() == 1 and page.locator("script").count() == 2
+            assert dialogs == [] and visit.errors == []
+        assert [task["data"]["image_id"] for task in tasks] == HOSTILE
+        (answered,) = [one for task in tasks for one in task["annotations"] if one["result"]]
+        assert [result["from_name"] for result in answered["result"]] == HOSTILE
+        assert [result["value"]["choices"][0] for result in answered["result"]] == HOSTILE
+        assert answered["completed_by"] == HOSTILE[2].replace(" ", "")
+
+    def test_fingers_answer_too(self, chromium, page_of_four, tmp_path):
+        with browser.visit(chromium, page_of_four.as_uri(), browser.PHONE) as visit:
+            page = visit.page
+            page.get_by_label("Your pseudonym").fill("heron")
+            page.get_by_role("button", name="Start").click()
+            for field in page.get_by_role("group").all():
+                field.get_by_role("radio").nth(2).click()
+            page.get_by_role("button", name="Next").click()
+            page.get_by_role("button", name="Cannot say").click()
+            page.get_by_role("button", name="Back").click()
+            page.get_by_role("radio", name="Probably female", exact=True).click()
+            page.get_by_role("button", name="Overview and save").click()
+            page.get_by_role("button", name="Save my answers").click()
+            page.get_by_role("button", name="Save without them").focus()
+            found = levels(saved(page, tmp_path)).values()
+        assert sorted(map(len, found)) == [1, 8] and [2] * 8 in found and [1] in found
+
+    def test_eight_questions_stand_on_one_screen_beside_the_image(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
+            begin(visit.page, "heron")
+            image = visit.page.locator("#image").bounding_box()
+            assert (image["width"], image["height"]) == (256, 256)
+            fields = [one.bounding_box() for one in visit.page.locator("fieldset").all()]
+            assert len(fields) == 8
+            assert all(image["x"] + image["width"] < field["x"] for field in fields)
+            button = visit.page.locator("#next").bounding_box()
+            assert image["y"] > 0 and button["y"] + button["height"] < LAPTOP["height"]
+
+    def test_nothing_is_asked_without_script(self, chromium, page_of_four):
+        context = chromium.new_context(java_script_enabled=False)
+        page = context.new_page()
+        page.goto(page_of_four.as_uri())
+        expect(page.get_by_text("This page needs JavaScript.")).to_be_visible()
+        expect(page.locator("#start")).to_be_hidden()
+        context.close()
+
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("viewport", [browser.DESKTOP, browser.PHONE], ids=["desktop", "phone"])
+    def test_every_part_is_accessible_and_no_wider_than_the_screen(
+        self, chromium, page_of_four, viewport, scheme
+    ):
+        with browser.visit(chromium, page_of_four.as_uri(), viewport) as visit:
+            page = visit.page
+            page.emulate_media(color_scheme=scheme)
+            found = {"start": self.barriers(page)}
+            begin(page, "heron")
+            press(page, "123")
+            page.keyboard.press("Enter")
+            expect(page.locator("#said")).to_be_in_viewport(ratio=1)
+            found["picture"] = self.barriers(page)
+            page.keyboard.press("0")
+            page.keyboard.press("Backspace")
+            found["cannot say"] = self.barriers(page)
+            page.click("#to-overview")
+            found["overview"] = self.barriers(page)
+            page.click("#save")
+            found["missing"] = self.barriers(page)
+            page.click("#save-anyway")
+            found["saved"] = self.barriers(page)
+            page.click("#delete")
+            found["delete"] = self.barriers(page)
+        assert {part: one for part, one in found.items() if one} == {}
+
+    def barriers(self, page: Page) -> list[str]:
+        """All that axe finds, and whether the page scrolls sideways."""
+        response = Axe().run(page).response
+        found = [
+            f"{violation['id']}: {[node['html'][:150] for node in violation['nodes']]}"
+            for violation in response["violations"]
+        ]
+        root = "document.documentElement"
+        wider = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
+        return found + [f"{wider} px wider than the screen"] * (wider > 0)
