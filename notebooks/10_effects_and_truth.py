@@ -1288,23 +1288,23 @@ Markdown("\n\n".join(paragraphs))
 # %% tags=["remove-input"]
 claim(
     "**In this run** two gaps of about one size get two verdicts: *misplaced blame* for the "
-    "fairface-like model, *partly right* for the celeba-like one. With other seeds they often are "
-    "others ([counts](#twenty-other-seeds)).",
+    "fairface-like model, *partly right* for the celeba-like one.",
     holds=blames == {"fairface-like": "misplaced blame", "celeba-like": "partly right"},
 )
 
 # %% [markdown]
 # *Misplaced blame* means that on the women of the experiment dark skin does surely less than a fifth
-# of the counted gap: something else in the test set, such as short hair, made the rest. *Partly right*
-# means that there dark skin raises errors, by surely less than the gap; a model trained mostly on light
-# skin can learn that. *Undecided* asks for a larger audit. All three speak about the women of the
+# of the counted gap. *Partly right* means that there dark skin raises errors, by surely less than the
+# gap; a model trained mostly on light skin can learn that. *Undecided* asks for a larger audit. All three speak about the women of the
 # experiment, and divide what is found on them by a gap that was counted on others.
 
 # %% [markdown]
 # So the rest of a gap has two sources, which the rule cannot part: whatever else differs between the
 # counted groups, and counted women on whom skin does more than on those of the experiment. The
-# last number above tells them apart, because this world knows it. Where it differs from the found share, the word would be
-# too strong, or name too small a part, if it were said of the counted women.
+# true share of the counted women, given above, tells them apart, because this world knows it. Where it
+# differs from the found share, the word would be too strong, or name too small a part, if it were said
+# of the counted women. With other seeds the words
+# often are others: [What this book found](findings) has the [counts](#twenty-other-seeds).
 
 # %% [markdown]
 # A small average effect of skin colour is not the same as none, and not the same as none *for

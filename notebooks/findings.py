@@ -362,8 +362,8 @@ claim(
 # %% tags=["remove-input"]
 least = [low for parts in hidden["part_points_low"].values() for low in parts.values()]
 claim(
-    "With the half of the transects that [](14_hidden_attributes) sets aside, no leak is told from zero, "
-    "nor is it known which look does most.",
+    "With the half of the transects that chapter 14 sets aside, no leak is told from zero, nor is it known "
+    "which look does most.",
     holds=not any(least),
     title="Which leak does most is not known",
 )
