@@ -130,10 +130,10 @@ def rated_audits(
     Example:
         >>> from helpers.scorecard import rated_audits
         >>> levels = np.zeros((6, 2, 2, 2, 4), dtype=int)
-        >>> table = rated_audits.rated_audits(
-        ...     levels, {"all women": np.zeros((6, 2, 2, 2))}, n_raters=3, panel=True,
-        ...     n_transects=5, repetitions=2, n_boot=10, seed=1)
-        >>> len(table), table["estimate"].abs().max(), table["raters"].max()
+        >>> how = {"n_raters": 3, "panel": True, "n_transects": 5, "n_boot": 10, "seed": 1}
+        >>> says = {"all women": np.zeros((6, 2, 2, 2))}
+        >>> table = rated_audits.rated_audits(levels, says, repetitions=2, **how)
+        >>> len(table), float(table["estimate"].abs().max()), float(table["raters"].max())
         (6, 0.0, 0.0)
     """
     n, people = len(levels), levels.shape[-1]
