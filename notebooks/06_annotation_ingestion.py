@@ -164,7 +164,7 @@ pace
 # for the next image, reads instructions or has work rejected. Those minutes are unpaid, so the true
 # wage is lower, by an amount that nobody published. Whoever runs a real crowd should time a pilot,
 # pay for the slow worker rather than the median one, and pay rejected work unless it was done in
-# bad faith.
+# bad faith. [](annotators-guide) goes through a study with real people from its wording to its report.
 
 # %% [markdown]
 # ## The simulated crowd
