@@ -589,7 +589,7 @@ claim(
 )
 
 # %% [markdown]
-# A flag is a question, not a verdict. A rater may be far from the others because of carelessness, a
+# A flag says that a rater answers unlike the others, and not why. The reason may be carelessness, a
 # poor screen, a misunderstood scale, or eyes that were trained elsewhere. The last of these belongs
 # to what a study of perception is about. With few answers the distance itself is mostly noise. So
 # the function drops nobody. It is still worth asking what the flagged raters do to the results.
