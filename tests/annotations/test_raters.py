@@ -1,0 +1,222 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.annotations import crowd, raters
+from helpers.annotations.schema import n_levels
+
+ASKED = ["gender", "skin_colour", "makeup"]
+
+
+@pytest.fixture(scope="module")
+def answers() -> pd.DataFrame:
+    """Accepted first answers of the simulated crowd, with its numbers of raters."""
+    shown = np.random.default_rng(3).random((300, len(ASKED)))
+    shown = pd.DataFrame(shown, [f"{k:03}" for k in range(300)], ASKED)
+    made = crowd.annotate(shown, 5, seed=5, stage="test")
+    return made[(made["status"] == "accepted") & (made["visit"] == 0)]
+
+
+@pytest.fixture(scope="module")
+def tidy(answers) -> pd.DataFrame:
+    """The same as a reader gives them."""
+    long = answers.melt(
+        ["image_id", "rater", "seconds", "submitted_at"], ASKED, "attribute", "level"
+    )
+    long["annotator_id"] = "r" + long.pop("rater").astype("str").str.zfill(2)
+    as_text = ["image_id", "attribute", "annotator_id"]
+    return long.astype(dict.fromkeys(as_text, "category"))
+
+
+def slow_distances(tidy: pd.DataFrame) -> dict[str, float]:
+    """Mean distance from the others' mean, answer by answer."""
+    given = {}
+    for row in tidy.itertuples():
+        given.setdefault((row.image_id, row.attribute), {})[row.annotator_id] = row.level
+    found = {}
+    for (_, attribute), by_rater in given.items():
+        for rater, level in by_rater.items():
+            rest = [other for name, other in by_rater.items() if name != rater]
+            if rest:
+                away = abs(level - sum(rest) / len(rest)) / (n_levels(attribute) - 1)
+                found.setdefault(rater, []).append(away)
+    return {rater: sum(values) / len(values) for rater, values in found.items()}
+
+
+def test_distances_are_those_of_a_loop(tidy):
+    uneven = tidy.sample(frac=0.4, random_state=1)  # some questions keep one answer
+    table = raters.screen_raters(uneven)
+    slow = slow_distances(uneven)
+    assert table["distance"].dropna().to_dict() == pytest.approx(slow, abs=1e-12)
+    assert table["answers"].sum() == len(uneven)
+    assert table["compared"].sum() < len(uneven)
+
+
+def test_the_flags_are_the_rule_written_out(tidy):
+    table = raters.screen_raters(tidy)
+    distance = table["distance"].to_numpy()
+    deviation = np.abs(distance - np.median(distance))
+    limit = np.median(distance) + 3 * 1.4826 * np.median(deviation)
+    assert (table["flagged"] == (distance > limit)).all()
+    assert 0 < table["flagged"].sum() < 12
+
+
+def test_the_cut_is_a_choice(tidy):
+    strict, loose = (raters.screen_raters(tidy, cut=cut)["flagged"].sum() for cut in (0, 100))
+    assert strict > 20
+    assert loose == 0
+
+
+def test_careless_raters_are_found(tidy):
+    careless = np.flatnonzero(crowd.rater_pool(5).random > 0) + 1
+    table = raters.screen_raters(tidy)
+    assert len(careless) == 4
+    assert table.loc[[f"r{number:02}" for number in careless], "flagged"].all()
+
+
+def test_raters_who_agree_are_not_flagged_by_rounding():
+    rows = [(f"{k}", f"r{k % 7}{r}", k % 6) for k in range(70) for r in range(3)]
+    frame = pd.DataFrame(rows, columns=["image_id", "annotator_id", "level"])
+    table = raters.screen_raters(frame.assign(attribute="age", seconds=1.0))
+    assert not table["flagged"].any()
+
+
+def test_time_is_shared_by_the_answers_of_an_assignment(tidy):
+    table = raters.screen_raters(tidy)
+    one = tidy[(tidy["annotator_id"] == "r07") & (tidy["attribute"] == "gender")]
+    assert table.loc["r07", "seconds"] == pytest.approx((one["seconds"] / len(ASKED)).median())
+
+
+def test_two_assignments_about_one_image_are_two_times():
+    """As where each question is asked by itself."""
+    frame = pd.DataFrame({"image_id": "a", "attribute": ["age", "makeup"], "level": 1})
+    frame = frame.assign(annotator_id="anne", seconds=[4.0, 6.0])
+    assert raters.screen_raters(frame).loc["anne", "seconds"] == 5.0
+
+
+def test_one_rater_alone_has_no_distance(tidy):
+    alone = raters.screen_raters(tidy[tidy["annotator_id"] == "r07"]).loc["r07"]
+    assert np.isnan(alone["distance"])
+    assert not alone["flagged"]
+
+
+def test_repeats_compare_a_rater_with_itself():
+    level = {"first": [0, 5, 2], "second": [5, 5, 3], "other": [1, 1, 1]}
+    frame = pd.DataFrame(level, ["anne", "ben", "cleo"]).rename_axis("annotator_id").reset_index()
+    frame = frame.melt("annotator_id", var_name="image_id", value_name="level")
+    frame = frame.assign(attribute="age", seconds=1.0)
+    frame = frame[(frame["annotator_id"] != "cleo") | (frame["image_id"] != "second")]
+    table = raters.screen_raters(frame, repeats={"second": "first"})
+    assert table["repeats"].to_dict() == {"anne": 1, "ben": 1, "cleo": 0}
+    assert table["self_distance"].tolist()[:2] == [1.0, 0.0]
+    assert np.isnan(table.loc["cleo", "self_distance"])
+
+
+def test_gold_questions_are_counted_by_rater(tidy):
+    gold = {("000", "makeup"): [0, 1], ("001", "makeup"): {2}}
+    table = raters.screen_raters(tidy, gold=gold)
+    assert table["gold"].sum() == 10
+    for rater, row in table[table["gold"] > 0].iterrows():
+        own = tidy[(tidy["annotator_id"] == rater) & (tidy["attribute"] == "makeup")]
+        right = [
+            given.level in gold[given.image_id, "makeup"]
+            for given in own.itertuples()
+            if given.image_id in ("000", "001")
+        ]
+        assert row["gold_right"] == pytest.approx(np.mean(right))
+
+
+def test_the_order_of_rows_and_their_index_do_not_matter(tidy):
+    shuffled = tidy.sample(frac=1, random_state=2).set_axis([0] * len(tidy))
+    pd.testing.assert_frame_equal(raters.screen_raters(shuffled), raters.screen_raters(tidy))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"attribute": "beauty"}, "unknown attribute 'beauty'"),
+        ({"level": 9}, r"image '\d+' has the level 9 of gender, 0 ... 4 was expected"),
+        ({"annotator_id": None}, "annotator_id"),
+    ],
+)
+def test_wrong_answers_are_refused(tidy, change, message):
+    plain = tidy.astype({"attribute": "object", "annotator_id": "object"})
+    for column, value in change.items():
+        plain.loc[plain.index[3], column] = value
+    with pytest.raises(ValueError, match=message):
+        raters.screen_raters(plain)
+
+
+def test_two_answers_to_one_question_are_refused(tidy):
+    with pytest.raises(ValueError, match="two answers of one rater"):
+        raters.screen_raters(pd.concat([tidy, tidy.iloc[:1]]))
+
+
+def test_names_that_nobody_answered_are_refused(tidy):
+    with pytest.raises(ValueError, match="gold question .'000', 'smiling'."):
+        raters.screen_raters(tidy, gold={("000", "smiling"): [1]})
+    with pytest.raises(ValueError, match="repeated image '000-again'"):
+        raters.screen_raters(tidy, repeats={"000-again": "000"})
+    with pytest.raises(ValueError, match="no rows"):
+        raters.screen_raters(tidy.iloc[:0])
+
+
+def slow_scores(tidy: pd.DataFrame, drawn: np.ndarray, names: list[str]) -> pd.Series:
+    """Mean score of every image over the raters that were drawn, as often as they were."""
+    copies = pd.concat([tidy[tidy["annotator_id"] == names[k]] for k in drawn])
+    copies["image_id"] = copies["image_id"].astype("str")
+    return copies.groupby("image_id")["level"].mean() / (n_levels("makeup") - 1)
+
+
+def test_whole_raters_are_resampled(tidy):
+    makeup = tidy[tidy["attribute"] == "makeup"]
+    scores = raters.resampled_scores(tidy, "makeup", 3, of="raters", seed=1)
+    ordered = makeup.sort_values("image_id", kind="stable")["annotator_id"]
+    names = list(pd.unique(ordered.astype("str")))
+    for number in scores:
+        drawn = raters.seeding.rng(1, "raters", number).integers(len(names), size=len(names))
+        slow = slow_scores(makeup, drawn, names)
+        assert scores.loc[slow.index, number].to_numpy() == pytest.approx(slow.to_numpy())
+
+
+def test_an_image_without_a_drawn_rater_keeps_its_score():
+    frame = pd.DataFrame({"image_id": list("abc"), "attribute": "age", "level": [1, 2, 3]})
+    scores = raters.resampled_scores(
+        frame.assign(annotator_id=list("xyz")), "age", 20, of="raters", seed=1
+    )
+    assert (scores.to_numpy() == np.array([[0.2], [0.4], [0.6]])).all()
+
+
+def test_resampled_answers_have_the_variance_of_a_mean(tidy):
+    scores = raters.resampled_scores(tidy, "gender", 2000, of="answers", seed=1)
+    by_image = tidy[tidy["attribute"] == "gender"].groupby("image_id", observed=True)["level"]
+    expected = by_image.var(ddof=0) / by_image.size() / 16
+    assert scores.var(axis=1).mean() == pytest.approx(expected.mean(), rel=0.02)
+
+
+def test_what_all_images_share_stays_only_with_whole_raters():
+    """Two raters who answer every image one level apart: their means move together."""
+    frame = pd.DataFrame(
+        [(f"{k}", who, k % 3 + up) for k in range(40) for who, up in (("x", 0), ("y", 1))],
+        columns=["image_id", "annotator_id", "level"],
+    ).assign(attribute="age")
+    spread = {
+        of: raters.resampled_scores(frame, "age", 400, of=of, seed=1).mean().std()
+        for of in ("raters", "answers")
+    }
+    assert spread["raters"] == pytest.approx(0.1 * np.sqrt(0.5), rel=0.1)
+    assert spread["answers"] < spread["raters"] / 4
+
+
+def test_resamples_depend_on_their_number_alone(tidy):
+    few, many = (raters.resampled_scores(tidy, "gender", n, of="raters", seed=1) for n in (3, 6))
+    pd.testing.assert_frame_equal(few, many[[0, 1, 2]])
+
+
+def test_wrong_resamples_are_refused(tidy):
+    with pytest.raises(ValueError, match="'raters' or 'answers'"):
+        raters.resampled_scores(tidy, "gender", 2, of="images", seed=1)
+    with pytest.raises(ValueError, match="no answer about 'smiling'"):
+        raters.resampled_scores(tidy, "smiling", 2, of="raters", seed=1)
+    with pytest.raises(ValueError, match="n_boot"):
+        raters.resampled_scores(tidy, "gender", 1, of="raters", seed=1)
