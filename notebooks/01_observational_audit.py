@@ -236,10 +236,11 @@ Markdown(
 
 # %% [markdown]
 # The PPB-like population was made so that models of this kind err about twice as often on
-# dark-skinned women. The sentences above say how often each model really does. The interval covers chance in
-# the portraits only; the same network trained with another seed would move the factor as well. A
-# model that falls short stays as it is: a world that is tuned until it impresses proves nothing,
-# and the argument of this chapter needs a gap between the groups, not a certain size of that gap.
+# dark-skinned women. The sentences above say how often each model really does. The interval covers
+# chance in the portraits only; the same network trained with another seed would move the factor as
+# well. A model that falls short stays as it is: a world that is tuned until it impresses proves
+# nothing, and the argument of this chapter needs a gap between the groups, not a certain size of
+# that gap.
 
 # %% tags=["remove-input"]
 claim(
@@ -349,8 +350,9 @@ paired_bars(split, "perceived hair length")
 # %% [markdown]
 # Short hair, not dark skin, separates high bars from low ones. Yet *within* short hair the order is
 # reversed: light-skinned women are misread more often. Part of the reason is in the labels. The
-# world can show it, because it keeps the face that it meant to draw. Raters now and then call a short-haired
-# man a woman, and for these portraits the model, which says *man*, is counted as wrong.
+# world can show it, because it keeps the face that it meant to draw. Raters now and then call a
+# short-haired man a woman, and for these portraits the model, which says *man*, is counted as
+# wrong.
 
 # %%
 drawn = pd.Series(visible["gender"] > 0.5, name="drawn as a man")
@@ -365,9 +367,9 @@ errs, errs_rest = (one["error_fairface_like"].mean() for one in (by_skin, rest))
 claim(
     "Among the short-haired *women*, {light} light-skinned and {dark} dark-skinned portraits were "
     "drawn as men. The numbers are similar, but the first group is small: these men are "
-    "{of_light:percent} % of it, and {of_dark:percent} % of the other. Without them the fairface-like model errs on "
-    "{rest_light:percent} and {rest_dark:percent} % instead of {all_light:percent} and "
-    "{all_dark:percent} %: the labels explain a part of the reversal.",
+    "{of_light:percent} % of it, and {of_dark:percent} % of the other. Without these men the "
+    "fairface-like model errs on {rest_light:percent} and {rest_dark:percent} % instead of "
+    "{all_light:percent} and {all_dark:percent} %: the labels explain a part of the reversal.",
     holds=mistaken["sum"]["dark"] / 2 < mistaken["sum"]["light"] < 2 * mistaken["sum"]["dark"]
     and mistaken["mean"]["light"] > 2 * mistaken["mean"]["dark"]
     and errs["light"] - errs["dark"] > errs_rest["light"] - errs_rest["dark"] > 0,
@@ -385,8 +387,9 @@ claim(
 # %% [markdown]
 # Faces of unclear gender ([](08_stratified_errors)) and skin itself ([](10_effects_and_truth)) may
 # have a share in the rest. So the comparison that would settle the matter, light and dark skin at
-# equally short hair, rests on the smallest group and on its labels. The benchmark was never meant to hold many short-haired,
-# light-skinned women, and adding portraits in the same proportions would only help slowly.
+# equally short hair, rests on the smallest group and on its labels. The benchmark was never meant
+# to hold many short-haired, light-skinned women, and adding portraits in the same proportions would
+# only help slowly.
 
 # %%
 table = split["fairface-like"]
@@ -471,11 +474,11 @@ Markdown("\n".join(text.format(name, SAY[int(sign)]) for name, sign in signs.ite
 # %% [markdown]
 # Adjustment can overshoot. A coefficient that turns from positive to negative says that, at equal
 # length, dark skin goes with *fewer* errors. That may be so, or the adjustment may have done more
-# than it should; the regression cannot tell. We only learn which in the
-# [tenth chapter](10_effects_and_truth.ipynb), where the truth is looked up. With how many other
-# seeds the adjustment overshoots is [counted](#twenty-other-seeds) in
-# [What this book found](findings). There is reason for doubt: the same length need not be the same look. Here are the hair styles of the women whom
-# raters call short-haired, as shares of each skin group.
+# than it should; the regression cannot tell. We only learn which in the [tenth
+# chapter](10_effects_and_truth.ipynb), where the truth is looked up. With how many other seeds the
+# adjustment overshoots is [counted](#twenty-other-seeds) in [What this book found](findings). There
+# is reason for doubt: the same length need not be the same look. Here are the hair styles of the
+# women whom raters call short-haired, as shares of each skin group.
 
 # %%
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")

@@ -460,9 +460,9 @@ _ = figures.gallery(draw(grid, "synopsis"), 4, male, ["light", "", "", "dark"])
 #
 # An instrument is tested on things whose weight is known. The first control, `plantskin`, is a
 # model with a bias that we planted: in its training faces dark skin predicts men. The bias was
-# designed to be opposite in women and men, so that an average over both cannot show who is harmed. An audit
-# that finds nothing in it is blind. The table counts its training faces; the model is free to learn
-# the shortcut, and later chapters show that it does.
+# designed to be opposite in women and men, so that an average over both cannot show who is harmed.
+# An audit that finds nothing in it is blind. The table counts its training faces; the model is free
+# to learn the shortcut, and later chapters show that it does.
 
 # %%
 drawn = samples["plantskin"].frame[:n_train]
@@ -498,9 +498,10 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 # %% [markdown]
 # ## What would change our mind
 #
-# The world would be a poor testing ground if setting one parameter moved another one, if the models were no better than a coin on unseen faces, or if the null control showed
-# differences more often than chance allows. The first is checked by the package's tests, the
-# second by the figure above, and the third in the last chapter of the audit.
+# The world would be a poor testing ground if setting one parameter moved another one, if the models
+# were no better than a coin on unseen faces, or if the null control showed differences more often
+# than chance allows. The first is checked by the package's tests, the second by the figure above,
+# and the third in the last chapter of the audit.
 
 # %% [markdown]
 # ## Exercises

@@ -293,10 +293,10 @@ comparison["planted here"] = [planted.loc[pair] for pair in PUBLISHED]
 comparison.round(2)
 
 # %% [markdown]
-# The real space is tangled in these four places, too. One sign differs, that of facial hair. A classifier's
-# normal points to whichever class was called positive, and the files do not say which that was;
-# beards are not women's in photographs either, so we read only the size. This world was planted to be
-# tangled like the real one, so the comparison is no independent finding.
+# The real space is tangled in these four places, too. One sign differs, that of facial hair. A
+# classifier's normal points to whichever class was called positive, and the files do not say which
+# that was; beards are not women's in photographs either, so we read only the size. This world was
+# planted to be tangled like the real one, so the comparison is no independent finding.
 
 # %% tags=["remove-input"]
 real, ours = comparison["StyleGAN2-FFHQ"].abs(), comparison["fitted here"].abs()

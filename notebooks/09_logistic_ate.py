@@ -194,9 +194,9 @@ of_all, of_women = (
 )
 claim(
     "**In this run** the figure says that dark skin lowers plantskin's errors: its coefficient is "
-    "{skin:z.2f}. That is true on average and false for women. Errors on all faces fall from "
-    "{all_light:percent} to {all_dark:percent} %, errors on women rise from {light:percent} to "
-    "{dark:percent} %. And a bar says little of a rare level: the null control's coefficient of beards, "
+    "{skin:z.2f}. That is true on average and false for women. From light to dark skin errors "
+    "on all faces fall from {all_light:percent} to {all_dark:percent} %, and those on women rise from "
+    "{light:percent} to {dark:percent} %. And a bar says little of a rare level: the null control's coefficient of beards, "
     "{beard:z.2f} with a bar of {sd:.2f}, rests on {n} images, of which it gets {wrong} wrong.",
     holds=skin.loc["plantskin", "estimate"] < -3 * skin.loc["plantskin", "sd_image"]
     and of_all["dark"] < of_all["light"]
@@ -336,9 +336,9 @@ once = claims[~twin]
 beyond = ((once - 1).abs() > blur).sum()
 claim(
     "The actual spread is itself estimated, from {redraws} redraws, and so uncertain by about ±{blur:.0%} "
-    "(95 % interval). **In this run** {images} of {n} ratios, one for each pair of mirror images, "
-    "are further than that from one if images are resampled, {transects} if transects are. Farthest off in that case is the beard: no bootstrap "
-    "knows of the errors that so few images might have had.",
+    "(95 % interval). **In this run** {images} of {n} ratios (mirror images count once) "
+    "are further than that from one if images are resampled, {transects} if transects are. Farthest off "
+    "in that case is the beard: no bootstrap knows of the errors that so few images might have had.",
     holds=beyond["resampling images"] > beyond["resampling transects"]
     and (once["resampling transects"] - 1).abs().idxmax()[0] == "facial_hair",
     redraws=REDRAWS,
