@@ -275,14 +275,9 @@ print(f"dark minus light, raters nearly unanimous: {last:+z.1f} points")
 ratios = {}
 for when, least in (("first", "0.00"), ("last", "0.30")):
     pair = counts.loc[least].loc[["light", "dark"]]
-    low, high = confint_proportions_2indep(
-        *pair[["errors", "n"]].to_numpy().ravel(), compare="ratio"
-    )
-    ratios[when] = {
-        "estimate": pair["rate"]["light"] / pair["rate"]["dark"],
-        "low": low,
-        "high": high,
-    }
+    light, dark = pair["rate"]
+    low, high = confint_proportions_2indep(*pair[["errors", "n"]].to_numpy().flat, compare="ratio")
+    ratios[when] = {"estimate": light / dark, "low": low, "high": high}
 doubtful = 1 - clear["n"].iloc[-1] / clear["n"].iloc[0]
 claim(
     "**In this run** the gap shrinks, and so do all errors. Short-haired women with light skin are "
