@@ -113,7 +113,7 @@ _ = figures.gallery(draw(some, "faces"), ncol=8)
 # ### One attribute at a time
 #
 # In a photograph, gender, age and hair come together. Here a single column can be set while
-# everything else stays, pixel for pixel. Each row of the next figure starts from the same face and
+# every other *parameter* stays. Each row of the next figure starts from the same face and
 # moves one attribute from the low end of its range to the high end. The columns are the same five
 # steps for all attributes.
 
@@ -129,7 +129,7 @@ def sweep(name, steps, face=base):
     return interventions.do(face.repeat(steps, 1), **{name: values})
 
 
-# %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from cropped to long, and image artefacts from none to strong. The other rows show no trace of the change."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while all else is held. The last one, image artefacts, is what raters call fakeness."}}
+# %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from cropped to long, and image artefacts from none to strong."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while every other parameter is held. The last one, image artefacts, is what raters call fakeness."}}
 rows = np.concatenate([sweep(name, 5) for name in ATTRIBUTE_PARAMETERS])
 row_names = [name.replace("_", "\n") for name in ATTRIBUTE_PARAMETERS]
 levels = ["low", "", "middle", "", "high"]
@@ -143,8 +143,8 @@ _ = figures.gallery(draw(rows, "sweeps"), ncol=5, titles=levels, row_labels=row_
 
 # %% [markdown]
 # Try it yourself. Choose an attribute and move its slider; the frames were drawn beforehand, so
-# this works without a running kernel. Watch what does *not* change: the nose, the light and the
-# background stay where they are, whichever attribute you move.
+# this works without a running kernel. Watch what does *not* change: the pose and the light stay
+# where they are. Gender and age shape several parts of a face, and age turns hair grey.
 
 # %% tags=["hide-input"]
 WIDGET_STEPS = 9
@@ -269,8 +269,9 @@ described[["description", "links"]].style.set_properties(**{"text-align": "left"
 # %% [markdown]
 # The same in shares. Pairs stand for women and men, or for light and dark skin, as the row says.
 # Read the row on short-haired women: only in the PPB-like population does it differ much between
-# light and dark skin. That single cell is the trap of the [first
-# audit](01_observational_audit.ipynb).
+# light and dark skin. That cell is most of the trap of the [first
+# audit](01_observational_audit.ipynb). The hair of the other women, which the table leaves out,
+# is there also shorter where skin is dark.
 
 # %%
 described.drop(columns=["description", "links"]).T
@@ -279,6 +280,8 @@ described.drop(columns=["description", "links"]).T
 shares = pd.DataFrame({n: p.women_short for n, p in populations.POPULATIONS.items()}).T
 short = shares[1] - shares[0]
 assert short.idxmax() == "ppb-like" and short.drop("ppb-like").abs().max() < 0.1
+(light_length, _), (dark_length, _) = populations.POPULATIONS["ppb-like"].women_length
+assert dark_length < light_length
 
 # %% mystnb={"image": {"alt": "One row of eight faces per population. The PPB-like row shows adults who look straight ahead under even light; the other rows are more mixed in age, pose and light."}, "figure": {"name": "fig-world-populations", "caption": "Eight faces of each population, drawn at random."}}
 names = [*populations.POPULATIONS]
@@ -330,8 +333,8 @@ Markdown(
 # Following the paper {cite}`transects`, one gender classifier is trained on each training
 # population. It sees an image and answers with a probability that the face is perceived as male.
 # Women and men are drawn equally often during training, so that no model prefers an answer from
-# the start. Some faces are held out: they choose nothing and are only used to measure, here and
-# when a threshold is tuned later.
+# the start. Some faces are held out: they choose nothing in the training. They serve to measure,
+# here, and [](08_stratified_errors) tunes a threshold on them.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
@@ -457,9 +460,9 @@ _ = figures.gallery(draw(grid, "synopsis"), 4, male, ["light", "", "", "dark"])
 #
 # An instrument is tested on things whose weight is known. The first control, `plantskin`, is a
 # model with a bias that we planted: in its training faces dark skin predicts men. The bias was
-# designed to be opposite in women and men, so that averages over both hide the harm. An audit
-# that finds nothing in it is blind. The table counts its training faces; the model is free to learn
-# the shortcut, and later chapters show that it does.
+# designed to be opposite in women and men, so that an average over both cannot show who is harmed.
+# An audit that finds nothing in it is blind. The table counts its training faces; the model is free
+# to learn the shortcut, and later chapters show that it does.
 
 # %%
 drawn = samples["plantskin"].frame[:n_train]
@@ -495,10 +498,10 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 # %% [markdown]
 # ## What would change our mind
 #
-# The world would be a poor testing ground if one attribute's parameter moved another attribute's
-# pixels, if the models were no better than a coin on unseen faces, or if the null control showed
-# differences more often than chance allows. The first is checked by the package's tests, the
-# second by the figure above, and the third in the last chapter of the audit.
+# The world would be a poor testing ground if setting one parameter moved another one, if the models
+# were no better than a coin on unseen faces, or if the null control showed differences more often
+# than chance allows. The first is checked by the package's tests, the second by the figure above,
+# and the third in the last chapter of the audit.
 
 # %% [markdown]
 # ## Exercises

@@ -18,8 +18,8 @@
 # Ask for longer hair, and the face turns female. Nothing is broken: in the population that the
 # generator has learnt, the two go together, and the direction in which hair grows is also a
 # direction of gender. For an experiment that is useless, because whatever an audit then finds may
-# be due to either. This chapter bends each direction until it moves one annotated attribute and
-# leaves the other annotated ones alone.
+# be due to either. This chapter bends each direction until a step along it moves one annotated
+# attribute and stays at the same distance from the *fitted planes* of all others.
 
 # %% [markdown]
 # ## Question

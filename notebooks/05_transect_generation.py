@@ -340,9 +340,10 @@ AXES = list(DISTANCES)
 
 # %% [markdown]
 # So the base faces are clean-shaven and lightly made up, by design. This asks a narrow question,
-# the effect of gendered *shape* alone, and leaves out beards and makeup, which usually come with it. A study of the
-# total effect would let both vary. What the choice changes is not hidden: a second set of
-# transects keeps both *as drawn*, and [](10_effects_and_truth) compares them.
+# the effect of gendered *shape*, and of what leaks. It leaves out beards and makeup, which usually
+# come with it. A study of the total effect would let both vary. What the choice changes is not
+# hidden: a second set of transects keeps both *as drawn*, and [](10_effects_and_truth) compares
+# them.
 
 # %%
 # Signed distances: where few would call it a beard, and makeup is light.
@@ -471,7 +472,8 @@ label = panels[0].set_ylabel("images")
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** hardly any does: at most {worst:.1%} of a level's images lie in the shaded range.",
+    "**In this run** hardly any image is lost like that: at most {worst:.1%} of a level's images lie in "
+    "the shaded range.",
     holds=table["ambiguous"].max() < 0.03,
     worst=table["ambiguous"].max(),
 )
@@ -497,9 +499,9 @@ pd.DataFrame(unlike).style.format("{:.1%}")
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** it was. With faces as drawn {drawn[0]:.0%} of the intended women would have a "
-    "beard and {drawn[1]:.0%} of the intended men makeup; in the main arm these are {held[0]:.1%} and "
-    "{held[1]:.1%}.",
+    "**In this run** holding them was worth it. With faces as drawn {drawn[0]:.0%} of the intended women "
+    "would have a beard and {drawn[1]:.0%} of the intended men makeup; in the main arm these are "
+    "{held[0]:.1%} and {held[1]:.1%}.",
     holds=max(unlike["fitted"].values()) < 0.02 and min(unlike["drawn"].values()) > 0.05,
     drawn=[*unlike["drawn"].values()],
     held=[*unlike["fitted"].values()],

@@ -127,9 +127,9 @@ POPULATIONS: dict[str, Population] = {
         FAIRFACE_LIKE,
         description="FairFace-like, but dark skin predicts men: a planted bias, not a data set.",
         links=(
-            "85 % of men and 15 % of women have dark skin, so a model learns dark = male: it helps "
-            "dark men as much as it hurts dark women, and nothing shows on average. The audit's "
-            "positive control."
+            "85 % of men and 15 % of women have dark skin, so a model learns dark = male. It helps "
+            "dark men and hurts dark women, and an average over both does not show the harm. The "
+            "audit's positive control."
         ),
         dark=(0.15, 0.85),
     ),

@@ -58,7 +58,7 @@ def two_audits(
     faces, numbers = figure.subfigures(2, 1, height_ratios=[1, 3])
     left, right = faces.subfigures(1, 2, wspace=0.05)
     _strip(portraits, ("light", "light", "dark", "dark"), "Counting: faces as they come", left)
-    _strip(pairs, ("light", "→ dark") * 2, "Experiment: one change at a time", right)
+    _strip(pairs, ("light", "→ dark") * 2, "Experiment: faces made to order", right)
     left, right = numbers.subfigures(1, 2, width_ratios=[1, 1.25], wspace=0.05)
     bars = figures.bars(counted, ylabel="error rate", ax=left.subplots())
     bars.set_xlabel("perceived gender")
