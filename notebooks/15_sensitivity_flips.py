@@ -597,7 +597,7 @@ claim(
     "**The generator does not pass.** What follows on its samples shows how such an audit is "
     "done, and what an auditor would report who did not check the instrument. What this "
     "classifier really owes to other attributes is answered [where the truth is "
-    "known](known-truth-flips).",
+    "known](#known-truth-flips).",
     holds=not examination.passes(gate),
 )
 

@@ -467,7 +467,7 @@ of_kept = {n: by_set.loc[("FMR", n)] for n in skewed if identities.COMPOSITIONS[
 (dropped,) = [name for name in skewed if name not in of_kept]
 without = by_set.loc[("FMR", dropped), "estimate"]
 claim(
-    "**In this run** the sets that [were kept](16_verification_measures) for the audit are not told "
+    "**In this run** the sets that were kept for the audit are not told "
     "from the one that was left out: over trainings, its effect on the gap in false matches, "
     "{without:points} points, lies inside the interval of each. And none of the three skewed networks "
     "has a clear gap in false matches by itself.",

@@ -434,7 +434,7 @@ Markdown(
 
 # %% tags=["remove-input"]
 CURVE = ("skin_colour", "fairface-like", "male, long hair")
-odd, ends = bends.loc[CURVE], dosed.loc["change"].loc[(*CURVE, STEPS - 1)]
+odd, ends = bends.loc[CURVE], dosed.loc["change"].xs(STEPS - 1, level="step").loc[CURVE]
 claim(
     "**In this run** the curve of long-haired men bends for the fairface-like model: at the inner "
     "doses the error rate lies {bend:points} points off the straight line between the ends. Two levels "
@@ -775,8 +775,7 @@ changed = verdicts.index[verdicts["blame on skin"] == "undecided"]
 unclear = [low <= 0 <= high for _, low, high in (found_effect(*key) for key in changed)]
 claim(
     "**In this run** no other firm word takes the place of the one at one half: where the word "
-    "changes, it is to *undecided*, and the found effect is not told from zero. [What this book "
-    "found](findings) has the [counts](#twenty-other-seeds) of other seeds.",
+    "changes, it is to *undecided*, and the found effect is not told from zero.",
     holds=all(
         {*verdicts.loc[model, "blame on skin"]} <= {there[model], "undecided"}
         for model in TRAINED[:2]
@@ -814,7 +813,9 @@ claim(
 # %% [markdown]
 # A verdict that does not hang on one half is worth more than one that does. Its size hangs on the
 # threshold all the same: at a low one both the gap and the effect are several times as large. An
-# audit should name its threshold in the design contract, and show the curve.
+# audit should name its threshold in the design contract, and show the curve. How often the verdict is
+# the same with other seeds stands among the [counts](#twenty-other-seeds) of
+# [What this book found](findings).
 
 # %% [markdown]
 # ## Harmed and helped
@@ -883,8 +884,7 @@ unsure = np.sqrt(
 claim(
     "**In this run** a difference that is not told from zero hides {harmed:percent} % of faces that "
     "are harmed and {helped:percent} % that are helped. In truth the difference is {apart:points} "
-    "points: this audit could not see it. The null control flips faces in every cell, by lot. How often "
-    "differences hide as much with other seeds stands among the [counts](#twenty-other-seeds).",
+    "points: this audit could not see it. The null control flips faces in every cell, by lot.",
     holds=min(worst["harmed_low"], worst["helped_low"]) > 0.02
     and by_lot[["harmed_low", "helped_low"]].min().min() > 0
     and abs(apart) > labels.Z * unsure,
@@ -894,8 +894,10 @@ claim(
 )
 
 # %% [markdown]
-# Here are faces of the first of these cells: on the left those that lose most by the change, on the
-# right those that gain most. Above each picture stands the answer of the model.
+# How often a difference hides as much with other seeds stands among the same
+# [counts](#twenty-other-seeds). Here are faces of the first of these cells: on the left those that
+# lose most by the change, on the right those that gain most. Above each picture stands the answer of
+# the model.
 
 # %% tags=["hide-cell"]
 attribute, model, cell = hidden.index[0]
