@@ -1000,8 +1000,8 @@ Markdown(
     f"**In this run** {flat['clear'].sum()} of {len(flat)} interactions of the trained models are "
     f"clear of zero, and {crossed.xs('null', level='model')['clear'].sum()} of the null control. "
     f"{flat['holds'].sum()} of the intervals hold the truth. In {AUDITS} ideal audits "
-    f"{ideal.mean().mean():.1%} of all intervals hold it; of the families of {ideal.shape[1]} "
-    "intervals, 95 % should hold it throughout."
+    f"{ideal.mean().mean():.1%} of all intervals hold it; in 95 % of the audits all "
+    f"{ideal.shape[1]} together should."
     + (f" The strongest is {', '.join(filter(None, strongest))}." if strongest else "")
 )
 
