@@ -1123,8 +1123,8 @@ pd.DataFrame({k: with_interval(one, "+z.3f", "not estimable") for k, one in side
 # %% tags=["remove-input"]
 blond = {side: table.loc["Blond_Hair"].to_dict() for side, table in sides.items()}
 claim(
-    "**In this run** an auditor who trusted this generator would report that blond hair lowers the "
-    "score of a smile, by {found:z.3f}. Set by hand, hair colour has no effect that can be told from "
+    "**In this run** an auditor who trusted this generator would report that blond hair changes the "
+    "score of a smile by {found:z.3f}. Set by hand, hair colour has no effect that can be told from "
     "zero, {hand:z.3f}. The steps differ in length, so their sizes do not compare.",
     holds=blond["rest"]["high"] < 0 and blond["by hand"]["low"] <= 0 <= blond["by hand"]["high"],
     found=blond["rest"],

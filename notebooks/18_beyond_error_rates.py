@@ -785,11 +785,13 @@ claim(
 
 
 # %% tags=["hide-input"]
-def true_effect(model: str, threshold: float) -> float:
-    """Effect of dark skin on women, from the faces of the truth."""
-    wrong = (score_true[model] > threshold) != (label_true == 1)
+def true_effect(model: str, threshold: float) -> dict[str, float]:
+    """Effect of dark skin on women, from the faces of the truth, with its interval."""
+    wrong = ((score_true[model] > threshold) != (label_true == 1)).astype(float)
     light, dark = (wrong.take(0, -1).take(level, 1 + skin_axis) for level in (0, 1))
-    return float(dark.mean() - light.mean())
+    change = pd.Series((dark - light).reshape(len(wrong), -1).mean(axis=1))
+    estimate, margin = change.mean(), labels.Z * change.sem()
+    return {"estimate": estimate, "low": estimate - margin, "high": estimate + margin}
 
 
 # %% tags=["remove-input"]
@@ -801,8 +803,8 @@ claim(
     "that of the fairface-like model is {fair:points} points, with the wrong sign: the truth is "
     "{fair_true:points}. That of the celeba-like model is {celeba:points}, and the truth is "
     "{celeba_true:points}.",
-    holds=at_low["fairface-like"]["high"] < 0 < really["fairface-like"]
-    and at_low["celeba-like"]["high"] < really["celeba-like"],
+    holds=at_low["fairface-like"]["high"] < 0 < really["fairface-like"]["low"]
+    and at_low["celeba-like"]["high"] < really["celeba-like"]["low"],
     at=LOW,
     fair=at_low["fairface-like"],
     fair_true=really["fairface-like"],
