@@ -61,6 +61,7 @@ from IPython.display import Markdown
 from helpers import annotations, effects, errors, faces, figures
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
+from helpers.claims import claim
 from helpers.effects import audit_plan, labels
 from helpers.effects.figures import draw_power, draw_pruning, draw_slopes
 
@@ -352,9 +353,22 @@ noise.style.format("{:.2%}")
 
 # %% [markdown]
 # Where the first column lies below the second, the crowd does better than a vote would: raters
-# answer on a scale, so that a clear answer outweighs a hesitant one. For a real crowd, the first
-# row can be estimated from how often two raters disagree.
-#
+# answer on a scale, so that a clear answer outweighs a hesitant one. Where it lies above, raters tend
+# to err on the same faces. For a real crowd, the first row can be estimated from how often two raters
+# disagree.
+
+# %% tags=["remove-input"]
+claim(
+    "**In this run** the majority of {n} raters is wrong for {found:.2%} of the images, and of "
+    "independent raters it would be for {vote:.2%}. The prices below take raters as independent, and "
+    "so are a little too low.",
+    holds=noise.loc[n_raters, "wrong labels"] > noise.loc[n_raters, "if independent"],
+    n=n_raters,
+    found=noise.loc[n_raters, "wrong labels"],
+    vote=noise.loc[n_raters, "if independent"],
+)
+
+# %% [markdown]
 # Now the prices. They are assumptions, stated here to be changed: a fee per answer, without a
 # source, in whatever currency you pay. The time per answer is the median of the simulated crowd, and
 # making the faces is taken as free.
@@ -366,8 +380,8 @@ seconds = answers["seconds"].median() / answers["attribute"].nunique()
 # %% [markdown]
 # The audit's own values replace the guesses: the median correlation within pairs, the share of
 # images that pruning left, and the median correlation between pairs. The last is taken over the
-# trained models alone, because the null control's effects do not vary with the face, and it is
-# raised to the least possible where chance has put it lower.
+# trained models alone, because the null control's effects do not vary with the face. If the
+# estimate is below the smallest possible value, that value is used.
 
 # %%
 within = values["within"].clip(lower=0).median()
@@ -438,8 +452,8 @@ Markdown(
 )
 
 # %% [markdown]
-# If few raters win, do not be surprised. A further rater brings an opinion, a further face brings an
-# opinion and a pair, and wrong labels average out over faces too. The advice holds for a *matched*
+# If few raters win, do not be surprised. One more rater improves one label. One more face adds a
+# rating and a new matched pair, and wrong labels average out over faces too. The advice holds for a *matched*
 # analysis by intended level, in which raters only supply the label. It leans on independent raters,
 # and on label errors that fall on right and wrong answers alike, which is optimistic where a face is
 # truly between two answers. And raters have a second task, for which a single one may not do: they
@@ -657,8 +671,8 @@ Markdown(
 # %% [markdown]
 # ## What would change our mind
 #
-# - If simulated power left the formula by more than chance allows, plans made with it would be wrong,
-#   and so would every "could have been detected" above.
+# - If simulated power left the refined formula by more than five points where the power is one half
+#   or more, plans made with it would be wrong, and so would every "could have been detected" above.
 # - If the correction for unreliability took slopes *past* the one without noise and ever further
 #   as raters are added, its premise of independent noise would have failed.
 # - If the worst-case bounds did not contain the effect from all images, they would be no bounds.

@@ -339,10 +339,12 @@ for name, step in exact_steps.items():
 missed = exact.index[~exact["holds"].astype(bool)]
 claim(
     "**In this run** {held} of {n} intervals along exact directions hold their diamond, where "
-    "{expected:.0%} can be expected. Those of {missed} miss it, in company, because all come from the "
-    "same few codes: of audits drawn again, {unlucky:.0%} hold no more. Held against the mean of all "
-    "faces, {again:.0%} of their intervals hold.",
-    holds=exact["holds"].mean() < expected and as_unlucky > 0.01 and again.mean().mean() > 0.9,
+    "{expected:.0%} can be expected. Those of {missed} miss it. All come from the same few codes, so "
+    "they can miss in company; still, of audits drawn again only {unlucky:.0%} hold no more. Held "
+    "against the mean of all faces, {again:.0%} of their intervals hold.",
+    holds=exact["holds"].mean() < expected
+    and 0.01 < as_unlucky < 0.05
+    and again.mean().mean() > 0.9,
     held=int(exact["holds"].sum()),
     n=len(exact),
     expected=expected,
@@ -595,7 +597,7 @@ claim(
     "**The generator does not pass.** What follows on its samples shows how such an audit is "
     "done, and what an auditor would report who did not check the instrument. What this "
     "classifier really owes to other attributes is answered [where the truth is "
-    "known](known-truth-flips).",
+    "known](#known-truth-flips).",
     holds=not examination.passes(gate),
 )
 
@@ -611,7 +613,7 @@ read = [generator.encode(torch.from_numpy(part.copy()).float() / 255) for part i
 codes = torch.cat(read).cpu().numpy()
 balanced = {name: vector(name, BALANCE, codes, attributes) for name in (*VECTORS, "Smiling")}
 
-# %% mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary. Attributes that cover many pixels, such as hair, are separated better than small ones."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance."}}
+# %% mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance."}}
 accuracy = attribute_vectors.vector_table([*balanced.values()])
 axis = figures.forest(accuracy, xlabel="accuracy")
 axis.lines[0].set_xdata([0.5, 0.5])
@@ -624,11 +626,14 @@ _ = axis.set_xlim(0.4, 1)
 
 # %%
 blind = accuracy.index[accuracy["low"] <= 0.5]
+gate_told = gate["smiling"]["low"] > 0.5  # on its own codes
 
 # %% tags=["hide-input"]
 Markdown(
-    f"For {listed(blind)} the interval holds one half: these vectors tell codes apart no better "
-    "than a random direction may, and what follows along them says nothing about their names."
+    f"For {listed(blind)} the interval holds one half: with so few codes these vectors are not told "
+    "from a random direction, and what follows along them says little about their names."
+    + " The gate, with more codes, told smiling from chance, but not well enough."
+    * ("Smiling" in blind and gate_told and not examination.passes(gate))
     if len(blind)
     else "Every vector tells held-out codes apart better than chance."
 )
@@ -668,12 +673,16 @@ along.style.format("{:+z.2f}")
 # %% tags=["remove-input"]
 gaps = along.abs().mean()
 told = [f"{t} from {gaps[t, 'unbalanced']:.2f} to {gaps[t, 'balanced']:.2f}" for t, _ in pairs]
+left = along["perceived gender", "balanced"].abs()
+left = left[left > 0.2]
 claim(
     "**In this run** balancing changes what comes along on average: {told} standard deviations. It "
-    "keeps most of gender out, and of smiling there was nothing to keep out.",
+    "keeps most of gender out on average, but not with {left}. Smiling comes along little either way.",
     holds=gaps["perceived gender", "balanced"] < gaps["perceived gender", "unbalanced"] / 2
-    and gaps["smiling"].max() < 0.1,
+    and gaps["smiling"].max() < 0.1
+    and len(left) > 0,
     told=", ".join(sorted(told)),
+    left=listed(left.index),
 )
 
 # %% [markdown]
@@ -810,9 +819,10 @@ by_chance = np.stack(
 
 # %% [markdown]
 # From here on an effect is called *clear* where its interval excludes zero. The intervals are not
-# corrected for the number of vectors, so one of them may be clear by luck. Clear is not yet more
-# than chance: for that a vector has to move the mean score farther than the farthest of the random
-# directions does. This is a strict rule, as that one is the largest of several.
+# corrected for the number of vectors, so one of them may be clear by luck. A clear effect can still
+# be no larger than that of a random direction. To exceed chance, a vector has to move the mean score
+# farther than the farthest of the random directions does. This is a strict rule, as that one is the
+# largest of several.
 
 
 # %%
@@ -1061,7 +1071,7 @@ fit = "Smiling" not in blind and smiles_more.empty
 # %% tags=["hide-input"]
 doubts = []
 if "Smiling" in blind:
-    doubts.append("the vector of smiling tells held-out codes apart no better than chance")
+    doubts.append("on these few held-out codes the vector of smiling is not told from chance")
 if len(smiles_more):
     doubts.append(f"the raters see the smile change more along {listed(smiles_more)} than along it")
 Markdown(
@@ -1113,10 +1123,10 @@ pd.DataFrame({k: with_interval(one, "+z.3f", "not estimable") for k, one in side
 # %% tags=["remove-input"]
 blond = {side: table.loc["Blond_Hair"].to_dict() for side, table in sides.items()}
 claim(
-    "**In this run** an auditor who trusted this generator would report that blond hair costs a face "
-    "its smile: {found:z.3f} of the score. Set by hand, hair colour does {hand:z.3f}. The failed gate "
-    "was right.",
-    holds=blond["rest"]["high"] < 0 and abs(blond["by hand"]["estimate"]) < 0.005,
+    "**In this run** an auditor who trusted this generator would report that blond hair changes the "
+    "score of a smile by {found:z.3f}. Set by hand, hair colour has no effect that can be told from "
+    "zero, {hand:z.3f}. The steps differ in length, so their sizes do not compare.",
+    holds=blond["rest"]["high"] < 0 and blond["by hand"]["low"] <= 0 <= blond["by hand"]["high"],
     found=blond["rest"],
     hand=blond["by hand"],
 )

@@ -95,8 +95,9 @@ pd.Series(GROUPS, name="group").to_frame()
 # The paper takes three networks from the shelf. Their training sets are large, and nobody knows
 # exactly who is in them. Here three networks are trained before your eyes, two with the ArcFace loss
 # {cite:p}`arcface` on different sets and one with the SphereFace loss {cite:p}`sphereface` on a
-# third; nobody is in two of the sets. Each has a stated composition: one ancestry group fills it, and
-# the others are hardly seen. A fourth network sees all groups equally often: the control.
+# third; nobody is in two of these three sets. Each has a stated composition: one ancestry group fills it, and
+# the others are hardly seen. A fourth network sees all groups equally often: the
+# control. It shares people with all of them.
 
 # %%
 sets = {
@@ -110,8 +111,9 @@ pd.DataFrame(sets).T.rename_axis("identities of")
 # shape, no network showed a gap, so they were moved apart until rarely seen faces lay clearly outside
 # of what a network knows. Sets filled with the third group were tried as well; they left no gap that
 # an audit of this size can see, and are not among these four. Each network is trained once: what the
-# audit finds is true of these networks. Whether it is true of their sets is asked of repeated
-# trainings of every set, in [](17_verification_audit).
+# audit finds is true of these networks. Whether it is true of their sets, and whether the sets that
+# were kept differ from the one left out, is asked of repeated trainings of every set, in
+# [](17_verification_audit).
 
 # %% [markdown]
 # All four draw their identities from one pool of invented people, who were each rendered several
