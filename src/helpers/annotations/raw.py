@@ -19,6 +19,7 @@ import pandas as pd
 
 PART = 10_000
 """Assignments that are held at a time as they stand in a file."""
+TIMES = "datetime64[us, UTC]"
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _WHOLE = re.compile(r"(\d+)\.0+")
@@ -146,9 +147,8 @@ def _frame(visits: list[tuple]) -> pd.DataFrame:
 def iso_times(values: pd.Series) -> pd.Series:
     """ISO 8601 texts as timestamps in UTC; missing for everything else."""
     texts = [text if isinstance(text, str) and _ISO.fullmatch(text) else None for text in values]
-    return pd.to_datetime(
-        pd.Series(texts, values.index, dtype="object"), utc=True, format="ISO8601", errors="coerce"
-    )
+    texts = pd.Series(texts, values.index, dtype="object")
+    return pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce").astype(TIMES)
 
 
 def seconds(value: Any) -> float:
@@ -167,11 +167,13 @@ def identity(value: Any) -> str | None:
 
     A table that lacks some numbers writes the others as 3.0, and that is nobody new.
     """
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if type(value) is int:
+        return str(value)
+    if type(value) is float and value.is_integer():
+        return str(int(value))
+    if type(value) is not str:
         return None
-    text = str(value).strip()
+    text = value.strip()
     whole = _WHOLE.fullmatch(text)
     return (whole[1] if whole else text) or None
 
