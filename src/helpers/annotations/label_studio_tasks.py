@@ -62,7 +62,7 @@ class Tasks:
             here = f"{place}, annotation {shown(annotation.get('id'), f'{order} of it')}"
             if annotation.get("ground_truth") is True:
                 notes.add("ground-truth annotation", here)
-            cancelled = annotation.get("was_cancelled") not in (False, None)
+            cancelled = annotation.get("was_cancelled", False) is not False
             results = annotation["result"]
             yield (
                 (

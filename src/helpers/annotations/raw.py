@@ -23,6 +23,13 @@ TIMES = "datetime64[us, UTC]"
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _WHOLE = re.compile(r"(\d+)\.0+")
+_WORD = re.compile(r"[^\W_]")
+_MEASURED = re.compile(r"[+-]\d+|[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+"""A number that counts nobody: a time spent, say, where columns were mixed up."""
+NO_VALUE = {"", "nan", "null", "none", "true", "false"}
+"""How a missing value, or one that is no name, looks when a program has turned it into text."""
+_LONGEST = 255
+"""Characters of a name."""
 
 
 class Visit(NamedTuple):
@@ -163,19 +170,23 @@ def seconds(value: Any) -> float:
 
 
 def identity(value: Any) -> str | None:
-    """Who answered, as text: a whole number or a text that is not blank, however it is written.
+    """Who answered, as text: a number or a printable text, however it is written.
 
-    A table that lacks some numbers writes the others as 3.0, and that is nobody new.
+    A table that lacks some numbers writes the others as 3.0, and that is nobody new. What a program
+    writes in place of a missing value is nobody.
     """
-    if type(value) is int:
-        return str(value)
     if type(value) is float and value.is_integer():
-        return str(int(value))
+        value = int(value)
+    if type(value) is int:
+        return str(value) if 0 <= value < 10**_LONGEST else None
     if type(value) is not str:
         return None
     text = value.strip()
     whole = _WHOLE.fullmatch(text)
-    return (whole[1] if whole else text) or None
+    text = whole[1] if whole else text
+    if text.casefold() in NO_VALUE or len(text) > _LONGEST or not text.isprintable():
+        return None
+    return text if _WORD.search(text) and not _MEASURED.fullmatch(text) else None
 
 
 def is_email(value: object) -> bool:
