@@ -203,8 +203,11 @@ def test_hashes_depend_on_the_salt_and_not_on_the_type_of_the_id():
 
 @pytest.mark.parametrize(
     ("value", "name"),
-    [(4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("", None), (True, None), (1.5, None)]
-    + [([], None), (None, None), (float("nan"), None), ({}, None)],
+    [
+        *((4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("ann@example.org",) * 2),
+        *((value, None) for value in ("", "nan", "[]", "3.1", "-1", "a\0", "a" * 300)),
+        *((value, None) for value in (True, 1.5, -1, 10**300, None, float("nan"))),
+    ],
 )
 def test_who_answers(value, name):
     assert identity(value) == name
