@@ -7,7 +7,7 @@ import pytest
 
 from helpers.annotations import raw
 from helpers.annotations.ingest import DROPPED, NOTED, validate
-from helpers.annotations.raw import Notes, Source, identity, is_email, parts, seconds
+from helpers.annotations.raw import Notes, Source, parts
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
 GOOD = {
@@ -199,27 +199,3 @@ def test_hashes_depend_on_the_salt_and_not_on_the_type_of_the_id():
     assert hash_annotator(4, "a") == hash_annotator("4", "a")
     assert hash_annotator("4", "a") != hash_annotator("4", "b")
     assert len(hash_annotator("4", "")) == 16
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        *((4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("ann@example.org",) * 2),
-        *((value, None) for value in ("", "nan", "[]", "3.1", "-1", "a\0", "a" * 300)),
-        *((value, None) for value in (True, 1.5, -1, 10**300, None, float("nan"))),
-    ],
-)
-def test_who_answers(value, name):
-    assert identity(value) == name
-
-
-@pytest.mark.parametrize("value", [-1, "x", None, True, [1], 10**400, float("inf")])
-def test_what_is_no_time_spent(value):
-    assert seconds(value) != seconds(value)
-    assert seconds("3.5") == 3.5
-
-
-def test_what_counts_as_an_email():
-    assert is_email(" b@example.org ")
-    assert not is_email("A1B2")
-    assert not is_email(4)
