@@ -27,7 +27,7 @@ def ingest(*changes: dict, **about):
     """
     visits = []
     for number, change in enumerate(changes):
-        visit = {"place": number + 2, "annotator": f"w{number}"} | GOOD | change
+        visit = {"place": f"row {number + 2}", "annotator": f"w{number}"} | GOOD | change
         answers = visit.pop(
             "answers", [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
         )
