@@ -75,8 +75,8 @@ class Part(NamedTuple):
     """Some assignments of a file and their answers.
 
     Attributes:
-        visits: a row per assignment, columns as `Visit`; times as timestamps in UTC, and a number as
-            a place is that of a row.
+        visits: a row per assignment, columns as `Visit`; times as timestamps in UTC, and a number
+            as a place is that of a row.
         visit: int32, row of every answer's assignment.
         code: int32, place of every answer in `kinds`.
         kinds: the different answers; later parts of a file may add to them.
