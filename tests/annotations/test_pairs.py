@@ -106,8 +106,10 @@ def test_ratings_follow_the_table_and_not_the_file(tmp_path):
     assert ratings.index.equals(pairs.index)
     assert (ratings.to_numpy() == np.array([0, 4, 0, 4, 0])[:, None]).all()
     assert counts(report) == {}
+    of_pairs = {f"{what} image": f"{what} pair" for what in ("missing", "unknown")}
+    of_pairs["unusable image id"] = "unusable pair id"
     every = [
-        *("missing pair" if reason == "missing image" else reason for reason in ingest.DROPPED),
+        *(of_pairs.get(reason, reason) for reason in ingest.DROPPED),
         *ingest.NOTED,
         *DROPPED,
     ]
@@ -130,7 +132,7 @@ def test_a_table_numbered_from_zero_is_matched_by_its_index(tmp_path):
         (annotation(LEVELS[0], 9, was_cancelled=True), "cancelled assignment"),
         (annotation(LEVELS[0], 8), "duplicate"),
         (annotation(LEVELS[0], 9, completed_by=None), "missing annotator"),
-        (annotation(LEVELS[0], 9, result=[]), "no readable answer"),
+        (annotation(LEVELS[0], 9, result=[]), "no answer"),
     ],
 )
 def test_a_pair_that_loses_a_rating_is_dropped_and_both_are_counted(tmp_path, bad, reason):
@@ -141,7 +143,8 @@ def test_a_pair_that_loses_a_rating_is_dropped_and_both_are_counted(tmp_path, ba
     assert ratings.index.tolist() == pairs.index[[0, 1, 3]].tolist()
     assert counts(report) == {reason: 1, "missing raters": 1}
     where = report.set_index("reason")
-    assert where.loc[reason, ["file", "line"]].tolist() == ["pairs.json", 3]
+    place = where.loc[reason, ["file", "place"]].tolist()
+    assert place == ["pairs.json", f"task 1, annotation {8 if reason == 'duplicate' else 9}"]
     assert where.loc["missing raters", "field"] == f"pair_id {pairs.index[2]}"
     assert where.loc["missing raters", ["unit", "dropped"]].tolist() == ["pair", True]
 
@@ -160,11 +163,9 @@ def test_an_answer_about_no_pair_of_the_table_is_counted(tmp_path):
     strangers = {None: usual("positive", 1), "00099-00100": usual("positive", 2)}
     ratings, report = read_pair_export(export(tmp_path, full(pairs) | strangers), pairs)
     assert len(ratings) == 4
-    assert counts(report) == {"missing pair": 3}
-    assert report.set_index("reason").loc["missing pair", ["line", "field"]].tolist() == [
-        5,
-        "pair_id",
-    ]
+    assert counts(report) == {"missing pair": 1, "unknown pair": 2}
+    where = report.set_index("reason").loc["unknown pair", ["place", "field"]].tolist()
+    assert where == ["task 1, annotation 1", "pair_id"]
 
 
 def test_of_more_ratings_the_first_by_time_are_kept(tmp_path):
@@ -220,7 +221,7 @@ def test_reversed_polarity_is_one_clear_error(tmp_path):
 
 def test_an_export_about_other_pairs_is_an_error(tmp_path):
     path = export(tmp_path, {"00007-00008": usual("positive")})
-    expected = r"pairs.json: line 1: expected the pair_id .*'00000-00001', found '00007-00008'"
+    expected = "pairs.json: nothing usable in 9 assignments: 9 × unknown image"
     with pytest.raises(ValueError, match=expected):
         read_pair_export(path, pairs_table())
 
@@ -228,7 +229,7 @@ def test_an_export_about_other_pairs_is_an_error(tmp_path):
 def test_another_format_is_an_error_naming_file_line_and_expectation(tmp_path):
     path = tmp_path / "pairs.json"
     path.write_text("<html>\n</html>", encoding="utf-8")
-    with pytest.raises(ValueError, match="pairs.json: line 1: expected a Label Studio export"):
+    with pytest.raises(ValueError, match="pairs.json: row 1: expected a Label Studio export"):
         read_pair_export(path, pairs_table())
 
 
@@ -255,7 +256,6 @@ def test_without_raters_there_is_nothing_to_read(tmp_path, n_raters):
         read_pair_export(export(tmp_path, full(pairs)), pairs, n_raters)
 
 
-def test_an_export_without_tasks_rates_no_pair(tmp_path):
-    ratings, report = read_pair_export(export(tmp_path, {}), pairs_table())
-    assert ratings.shape == (0, 9)
-    assert counts(report) == {"missing raters": 4}
+def test_an_export_without_tasks_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="pairs.json: nothing usable in 0 assignments"):
+        read_pair_export(export(tmp_path, {}), pairs_table())

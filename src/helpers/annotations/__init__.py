@@ -3,11 +3,9 @@
 from helpers.annotations.agreement import agreement_table
 from helpers.annotations.counts import count_tensor, scores, standard_deviation
 from helpers.annotations.ingest import Ingest
-from helpers.annotations.label_studio import (
-    labelling_config,
-    read_label_studio,
-    write_label_studio,
-)
-from helpers.annotations.mturk import read_mturk, write_mturk
+from helpers.annotations.label_studio import labelling_config, read_label_studio
+from helpers.annotations.label_studio_writing import write_label_studio
+from helpers.annotations.mturk import read_mturk
+from helpers.annotations.mturk_writing import write_mturk
 from helpers.annotations.pairs import PairRatings, pair_ids, read_pair_export, write_pair_export
 from helpers.annotations.schema import ATTRIBUTES

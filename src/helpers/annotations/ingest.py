@@ -1,36 +1,24 @@
-"""From raw records to the tidy table and a report of everything that was not taken as it was.
+"""From what stands in files to the tidy table and a report of everything not taken as it was.
 
-A reader turns its format into *raw records*, a table with one row per answer (`RAW_COLUMNS`); the
-rules for what is rejected are applied here, once, for all formats. Chapter 6 shows them.
+A reader hands in assignments and their answers (`annotations.raw`); the rules for what is rejected
+are applied here, once, for all formats. Chapter 6 shows them.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Hashable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
+from helpers.annotations import report
 from helpers.annotations.categories import occurring
+from helpers.annotations.image_names import AMBIGUOUS, MISSING, UNKNOWN, UNUSABLE
+from helpers.annotations.raw import Answer, Numbers, Source
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
-
-# image_id      str, or missing
-# attribute     str, or missing for an assignment that holds no answer at all
-# answer        a level's name, an integer level counted from 0, a tuple of several, or missing
-# annotator     identity in clear; it leaves this module only as a hash
-# email         True where the record names its annotator by an e-mail address
-# seconds, submitted_at   float; timestamp in UTC or missing
-# status        "accepted", "rejected" or "cancelled"
-# job           whatever identifies the job that the record belongs to, or missing
-# assignment    int, one per annotator's visit to an image
-# line, field   where the answer stands in the file
-RAW_COLUMNS = ("image_id", "attribute", "answer", "annotator", "email", "seconds", "submitted_at")
-RAW_COLUMNS += ("status", "job", "assignment", "line", "field")
 
 # What is dropped, in the order of precedence (an answer is counted under its first reason), and
 # what one count stands for.
@@ -38,7 +26,11 @@ DROPPED = {
     "rejected assignment": "assignment",
     "cancelled assignment": "assignment",
     "other job": "assignment",
-    "missing image": "assignment",
+    MISSING: "assignment",
+    UNUSABLE: "assignment",
+    UNKNOWN: "assignment",
+    AMBIGUOUS: "assignment",
+    "failed item": "assignment",
     "missing annotator": "assignment",
     "unknown attribute": "answer",
     "no readable answer": "answer",
@@ -47,9 +39,16 @@ DROPPED = {
     "level outside the scale": "answer",
     "duplicate": "answer",
 }
-NOTED = {"e-mail as annotator id": "assignment", "unreadable time": "assignment"}
+NOTED = {
+    "no answer": "answer",
+    "e-mail as annotator id": "assignment",
+    "unreadable time": "assignment",
+    "ground-truth annotation": "assignment",
+    "draft": "draft",
+    "task without annotation": "task",
+    "nothing usable in a file": "file",
+}
 
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _INTEGER = re.compile(r"[+-]?\d+")
 _DIGITS = 20  # no scale has a level with more; int() refuses 4,300
 _OUTSIDE, _UNKNOWN, _SEVERAL, _NONE, _NOT_ASKED = -1, -2, -3, -4, -5
@@ -60,7 +59,6 @@ _UNUSABLE = {
     "unknown level": _UNKNOWN,
     "level outside the scale": _OUTSIDE,
 }
-_OF_VISIT = ("image_id", "annotator", "email", "seconds", "submitted_at", "status", "job", "line")
 
 
 class Ingest(NamedTuple):
@@ -69,12 +67,13 @@ class Ingest(NamedTuple):
     Serves chapter 01; chapter 06 explains the report.
 
     Attributes:
-        frame: the good answers, one row each, in the file's order; columns image_id, attribute,
+        frame: the good answers, one row each, in the files' order; columns image_id, attribute,
             level (0 is the lowest), annotator_id (a hash), seconds (of the whole assignment),
             submitted_at (UTC) and source. Texts are categories.
         report: one row per reason, also those that did not occur: `reason`, `unit` (what is
-            counted: assignments or answers), `count`, `dropped` (False: kept and only noted), and
-            of the first example `file`, `line`, `field`.
+            counted: assignments or answers, say), `count`, `dropped` (False: kept and only noted),
+            `answers` (that were dropped for this reason), and of the first example `file`, `place`
+            (a row, or a task and an annotation) and `field`.
 
     Example:
         >>> from helpers import annotations
@@ -85,240 +84,286 @@ class Ingest(NamedTuple):
     frame: pd.DataFrame
     report: pd.DataFrame
 
+    @property
+    def totals(self) -> pd.Series:
+        """What was read: rows (assignments), answers, people, and the answers that were kept.
 
-def is_email(identity: object) -> bool:
-    """Whether the identity is an e-mail address, which is personal data."""
-    return isinstance(identity, str) and _EMAIL.fullmatch(identity.strip()) is not None
-
-
-def image_id_of(data: Mapping[str, Any], id_key: str, url_key: str) -> str | None:
-    """The image's id, or without one the name of its file without extension."""
-    if data.get(id_key) not in (None, ""):
-        return str(data[id_key])
-    url = str(data.get(url_key) or "").split("?d=")[-1].split("?")[0]
-    return Path(url).stem or None
+        The answers that are not kept are those that the report counts as dropped.
+        """
+        return pd.Series(self.report.attrs["totals"], name="count")
 
 
 def validate(
-    parts: Iterable[pd.DataFrame],
-    path: Path,
+    sources: Sequence[Source],
     source: str,
     salt: str,
-    fields: Mapping[str, str],
     scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
+    rename: Mapping[str, str] | None = None,
+    numbered: bool = True,
 ) -> Ingest:
-    """Sort raw records into good answers and counted problems.
+    """Sort what stands in files into good answers and counted problems.
 
     - A file that mixes jobs keeps the job with most assignments (the first of equals).
     - Of several answers of one annotator about one attribute of one image, the one submitted first
-      is kept (the first in the file where times are equal or missing).
+      is kept (the first in the files where times are equal or missing).
     - Annotators are hashed with `schema.hash_annotator`; an e-mail address is counted and, like
       every other identity, kept as a hash only.
-
-    The parts are there because raw records weigh many times what is kept of them: a few bytes an
-    answer and, once, what belongs to an assignment.
+    - Whole numbers that reach one beyond the last level and never 0 were counted from 1. Which
+      level they mean is nowhere said, so all of them are outside of the scale.
 
     Args:
-        parts: the raw records, columns `RAW_COLUMNS`, in the file's order; an assignment is whole
-            in one part, and its number need differ only from others of that part.
-        path: file the records come from, for the report.
+        sources: the files.
         source: name of the format.
         salt: of the annotators' hashes.
-        fields: where the format says what makes a whole assignment problematic, by reason.
         scales: attributes that may be answered and the names of their levels, from low to high.
-    """
-    visits, answers = _compact(parts, scales)
-    checks = {
-        "rejected assignment": visits["status"] == "rejected",
-        "cancelled assignment": visits["status"] == "cancelled",
-        "other job": _other_job(visits["job"]),
-        "missing image": visits["image_id"].isna(),
-        "missing annotator": visits["annotator"].isna(),
-    }
-    taken = np.ones(len(visits), dtype=bool)
-    of_visits = {}  # reason -> numbers of the assignments
-    for reason, check in checks.items():
-        of_visits[reason] = np.flatnonzero(taken & check)
-        taken &= ~check.to_numpy()
+        rename: name of a question -> attribute, where they differ.
+        numbered: a text of digits is a level's number, counted from 0.
 
-    level, visit = answers["level"].to_numpy(), answers["visit"].to_numpy()
+    Raises:
+        ValueError: nothing in the files can be used; says why, by reason.
+    """
+    rename = dict(rename or {})
+    visits, answers, kinds = _compact(sources)
+    attribute, level = _meaning(kinds, scales, rename, numbered)
+    level, asked = level[answers["kind"]], attribute[answers["kind"]]
+    visit = answers["visit"]
+    taken, of_visits = _of_visits(visits)
     good = taken[visit]
-    of_answers = {  # reason -> numbers of the answers
+    of_answers = {
         reason: np.flatnonzero(good & (level == code)) for reason, code in _UNUSABLE.items()
     }
     good &= level >= 0
-    of_answers["duplicate"] = _duplicates(visits, answers, good)
+    of_answers["duplicate"] = _duplicates(visits, visit, asked, good)
     good[of_answers["duplicate"]] = False
-    of_visits["e-mail as annotator id"] = np.flatnonzero(visits["email"])
+
     answered = np.zeros(len(visits), dtype=bool)
     answered[visit[good]] = True
+    of_visits["e-mail as annotator id"] = np.flatnonzero(visits["email"])
     of_visits["unreadable time"] = np.flatnonzero(answered & visits["submitted_at"].isna())
-
-    report = _report(visits["line"].to_numpy(), of_visits, answers, of_answers, path, fields)
-    attribute, level, visit = answers["attribute"].array[good], level[good], visit[good]
-    del answers, good  # the tidy table needs the room
-    row = (answered.cumsum() - 1).astype(np.int32)[visit]
-    del visit
-    columns = {
-        "attribute": occurring(attribute),
-        "level": level.astype(np.int64),
-        "source": pd.Categorical.from_codes(np.zeros(len(row), np.int8), [f"{source}:{path.name}"]),
-        **_of_assignments(visits[answered], row, salt),
+    counted = report.Counted(sources, visits, visit, answers["kind"], kinds)
+    silent = _silent(sources, visits, visit, asked, taken, list(scales), rename)
+    for reason, unit in (DROPPED | NOTED).items():
+        dropped = reason in DROPPED
+        if reason == "no answer":
+            counted.silence(reason, silent, _fields(kinds, attribute, list(scales)))
+        elif unit == "answer":
+            counted.of_answers(reason, unit, dropped, of_answers[reason])
+        elif unit == "assignment" and reason in of_visits:
+            counted.of_visits(reason, unit, dropped, of_visits[reason])
+        else:
+            counted.of_notes(reason, unit, answered)
+    table = counted.table(kept=int(good.sum()))
+    if not good.any():
+        raise report.nothing_usable(sources, table)
+    columns = _of_answers(visits, visit[good], answered, salt) | {
+        "attribute": occurring(pd.Categorical.from_codes(asked[good], list(scales))),
+        "level": level[good].astype(np.int64),
     }
-    return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), report)
+    del answers, level, asked, visit, good  # the tidy table needs the room
+    names = [f"{source}:{one.path.name}" for one in sources]
+    columns["source"] = _named(columns.pop("file"), names)
+    return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), table)
 
 
 def _compact(
-    parts: Iterable[pd.DataFrame], scales: Mapping[str, tuple[str, ...]]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The assignments, and their answers: number of the assignment, attribute, level, field."""
-    visits, answers, seen = [], [], 0
-    for raw in parts:
-        number, numbers = pd.factorize(raw["assignment"])
-        asked = pd.Index(list(scales)).get_indexer(raw["attribute"])
-        again = raw["assignment"][raw.duplicated(["assignment", "attribute"])]
-        own = raw.loc[~raw["assignment"].duplicated(), ["assignment", *_OF_VISIT]]
-        visits.append(
-            own.assign(
-                image_id=_strip(own["image_id"]).astype("str"),
-                annotator=_strip(own["annotator"]).astype("str").astype("category"),
-                status=own["status"].astype("str").astype("category"),
-                job=own["job"].astype("str"),
-                seconds=own["seconds"].astype(np.float64),
-                asks_again=own["assignment"].isin(again),
-            )
-        )
-        answer = {
-            "visit": (seen + number).astype(np.int32),
-            "attribute": pd.Categorical.from_codes(asked, list(scales)),
-            "level": _levels(raw["attribute"], raw["answer"], scales).astype(np.int8),
-            "field": raw["field"].astype("str").astype("category").array,
-        }
-        answers.append(pd.DataFrame(answer))
-        seen += len(numbers)
-    return _joined(visits), _joined(answers)
+    sources: Sequence[Source],
+) -> tuple[pd.DataFrame, dict[str, np.ndarray], list[Answer]]:
+    """All assignments; of their answers the assignment and the kind; the kinds."""
+    visits, numbers, codes, kinds, seen = [], [], [], Numbers(), 0
+    for file, one in enumerate(sources):
+        for part in one.parts:
+            own = part.visits
+            texts = {name: own[name].astype("str") for name in ("image_id", "annotator")}
+            groups = {name: own[name].astype("str").astype("category") for name in _GROUPS}
+            visits.append(own.assign(file=np.int32(file), **texts, **groups))
+            merged = np.array([kinds[kind] for kind in part.kinds], dtype=np.int32)
+            codes.append(merged[part.code] if len(merged) else part.code)
+            numbers.append(part.visit + np.int32(seen))
+            seen += len(own)
+    answers = {"visit": _together(numbers), "kind": _together(codes)}
+    return _joined(visits), answers, [Answer(*kind) for kind in kinds]
 
 
-def _joined(parts: list[pd.DataFrame]) -> pd.DataFrame:
+_GROUPS = ("problem", "job")
+_EMPTY = {"place": "object", "image_id": "str", "annotator": "str", "email": "bool"}
+_EMPTY |= {"seconds": "float64", "submitted_at": "datetime64[us, UTC]"}
+_EMPTY |= {"problem": "category", "job": "category", "file": "int32"}
+
+
+def _together(pieces: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0, np.int32), *pieces])
+
+
+def _joined(pieces: list[pd.DataFrame]) -> pd.DataFrame:
     """The rows of all parts, which are emptied; categories are those of any part."""
+    if not pieces:
+        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _EMPTY.items()})
     columns = {}
-    for name in list(parts[0]):
-        pieces = [part.pop(name) for part in parts]
-        if isinstance(pieces[0].dtype, pd.CategoricalDtype):
-            columns[name] = union_categoricals(pieces)
+    for name in list(pieces[0]):
+        values = [piece.pop(name) for piece in pieces]
+        if name in _GROUPS:
+            columns[name] = union_categoricals(values)
         else:
-            columns[name] = pd.concat(pieces, ignore_index=True)
+            columns[name] = pd.concat(values, ignore_index=True)
     return pd.DataFrame(columns)
 
 
-def _of_assignments(visits: pd.DataFrame, row: np.ndarray, salt: str) -> dict[str, Any]:
-    """Columns of the tidy table that repeat those of assignments; `row` of every answer's."""
-    hashes = [hash_annotator(name, salt) for name in visits["annotator"].cat.categories]
+def _meaning(
+    kinds: Sequence[Answer],
+    scales: Mapping[str, tuple[str, ...]],
+    rename: Mapping[str, str],
+    numbered: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of every kind of answer the attribute's number, or -1, and the level, or what is wrong."""
+    number = {name: place for place, name in enumerate(scales)}
+    levels = {
+        name: {label.casefold(): level for level, label in enumerate(labels)}
+        for name, labels in scales.items()
+    }
+    attribute, level = np.full(len(kinds), -1, np.int8), np.full(len(kinds), _NONE, np.int8)
+    for place, (name, answer, _) in enumerate(kinds):
+        name = rename.get(name, name)
+        if name in number:
+            attribute[place] = number[name]
+            level[place] = _level(answer, levels[name], len(scales[name]), numbered)
+        elif name is not None:
+            level[place] = _NOT_ASKED
+    for code, labels in enumerate(scales.values()):
+        own = np.flatnonzero(attribute == code)
+        counted = {place: _whole(kinds[place].level) for place in own}
+        found = {value for value in counted.values() if value is not None}
+        if numbered and 0 not in found and len(labels) in found:
+            level[[place for place, value in counted.items() if value is not None]] = _OUTSIDE
+    return attribute, level
+
+
+def _level(
+    answer: str | int | tuple | None, levels: Mapping[str, int], n_levels: int, numbered: bool
+) -> int:
+    if answer is None:
+        return _NONE
+    if isinstance(answer, tuple):
+        return _SEVERAL
+    if type(answer) is int:  # its text may be too long for Python to write
+        return answer if 0 <= answer < n_levels else _OUTSIDE
+    text = answer.strip().casefold()
+    if not text:
+        return _NONE
+    if text in levels:
+        return levels[text]
+    if not (numbered and _INTEGER.fullmatch(text)):
+        return _UNKNOWN
+    value = _whole(text)
+    return value if value is not None and 0 <= value < n_levels else _OUTSIDE
+
+
+def _whole(answer: Any) -> int | None:
+    """The whole number that a text gives, unless it is beyond all scales."""
+    if not isinstance(answer, str):
+        return None
+    text = answer.strip()
+    return int(text) if len(text) <= _DIGITS and _INTEGER.fullmatch(text) else None
+
+
+def _of_visits(visits: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which assignments are good, and the numbers of the others by reason."""
+    checks = {
+        reason: (visits["problem"] == reason).to_numpy()
+        for reason, unit in DROPPED.items()
+        if unit == "assignment"
+    }
+    checks["other job"] = _other_job(visits)
+    checks["missing annotator"] = visits["annotator"].isna().to_numpy()
+    taken, found = np.ones(len(visits), dtype=bool), {}
+    for reason, check in checks.items():
+        found[reason] = np.flatnonzero(taken & check)
+        taken &= ~check
+    return taken, found
+
+
+def _other_job(visits: pd.DataFrame) -> np.ndarray:
+    """Assignments of another job than most of their file."""
+    other = np.zeros(len(visits), dtype=bool)
+    for _, job in visits["job"].groupby(visits["file"]):
+        counts = job.astype("object").value_counts(sort=False)
+        if len(counts):
+            other[job.index] = (job.notna() & (job != counts.idxmax())).to_numpy()
+    return other
+
+
+def _duplicates(
+    visits: pd.DataFrame, visit: np.ndarray, attribute: np.ndarray, good: np.ndarray
+) -> np.ndarray:
+    """Numbers of the good answers that their annotators had given before."""
+    # Few assignments repeat another one or a question: only their answers are compared.
+    again = visits.duplicated(["image_id", "annotator"], keep=False).to_numpy(copy=True)
+    again[visit[_asked_again(visit, attribute)]] = True
+    number = np.flatnonzero(good & again[visit])
+    found = visits.loc[visit[number], ["image_id", "annotator", "submitted_at"]]
+    found = found.set_axis(number).assign(attribute=attribute[number])
+    ordered = found.sort_values("submitted_at", kind="stable")
+    repeated = ordered.duplicated(["image_id", "attribute", "annotator"])
+    return np.sort(ordered.index[repeated].to_numpy(dtype=np.int64))
+
+
+def _asked_again(visit: np.ndarray, attribute: np.ndarray) -> np.ndarray:
+    """Which answers belong to a question that an assignment has answered already."""
+    key = visit.astype(np.int64) * 128 + attribute
+    if (np.diff(key) > 0).all():
+        return np.zeros(len(key), dtype=bool)
+    return pd.Series(key).duplicated().to_numpy()
+
+
+def _silent(
+    sources: Sequence[Source],
+    visits: pd.DataFrame,
+    visit: np.ndarray,
+    attribute: np.ndarray,
+    taken: np.ndarray,
+    names: list[str],
+    rename: Mapping[str, str],
+) -> np.ndarray:
+    """Good assignments × attributes: that were asked in their file, and not answered there."""
+    given = np.zeros((len(visits), len(names)), dtype=bool)
+    known = attribute >= 0
+    given[visit[known], attribute[known]] = True
+    file = visits["file"].to_numpy()
+    asked = np.zeros((len(sources), len(names)), dtype=bool)
+    for number, one in enumerate(sources):
+        if one.asked is None:
+            asked[number] = given[file == number].any(axis=0)
+        else:
+            wanted = {rename.get(name, name) for name in one.asked}
+            asked[number] = [name in wanted for name in names]
+    return asked[file] & ~given & taken[:, None]
+
+
+def _fields(kinds: Sequence[Answer], attribute: np.ndarray, names: list[str]) -> list[str]:
+    """How the files call the attributes."""
+    found = dict(zip(reversed(attribute), (kind.field for kind in reversed(kinds)), strict=True))
+    return [found.get(number) or name for number, name in enumerate(names)]
+
+
+def _of_answers(
+    visits: pd.DataFrame, visit: np.ndarray, answered: np.ndarray, salt: str
+) -> dict[str, Any]:
+    """Columns of the tidy table that repeat those of assignments, for the answers' `visit`."""
+    row = (answered.cumsum() - 1).astype(np.int32)[visit]
+    visits = visits[answered]
+    annotator = visits["annotator"].astype("category").array
+    hashes = [hash_annotator(name, salt) for name in annotator.categories]
     columns = {
         "image_id": visits["image_id"].astype("category").array,
-        "annotator_id": occurring(visits["annotator"].array.rename_categories(hashes)),
+        "annotator_id": occurring(annotator.rename_categories(hashes)),
         "seconds": visits["seconds"].to_numpy(),
         "submitted_at": visits["submitted_at"].array,
+        "file": visits["file"].to_numpy(),
     }
     return {name: column.take(row) for name, column in columns.items()}
 
 
-def _strip(values: pd.Series) -> pd.Series:
-    """The values as text without surrounding blanks; missing where nothing is left."""
-    uniques = {value: str(value).strip() or None for value in values.dropna().unique()}
-    return values.map(uniques).astype("object")
-
-
-def _levels(
-    attribute: pd.Series, answer: pd.Series, scales: Mapping[str, tuple[str, ...]]
-) -> np.ndarray:
-    """Level of each answer, or the negative code of what is wrong with it."""
-    levels = np.where(attribute.isna() | attribute.isin(list(scales)), _NONE, _NOT_ASKED)
-    for name, labels in scales.items():
-        asked = attribute == name
-        scale = {label.casefold(): level for level, label in enumerate(labels)}
-        answers = answer[asked]
-        known = {value: _level(value, scale) for value in answers.dropna().unique()}
-        levels[asked] = answers.map(known).fillna(_NONE).astype("int64")
-    return levels
-
-
-def _level(answer: Hashable, scale: dict[str, int]) -> int:
-    if isinstance(answer, tuple):
-        return _SEVERAL
-    if type(answer) is int:  # its text may be too long for Python to write
-        return answer if 0 <= answer < len(scale) else _OUTSIDE
-    text = str(answer).strip().casefold()
-    if not text:
-        return _NONE
-    if text in scale:
-        return scale[text]
-    if not _INTEGER.fullmatch(text):
-        return _UNKNOWN
-    if len(text) > _DIGITS:
-        return _OUTSIDE
-    return int(text) if 0 <= int(text) < len(scale) else _OUTSIDE
-
-
-def _other_job(job: pd.Series) -> pd.Series:
-    jobs = job.value_counts(sort=False)
-    if jobs.empty:
-        return job.notna()
-    return job.notna() & (job != jobs.idxmax())
-
-
-def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame, good: np.ndarray) -> np.ndarray:
-    """Numbers of the good answers that their annotators had given before."""
-    # Few assignments repeat another one or a question: only their answers are compared.
-    again = visits.duplicated(["image_id", "annotator"], keep=False) | visits["asks_again"]
-    visit = answers["visit"].to_numpy()
-    number = np.flatnonzero(good & again.to_numpy()[visit])
-    found = visits.loc[visit[number], ["image_id", "annotator", "submitted_at"]]
-    found = found.set_axis(number).assign(attribute=answers["attribute"].array[number])
-    ordered = found.sort_values("submitted_at", kind="stable")
-    repeated = ordered.duplicated(["image_id", "attribute", "annotator"])
-    return np.sort(ordered.index[repeated])
-
-
-def _report(
-    line: np.ndarray,
-    of_visits: Mapping[str, np.ndarray],
-    answers: pd.DataFrame,
-    of_answers: Mapping[str, np.ndarray],
-    path: Path,
-    fields: Mapping[str, str],
-) -> pd.DataFrame:
-    """A row per reason, with the problem that stands first in the file; `line` of assignments."""
-    rows: list[dict[str, Any]] = []
-    for reason, unit in (DROPPED | NOTED).items():
-        found = of_visits[reason] if unit == "assignment" else of_answers[reason]
-        row = {"reason": reason, "unit": unit, "count": len(found), "dropped": reason in DROPPED}
-        if len(found):
-            field = fields.get(reason)
-            if unit == "answer":
-                found = answers.iloc[found]
-                first = line[found["visit"]].argmin()
-                found, field = found["visit"], found["field"].iloc[first]
-            row |= {"file": path.name, "line": line[found].min(), "field": field}
-        rows.append(row)
-    columns = ["reason", "unit", "count", "dropped", "file", "line", "field"]
-    report = pd.DataFrame(rows, columns=columns)
-    return report.astype({"line": "Int64", "file": "object", "field": "object"})
-
-
-def raw_frame(records: list[tuple]) -> pd.DataFrame:
-    """Raw records from tuples in the order of `RAW_COLUMNS`, times as ISO 8601 text."""
-    raw = pd.DataFrame(records, columns=list(RAW_COLUMNS), dtype="object")
-    texts = raw["submitted_at"].map(lambda time: time if isinstance(time, str) else None)
-    times = pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce")
-    seconds = raw["seconds"].map(_number)
-    raw = raw.assign(submitted_at=times, seconds=seconds)
-    return raw.astype({"email": bool, "assignment": int, "line": int, "seconds": "float64"})
-
-
-def _number(value: Any) -> float:
-    """The value as a number, nan where it is none or too large."""
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+def _named(file: np.ndarray, names: list[str]) -> pd.Categorical:
+    """The files' names, of which two may be equal, for their numbers."""
+    different = sorted(set(names))
+    code = np.array([different.index(name) for name in names], dtype=np.int32)
+    return occurring(pd.Categorical.from_codes(code[file], different))

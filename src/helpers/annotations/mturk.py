@@ -1,23 +1,27 @@
 """Amazon Mechanical Turk batch results: CSV with one assignment per row.
 
-27 fixed columns, then `Input.*`, `Answer.*`, `Approve` and `Reject`. An answer is spelt
-`Answer.<attribute>`, `Answer.<attribute>.label` (crowd elements) or sits in `Answer.taskAnswers` as
-JSON; it is a level's name or an integer level counted from 0. Chapters 1, 3, 13 and 14 write and
-read such files.
+27 fixed columns, then `Input.*`, `Answer.*`, `Approve` and `Reject`; as downloaded, rows end before
+the last two, which a requester fills in. An answer is spelt `Answer.<attribute>`,
+`Answer.<attribute>.label` (crowd elements), `Answer.<attribute>.<level>` (true or false, radio
+buttons) or sits in `Answer.taskAnswers` as JSON; it is a level's name or an integer level counted
+from 0. Chapters 1, 3, 13 and 14 read such files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from hashlib import blake2b
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import csv as arrow
 
-from helpers.annotations.ingest import RAW_COLUMNS, Ingest, image_id_of, is_email, validate
+from helpers.annotations.image_names import ImageNames
+from helpers.annotations.ingest import Ingest, validate
+from helpers.annotations.raw import Notes, Numbers, Part, Source, identity, is_email, iso_times
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.annotations.text import csv_rows, json_cell, opened, wrong_format
 
@@ -25,7 +29,10 @@ SOURCE = "mturk"
 EXPECTED = "an MTurk batch results CSV"
 
 _NEEDED = ("HITTypeId", "WorkerId", "AssignmentStatus", "SubmitTime", "WorkTimeInSeconds")
-_STATUS = {"submitted": "accepted", "approved": "accepted", "rejected": "rejected"}
+_IMAGE = ("Input.image_id", "Input.image_url")
+_FILLED_IN = ("Approve", "Reject")
+"""Last columns, which a requester fills in after the download."""
+_PROBLEM = {"rejected": "rejected assignment"} | dict.fromkeys(("submitted", "approved"))
 
 _PART = 10_000
 """Assignments that are held at a time."""
@@ -34,6 +41,9 @@ _FIELDS = {
     "cancelled assignment": "AssignmentStatus",
     "other job": "HITTypeId",
     "missing image": "Input.image_id",
+    "unusable image id": "Input.image_id",
+    "unknown image": "Input.image_id",
+    "ambiguous image name": "Input.image_url",
     "missing annotator": "WorkerId",
     "e-mail as annotator id": "WorkerId",
     "unreadable time": "SubmitTime",
@@ -41,21 +51,34 @@ _FIELDS = {
 
 # Hours from UTC of the zone tokens that MTurk prints.
 _ZONES = {"UTC": 0, "GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6}
-_ZONES |= {"MDT": -6, "MST": -7, "PDT": -7, "PST": -8}
-_TIME = r"^\w{3} (\w{3} \d{1,2} \d{2}:\d{2}:\d{2}) (\w+) (\d{4})$"
+_ZONES |= {"MDT": -6, "MST": -7, "PDT": -7, "PST": -8, "AKDT": -8, "AKST": -9, "HST": -10}
+_ZONES |= {"WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "EET": 2, "EEST": 3}
+_ZONES |= {"JST": 9, "KST": 9, "AEST": 10, "AEDT": 11}
+_TIME = (
+    r"^\w{3} (\w{3} \d{1,2} \d{2}:\d{2}:\d{2}) "
+    r"(?:([A-Z]+)|(?:GMT|UTC)?([+-]\d{2}):?(\d{2})) (\d{4})$"
+)
+_STATES = {"": 0, "false": 1, "true": 2}
+_OTHER = 3
 
 
 def read_mturk(
-    path: str | Path, *, rename: Mapping[str, str] | None = None, salt: str = "helpers"
+    path: str | Path | Sequence[str | Path],
+    *,
+    known_images: Iterable[str] | None = None,
+    rename: Mapping[str, str] | None = None,
+    salt: str = "helpers",
 ) -> Ingest:
-    """Read a batch results file.
+    """Read batch results.
 
     The image is `Input.image_id`, or the file name in `Input.image_url`. Rows whose status is
     Rejected, or that carry a text under `Reject`, are rejected; a status that is neither Submitted
     nor Approved counts as cancelled. Jobs are told apart by `HITTypeId`. Introduced in chapter 01.
 
     Args:
-        path: the CSV file.
+        path: the CSV file, or several, which are read as one.
+        known_images: ids of the images that were annotated; answers about others are counted as
+            "unknown image".
         rename: name in an `Answer` column or its JSON -> attribute, where they differ.
         salt: of the annotators' hashes; keep it private where the table is published.
 
@@ -63,7 +86,8 @@ def read_mturk(
         The tidy table and the report of what was rejected, see `Ingest`.
 
     Raises:
-        ValueError: the file is not such a CSV; names the file, the line and what was expected.
+        ValueError: a file is not such a CSV; names the file, the row and what was expected. Nothing
+            in the files can be used.
 
     Example:
         >>> import tempfile
@@ -77,172 +101,200 @@ def read_mturk(
         >>> tidy[["image_id", "attribute", "level"]].values.tolist()
         [['a', 'age', 5]]
     """
-    path = Path(path)
-    return validate(_parts(path, dict(rename or {})), path, SOURCE, salt, _FIELDS)
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    known = None if known_images is None else set(known_images)
+    sources = [
+        Source(Path(one), _parts(Path(one), ImageNames(known)), _FIELDS, Notes()) for one in paths
+    ]
+    return validate(sources, SOURCE, salt, ATTRIBUTES, rename)
 
 
-def _parts(path: Path, rename: Mapping[str, str]) -> Iterator[pd.DataFrame]:
-    """The raw records, as `validate` takes them."""
+def _parts(path: Path, images: ImageNames) -> Iterator[Part]:
+    """The assignments, as `validate` takes them."""
     with opened(path, EXPECTED) as stream:
-        header, rows = csv_rows(path, stream, EXPECTED)
+        header, rows = csv_rows(path, stream, EXPECTED, _FILLED_IN)
         missing = [column for column in _NEEDED if column not in header]
         if missing or not any(column.startswith("Answer.") for column in header):
             found = f"no column {missing[0] if missing else 'Answer.*'}"
-            raise wrong_format(path, 1, EXPECTED, found)
-        yield _raw(header, list(islice(rows, _PART)), rename)
-        while part := list(islice(rows, _PART)):
-            yield _raw(header, part, rename)
+            raise wrong_format(path, "row 1", EXPECTED, found)
+        kinds = Numbers()
+        whole = _at_once(path, header)
+        if whole is not None:
+            yield _part(whole, np.arange(2, len(whole) + 2), images, kinds)
+            return
+        while some := list(islice(rows, _PART)):
+            batch = pd.DataFrame([cells for _, cells in some], columns=header, dtype="str")
+            yield _part(batch, np.array([row for row, _ in some]), images, kinds)
 
 
-def _raw(
-    header: list[str], rows: list[tuple[int, list[str]]], rename: Mapping[str, str]
-) -> pd.DataFrame:
-    batch = pd.DataFrame([cells for _, cells in rows], columns=header, dtype="object")
-    answers = pd.concat(list(_answer_columns(batch, rename)))
-    lines = np.array([line for line, _ in rows], dtype=int)
-    raw = _assignments(batch, lines).join(answers).reset_index(drop=True)
-    return raw[list(RAW_COLUMNS)]
+def _at_once(path: Path, header: list[str]) -> pd.DataFrame | None:
+    """The columns that are read, by a reader that is fast; None for what it cannot vouch for.
 
-
-def parse_times(text: pd.Series) -> pd.Series:
-    """Times like "Thu Oct 09 07:30:20 UTC 2025" as timestamps in UTC; missing if unreadable."""
-    parts = text.str.extract(_TIME)
-    local = pd.to_datetime(parts[0] + " " + parts[2], format="%b %d %H:%M:%S %Y", errors="coerce")
-    return (local - pd.to_timedelta(parts[1].map(_ZONES), unit="h")).dt.tz_localize("UTC")
-
-
-def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
-    """Write a crowd's answers as a batch results file.
-
-    A cancelled assignment went back to the pool and leaves no row. Introduced in chapter 01.
-
-    Args:
-        answers: as `crowd.annotate` returns them.
-        path: CSV file to write.
-
-    Example:
-        >>> import pandas as pd, tempfile
-        >>> from helpers import annotations
-        >>> from helpers.annotations import crowd
-        >>> shown = pd.DataFrame({"age": [0.5]}, index=["a"])
-        >>> answers = crowd.annotate(shown, 2, seed=1, stage="example")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     annotations.write_mturk(answers, f"{folder}/batch.csv")
-        ...     len(annotations.read_mturk(f"{folder}/batch.csv").frame)
-        2
+    That reader passes over a quote that is not closed, and says of other damage less than
+    `csv_rows`, which then reads the file.
     """
-    answers = answers[answers["status"] != "cancelled"].reset_index(drop=True)
-    answers = answers.astype({"worker_id": "str"})
-    rejected = answers["status"] == "rejected"
-    submitted = answers["submitted_at"]
-    reviewed = _time_text(submitted + pd.Timedelta(days=1))
-    worked = answers["seconds"].round().clip(lower=1)
-    visits = answers["image_id"] + "/" + answers["worker_id"] + "/" + answers["visit"].astype("str")
-    batch = {
-        "HITId": _identifiers(answers["image_id"]),
-        "HITTypeId": "3FACEATTRIBUTES0000000000000A",
-        "Title": "Describe a face",
-        "Description": "Look at one face and answer eight questions",
-        "Keywords": "face, image, attributes",
-        "Reward": "$0.10",
-        "CreationTime": _time_text(submitted.dt.floor("D")),
-        "MaxAssignments": answers.groupby("image_id")["image_id"].transform("size"),
-        "RequesterAnnotation": "BatchId:1;",
-        "AssignmentDurationInSeconds": 600,
-        "AutoApprovalDelayInSeconds": 259200,
-        "Expiration": _time_text(submitted.dt.floor("D") + pd.Timedelta(days=7)),
-        "NumberOfSimilarHITs": "",
-        "LifetimeInSeconds": "",
-        "AssignmentId": _identifiers(visits),
-        "WorkerId": answers["worker_id"],
-        "AssignmentStatus": np.where(rejected, "Rejected", "Approved"),
-        "AcceptTime": _time_text(submitted - pd.to_timedelta(worked, unit="s")),
-        "SubmitTime": _time_text(submitted),
-        "AutoApprovalTime": _time_text(submitted + pd.Timedelta(days=3)),
-        "ApprovalTime": reviewed.where(~rejected, ""),
-        "RejectionTime": reviewed.where(rejected, ""),
-        "RequesterFeedback": np.where(rejected, "Answers do not match the image", ""),
-        "WorkTimeInSeconds": worked.astype(int),
-        "LifetimeApprovalRate": "",
-        "Last30DaysApprovalRate": "",
-        "Last7DaysApprovalRate": "",
-        "Input.image_id": answers["image_id"],
-        "Input.image_url": "images/" + answers["image_id"] + ".png",
-    }
-    for attribute, levels in ATTRIBUTES.items():
-        if attribute in answers:
-            batch[f"Answer.{attribute}"] = answers[attribute].map(dict(enumerate(levels)))
-    batch |= {"Approve": "", "Reject": ""}
-    pd.DataFrame(batch, index=answers.index).to_csv(path, index=False)
+    with path.open("rb") as file:
+        quotes = sum(block.count(b'"') for block in iter(lambda: file.read(_BLOCK), b""))
+    if quotes % 2 or any("\n" in name or "\r" in name for name in header):
+        return None
+    wanted = [name for name in header if name in {*_NEEDED, *_IMAGE, "Reject"} or _is_answer(name)]
+    few = pa.dictionary(pa.int32(), pa.string())
+    kinds = {name: few if _is_answer(name) or name in _FEW else pa.string() for name in wanted}
+    try:
+        table = arrow.read_csv(
+            path,
+            arrow.ReadOptions(column_names=header, skip_rows=1, block_size=_BLOCK),
+            arrow.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            arrow.ConvertOptions(include_columns=wanted, column_types=kinds),
+        )
+    except pa.ArrowInvalid:
+        return None
+    return table.to_pandas(split_blocks=True)
 
 
-def _assignments(batch: pd.DataFrame, lines: np.ndarray) -> pd.DataFrame:
-    """The raw columns that belong to the assignment, one row each."""
-    status = batch["AssignmentStatus"].str.strip().str.casefold().map(_STATUS).fillna("cancelled")
+_BLOCK = 2**24
+_FEW = {"HITTypeId", "AssignmentStatus", "WorkerId", "Reject"}
+
+
+def _is_answer(name: str) -> bool:
+    return name.startswith("Answer.")
+
+
+def _part(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames, kinds: Numbers) -> Part:
+    found = list(_answers(batch, kinds))
+    visit = np.concatenate([visit for visit, _ in found])
+    order = np.argsort(visit, kind="stable")
+    code = np.concatenate([code for _, code in found])
+    return Part(_visits(batch, rows, images), visit[order], code[order], kinds)
+
+
+def _visits(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames) -> pd.DataFrame:
+    """The columns that belong to the assignment, one row each."""
+    given = [batch[name] if name in batch else [""] * len(batch) for name in _IMAGE]
+    image = [images.of(*one) for one in zip(*given, strict=True)]
+    problem = pd.Series([why for _, why in image], dtype="object")
+    status = _by_value(batch["AssignmentStatus"], _status)
+    problem = problem.mask(status.notna(), status)
     if "Reject" in batch:
-        status = status.mask(batch["Reject"].str.strip() != "", "rejected")
-    worker = batch["WorkerId"]
-    emails = {identity: is_email(identity) for identity in worker.unique()}
+        rejected = _by_value(batch["Reject"], lambda text: bool(text.strip()))
+        problem = problem.mask(rejected.astype(bool), "rejected assignment")
+    spent = pd.to_numeric(batch["WorkTimeInSeconds"], errors="coerce").astype("float64")
     return pd.DataFrame(
         {
-            "image_id": _image_ids(batch),
-            "annotator": worker,
-            "email": worker.map(emails).astype(bool),
-            "seconds": pd.to_numeric(batch["WorkTimeInSeconds"], errors="coerce"),
+            "place": rows,
+            "image_id": [name for name, _ in image],
+            "annotator": _by_value(batch["WorkerId"], identity),
+            "email": _by_value(batch["WorkerId"], is_email).astype(bool),
+            "seconds": spent.where((spent >= 0) & (spent < np.inf)),
             "submitted_at": parse_times(batch["SubmitTime"]),
-            "status": status,
-            "job": batch["HITTypeId"].where(batch["HITTypeId"].str.strip() != ""),
-            "assignment": np.arange(len(batch)),
-            "line": lines,
+            "problem": problem,
+            "job": _by_value(batch["HITTypeId"], lambda text: text.strip() or None),
         }
     )
 
 
-def _image_ids(batch: pd.DataFrame) -> list[str | None]:
-    keys = ("Input.image_id", "Input.image_url")
-    inputs = batch[[key for key in keys if key in batch]]
-    return [image_id_of(row, *keys) for row in inputs.to_dict("records")]
+def _status(text: str) -> str | None:
+    return _PROBLEM.get(text.strip().casefold(), "cancelled assignment")
 
 
-def _answer_columns(batch: pd.DataFrame, rename: Mapping[str, str]) -> Iterator[pd.DataFrame]:
-    """Columns attribute, answer and field of each answer column, indexed by row of the batch."""
-    for column in (name for name in batch if name.startswith("Answer.")):
-        name = column.removeprefix("Answer.").removesuffix(".label")
+def _by_value(column: pd.Series, of: Any) -> pd.Series:
+    """A function of each text, which is called once for each that is different."""
+    texts = column.astype("category").cat
+    values = np.array([of(text) for text in texts.categories], dtype="object")
+    return pd.Series(values[texts.codes], column.index, dtype="object")
+
+
+def _answers(batch: pd.DataFrame, kinds: Numbers) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Assignment and kind of every answer, column by column."""
+    buttons: dict[str, list[str]] = {}
+    for column in filter(_is_answer, batch):
+        name, _, rest = column.removeprefix("Answer.").partition(".")
+        if rest not in ("", "label"):
+            buttons.setdefault(name, []).append(column)
+            continue
+        texts = batch[column].astype("category").cat
         if name == "taskAnswers":
-            rows, names, answers = _task_answers(batch[column])
+            answers = [list(_task_answers(text, column)) for text in texts.categories]
         else:
-            rows, names, answers = batch.index, [name] * len(batch), batch[column]
-        attributes = pd.Series(names, rows, dtype="object").replace(rename)
-        yield pd.DataFrame({"attribute": attributes, "answer": list(answers), "field": column})
+            answers = [[(name, text, column)] * bool(text.strip()) for text in texts.categories]
+        yield _expanded(texts.codes.to_numpy(), answers, kinds)
+    for name, columns in buttons.items():
+        yield _expanded(*_pressed(batch[columns], name), kinds)
 
 
-def _task_answers(cells: pd.Series) -> tuple[list[int], list[str | None], list[Any]]:
-    """Row, name and answer of everything in the JSON cells; nothing readable gives one None."""
-    found = []
-    for row, cell in cells.items():
-        pairs = list(_json_answers(cell))
-        found += [(row, name, answer) for name, answer in pairs or [(None, None)]]
-    rows, names, answers = map(list, zip(*found, strict=True)) if found else ([], [], [])
-    return rows, names, answers
+def _expanded(
+    codes: np.ndarray, answers: list[list[tuple]], kinds: Numbers
+) -> tuple[np.ndarray, np.ndarray]:
+    """Assignment and kind of every answer, for the code of each assignment's list of answers."""
+    counts = np.array([len(some) for some in answers], dtype=np.int64)
+    flat = np.array([kinds[one] for some in answers for one in some], dtype=np.int32)
+    begins = (np.cumsum(counts) - counts)[codes]
+    given = counts[codes]
+    visit = np.repeat(np.arange(len(codes), dtype=np.int32), given)
+    within = np.arange(given.sum()) - np.repeat(np.cumsum(given) - given, given)
+    return visit, flat[np.repeat(begins, given) + within]
 
 
-def _json_answers(cell: str) -> Iterator[tuple[str, Any]]:
-    """(name, answer) pairs in '[{"gender": {"label": "Male"}, "age": "Adult"}]'."""
+def _pressed(columns: pd.DataFrame, name: str) -> tuple[np.ndarray, list[list[tuple]]]:
+    """A code for every assignment's radio buttons, and the answers that each code stands for."""
+    states = np.column_stack(
+        [_by_value(columns[column], _state).to_numpy(dtype=np.int8) for column in columns]
+    )
+    found, codes = np.unique(states, axis=0, return_inverse=True)
+    labels = [column.removeprefix("Answer.").partition(".")[2] for column in columns]
+    field = f"Answer.{name}"
+    answers = [
+        [(None, None, field)]
+        if _OTHER in some
+        else _chosen(name, dict(zip(labels, some == _STATES["true"], strict=True)), field)
+        for some in found
+    ]
+    return codes.ravel(), answers
+
+
+def _state(text: str) -> int:
+    return _STATES.get(text.strip().casefold(), _OTHER)
+
+
+def _chosen(name: str, pressed: Mapping[str, Any], field: str) -> list[tuple]:
+    """The answer of radio buttons: none if no button is pressed."""
+    labels = tuple(label for label, state in pressed.items() if state)
+    return [(name, labels[0] if len(labels) == 1 else labels, field)] * bool(labels)
+
+
+def _task_answers(cell: str, field: str) -> Iterator[tuple]:
+    """The answers in '[{"gender": {"label": "Male"}, "age": {"Adult": true, "Teen": false}}]'."""
+    if not cell.strip():
+        return
     try:
         content = json_cell(cell)
     except ValueError:
+        yield (None, None, field)
         return
     for record in content if isinstance(content, list) else [content]:
-        for name, value in record.items() if isinstance(record, dict) else ():
-            answer = value.get("label") if isinstance(value, dict) else value
-            yield name, answer if isinstance(answer, str | int) else None
+        if not isinstance(record, dict):
+            yield (None, None, field)
+            continue
+        for name, value in record.items():
+            yield from _of_element(name, value, field)
 
 
-def _time_text(times: pd.Series) -> pd.Series:
-    return times.dt.strftime("%a %b %d %H:%M:%S UTC %Y")
+def _of_element(name: str, value: Any, field: str) -> list[tuple]:
+    """The answer of one element of a form."""
+    if isinstance(value, dict) and value and all(type(state) is bool for state in value.values()):
+        return _chosen(name, value, field)
+    answer = value.get("label") if isinstance(value, dict) else value
+    if answer == "":
+        return []
+    return [(name, answer if type(answer) in (str, int) else None, field)]
 
 
-def _identifiers(values: pd.Series) -> pd.Series:
-    """Thirty capitals and digits in MTurk's style, equal for equal values."""
-    names = {value: "3" + blake2b(value.encode()).hexdigest()[:29].upper() for value in values}
-    return values.map(names)
+def parse_times(text: pd.Series) -> pd.Series:
+    """Times like "Thu Oct 09 07:30:20 UTC 2025", or ISO 8601, in UTC; missing if unreadable."""
+    parts = text.astype("str").str.extract(_TIME)
+    local = pd.to_datetime(parts[0] + " " + parts[4], format="%b %d %H:%M:%S %Y", errors="coerce")
+    hours = parts[1].map(_ZONES).fillna(pd.to_numeric(parts[2]))
+    minutes = pd.to_numeric(parts[3]).fillna(0) * np.sign(hours)
+    offset = pd.to_timedelta(hours, unit="h") + pd.to_timedelta(minutes, unit="m")
+    times = (local - offset).dt.tz_localize("UTC")
+    return times.fillna(iso_times(text)) if times.isna().any() else times

@@ -10,15 +10,16 @@ Chapter 16 writes and reads them, in Label Studio's format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from helpers.annotations.image_names import MISSING, UNKNOWN, UNUSABLE
 from helpers.annotations.ingest import validate
-from helpers.annotations.label_studio import SOURCE, read_export, write_export
+from helpers.annotations.label_studio import SOURCE, read_export
+from helpers.annotations.label_studio_writing import write_export
 from helpers.utils.checks import check_whole, require_columns
 
 SCALES: dict[str, tuple[str, ...]] = {
@@ -34,6 +35,7 @@ SCALES: dict[str, tuple[str, ...]] = {
 
 DROPPED = {"surplus rating": "answer", "missing raters": "pair"}
 """What is dropped besides `ingest.DROPPED`, and what one count stands for."""
+_OF_IMAGES = (MISSING, UNUSABLE, UNKNOWN)
 
 
 class PairRatings(NamedTuple):
@@ -164,8 +166,8 @@ def read_pair_export(
     path = Path(path)
     labels = _labels(pairs)
     require_columns(pairs, ["kind"])
-    parts, fields = read_export(path, "pair", set(SCALES))
-    frame, report = validate(_about(labels, parts, path), path, SOURCE, salt, fields, SCALES)
+    export = read_export(path, "pair", list(SCALES), labels)
+    frame, report = validate([export], SOURCE, salt, SCALES, numbered=False)
 
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
@@ -178,21 +180,6 @@ def read_pair_export(
     _require_polarity(path, ratings, pairs["kind"][complete])
     lost = {"surplus rating": labels[row[~kept]], "missing raters": labels[~complete]}
     return PairRatings(ratings, _extended(report, path, lost))
-
-
-def _about(labels: pd.Index, parts: Iterable[pd.DataFrame], path: Path) -> Iterator[pd.DataFrame]:
-    """The raw records without the names of pairs that are not in the table."""
-    stranger, known_ones = None, 0
-    for raw in parts:
-        known = raw["image_id"].isin(labels)
-        known_ones += known.sum()
-        stranger = raw.iloc[0] if stranger is None and len(raw) else stranger
-        yield raw.assign(image_id=raw["image_id"].where(known, None))
-    if stranger is not None and not known_ones:
-        raise ValueError(
-            f"{path}: line {stranger['line']}: expected the pair_id of a pair in the table, for "
-            f"example {labels[0]!r}, found {stranger['image_id']!r} and no known one elsewhere"
-        )
 
 
 def _labels(pairs: pd.DataFrame) -> pd.Index:
@@ -217,11 +204,11 @@ def _require_polarity(path: Path, ratings: pd.DataFrame, kind: pd.Series) -> Non
 
 def _extended(report: pd.DataFrame, path: Path, lost: dict[str, pd.Index]) -> pd.DataFrame:
     """The ingest report in terms of pairs, followed by what was lost after validation."""
-    report = report.replace({"reason": {"missing image": "missing pair"}})
+    report = report.replace({"reason": {old: old.replace("image", "pair") for old in _OF_IMAGES}})
     rows = [
         {"reason": reason, "unit": unit, "count": len(lost[reason]), "dropped": True}
         | ({"file": path.name, "field": f"pair_id {lost[reason][0]}"} if len(lost[reason]) else {})
         for reason, unit in DROPPED.items()
     ]
-    more = pd.DataFrame(rows, columns=report.columns).astype(report.dtypes)
+    more = pd.DataFrame(rows, columns=report.columns).fillna({"answers": 0}).astype(report.dtypes)
     return pd.concat([report, more], ignore_index=True)

@@ -1,4 +1,4 @@
-"""Text files read record by record, each with its line, so that messages can name it.
+"""Text files read record by record, so that messages can name the place.
 
 No file is held as a whole: memory is that of a block of text, or of the longest record. The readers
 of chapters 3, 6 and 16 use it.
@@ -9,13 +9,33 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
+
+class _Refused(ValueError):
+    """JSON that a program might read in one way and another program in another."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object's content, in which no name stands twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise _Refused(f"{twice[:_SHOWN]!r} twice in one object")
+    return content
+
+
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an image may stand in a cell, as a data URL
 _BLANKS = re.compile(r"\s*")
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+_SHOWN = 40
+"""Characters of what was found that a message shows."""
 _BLOCK = 2**20
 """Characters read at a time."""
 _LONGEST_TOKEN = 16
@@ -31,8 +51,11 @@ def opened(path: Path, expected: str) -> Iterator[TextIO]:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: there is nothing but blanks, or, while it is read, the bytes are not UTF-8.
+        ValueError: the path cannot be one; there is nothing but blanks; or, while it is read, the
+            bytes are not UTF-8.
     """
+    if "\0" in str(path):
+        raise ValueError(f"{str(path)!r} is no path: it has a character that no path can have")
     with path.open(encoding="utf-8-sig", newline="") as stream:
         try:
             if not first_character(stream):
@@ -54,24 +77,26 @@ def first_character(stream: TextIO) -> str:
 
 
 def json_records(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line, record) of every object in a JSON list of objects, one after the other.
+    """(number, record) of every object in a JSON list of objects, counted from 1.
 
     Several lists, one after the other, are exports that were joined by `cat`: all are read.
 
     Raises:
         ValueError: the text is no such list, or goes on behind it; names the file and the line.
     """
-    text, found = _Window(stream), "no JSON list"
+    text, found, number = _Window(stream), "no JSON list", 0
     while first := text.next():
         if first != "[":
             raise wrong_format(path, text.line(), expected, found)
         text.position += 1
-        yield from _of_list(path, text, expected)
+        for record in _of_list(path, text, expected):
+            number += 1
+            yield number, record
         text.position += 1
         found = "text after the end of the list"
 
 
-def _of_list(path: Path, text: _Window, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _of_list(path: Path, text: _Window, expected: str) -> Iterator[dict[str, Any]]:
     """Records up to the bracket that ends the list."""
     while text.next() != "]":
         line = text.line()
@@ -84,9 +109,11 @@ def _of_list(path: Path, text: _Window, expected: str) -> Iterator[tuple[int, di
             raise wrong_format(path, line, expected, str(error)) from None
         if not isinstance(record, dict):
             raise wrong_format(path, line, expected, f"a JSON {type(record).__name__}")
-        yield line, record
+        yield record
         if text.next() == ",":
             text.position += 1
+            if text.next() == "]":
+                raise wrong_format(path, text.line(), expected, "a comma before the end of a list")
         elif text.next() != "]":
             found = "a list that does not go on or end here"
             raise wrong_format(path, text.line(), expected, found)
@@ -117,7 +144,7 @@ def _decode(text: str, position: int) -> tuple[Any, int]:
         # An escape is the only way to write a surrogate.
         if text.find("\\u", position, end) >= 0:
             json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, _Refused):
         raise
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
@@ -180,35 +207,55 @@ class _Window:
 
 
 def csv_rows(
-    path: Path, stream: TextIO, expected: str
+    path: Path, stream: TextIO, expected: str, left_out: Sequence[str] = ()
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Header, and (line it ends on, cells) of every row; blank lines are passed over.
+    """Header, and (row, cells) of every row; blank lines are passed over.
+
+    Rows are counted as a spreadsheet counts them: the header is row 1. A header with a tab is that
+    of a table whose cells are parted by tabs.
+
+    Args:
+        path: of the file, for messages.
+        stream: at its beginning.
+        expected: what the file should be.
+        left_out: last names of the header that no row may have a cell for.
 
     Raises:
         ValueError: the text is no CSV, a row has another number of cells than the header, or two
-            columns one name; names the file and the line.
+            columns one name; names the file and the row.
     """
-    rows = _csv_rows(path, stream, expected)
+    delimiter = "\t" if "\t" in stream.readline() else ","
+    stream.seek(0)
+    rows = _csv_rows(path, stream, expected, delimiter)
     _, header = next(rows)
     if repeated := sorted({name for name in header if header.count(name) > 1}):
-        raise wrong_format(path, 1, expected, f"the column {repeated[0]!r} more than once")
+        found = f"the column {repeated[0][:_SHOWN]!r} more than once"
+        raise wrong_format(path, "row 1", expected, found)
+    first = next(rows, None)
+    ends = len(header) - len(left_out)
+    if first is not None and left_out and header[ends:] == list(left_out):
+        header = header[: len(first[1])] if len(first[1]) == ends else header
 
     def checked() -> Iterator[tuple[int, list[str]]]:
-        for line, cells in rows:
+        for row, cells in rows if first is None else chain([first], rows):
             if len(cells) != len(header):
                 found = f"{len(cells)} cells under {len(header)} column names"
-                raise wrong_format(path, line, expected, found)
-            yield line, cells
+                raise wrong_format(path, f"row {row}", expected, found)
+            yield row, cells
 
     return header, checked()
 
 
-def _csv_rows(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(stream, strict=True)
+def _csv_rows(
+    path: Path, stream: TextIO, expected: str, delimiter: str
+) -> Iterator[tuple[int, list[str]]]:
+    reader, row = csv.reader(stream, strict=True, delimiter=delimiter), 0
     try:
-        yield from ((reader.line_num, cells) for cells in reader if cells)
+        for row, cells in enumerate(reader, start=1):
+            if cells:
+                yield row, cells
     except csv.Error as error:
-        raise wrong_format(path, reader.line_num, expected, f"no CSV ({error})") from None
+        raise wrong_format(path, f"row {row + 1}", expected, f"no CSV ({error})") from None
 
 
 def _line_not_text(path: Path) -> int:
@@ -222,6 +269,7 @@ def _line_not_text(path: Path) -> int:
     raise ValueError(f"{path} is UTF-8 text")
 
 
-def wrong_format(path: Path, line: int, expected: str, found: str) -> ValueError:
-    """The error for a file that is not of the format at all."""
-    return ValueError(f"{path}: line {line}: expected {expected}, found {found}")
+def wrong_format(path: Path, place: int | str, expected: str, found: str) -> ValueError:
+    """The error for a file that is not of the format; a number as a place is that of a line."""
+    place = place if isinstance(place, str) else f"line {place}"
+    return ValueError(f"{path}: {place}: expected {expected}, found {found}")

@@ -1,0 +1,140 @@
+"""Tasks with their annotations, as Label Studio's full JSON export has them.
+
+Chapter 6 reads such files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from helpers.annotations.image_names import ImageNames
+from helpers.annotations.raw import Notes, identity, is_email, seconds
+from helpers.annotations.text import wrong_format
+
+EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
+
+FIELDS = {
+    "cancelled assignment": "was_cancelled",
+    "other job": "project",
+    "missing annotator": "completed_by",
+    "e-mail as annotator id": "completed_by",
+    "unreadable time": "created_at",
+    "ground-truth annotation": "ground_truth",
+    "draft": "drafts",
+    "task without annotation": "annotations",
+}
+"""Where an annotation says what makes it problematic."""
+EMPTY = object()
+"""The level of a choice or a rating that was not made."""
+_LONGEST_ID = 40
+"""Characters of an id that messages and reports show."""
+_PLAIN = re.compile(r"[\w.@ -]+")
+
+
+class Tasks:
+    """Tasks with their annotations, as the full JSON export has them."""
+
+    def __init__(self, path: Path, item: str) -> None:
+        self._path, self._id, self._address = path, f"{item}_id", item
+
+    def read(
+        self, number: int, task: dict[str, Any], notes: Notes, images: ImageNames
+    ) -> Iterator[tuple[tuple, list]]:
+        """The annotations of the task with this number in the file, as `raw.parts` takes them."""
+        place = task_place(task, number)
+        data, annotations = task.get("data"), task.get("annotations")
+        if not isinstance(data, dict) or not isinstance(annotations, list):
+            self._refuse(place, "a task without data and annotations")
+        if not annotations:
+            notes.add("task without annotation", place)
+        drafts = task.get("drafts")
+        for _ in drafts if isinstance(drafts, list) else ():
+            notes.add("draft", place)
+        image_id, problem = images.of(data.get(self._id), data.get(self._address))
+        job = identity(task.get("project"))
+        for order, annotation in enumerate(annotations, start=1):
+            if not isinstance(annotation, dict) or not isinstance(annotation.get("result"), list):
+                where = f"{place}, annotation {order} of it"
+                self._refuse(where, "an annotation without a list of results")
+            here = f"{place}, annotation {shown(annotation.get('id'), f'{order} of it')}"
+            if annotation.get("ground_truth") is True:
+                notes.add("ground-truth annotation", here)
+            cancelled = annotation.get("was_cancelled") not in (False, None)
+            results = annotation["result"]
+            yield (
+                (
+                    here,
+                    image_id,
+                    *_annotator(annotation, results),
+                    seconds(annotation.get("lead_time")),
+                    annotation.get("created_at"),
+                    "cancelled assignment" if cancelled else problem,
+                    job,
+                ),
+                [answer for answer in map(_result, results) if answer is not None],
+            )
+
+    def _refuse(self, place: str, found: str) -> None:
+        raise wrong_format(self._path, place, EXPECTED, found)
+
+
+def task_place(record: dict[str, Any], number: int) -> str:
+    """How a message names a task: by its id, or by its number in the file."""
+    return f"task {shown(record.get('id'), f'{number} of the file')}"
+
+
+def shown(value: Any, otherwise: str) -> str:
+    """An id, if it is one that a message can show."""
+    name = identity(value)
+    return name if name and len(name) <= _LONGEST_ID and _PLAIN.fullmatch(name) else otherwise
+
+
+def _annotator(annotation: dict[str, Any], results: list) -> tuple[str | None, bool]:
+    """Who annotated; `label_studio_writing` says so in the first result."""
+    first = results[0] if results and isinstance(results[0], dict) else {}
+    meta = first.get("meta")
+    if isinstance(meta, dict) and "annotator" in meta:
+        return named_by(meta["annotator"])
+    return named_by(annotation.get("completed_by"))
+
+
+def named_by(completed_by: Any) -> tuple[str | None, bool]:
+    """Who annotated, preferably by number, and whether an e-mail address names them."""
+    if not isinstance(completed_by, dict):
+        return identity(completed_by), is_email(completed_by)
+    email, number = completed_by.get("email"), identity(completed_by.get("id"))
+    return number or identity(email), is_email(email) or is_email(number)
+
+
+def _result(result: Any) -> tuple | None:
+    """The `Answer` in a result, None in an empty one."""
+    if not isinstance(result, dict):
+        return (None, None, None)
+    name, value = result.get("from_name"), result.get("value")
+    name = name if isinstance(name, str) else None
+    if not isinstance(value, dict):
+        return (name, None, name)
+    choices = value.get("choices")
+    if type(choices) is list and len(choices) == 1:
+        label = choices[0]
+        return (name, label if type(label) is str else None, name)
+    level = level_of(value)
+    return None if level is EMPTY else (name, level, name)
+
+
+def level_of(value: dict[str, Any]) -> Any:
+    """A level's name, a level counted from 0, a tuple of several, EMPTY or None."""
+    if "rating" in value:
+        rating = value["rating"]
+        return rating - 1 if type(rating) is int else None  # True is an int, too
+    choices = value.get("choices")
+    if not isinstance(choices, list):
+        return None
+    if not choices:
+        return EMPTY
+    if not all(type(label) is str for label in choices):
+        return None
+    return choices[0] if len(choices) == 1 else tuple(choices)

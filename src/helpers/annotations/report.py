@@ -1,0 +1,122 @@
+"""The report of what was not taken as it was: one table for all formats. Chapter 6 shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers.annotations.raw import Answer, Source
+
+COLUMNS = ["reason", "unit", "count", "dropped", "answers", "file", "place", "field"]
+_MOST = 5
+"""Reasons that an error names."""
+
+
+class Counted:
+    """Rows of the report, added reason by reason.
+
+    Args:
+        sources: the files.
+        visits: all assignments, with the number of their file and their place in it.
+        visit: assignment of every answer.
+        kind: place of every answer in `kinds`.
+        kinds: the different answers.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        visits: pd.DataFrame,
+        visit: np.ndarray,
+        kind: np.ndarray,
+        kinds: Sequence[Answer],
+    ) -> None:
+        self._sources, self._visits, self._visit = sources, visits, visit
+        self._kind, self._kinds = kind, kinds
+        self._answers = np.bincount(visit, minlength=len(visits))
+        self._rows: list[dict[str, Any]] = []
+
+    def of_visits(self, reason: str, unit: str, dropped: bool, found: np.ndarray) -> None:
+        """Count assignments, given by their numbers."""
+        answers = int(self._answers[found].sum()) if dropped else 0
+        self._add(reason, unit, len(found), dropped, answers)
+        if len(found):
+            field = self._sources[self._visits["file"].iloc[found[0]]].fields.get(reason)
+            self._example(found[0], field)
+
+    def of_answers(self, reason: str, unit: str, dropped: bool, found: np.ndarray) -> None:
+        """Count answers, given by their numbers."""
+        self._add(reason, unit, len(found), dropped, len(found) if dropped else 0)
+        if len(found):
+            self._example(self._visit[found[0]], self._kinds[self._kind[found[0]]].field)
+
+    def silence(self, reason: str, silent: np.ndarray, fields: Sequence[str]) -> None:
+        """Count questions without an answer: True in assignments × attributes."""
+        self._add(reason, "answer", int(silent.sum()), False, 0)
+        if silent.any():
+            visit = int(silent.any(axis=1).argmax())
+            self._example(visit, fields[int(silent[visit].argmax())])
+
+    def of_notes(self, reason: str, unit: str, answered: np.ndarray) -> None:
+        """Count what is no assignment; `answered`: the assignments with a good answer."""
+        if unit == "file":
+            useful = set(self._visits["file"].to_numpy()[answered].tolist())
+            found = [file for file in range(len(self._sources)) if file not in useful]
+            self._add(reason, unit, len(found), False, 0)
+            if found:
+                self._rows[-1]["file"] = self._sources[found[0]].path.name
+            return
+        notes = [
+            (one, one.notes.found[reason]) for one in self._sources if reason in one.notes.found
+        ]
+        self._add(reason, unit, sum(count for _, (count, _) in notes), False, 0)
+        if notes:
+            one, (_, place) = notes[0]
+            self._rows[-1] |= {"file": one.path.name, "place": place_text(place)}
+            self._rows[-1]["field"] = one.fields.get(reason)
+
+    def table(self, kept: int) -> pd.DataFrame:
+        """The report, with the totals in its `attrs`."""
+        table = pd.DataFrame(self._rows, columns=COLUMNS)
+        table = table.astype({"file": "object", "place": "object", "field": "object"})
+        table.attrs["totals"] = {
+            "rows": len(self._visits),
+            "answers": len(self._visit),
+            "people": int(self._visits["annotator"].nunique()),
+            "kept": kept,
+        }
+        return table
+
+    def _add(self, reason: str, unit: str, count: int, dropped: bool, answers: int) -> None:
+        row = {"reason": reason, "unit": unit, "count": count, "dropped": dropped}
+        self._rows.append(row | {"answers": answers})
+
+    def _example(self, visit: int, field: str | None) -> None:
+        file, place = self._visits["file"].iloc[visit], self._visits["place"].iloc[visit]
+        example = {"file": self._sources[file].path.name, "place": place_text(place)}
+        self._rows[-1] |= example | {"field": field}
+
+
+def place_text(place: Any) -> str:
+    """A place in words: a number is that of a row."""
+    return place if isinstance(place, str) else f"row {place}"
+
+
+def nothing_usable(sources: Sequence[Source], table: pd.DataFrame) -> ValueError:
+    """The error for files of which nothing is kept: how many of what, and where the first is."""
+    more = f" and {len(sources) - 1} more" * (len(sources) > 1)
+    found = table[(table["count"] > 0) & (table["unit"] != "file")]
+    why = [
+        f"{count} × {reason}" + (f" (first at {place})" if isinstance(place, str) else "")
+        for count, reason, place in zip(
+            found["count"], found["reason"], found["place"], strict=True
+        )
+    ][:_MOST]
+    rows = table.attrs["totals"]["rows"]
+    return ValueError(
+        f"{sources[0].path}{more}: nothing usable in {rows} assignment{'s' * (rows != 1)}"
+        + (f": {'; '.join(why)}" if why else "")
+    )
