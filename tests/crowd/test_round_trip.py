@@ -19,6 +19,7 @@ from PIL import Image
 from helpers.annotations import (
     ATTRIBUTES,
     crowd,
+    label_studio,
     labelling_config,
     read_label_studio,
     write_label_studio,
@@ -326,6 +327,14 @@ def test_the_server_takes_the_files_that_are_written_here(server, tmp_path):
     expected, expected_report = read_label_studio(written)
     assert sorted_answers(frame) == sorted_answers(expected)
     assert counted(report) == counted(expected_report)
+
+
+def test_the_server_takes_names_with_markup_as_text(server, monkeypatch):
+    names = ('<Choice value="x" />', 'a "quoted" & plain one')
+    monkeypatch.setattr(label_studio, "ATTRIBUTES", {"gender": names})
+    study = Study(server, "Markup")
+    (control,) = study.owner.get(study.path)["parsed_label_config"].values()
+    assert control["labels"] == list(names)
 
 
 def sorted_answers(frame: pd.DataFrame) -> list:
