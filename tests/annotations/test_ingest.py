@@ -5,42 +5,37 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.annotations.ingest import (
-    DROPPED,
-    NOTED,
-    RAW_COLUMNS,
-    image_id_of,
-    is_email,
-    raw_frame,
-    validate,
-)
+from helpers.annotations import raw
+from helpers.annotations.ingest import DROPPED, NOTED, validate
+from helpers.annotations.raw import Notes, Source, identity, is_email, parts, seconds
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
 GOOD = {
     "image_id": "a",
-    "attribute": "gender",
-    "answer": "Male",
-    "annotator": "w1",
     "email": False,
     "seconds": 3.5,
     "submitted_at": "2025-10-09T07:30:20Z",
-    "status": "accepted",
+    "problem": None,
     "job": "1",
-    "line": 2,
 }
 
 
-def ingest(*changes: dict, part: int = 100):
-    """Ingest one record per change to a good one, each an assignment and annotator of its own."""
-    records = []
+def ingest(*changes: dict, **about):
+    """Ingest one answer per change to a good one, each of an assignment and annotator of its own.
+
+    A change with several `answers` is one assignment.
+    """
+    visits = []
     for number, change in enumerate(changes):
-        own = {"assignment": number, "annotator": f"w{number}", "line": number + 2}
-        record = GOOD | own | change
-        record["field"] = f"field {record['attribute']}"
-        records.append(tuple(record[name] for name in RAW_COLUMNS))
+        visit = {"place": number + 2, "annotator": f"w{number}"} | GOOD | change
+        answers = visit.pop(
+            "answers", [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
+        )
+        of = [(name, level, f"field {name}") for name, level in answers]
+        visits.append((tuple(visit[name] for name in raw.Visit._fields), of))
     fields = dict.fromkeys(DROPPED | NOTED, "assignment field")
-    parts = (raw_frame(records[at : at + part]) for at in range(0, len(records), part))
-    return validate(parts, Path("folder/file.csv"), "test", "salt", fields)
+    source = Source(Path("folder/file.csv"), parts(visits), fields, Notes())
+    return validate([source], "test", "salt", **about)
 
 
 def counts(report: pd.DataFrame) -> dict[str, int]:
@@ -62,20 +57,19 @@ def test_a_good_record_becomes_a_tidy_row():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"status": "rejected"}, "rejected assignment"),
-        ({"status": "cancelled"}, "cancelled assignment"),
+        ({"problem": "rejected assignment"}, "rejected assignment"),
+        ({"problem": "cancelled assignment"}, "cancelled assignment"),
         ({"job": "2"}, "other job"),
-        ({"image_id": None}, "missing image"),
-        ({"image_id": "  "}, "missing image"),
+        ({"problem": "missing image"}, "missing image"),
+        ({"problem": "unknown image"}, "unknown image"),
         ({"annotator": None}, "missing annotator"),
-        ({"attribute": "beauty"}, "unknown attribute"),
-        ({"attribute": None, "answer": None}, "no readable answer"),
-        ({"answer": " "}, "no readable answer"),
-        ({"answer": ("Male", "Female")}, "several levels"),
-        ({"answer": "Manly"}, "unknown level"),
-        ({"answer": "rating 3.5"}, "unknown level"),
-        ({"answer": 5}, "level outside the scale"),
-        ({"answer": "-1"}, "level outside the scale"),
+        ({"level": None}, "no readable answer"),
+        ({"level": " "}, "no readable answer"),
+        ({"level": ("Male", "Female")}, "several levels"),
+        ({"level": "Manly"}, "unknown level"),
+        ({"level": "rating 3.5"}, "unknown level"),
+        ({"level": 5}, "level outside the scale"),
+        ({"level": "-1"}, "level outside the scale"),
         ({"annotator": "w0"}, "duplicate"),
     ],
 )
@@ -85,49 +79,71 @@ def test_a_bad_record_is_dropped_and_counted_with_its_place(change, reason):
     assert counts(report) == {reason: 1}
     row = report.set_index("reason").loc[reason]
     assert row["dropped"]
-    assert (row["file"], row["line"]) == ("file.csv", 3)
-    field = f"field {change.get('attribute', 'gender')}"
-    assert row["field"] == (field if row["unit"] == "answer" else "assignment field")
+    assert (row["file"], row["place"], row["answers"]) == ("file.csv", "row 3", 1)
+    assert row["field"] == ("field gender" if row["unit"] == "answer" else "assignment field")
 
 
 def test_an_answer_is_counted_once_under_its_first_reason():
-    _, report = ingest({}, {"status": "rejected", "answer": "Manly", "image_id": None})
-    assert counts(report) == {"rejected assignment": 1}
+    bad = {"problem": "rejected assignment", "level": "Manly", "annotator": None}
+    assert counts(ingest({}, bad).report) == {"rejected assignment": 1}
 
 
 def test_assignments_are_counted_once_however_many_answers_they_hold():
-    rejected = {"status": "rejected", "assignment": 0}
-    frame, report = ingest(*(rejected | {"attribute": attribute} for attribute in ATTRIBUTES))
-    assert frame.empty
-    assert tuple(frame.columns) == COLUMNS
-    assert counts(report) == {"rejected assignment": 1}
+    answers = [(name, labels[0]) for name, labels in ATTRIBUTES.items()]
+    one = ingest({"answers": answers}, {"problem": "rejected assignment", "answers": answers})
+    assert counts(one.report) == {"rejected assignment": 1}
+    assert one.report.set_index("reason").loc["rejected assignment", "answers"] == len(ATTRIBUTES)
+    assert one.totals.to_dict() == {"rows": 2, "answers": 16, "people": 2, "kept": 8}
 
 
 def test_of_duplicates_the_one_submitted_first_is_kept():
-    late, early = {"answer": "Male"}, {"answer": "Female", "submitted_at": "2025-10-08T00:00:00Z"}
-    frame, report = ingest(late | {"annotator": "w"}, early | {"annotator": "w"})
+    early = {"level": "Female", "submitted_at": "2025-10-08T00:00:00Z", "annotator": "w"}
+    frame, report = ingest({"annotator": "w"}, early)
     assert frame["level"].tolist() == [0]
     assert counts(report) == {"duplicate": 1}
-    same_time, _ = ingest({"annotator": "w"}, {"annotator": "w", "answer": "Female"})
+    same_time, _ = ingest({"annotator": "w"}, {"annotator": "w", "level": "Female"})
     assert same_time["level"].tolist() == [4]
+    within, report = ingest({"answers": [("gender", "Male"), ("gender", "Female")]})
+    assert within["level"].tolist() == [4]
+    assert counts(report) == {"duplicate": 1}
 
 
 def test_a_rejected_answer_does_not_make_the_next_one_a_duplicate():
-    frame, report = ingest({"annotator": "w", "status": "rejected"}, {"annotator": "w"})
+    rejected = {"annotator": "w", "problem": "rejected assignment"}
+    frame, report = ingest(rejected, {"annotator": "w"})
     assert len(frame) == 1
     assert counts(report) == {"rejected assignment": 1}
 
 
-def test_problems_are_found_across_parts():
+def test_a_question_that_others_answered_is_missed():
+    both = {"answers": [("gender", "Male"), ("age", "Teen")]}
+    frame, report = ingest(both, {}, {"answers": []})
+    assert len(frame) == 3
+    assert counts(report) == {"no answer": 3}
+    row = report.set_index("reason").loc["no answer"]
+    assert row[["place", "field", "dropped", "answers"]].tolist() == [
+        "row 3",
+        "field age",
+        False,
+        0,
+    ]
+    _, report = ingest(both, {"attribute": "beauty"})
+    assert counts(report) == {"unknown attribute": 1, "no answer": 2}
+
+
+def test_problems_are_found_across_parts(monkeypatch):
     """What one part alone does not show: the job of most, and an annotator's second visit."""
     alike = {"annotator": "w", "image_id": "a"}
     changes = [alike, {"job": "2"}, {"job": "2"}, {"job": "2", "attribute": "beauty"}]
-    changes += [alike | {"job": "2"}, alike | {"job": "2", "answer": "Female"}]
+    changes += [alike | {"job": "2"}, alike | {"job": "2", "level": "Female"}]
     changes += [alike | {"job": "2", "submitted_at": "2025-10-08T00:00:00Z"}]
-    for together in (ingest(*changes), ingest(*changes, part=2), ingest(*changes, part=1)):
-        assert counts(together.report) == {"other job": 1, "unknown attribute": 1, "duplicate": 2}
-        assert together.frame["level"].tolist() == [4, 4, 4]
-        assert together.report.set_index("reason").loc["duplicate", "line"] == 6
+    for part in (10_000, 2, 1):
+        monkeypatch.setattr(raw, "PART", part)
+        one = ingest(*changes)
+        expected = {"other job": 1, "unknown attribute": 1, "duplicate": 2, "no answer": 1}
+        assert counts(one.report) == expected
+        assert one.frame["level"].tolist() == [4, 4, 4]
+        assert one.report.set_index("reason").loc["duplicate", "place"] == "row 6"
 
 
 def test_the_job_with_most_assignments_is_kept():
@@ -152,8 +168,26 @@ def test_an_unreadable_time_is_noted_and_the_answer_kept():
 
 @pytest.mark.parametrize("answer", ["probably male", " Probably male ", "3", 3])
 def test_levels_may_be_names_or_indices(answer):
-    frame, _ = ingest({"answer": answer})
+    frame, _ = ingest({"level": answer})
     assert frame["level"].tolist() == [3]
+
+
+def test_texts_of_digits_are_levels_only_where_a_format_has_them():
+    _, report = ingest({}, {"level": "3"}, {"level": 3}, numbered=False)
+    assert counts(report) == {"unknown level": 1}
+
+
+def test_numbers_counted_from_one_are_not_read_off_by_one():
+    frame, report = ingest({}, *({"level": str(number)} for number in range(1, 6)))
+    assert len(frame) == 1
+    assert counts(report) == {"level outside the scale": 5}
+
+
+def test_nothing_usable_is_an_error_that_says_why():
+    bad = [{"level": "Manly"}, {"level": "Manly"}, {"problem": "missing image"}]
+    why = r"1 × missing image .first at row 4.; 2 × unknown level .first at row 2.$"
+    with pytest.raises(ValueError, match=rf"file.csv: nothing usable in 3 assignments: {why}"):
+        ingest(*bad)
 
 
 def test_every_reason_is_reported_even_when_it_did_not_occur():
@@ -168,16 +202,18 @@ def test_hashes_depend_on_the_salt_and_not_on_the_type_of_the_id():
 
 
 @pytest.mark.parametrize(
-    ("data", "image_id"),
-    [
-        ({"id": "x", "url": "y.png"}, "x"),
-        ({"url": "https://host.example/a/0042_L1.jpg?sig=1"}, "0042_L1"),
-        ({"url": "/data/local-files/?d=images/0042.png"}, "0042"),
-        ({}, None),
-    ],
+    ("value", "name"),
+    [(4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("", None), (True, None), (1.5, None)]
+    + [([], None), (None, None), (float("nan"), None), ({}, None)],
 )
-def test_the_image_is_its_id_or_its_file_name(data, image_id):
-    assert image_id_of(data, "id", "url") == image_id
+def test_who_answers(value, name):
+    assert identity(value) == name
+
+
+@pytest.mark.parametrize("value", [-1, "x", None, True, [1], 10**400, float("inf")])
+def test_what_is_no_time_spent(value):
+    assert seconds(value) != seconds(value)
+    assert seconds("3.5") == 3.5
 
 
 def test_what_counts_as_an_email():

@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import tracemalloc
 from xml.etree import ElementTree
@@ -9,8 +10,9 @@ from simulated import perceived_scores
 
 from helpers.annotations import (
     crowd,
-    label_studio,
+    label_studio_writing,
     labelling_config,
+    raw,
     read_label_studio,
     scores,
     text,
@@ -83,30 +85,257 @@ def test_min_export(tmp_path):
     assert counts(report) == {"e-mail as annotator id": 1}
 
 
-def test_csv_export(tmp_path):
-    path = tmp_path / "export.csv"
+# The server sorts the columns of a table, so that nothing tells an answer from data.
+TABLE = [
+    *("age", "annotation_id", "annotator", "created_at", "gender", "id", "image", "lead_time"),
+    *("makeup", "skin_colour", "updated_at"),
+]
+SEVERAL = json.dumps({"choices": ["Adult", "Teen"]})
+TABLE_ROW = [
+    *(SEVERAL, 902, "3.0", "2025-10-09T07:30:20Z", "Male", 17, "/data/upload/1/0042.jpg", 3.1),
+    *("", json.dumps([{"rating": 5}]), ""),
+]
+ASKED = ["gender", "skin_colour", "age", "makeup"]
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("export.csv", ","), ("export.tsv", "\t")])
+def test_csv_and_tsv_exports(tmp_path, name, delimiter):
+    path = tmp_path / name
     with path.open("w", newline="", encoding="utf-8-sig") as file:
-        writer = csv.writer(file)
-        about = [
-            "annotation_id",
-            "annotator",
-            "created_at",
-            "id",
-            "image",
-            "lead_time",
-            "updated_at",
-        ]
-        writer.writerow([*about, "gender", "skin_colour", "age", "makeup"])
-        about = [902, 3, "2025-10-09T07:30:20Z", 17, "/data/upload/1/0042.jpg", 3.1, ""]
-        several = json.dumps({"choices": ["Adult", "Teen"]})
-        writer.writerow([*about, "Male", json.dumps([{"rating": 5}]), several, ""])
-    frame, report = read_label_studio(path)
+        writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerows([TABLE, TABLE_ROW])
+    frame, report = read_label_studio(path, questions=ASKED)
     assert frame[["image_id", "attribute", "level"]].to_numpy().tolist() == [
         ["0042", "gender", 4],
         ["0042", "skin_colour", 4],
     ]
-    assert counts(report) == {"several levels": 1, "no readable answer": 1}
-    assert set(report["line"].dropna()) == {2}
+    assert set(frame["annotator_id"]) == {hash_annotator(3, "helpers")}  # not a new person "3.0"
+    assert counts(report) == {"several levels": 1, "no answer": 1}
+    where = report.set_index("reason").loc["no answer", ["place", "field"]].tolist()
+    assert where == ["row 2", "makeup"]
+
+
+def test_a_table_needs_the_questions(tmp_path):
+    text = io.StringIO()
+    csv.writer(text).writerows([TABLE, TABLE_ROW])
+    path = write(tmp_path, text.getvalue(), "export.csv")
+    with pytest.raises(ValueError, match=r"export.csv: row 1: .* give `questions`"):
+        read_label_studio(path)
+    frame, _ = read_label_studio(path, questions=["skin_colour"])  # gender is the task's data
+    assert set(frame["attribute"]) == {"skin_colour"}
+
+
+def flat(data: dict, answers: dict, **about) -> dict:
+    """A record as JSON_MIN has it: data, id, answers, and what is said about the annotation."""
+    about = {"annotation_id": 902, "created_at": "2025-10-09T07:30:20Z"} | about
+    return data | {"id": 17} | answers | {"annotator": 3} | about
+
+
+def test_task_data_named_like_an_attribute_is_no_answer(tmp_path):
+    """The intended level, say: taken for an answer, a manipulation check would prove itself."""
+    intended = {"image_id": "a", "gender": "Female"}
+    asked = flat(intended, {"perceived_gender": "Male"})
+    path = write(tmp_path, json.dumps([asked]))
+    with pytest.raises(ValueError, match=r"task 17: found 'gender' in the .*data.*`questions`"):
+        read_label_studio(path)
+    rename = {"perceived_gender": "gender"}
+    frame, report = read_label_studio(path, questions=list(rename), rename=rename)
+    assert frame[["attribute", "level"]].to_numpy().tolist() == [["gender", 4]]
+    assert counts(report) == {}
+    # Of one name, the server writes the answer where the data stood.
+    both = write(tmp_path, json.dumps([flat(intended, {})]), "both.json")
+    with pytest.raises(ValueError, match=r"both.json: task 17: found 'gender' .*full JSON"):
+        read_label_studio(both, questions=["gender"])
+    full = export(annotation([choice("Male", "gender")]), data=intended)
+    frame, _ = read_label_studio(write(tmp_path, json.dumps([full]), "full.json"))
+    assert frame["level"].tolist() == [4]
+
+
+def test_min_export_without_an_id_leaves_the_answers_open(tmp_path):
+    record = flat({"image_id": "a"}, {"gender": "Male"})
+    del record["id"]
+    path = write(tmp_path, json.dumps([record]))
+    with pytest.raises(ValueError, match="no 'id' between"):
+        read_label_studio(path)
+    assert len(read_label_studio(path, questions=["gender"]).frame) == 1
+
+
+def test_one_report_for_all_formats(tmp_path):
+    """Empty answers, second results of one control and tasks without annotation."""
+    result = [choice("Male"), choice("Female"), choice([], "age"), choice("Full", "makeup")]
+    other = [choice("Teen", "age"), choice("Male"), choice("Full", "makeup")]
+    tasks = [
+        export(annotation(result), data={"image_id": "a"}),
+        export(annotation(other, id=2, completed_by=2), data={"image_id": "a"}),
+        export(data={"image_id": "b"}) | {"id": 3},
+    ]
+    records = [
+        flat({"image_id": "a"}, {"gender": ["Male", "Female"], "makeup": "Full"}),
+        flat({"image_id": "a"}, {"age": "Teen", "gender": "Male", "makeup": "Full"}, annotator=2),
+        flat({"image_id": "b"}, {}, annotation_id=None, annotator=None),
+    ]
+    names = list(dict.fromkeys(name for record in records for name in record))
+    text = io.StringIO()
+    table = csv.DictWriter(text, sorted(names), restval="")
+    table.writeheader()
+    for record in records:
+        second = {"gender": json.dumps(["Male", "Female"])} if "age" not in record else {}
+        table.writerow(record | (second if "gender" in record else {}))
+    asked = ["gender", "age", "makeup"]
+    found = [
+        read_label_studio(write(tmp_path, text, name), questions=asked)
+        for text, name in (
+            (json.dumps(tasks), "full.json"),
+            (json.dumps(records), "min.json"),
+            (text.getvalue(), "table.csv"),
+        )
+    ]
+    for frame, report in found:
+        assert counts(report) == {"duplicate": 1, "no answer": 1, "task without annotation": 1}
+        assert sorted(zip(frame["attribute"], frame["level"], strict=True)) == [
+            *(("age", 1), ("gender", 4), ("gender", 4), ("makeup", 2), ("makeup", 2)),
+        ]
+    for one in found:
+        assert one.totals.to_dict() == {"rows": 2, "answers": 6, "people": 2, "kept": 5}
+        assert one.report.query("dropped")["answers"].sum() == 1
+    places = [one.report.set_index("reason").loc["no answer", "place"] for one in found]
+    assert places == ["task 1, annotation 1", "task 17, annotation 902", "row 2"]
+
+
+def test_drafts_and_gold_are_noted(tmp_path):
+    tasks = [export(annotation([choice("Male")], ground_truth=True), drafts=[{"id": 1}, {"id": 2}])]
+    one = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert counts(one.report) == {"draft": 2, "ground-truth annotation": 1}
+    assert len(one.frame) == 1
+    assert not one.report.query("count > 0")["dropped"].any()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"image": "/data/upload/3/42cdb83f-00000_L0.png"},
+        {"image": "/data/local-files/?d=faces/00000_L0.png"},
+        {"image": "/data/local-files/?d=faces%5C00000_L0.png"},
+        {"image": "C:\\faces\\00000_L0.png"},
+        {"image": "https://host.example/a/00000_L0.png?Signature=x%2Fy"},
+        {"image": "https://host.example/00000%5FL0.png"},
+        {"image_id": "00000%5FL0"},
+    ],
+)
+def test_images_are_found_among_the_known_ones(tmp_path, data):
+    strangers = [{"image": "data:image/png;base64,iVBORw0KGgo/00000_L0.png"}, {"image_id": "x"}]
+    tasks = [export(annotation([choice("Male")]), data=one) for one in (data, *strangers)]
+    known = ["00000_L0", "00001_L0"]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)), known_images=known)
+    assert frame["image_id"].tolist() == ["00000_L0"]
+    assert counts(report) == {"missing image": 1, "unknown image": 1}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        [],
+        ["a"],
+        True,
+        1.5,
+        "nan",
+        "../../etc/passwd",
+        "a\0b",
+        "<b>a</b>",
+        '=HYPERLINK("x")',
+        "a" * 300,
+    ],
+    ids=repr,
+)
+def test_what_is_no_name_is_no_image(tmp_path, name):
+    tasks = [
+        export(annotation([choice("Male")]), data={"image_id": one}) for one in (name, "good", 7)
+    ]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert frame["image_id"].tolist() == ["good", "7"]
+    assert counts(report) == {"unusable image id": 1}
+
+
+def test_files_of_one_name_in_two_folders_are_not_one_image(tmp_path):
+    images = [{"image": "/a/1.png"}, {"image": "/b/1.png"}, {"image": "/a/1.png?v=2"}]
+    about = ({"completed_by": number} for number in range(3))
+    tasks = [
+        export(annotation([choice("Male")], **who), data=image)
+        for image, who in zip(images, about, strict=True)
+    ]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert len(frame) == 2
+    assert counts(report) == {"ambiguous image name": 1}
+
+
+@pytest.mark.parametrize("who", [[], {}, True, 1.5, "", {"email": None}, {"id": [1]}], ids=repr)
+def test_what_is_no_person_is_nobody(tmp_path, who):
+    tasks = [export(annotation([choice("Male")], completed_by=one)) for one in (who, 4, 4.0)]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert set(frame["annotator_id"]) == {hash_annotator(4, "helpers")}
+    assert counts(report) == {"missing annotator": 1, "duplicate": 1}
+
+
+@pytest.mark.parametrize("label", [None, 3, True, ["Male"]])
+def test_what_is_no_choice_is_no_level(tmp_path, label):
+    tasks = [export(annotation([choice([label]), choice("Teen", "age")]))]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert frame["attribute"].tolist() == ["age"]
+    assert counts(report) == {"no readable answer": 1}
+
+
+def test_choices_called_one_to_five_are_counted_from_one(tmp_path):
+    tasks = [
+        export(annotation([choice(str(number))]), data={"image_id": str(number)})
+        for number in range(1, 6)
+    ]
+    path = write(tmp_path, json.dumps(tasks))
+    with pytest.raises(ValueError, match="nothing usable in 5 assignments: 5 × unknown level"):
+        read_label_studio(path)
+    frame, _ = read_label_studio(path, questions={"gender": list("12345")})
+    assert frame["level"].tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(ValueError, match="'gender' has 4 choices, 'gender' 5 levels"):
+        read_label_studio(path, questions={"gender": list("1234")})
+    with pytest.raises(ValueError, match="'beauty' is no attribute"):
+        read_label_studio(path, questions=["beauty"])
+
+
+def test_several_files_are_read_as_one(tmp_path):
+    def one(name: str, *people: int):
+        tasks = [export(*(annotation([choice("Male")], completed_by=who) for who in people))]
+        return write(tmp_path, json.dumps(tasks), name)
+
+    paths = [one("a.json", 1, 2), one("b.json", 2, 3), write(tmp_path, "[]", "empty.json")]
+    together = read_label_studio(paths)
+    assert len(together.frame) == 3
+    assert counts(together.report) == {"duplicate": 1, "nothing usable in a file": 1}
+    where = together.report.set_index("reason")
+    assert where.loc["duplicate", "file"] == "b.json"
+    assert where.loc["nothing usable in a file", "file"] == "empty.json"
+    assert together.frame["source"].tolist() == [
+        *(["label_studio:a.json"] * 2),
+        "label_studio:b.json",
+    ]
+
+
+def test_a_pair_export_is_an_error(tmp_path):
+    tasks = [export(annotation([choice("Not sure", "identity")]), data={"pair_id": "a"})]
+    with pytest.raises(ValueError, match="nothing usable in 1 assignment: 1 × missing image"):
+        read_label_studio(write(tmp_path, json.dumps(tasks)))
+
+
+def test_a_path_with_nul_is_one_sentence():
+    with pytest.raises(ValueError, match="is no path"):
+        read_label_studio("a\0b.json")
+
+
+def test_a_data_url_in_a_cell_is_read_over(tmp_path):
+    text = io.StringIO()
+    row = list(TABLE_ROW)
+    row[TABLE.index("image")] = "data:image/png;base64," + "A" * 200_000
+    csv.writer(text).writerows([TABLE, TABLE_ROW, row])
+    path = write(tmp_path, text.getvalue(), "export.csv")
+    assert counts(read_label_studio(path, questions=["gender"]).report) == {"missing image": 1}
 
 
 def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
@@ -132,15 +361,20 @@ def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
         "missing image": 1,
         "missing annotator": 1,
         "unknown attribute": 1,
-        "no readable answer": 1,
+        "no readable answer": 3,
         "several levels": 1,
-        "unknown level": 3,
+        "unknown level": 1,
         "level outside the scale": 2,
         "duplicate": 1,
+        "no answer": 15,
     }
     where = report.set_index("reason")
-    assert where.loc["cancelled assignment", ["line", "field"]].tolist() == [2, "was_cancelled"]
-    assert where.loc["unknown level", ["line", "field"]].tolist() == [1, "makeup"]
+    cancelled = where.loc["cancelled assignment", ["place", "field"]].tolist()
+    assert cancelled == ["task 1, annotation 1", "was_cancelled"]
+    assert where.loc["unknown level", ["place", "field"]].tolist() == [
+        "task 1, annotation 1",
+        "makeup",
+    ]
 
 
 def test_other_projects_are_dropped(tmp_path):
@@ -170,31 +404,45 @@ def test_annotators_are_hashed_and_emails_counted(tmp_path, completed_by, identi
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "found"),
+    ("text", "place", "found"),
     [
-        ("", 1, "an empty file"),
-        ('[{"id": 1,\n"data": {},}]', 2, "no JSON"),
-        ('{"id": 1}', 1, "no JSON list"),
-        ('[{"id": 1}]', 1, "a task without data and annotations"),
-        ("[1]", 1, "a JSON int"),
-        ('[{"data": {}, "annotations": []}\n{}]', 2, "does not go on"),
-        ('[{"data": {}, "annotations": []},\n', 2, "no JSON"),
-        ('[{"data": {}, "annotations": []},\n{"data": {}}]', 2, "a task without data"),
-        ('[{"data": {}, "annotations": [{}]}]', 1, "an annotation without a list of results"),
-        ('[{"annotation_id": 1, "annotator": 1},\n{"id": 3}]', 2, "an annotation without"),
-        ("<html>\n</html>", 1, "columns <html>"),
-        ("HITId,WorkerId\n1,2\n", 1, "columns HITId, WorkerId"),
-        ("annotation_id,annotator\n1,2\n1,2,3\n", 3, "3 cells under 2 column names"),
-        ("[\n" + "[" * 100_000, 2, "JSON that is nested too deeply"),
-        ('[\n{"id": %s}]' % ("9" * 4_301), 2, "an integer of thousands of digits"),
-        ('[\n{"id": "\\ud800"}]', 2, "a lone surrogate"),
-        ('[{"data": {}, "annotations": []}]\n"more"', 2, "text after the end of the list"),
+        ("", "line 1", "an empty file"),
+        ('[{"id": 1,\n"data": {},}]', "line 2", "no JSON"),
+        ('{"id": 1}', "line 1", "no JSON list"),
+        ('[{"id": 1}]', "task 1", "a task without data and annotations"),
+        ("[1]", "line 1", "a JSON int"),
+        ('[{"data": {}, "annotations": []}\n{}]', "line 2", "does not go on"),
+        ('[{"data": {}, "annotations": []},\n', "line 2", "no JSON"),
+        (
+            '[{"data": {}, "annotations": []},\n{"data": {}}]',
+            "task 2 of the file",
+            "a task without data",
+        ),
+        (
+            '[{"data": {}, "annotations": [{}]}]',
+            "task 1 of the file, annotation 1 of it",
+            "an annotation without a list of results",
+        ),
+        (
+            '[{"id": 1, "annotator": 1, "annotation_id": 1},\n{"id": 3}]',
+            "task 3",
+            "an annotation without",
+        ),
+        ("<html>\n</html>", "row 1", "columns '<html>"),
+        ("HITId,WorkerId\n1,2\n", "row 1", "columns 'HITId, WorkerId"),
+        ("annotation_id,annotator\n1,2\n1,2,3\n", "row 3", "3 cells under 2 column names"),
+        ('[{"data": {}, "data": {}}]', "line 1", "'data' twice in one object"),
+        ('[{"data": {}, "annotations": []},]', "line 1", "a comma before the end"),
+        ("[\n" + "[" * 100_000, "line 2", "JSON that is nested too deeply"),
+        ('[\n{"id": %s}]' % ("9" * 4_301), "line 2", "an integer of thousands of digits"),
+        ('[\n{"id": "\\ud800"}]', "line 2", "a lone surrogate"),
+        ('[{"data": {}, "annotations": []}]\n"more"', "line 2", "text after the end of the list"),
     ],
 )
-def test_another_format_is_an_error_naming_file_line_and_expectation(tmp_path, text, line, found):
+def test_another_format_is_an_error_naming_file_place_and_expectation(tmp_path, text, place, found):
     path = write(tmp_path, text)
-    with pytest.raises(ValueError, match=rf"export.json: line {line}: expected .*{found}"):
-        read_label_studio(path)
+    with pytest.raises(ValueError, match=rf"export.json: {place}: expected .*{found}"):
+        read_label_studio(path, questions=["gender"])
 
 
 @pytest.mark.parametrize("between", ["", "\n", "\n\n"])
@@ -205,8 +453,7 @@ def test_exports_that_were_joined_are_read_to_the_end(tmp_path, between):
     frame, report = read_label_studio(write(tmp_path, text))
     assert frame["image_id"].tolist() == ["a", "b", "c"]
     assert counts(report) == {}
-    line = 1 + 3 * len(between)
-    with pytest.raises(ValueError, match=f"line {line}: .*an annotation without a list of results"):
+    with pytest.raises(ValueError, match="task 4 of the file, .*without a list of results"):
         read_label_studio(write(tmp_path, between.join(map(json.dumps, lists))))
 
 
@@ -221,20 +468,24 @@ def test_an_emoji_in_two_escapes_is_no_lone_surrogate(tmp_path):
     [
         ("lead_time", 10**400, {}),
         ("lead_time", [1], {}),
+        ("lead_time", -1, {}),
         ("created_at", 17, {"unreadable time": 1}),
+        ("created_at", "-1", {"unreadable time": 1}),
+        ("created_at", -1, {"unreadable time": 1}),
         ("rating", -(10**4_300 - 1), {"level outside the scale": 1}),
         ("rating", 10**4_300 - 1, {"level outside the scale": 1}),
-        ("choice", "9" * 5_000, {"level outside the scale": 1}),
+        ("choice", "9" * 5_000, {"unknown level": 1}),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:20],
 )
 def test_numbers_beyond_reason_are_counted_not_raised(tmp_path, where, value, found):
     answers = {"rating": {"rating": value}, "choice": {"choices": [value]}}
     result = {"from_name": "age", "value": answers.get(where, {"choices": ["Teen"]})}
-    tasks = [export(annotation([result], **({} if where in answers else {where: value})))]
+    about = {} if where in answers else {where: value}
+    tasks = [export(annotation([result, choice("Male")], **about))]
     frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
     assert counts(report) == found
-    assert len(frame) == 1 - found.get("level outside the scale", 0)
+    assert len(frame) == 2 - (where in answers)
     assert where != "lead_time" or frame["seconds"].isna().all()
 
 
@@ -245,10 +496,9 @@ def test_bytes_that_are_not_text_are_an_error(tmp_path):
         read_label_studio(path)
 
 
-def test_an_export_without_tasks_is_empty_and_not_an_error(tmp_path):
-    frame, report = read_label_studio(write(tmp_path, "[]"))
-    assert frame.empty
-    assert counts(report) == {}
+def test_an_export_without_tasks_is_an_error(tmp_path):
+    with pytest.raises(ValueError, match="export.json: nothing usable in 0 assignments"):
+        read_label_studio(write(tmp_path, "[]"))
 
 
 def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
@@ -267,10 +517,25 @@ def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
     found = counts(report)
     assert found["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
     assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
-    assert found["e-mail as annotator id"] == (answers["rater"] == 1).sum() > 0
+    named = (answers["rater"] == 1) & (answers["status"] != "cancelled")
+    assert found["e-mail as annotator id"] == named.sum() > 0
     assert frame["seconds"].isin(answers["seconds"]).all()
     assert frame["submitted_at"].isin(answers["submitted_at"]).all()
     assert scores(frame).index.tolist() == sorted(perceived.index)
+
+
+def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):
+    """A server refuses an import that names an account it does not have, and keeps `meta`."""
+    path = tmp_path / "crowd.json"
+    write_label_studio(crowd.annotate(perceived[:5], 3, seed=1, stage="test"), path)
+    tasks = json.loads(path.read_text(encoding="utf-8"))
+    visits = [visit for task in tasks for visit in task["annotations"]]
+    assert not any("completed_by" in visit for visit in visits)
+    before = read_label_studio(path).frame
+    for visit in visits:
+        visit["completed_by"] = 1  # as a server exports them again: who imported did it all
+    after = read_label_studio(write(tmp_path, json.dumps(tasks), "crowd.json")).frame
+    pd.testing.assert_frame_equal(after, before)
 
 
 def test_files_and_tables_do_not_depend_on_the_parts(tmp_path, perceived, monkeypatch):
@@ -280,8 +545,8 @@ def test_files_and_tables_do_not_depend_on_the_parts(tmp_path, perceived, monkey
     apart.parent.mkdir()
     write_label_studio(answers, together)
     frame, report = read_label_studio(together)
-    monkeypatch.setattr(label_studio, "_TASKS", 7)
-    monkeypatch.setattr(label_studio, "_ANNOTATIONS", 7)
+    monkeypatch.setattr(label_studio_writing, "_TASKS", 7)
+    monkeypatch.setattr(raw, "PART", 7)
     write_label_studio(answers, apart)
     assert apart.read_bytes() == together.read_bytes()
     for found, expected in zip(read_label_studio(apart), (frame, report), strict=True):
@@ -289,8 +554,8 @@ def test_files_and_tables_do_not_depend_on_the_parts(tmp_path, perceived, monkey
 
 
 def test_memory_is_that_of_the_answers_not_of_the_export(tmp_path, perceived, monkeypatch):
-    monkeypatch.setattr(label_studio, "_TASKS", 20)
-    monkeypatch.setattr(label_studio, "_ANNOTATIONS", 20)
+    monkeypatch.setattr(label_studio_writing, "_TASKS", 20)
+    monkeypatch.setattr(raw, "PART", 20)
     monkeypatch.setattr(text, "_BLOCK", 2**14)
 
     def peak(images: int) -> int:

@@ -95,6 +95,70 @@ def test_every_spelling_of_the_answers(tmp_path, answers):
     assert counts(report) == {}
 
 
+def test_a_batch_as_downloaded(tmp_path):
+    """The header names Approve and Reject, and the rows end before them: 31 cells under 33."""
+    columns = [*FIXED_COLUMNS, "Input.image_url", "Input.n", "Answer.gender", "Answer.age.label"]
+    good = ROW | {"Input.n": "1", "Answer.gender": "Male", "Answer.age.label": "Teen"}
+    path = tmp_path / "batch.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow([*columns, "Approve", "Reject"])
+        for worker in ("A1", "A2"):
+            writer.writerow([(good | {"WorkerId": worker})[name] for name in columns])
+    frame, report = read_mturk(path)
+    assert frame["level"].tolist() == [4, 1, 4, 1]
+    assert counts(report) == {}
+    with path.open("a", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerow([*(good[name] for name in columns), "x", ""])
+    with pytest.raises(ValueError, match="row 4: .*33 cells under 31 column names"):
+        read_mturk(path)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"Answer.taskAnswers": '[{"gender":{"Probably male":true,"Male":false},"age":{"1":true}}]'},
+        {
+            "Answer.gender.Probably male": "true",
+            "Answer.gender.Male": "false",
+            "Answer.age.Teen": "TRUE",
+        },
+    ],
+)
+def test_radio_buttons_of_a_form(tmp_path, answers):
+    frame, report = read_mturk(write(tmp_path, answers))
+    assert frame[["attribute", "level"]].to_numpy().tolist() == [["gender", 3], ["age", 1]]
+    assert counts(report) == {}
+
+
+def test_radio_buttons_that_say_nothing_or_too_much(tmp_path):
+    both = {"Answer.gender.Male": "true", "Answer.gender.Female": "true"}
+    none = {"Answer.gender.Male": "false", "Answer.gender.Female": "false"}
+    other = {"Answer.gender.Male": "maybe", "Answer.gender.Female": "false"}
+    good = {"Answer.gender.Male": "true", "Answer.gender.Female": "false"}
+    frame, report = read_mturk(write(tmp_path, good, both, none, other))
+    assert frame["level"].tolist() == [4]
+    # What cannot be read names no question, so that the question is missed as well.
+    expected = {"several levels": 1, "no readable answer": 1, "no answer": 2}
+    assert counts(report) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://h.example/a%20b.png?x=1", "a b"),
+        ("C:\\faces\\0042.png", "0042"),
+        ("x/v.2.png", "v.2"),
+    ],
+)
+def test_images_by_address(tmp_path, url, name):
+    row = {"Input.image_url": url, "Answer.gender": "Male"}
+    frame, _ = read_mturk(write(tmp_path, row))
+    assert frame["image_id"].tolist() == [name]
+    with pytest.raises(ValueError, match="1 × unknown image"):
+        read_mturk(write(tmp_path, row), known_images=["other"])
+
+
 @pytest.mark.parametrize(
     "answers",
     [{"Answer.category.label": "Male"}, {"Answer.taskAnswers": '[{"category":{"label":"Male"}}]'}],

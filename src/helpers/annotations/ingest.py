@@ -30,7 +30,6 @@ DROPPED = {
     UNUSABLE: "assignment",
     UNKNOWN: "assignment",
     AMBIGUOUS: "assignment",
-    "failed item": "assignment",
     "missing annotator": "assignment",
     "unknown attribute": "answer",
     "no readable answer": "answer",
@@ -45,6 +44,7 @@ NOTED = {
     "unreadable time": "assignment",
     "ground-truth annotation": "assignment",
     "draft": "draft",
+    "failed item": "item",
     "task without annotation": "task",
     "nothing usable in a file": "file",
 }

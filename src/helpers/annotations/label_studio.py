@@ -19,7 +19,7 @@ from helpers.annotations.label_studio_flat import FLAT_FIELDS, Annotations, tabl
 from helpers.annotations.label_studio_tasks import EXPECTED, FIELDS, Tasks
 from helpers.annotations.raw import Notes, Source, parts
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.annotations.text import first_character, json_records, opened
+from helpers.annotations.text import first_character, json_records, opened, strict_records
 
 SOURCE = "label_studio"
 
@@ -152,7 +152,8 @@ def read_export(
     """
     with opened(path, EXPECTED) as stream:
         table = first_character(stream) not in "[{"
-        _, first = next(_records(path, stream), (0, {}))
+        records = table_records(path, stream) if table else strict_records(path, stream, EXPECTED)
+        _, first = next(records, (0, {}))
     flat = "annotation_id" in first
     if table and questions is None:
         raise ValueError(

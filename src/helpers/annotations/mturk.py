@@ -276,10 +276,10 @@ def _task_answers(cell: str, field: str) -> Iterator[tuple]:
             yield (None, None, field)
             continue
         for name, value in record.items():
-            yield from _of_element(name, value, field)
+            yield from of_element(name, value, field)
 
 
-def _of_element(name: str, value: Any, field: str) -> list[tuple]:
+def of_element(name: str, value: Any, field: str) -> list[tuple]:
     """The answer of one element of a form."""
     if isinstance(value, dict) and value and all(type(state) is bool for state in value.values()):
         return _chosen(name, value, field)

@@ -12,9 +12,11 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
+
+from helpers.annotations.fast_json import undoubted
 
 
 class _Refused(ValueError):
@@ -79,11 +81,27 @@ def first_character(stream: TextIO) -> str:
 def json_records(path: Path, stream: TextIO, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """(number, record) of every object in a JSON list of objects, counted from 1.
 
-    Several lists, one after the other, are exports that were joined by `cat`: all are read.
+    Several lists, one after the other, are exports that were joined by `cat`: all are read. A list
+    alone is read fast, as far as nothing in it is doubtful.
 
     Raises:
         ValueError: the text is no such list, or goes on behind it; names the file and the line.
     """
+    number = 0
+    for number, record in enumerate(undoubted(path), start=1):
+        if record is None:
+            break
+        yield number, record
+    else:
+        if number:
+            return
+    yield from islice(strict_records(path, stream, expected), max(number - 1, 0), None)
+
+
+def strict_records(
+    path: Path, stream: TextIO, expected: str
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """As `json_records`, of which this is the slow part, with the place of whatever is wrong."""
     text, found, number = _Window(stream), "no JSON list", 0
     while first := text.next():
         if first != "[":
@@ -207,7 +225,7 @@ class _Window:
 
 
 def csv_rows(
-    path: Path, stream: TextIO, expected: str, left_out: Sequence[str] = ()
+    path: Path, stream: TextIO, expected: str, left_out: Sequence[str] = (), unique: bool = True
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Header, and (row, cells) of every row; blank lines are passed over.
 
@@ -219,16 +237,18 @@ def csv_rows(
         stream: at its beginning.
         expected: what the file should be.
         left_out: last names of the header that no row may have a cell for.
+        unique: no two columns may have one name.
 
     Raises:
         ValueError: the text is no CSV, a row has another number of cells than the header, or two
-            columns one name; names the file and the row.
+            columns one name although they must not; names the file and the row.
     """
     delimiter = "\t" if "\t" in stream.readline() else ","
     stream.seek(0)
     rows = _csv_rows(path, stream, expected, delimiter)
     _, header = next(rows)
-    if repeated := sorted({name for name in header if header.count(name) > 1}):
+    repeated = sorted({name for name in header if header.count(name) > 1})
+    if unique and repeated:
         found = f"the column {repeated[0][:_SHOWN]!r} more than once"
         raise wrong_format(path, "row 1", expected, found)
     first = next(rows, None)

@@ -1,0 +1,106 @@
+"""Pickles of arrays as numpy writes them; the authors' own file where it is at hand."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.annotations import read_published
+
+LEVELS = {
+    "gender": np.array([[0, 4, 2], [1, 1, 9]]),
+    "skin_color": np.array([[5, 5], [0, -1]]),
+}
+
+
+def write(tmp_path, content: object, protocol: int = 4) -> Path:
+    path = tmp_path / "annotations.pkl"
+    path.write_bytes(pickle.dumps(content, protocol))
+    return path
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_arrays_are_read_whatever_the_protocol(tmp_path, protocol):
+    frame, report = read_published(write(tmp_path, LEVELS, protocol))
+    assert frame["attribute"].tolist() == ["gender"] * 5 + ["skin_colour"] * 3
+    assert frame["level"].tolist() == [0, 4, 2, 1, 1, 5, 5, 0]
+    assert set(frame["image_id"]) == {"0", "1"}
+    assert frame["annotator_id"].nunique() == 5
+    found = report.set_index("reason")
+    assert found.loc["level outside the scale", "count"] == 2
+    assert found.loc["level outside the scale", "place"] == "gender, row 1, column 2"
+
+
+class Attack:
+    def __init__(self, function, *arguments):
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+@pytest.mark.parametrize("within", [lambda bad: bad, lambda bad: {"gender": bad}])
+def test_nothing_in_a_pickle_is_run(tmp_path, protocol, within):
+    ran = tmp_path / "ran"
+    for bad in (Attack(os.mkdir, str(ran)), Attack(eval, f"__import__('os').mkdir({str(ran)!r})")):
+        path = write(tmp_path, within(bad), protocol)
+        with pytest.raises(
+            ValueError, match=r"annotations.pkl: byte \d+: expected .*which is not run"
+        ):
+            read_published(path)
+    assert not ran.exists()
+    pickle.loads(path.read_bytes())  # the attack would have worked
+    assert ran.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        ({"gender": np.array([["a"]])}, "something else than numbers"),
+        ({"gender": np.array([[None]], dtype=object)}, "something else than numbers"),
+        ({"gender": [[1]]}, "expected a pickled dictionary"),
+        ([1], "expected a pickled dictionary"),
+        ({1: np.array([[1]])}, "without a name"),
+        ({"gender": np.array([1])}, "'gender': expected images × raters, found 1 dimensions"),
+        ({"beauty": np.array([[1]])}, "nothing usable in 1 assignment: 1 × unknown attribute"),
+        ({}, "nothing usable"),
+    ],
+)
+def test_other_content_is_an_error(tmp_path, content, found):
+    with pytest.raises(ValueError, match=f"annotations.pkl: .*{found}"):
+        read_published(write(tmp_path, content))
+
+
+def test_a_fortran_array_and_floats(tmp_path):
+    levels = np.asfortranarray([[0.0, 1.0, np.nan], [2.0, 0.5, 4.0]])
+    frame, report = read_published(write(tmp_path, {"gender": levels}))
+    assert frame["level"].tolist() == [0, 1, 2, 4]
+    assert report.set_index("reason").loc["no readable answer", "count"] == 2
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_damage_is_one_sentence(tmp_path, protocol):
+    whole = pickle.dumps(LEVELS, protocol)
+    rng = np.random.default_rng(protocol)
+    path = tmp_path / "annotations.pkl"
+    for _ in range(150):
+        damaged = bytearray(whole[: rng.integers(1, len(whole))])
+        damaged[rng.integers(len(damaged))] = rng.integers(256)
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="annotations.pkl: "):
+            read_published(path)
+
+
+@pytest.mark.skipif("HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set")
+def test_the_published_answers(tmp_path):
+    """HELPERS_REAL_DATA: a folder with the authors' arrays, `stylegan2_ffhq_annotations.npz`."""
+    folder = Path(os.environ["HELPERS_REAL_DATA"])
+    with np.load(folder / "stylegan2_ffhq_annotations.npz") as arrays:
+        levels = {name: arrays[name] for name in arrays.files}
+    frame, report = read_published(write(tmp_path, levels, 3))
+    assert len(frame) == 5000 * (9 + 3 * 7)
+    assert set(frame["attribute"]) == {"gender", "hair_length", "skin_colour", "age"}
+    assert report.query("dropped")["count"].sum() == 0
