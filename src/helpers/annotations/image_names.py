@@ -13,14 +13,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
+from helpers.annotations.raw import NO_VALUE
+
 MISSING, UNUSABLE = "missing image", "unusable image id"
 UNKNOWN, AMBIGUOUS = "unknown image", "ambiguous image name"
 
 _UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
-# What no file may be called on one system or another, what HTML, a path or a formula begins with,
-# and how a missing value looks when a program has turned it into text.
+# What no file may be called on one system or another, and what HTML or a formula begins with.
 _NO_NAME = re.compile(r'.*[\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*].*|[=+@].*|\.+', re.DOTALL)
-_NO_VALUE = {"nan", "null", "none", "true", "false"}
 _LONGEST = 255
 """Characters of a file's name."""
 
@@ -86,7 +86,7 @@ class ImageNames:
 
 def usable(name: str) -> bool:
     """Whether a text may name an image: every system would take it as the name of a file."""
-    within = len(name) <= _LONGEST and name.casefold() not in _NO_VALUE
+    within = len(name) <= _LONGEST and name.casefold() not in NO_VALUE
     return within and _NO_NAME.fullmatch(name) is None
 
 

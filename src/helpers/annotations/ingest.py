@@ -17,7 +17,7 @@ from pandas.api.types import union_categoricals
 from helpers.annotations import report
 from helpers.annotations.categories import occurring
 from helpers.annotations.image_names import AMBIGUOUS, MISSING, UNKNOWN, UNUSABLE
-from helpers.annotations.raw import Answer, Numbers, Source
+from helpers.annotations.raw import TIMES, Answer, Numbers, Source
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
 # What is dropped, in the order of precedence (an answer is counted under its first reason), and
@@ -186,7 +186,7 @@ def _compact(
 
 _GROUPS = ("problem", "job")
 _EMPTY = {"place": "object", "image_id": "str", "annotator": "str", "email": "bool"}
-_EMPTY |= {"seconds": "float64", "submitted_at": "datetime64[us, UTC]"}
+_EMPTY |= {"seconds": "float64", "submitted_at": TIMES}
 _EMPTY |= {"problem": "category", "job": "category", "file": "int32"}
 
 

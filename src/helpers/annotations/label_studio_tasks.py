@@ -62,7 +62,7 @@ class Tasks:
             here = f"{place}, annotation {shown(annotation.get('id'), f'{order} of it')}"
             if annotation.get("ground_truth") is True:
                 notes.add("ground-truth annotation", here)
-            cancelled = annotation.get("was_cancelled") not in (False, None)
+            cancelled = annotation.get("was_cancelled", False) is not False
             results = annotation["result"]
             yield (
                 (
@@ -88,6 +88,8 @@ def task_place(record: dict[str, Any], number: int) -> str:
 
 def shown(value: Any, otherwise: str) -> str:
     """An id, if it is one that a message can show."""
+    if type(value) is int and abs(value) < 10**_LONGEST_ID:
+        return str(value)
     name = identity(value)
     return name if name and len(name) <= _LONGEST_ID and _PLAIN.fullmatch(name) else otherwise
 
@@ -110,31 +112,25 @@ def named_by(completed_by: Any) -> tuple[str | None, bool]:
 
 
 def _result(result: Any) -> tuple | None:
-    """The `Answer` in a result, None in an empty one."""
-    if not isinstance(result, dict):
+    """The `raw.Answer` in a result, None in an empty one."""
+    if type(result) is not dict:
         return (None, None, None)
     name, value = result.get("from_name"), result.get("value")
-    name = name if isinstance(name, str) else None
-    if not isinstance(value, dict):
+    name = name if type(name) is str else None
+    if type(value) is not dict:
         return (name, None, name)
-    choices = value.get("choices")
-    if type(choices) is list and len(choices) == 1:
-        label = choices[0]
-        return (name, label if type(label) is str else None, name)
     level = level_of(value)
     return None if level is EMPTY else (name, level, name)
 
 
 def level_of(value: dict[str, Any]) -> Any:
     """A level's name, a level counted from 0, a tuple of several, EMPTY or None."""
-    if "rating" in value:
-        rating = value["rating"]
-        return rating - 1 if type(rating) is int else None  # True is an int, too
     choices = value.get("choices")
-    if not isinstance(choices, list):
-        return None
-    if not choices:
-        return EMPTY
-    if not all(type(label) is str for label in choices):
-        return None
-    return choices[0] if len(choices) == 1 else tuple(choices)
+    if type(choices) is list and "rating" not in value:
+        if len(choices) == 1 and type(choices[0]) is str:
+            return choices[0]
+        if not all(type(label) is str for label in choices):
+            return None
+        return tuple(choices) if choices else EMPTY
+    rating = value.get("rating")
+    return rating - 1 if type(rating) is int else None  # True is an int, too

@@ -17,11 +17,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow
 
 from helpers.annotations.image_names import ImageNames
 from helpers.annotations.ingest import Ingest, validate
-from helpers.annotations.raw import Notes, Numbers, Part, Source, identity, is_email, iso_times
+from helpers.annotations.raw import (
+    TIMES,
+    Notes,
+    Numbers,
+    Part,
+    Source,
+    identity,
+    is_email,
+    iso_times,
+)
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.annotations.text import csv_rows, json_cell, opened, wrong_format
 
@@ -153,7 +163,7 @@ def _at_once(path: Path, header: list[str]) -> pd.DataFrame | None:
 
 
 _BLOCK = 2**24
-_FEW = {"HITTypeId", "AssignmentStatus", "WorkerId", "Reject"}
+_FEW = {"HITTypeId", "AssignmentStatus", "WorkerId", "Reject", *_IMAGE}
 
 
 def _is_answer(name: str) -> bool:
@@ -170,9 +180,7 @@ def _part(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames, kinds: Numb
 
 def _visits(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames) -> pd.DataFrame:
     """The columns that belong to the assignment, one row each."""
-    given = [batch[name] if name in batch else [""] * len(batch) for name in _IMAGE]
-    image = [images.of(*one) for one in zip(*given, strict=True)]
-    problem = pd.Series([why for _, why in image], dtype="object")
+    image, problem = _images(batch, images)
     status = _by_value(batch["AssignmentStatus"], _status)
     problem = problem.mask(status.notna(), status)
     if "Reject" in batch:
@@ -182,7 +190,7 @@ def _visits(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames) -> pd.Dat
     return pd.DataFrame(
         {
             "place": rows,
-            "image_id": [name for name, _ in image],
+            "image_id": image,
             "annotator": _by_value(batch["WorkerId"], identity),
             "email": _by_value(batch["WorkerId"], is_email).astype(bool),
             "seconds": spent.where((spent >= 0) & (spent < np.inf)),
@@ -191,6 +199,19 @@ def _visits(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames) -> pd.Dat
             "job": _by_value(batch["HITTypeId"], lambda text: text.strip() or None),
         }
     )
+
+
+def _images(batch: pd.DataFrame, images: ImageNames) -> tuple[pd.Series, pd.Series]:
+    """The image of every assignment, and why there is none."""
+    empty = pd.Series("", batch.index, dtype="str")
+    given = [batch.get(name, empty).astype("category").cat for name in _IMAGE]
+    named, address = (texts.codes.to_numpy(dtype=np.int64) for texts in given)
+    texts = [list(one.categories) for one in given]
+    pairs, codes = np.unique(named * len(texts[1]) + address, return_inverse=True)
+    both = zip(pairs // len(texts[1]), pairs % len(texts[1]), strict=True)
+    found = [images.of(texts[0][a], texts[1][b]) for a, b in both]
+    columns = np.array(found, dtype="object").reshape(-1, 2)[codes].T
+    return tuple(pd.Series(column, batch.index) for column in columns)
 
 
 def _status(text: str) -> str | None:
@@ -291,10 +312,22 @@ def of_element(name: str, value: Any, field: str) -> list[tuple]:
 
 def parse_times(text: pd.Series) -> pd.Series:
     """Times like "Thu Oct 09 07:30:20 UTC 2025", or ISO 8601, in UTC; missing if unreadable."""
+    texts = pa.array(text.astype("str"))
+    times = pc.strptime(texts, format=_USUAL, unit="us", error_is_null=True).to_pandas()
+    times = pd.Series(times.to_numpy(), text.index).dt.tz_localize("UTC").astype(TIMES)
+    odd = times.isna()
+    return times.mask(odd, _odd_times(text[odd])) if odd.any() else times
+
+
+_USUAL = "%a %b %d %H:%M:%S UTC %Y"
+
+
+def _odd_times(text: pd.Series) -> pd.Series:
+    """Times of other zones, or in ISO 8601."""
     parts = text.astype("str").str.extract(_TIME)
     local = pd.to_datetime(parts[0] + " " + parts[4], format="%b %d %H:%M:%S %Y", errors="coerce")
     hours = parts[1].map(_ZONES).fillna(pd.to_numeric(parts[2]))
-    minutes = pd.to_numeric(parts[3]).fillna(0) * np.sign(hours)
+    minutes = pd.to_numeric(parts[3]).fillna(0)
+    minutes = minutes.mask(parts[2].str.startswith("-", na=False), -minutes)
     offset = pd.to_timedelta(hours, unit="h") + pd.to_timedelta(minutes, unit="m")
-    times = (local - offset).dt.tz_localize("UTC")
-    return times.fillna(iso_times(text)) if times.isna().any() else times
+    return (local - offset).dt.tz_localize("UTC").astype(TIMES).fillna(iso_times(text))

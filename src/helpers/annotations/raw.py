@@ -19,9 +19,17 @@ import pandas as pd
 
 PART = 10_000
 """Assignments that are held at a time as they stand in a file."""
+TIMES = "datetime64[us, UTC]"
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _WHOLE = re.compile(r"(\d+)\.0+")
+_WORD = re.compile(r"[^\W_]")
+_MEASURED = re.compile(r"[+-]\d+|[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+"""A number that counts nobody: a time spent, say, where columns were mixed up."""
+NO_VALUE = {"", "nan", "null", "none", "true", "false"}
+"""How a missing value, or one that is no name, looks when a program has turned it into text."""
+_LONGEST = 255
+"""Characters of a name."""
 
 
 class Visit(NamedTuple):
@@ -146,9 +154,8 @@ def _frame(visits: list[tuple]) -> pd.DataFrame:
 def iso_times(values: pd.Series) -> pd.Series:
     """ISO 8601 texts as timestamps in UTC; missing for everything else."""
     texts = [text if isinstance(text, str) and _ISO.fullmatch(text) else None for text in values]
-    return pd.to_datetime(
-        pd.Series(texts, values.index, dtype="object"), utc=True, format="ISO8601", errors="coerce"
-    )
+    texts = pd.Series(texts, values.index, dtype="object")
+    return pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce").astype(TIMES)
 
 
 def seconds(value: Any) -> float:
@@ -163,17 +170,23 @@ def seconds(value: Any) -> float:
 
 
 def identity(value: Any) -> str | None:
-    """Who answered, as text: a whole number or a text that is not blank, however it is written.
+    """Who answered, as text: a number or a printable text, however it is written.
 
-    A table that lacks some numbers writes the others as 3.0, and that is nobody new.
+    A table that lacks some numbers writes the others as 3.0, and that is nobody new. What a program
+    writes in place of a missing value is nobody.
     """
-    if isinstance(value, float) and value.is_integer():
+    if type(value) is float and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if type(value) is int:
+        return str(value) if 0 <= value < 10**_LONGEST else None
+    if type(value) is not str:
         return None
-    text = str(value).strip()
+    text = value.strip()
     whole = _WHOLE.fullmatch(text)
-    return (whole[1] if whole else text) or None
+    text = whole[1] if whole else text
+    if text.casefold() in NO_VALUE or len(text) > _LONGEST or not text.isprintable():
+        return None
+    return text if _WORD.search(text) and not _MEASURED.fullmatch(text) else None
 
 
 def is_email(value: object) -> bool:
