@@ -10,6 +10,7 @@ from simulated import perceived_scores
 
 from helpers.annotations import (
     crowd,
+    label_studio,
     label_studio_writing,
     labelling_config,
     raw,
