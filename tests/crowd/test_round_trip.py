@@ -28,7 +28,7 @@ from helpers.annotations.schema import hash_annotator
 
 IMPORTED = [f"{number:05d}_L{number % 3}" for number in range(7)]
 SYNCHRONISED = ["00100", "a b", "ä%20+&"]
-UPLOADED = ["00200", "c_1", "c d"]
+UPLOADED = ["00200", "c_1", "c d", "é+(1)"]
 UNTOUCHED = IMPORTED[6]
 IMAGES = IMPORTED + SYNCHRONISED + UPLOADED
 SERVERS_FORMATS = ("JSON", "JSON_MIN", "CSV", "TSV")
@@ -66,28 +66,25 @@ class Study:
         self.visits: dict[int, dict] = {}
         self.draw = random.Random(17)
 
-    def synchronise(self, folder: Path, images: list[str]) -> None:
+    def synchronise(self, folder: Path) -> None:
         """Tasks from a folder, as the owner makes them under *Cloud storage*."""
         content = {"project": self.number, "path": str(folder), "use_blob_urls": True}
         storage = self.owner.post("/api/storages/localfiles", content)["id"]
-        before = self.addresses()
         self.owner.post(f"/api/storages/localfiles/{storage}/sync")
-        new = [task for task in self.addresses() if task not in before]
-        assert len(new) == len(images)
-        self.tasks |= dict(zip(sorted(images), sorted(new), strict=True))
+        stored = {task["id"]: task["storage_filename"] for task in self.listed()}
+        self.tasks |= {Path(name).stem: task for task, name in stored.items() if name}
 
     def upload(self, path: Path) -> str:
         """A task from an image file; gives the address that the server made up for it."""
-        before = self.addresses()
         file = {"name": path.name, "mimeType": "image/png", "buffer": path.read_bytes()}
         self.owner.ask("POST", f"{self.path}/import", multipart={"file": file})
-        (task,) = self.addresses().keys() - before.keys()
-        self.tasks[path.stem] = task
-        return self.addresses()[task]
+        (task,) = [one for one in self.listed() if one["id"] not in self.tasks.values()]
+        self.tasks[path.stem] = task["id"]
+        return task["data"]["image"]
 
-    def addresses(self) -> dict[int, str]:
-        found = self.owner.get(f"/api/tasks?project={self.number}&page_size=1000")["tasks"]
-        return {task["id"]: task["data"]["image"] for task in found}
+    def listed(self) -> list[dict]:
+        """The project's tasks, as the server lists them."""
+        return self.owner.get(f"/api/tasks?project={self.number}&page_size=1000")["tasks"]
 
     def levels(self) -> dict[str, int]:
         return {name: self.draw.randrange(len(levels)) for name, levels in ATTRIBUTES.items()}
@@ -98,22 +95,26 @@ class Study:
     def annotate(self, person, image: str, levels: dict, **about) -> int:
         """Answer a task; gives the annotation's number."""
         path = f"/api/tasks/{self.tasks[image]}/annotations/?project={self.number}"
-        made = person.post(path, self.content(levels) | {"was_cancelled": False} | about)
+        content = self.content(levels) | {"was_cancelled": False} | about
+        made = person.post(path, content)
         self.visits[made["id"]] = {"image": image, "person": person.number}
-        return self._note(levels, made)
+        return self._note(levels, content, made)
 
     def change(self, person, annotation: int, levels: dict, **about) -> None:
         """Answer again what was answered or skipped."""
-        path = f"/api/annotations/{annotation}/"
-        self._note(levels, person.patch(path, self.content(levels) | about))
+        content = self.content(levels) | about
+        self._note(levels, content, person.patch(f"/api/annotations/{annotation}/", content))
 
     def delete(self, person, annotation: int) -> None:
         person.ask("DELETE", f"/api/annotations/{annotation}/")
         del self.visits[annotation]
 
-    def _note(self, levels: dict, made: dict) -> int:
-        self.visits[made["id"]] |= {"levels": {} if made["was_cancelled"] else levels}
-        self.visits[made["id"]] |= {name: made[name] for name in ("lead_time", "created_at")}
+    def _note(self, levels: dict, content: dict, made: dict) -> int:
+        self.visits[made["id"]] |= {
+            "levels": {} if made["was_cancelled"] else levels,
+            "seconds": content["lead_time"],
+            "submitted_at": pd.Timestamp(made["created_at"]),  # the server's clock
+        }
         return made["id"]
 
     def expected(self) -> pd.DataFrame:
@@ -124,8 +125,8 @@ class Study:
                 "annotator_id": hash_annotator(visit["person"], "helpers"),
                 "attribute": name,
                 "level": level,
-                "seconds": visit["lead_time"],
-                "submitted_at": pd.Timestamp(visit["created_at"]),
+                "seconds": visit["seconds"],
+                "submitted_at": visit["submitted_at"],
             }
             for visit in self.visits.values()
             for name, level in visit["levels"].items()
@@ -187,16 +188,17 @@ def study(server, people, folder) -> Study:
     ann, bob, cy = people
     drawn(server.files / "imported", IMPORTED)
     study = Study(server, "Three people", as_written(folder, IMPORTED))
-    study.synchronise(drawn(server.files / "synchronised", SYNCHRONISED), SYNCHRONISED)
+    study.synchronise(drawn(server.files / "synchronised", SYNCHRONISED))
     uploads = drawn(folder / "uploads", UPLOADED)
     addresses = [study.upload(uploads / f"{name}.png") for name in UPLOADED]
     assert not any(Path(address).stem in UPLOADED for address in addresses)  # they are renamed
 
+    assert set(study.tasks) == set(IMAGES)
+
     made = {}
-    for image in IMAGES:
+    for image in sorted({*IMAGES} - {UNTOUCHED}):
         for name, person in zip("abc", people, strict=True):
-            if (image, name) not in {(UNTOUCHED, "a"), (UNTOUCHED, "b"), (UNTOUCHED, "c")}:
-                made[image, name] = study.annotate(person, image, study.levels())
+            made[image, name] = study.annotate(person, image, study.levels())
     first, second, third, fourth, fifth, sixth = IMPORTED[:6]
     # Twice the same task; two questions unanswered; one answered with two levels.
     study.annotate(ann, first, study.levels())
