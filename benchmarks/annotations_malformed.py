@@ -13,7 +13,7 @@ from pathlib import Path
 from record import write_rows
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-import malformed  # noqa: E402
+import malformed
 
 SEEDS = 10
 OUTCOMES = ("refused", "in part", "whole")

@@ -237,10 +237,11 @@ TEXT = {
 # Damage to JSON.
 
 
-ODD = """
-null true false [] {} [null] [[]] "" "\\t" "nan" -1 NaN Infinity 1e400 0.5 {"a":1} "\\u0000"
-"../../etc/passwd" "=1+1" "<script>alert(1)</script>" "a\\ud800" "-1" "[]" "0.5"
-""".split()
+ODD = [
+    *("null", "true", "false", "[]", "{}", "[null]", "[[]]", '{"a":1}', '""', '" "', '"nan"'),
+    *("-1", "NaN", "Infinity", "1e400", "0.5", '"-1"', '"[]"', '"0.5"', '"\\u0000"', '"a\\ud800"'),
+    *('"../../etc/passwd"', '"=1+1"', '"<script>alert(1)</script>"'),
+]
 
 
 def odd_values(rng: random.Random) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.annotations import raw
 from helpers.annotations.ingest import DROPPED, NOTED, validate
-from helpers.annotations.raw import Notes, Source, identity, is_email, parts, seconds
+from helpers.annotations.raw import Notes, Source, parts
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
 GOOD = {
@@ -27,7 +27,7 @@ def ingest(*changes: dict, **about):
     """
     visits = []
     for number, change in enumerate(changes):
-        visit = {"place": number + 2, "annotator": f"w{number}"} | GOOD | change
+        visit = {"place": f"row {number + 2}", "annotator": f"w{number}"} | GOOD | change
         answers = visit.pop(
             "answers", [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
         )
@@ -199,24 +199,3 @@ def test_hashes_depend_on_the_salt_and_not_on_the_type_of_the_id():
     assert hash_annotator(4, "a") == hash_annotator("4", "a")
     assert hash_annotator("4", "a") != hash_annotator("4", "b")
     assert len(hash_annotator("4", "")) == 16
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [(4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("", None), (True, None), (1.5, None)]
-    + [([], None), (None, None), (float("nan"), None), ({}, None)],
-)
-def test_who_answers(value, name):
-    assert identity(value) == name
-
-
-@pytest.mark.parametrize("value", [-1, "x", None, True, [1], 10**400, float("inf")])
-def test_what_is_no_time_spent(value):
-    assert seconds(value) != seconds(value)
-    assert seconds("3.5") == 3.5
-
-
-def test_what_counts_as_an_email():
-    assert is_email(" b@example.org ")
-    assert not is_email("A1B2")
-    assert not is_email(4)

@@ -123,67 +123,97 @@ def validate(
         ValueError: nothing in the files can be used; says why, by reason.
     """
     rename = dict(rename or {})
-    visits, answers, kinds = _compact(sources)
-    attribute, level = _meaning(kinds, scales, rename, numbered)
-    level, asked = level[answers["kind"]], attribute[answers["kind"]]
-    visit = answers["visit"]
-    taken, of_visits = _of_visits(visits)
-    good = taken[visit]
-    of_answers = {
-        reason: np.flatnonzero(good & (level == code)) for reason, code in _UNUSABLE.items()
-    }
-    good &= level >= 0
-    of_answers["duplicate"] = _duplicates(visits, visit, asked, good)
-    good[of_answers["duplicate"]] = False
-
-    answered = np.zeros(len(visits), dtype=bool)
-    answered[visit[good]] = True
-    of_visits["e-mail as annotator id"] = np.flatnonzero(visits["email"])
-    of_visits["unreadable time"] = np.flatnonzero(answered & visits["submitted_at"].isna())
-    counted = report.Counted(sources, visits, visit, answers["kind"], kinds)
-    silent = _silent(sources, visits, visit, asked, taken, list(scales), rename)
-    for reason, unit in (DROPPED | NOTED).items():
-        dropped = reason in DROPPED
-        if reason == "no answer":
-            counted.silence(reason, silent, _fields(kinds, attribute, list(scales)))
-        elif unit == "answer":
-            counted.of_answers(reason, unit, dropped, of_answers[reason])
-        elif unit == "assignment" and reason in of_visits:
-            counted.of_visits(reason, unit, dropped, of_visits[reason])
-        else:
-            counted.of_notes(reason, unit, answered)
-    table = counted.table(kept=int(good.sum()))
+    read = _compact(sources)
+    attribute, level = _meaning(read.kinds, scales, rename, numbered)
+    asked, level = attribute[read.kind], level[read.kind]
+    good, found = _sorted(read, asked, level)
+    table = _report(sources, read, asked, good, found, scales, rename)
     if not good.any():
         raise report.nothing_usable(sources, table)
-    columns = _of_answers(visits, visit[good], answered, salt) | {
+    columns = _of_answers(read.visits, read.visit[good], salt) | {
         "attribute": occurring(pd.Categorical.from_codes(asked[good], list(scales))),
         "level": level[good].astype(np.int64),
     }
-    del answers, level, asked, visit, good  # the tidy table needs the room
     names = [f"{source}:{one.path.name}" for one in sources]
     columns["source"] = _named(columns.pop("file"), names)
     return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), table)
 
 
-def _compact(
+class _Read(NamedTuple):
+    """All assignments, the assignment and the kind of every answer, and the kinds."""
+
+    visits: pd.DataFrame
+    visit: np.ndarray
+    kind: np.ndarray
+    kinds: list[Answer]
+
+
+def _sorted(
+    read: _Read, asked: np.ndarray, level: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Which answers are good; by reason the numbers of assignments or answers that are not."""
+    taken, found = _of_visits(read.visits)
+    good = taken[read.visit]
+    for reason, code in _UNUSABLE.items():
+        found[reason] = np.flatnonzero(good & (level == code))
+    good &= level >= 0
+    found["duplicate"] = _duplicates(read.visits, read.visit, asked, good)
+    good[found["duplicate"]] = False
+    answered = np.zeros(len(read.visits), dtype=bool)
+    answered[read.visit[good]] = True
+    found["e-mail as annotator id"] = np.flatnonzero(read.visits["email"])
+    found["unreadable time"] = np.flatnonzero(answered & read.visits["submitted_at"].isna())
+    return good, found
+
+
+def _report(
     sources: Sequence[Source],
-) -> tuple[pd.DataFrame, dict[str, np.ndarray], list[Answer]]:
-    """All assignments; of their answers the assignment and the kind; the kinds."""
+    read: _Read,
+    asked: np.ndarray,
+    good: np.ndarray,
+    found: Mapping[str, np.ndarray],
+    scales: Mapping[str, tuple[str, ...]],
+    rename: Mapping[str, str],
+) -> pd.DataFrame:
+    counted = report.Counted(sources, read.visits, read.visit, read.kind, read.kinds)
+    taken = np.ones(len(read.visits), dtype=bool)
+    for reason, unit in DROPPED.items():
+        if unit == "assignment":
+            taken[found[reason]] = False
+    for reason, unit in (DROPPED | NOTED).items():
+        if reason == "no answer":
+            silent = _silent(sources, read, asked, taken, list(scales), rename)
+            counted.silence(reason, silent, _fields(read, asked, list(scales)))
+        elif unit == "file":
+            counted.of_files(reason, read.visit[good])
+        elif reason not in found:
+            counted.of_notes(reason, unit)
+        elif unit == "answer":
+            counted.of_answers(reason, found[reason])
+        else:
+            counted.of_visits(reason, reason in DROPPED, found[reason])
+    return counted.table(kept=int(good.sum()))
+
+
+def _compact(sources: Sequence[Source]) -> _Read:
+    """What stands in the files, in few bytes."""
     visits, numbers, codes, kinds, seen = [], [], [], Numbers(), 0
     for file, one in enumerate(sources):
         for part in one.parts:
             own = part.visits
-            texts = {name: own[name].astype("str") for name in ("image_id", "annotator")}
+            words = [name for name in _WORDS if own[name].dtype.kind not in "iu"]
+            texts = {name: own[name].astype("str") for name in words}
             groups = {name: own[name].astype("str").astype("category") for name in _GROUPS}
             visits.append(own.assign(file=np.int32(file), **texts, **groups))
             merged = np.array([kinds[kind] for kind in part.kinds], dtype=np.int32)
             codes.append(merged[part.code] if len(merged) else part.code)
             numbers.append(part.visit + np.int32(seen))
             seen += len(own)
-    answers = {"visit": _together(numbers), "kind": _together(codes)}
-    return _joined(visits), answers, [Answer(*kind) for kind in kinds]
+    different = [Answer(*kind) for kind in kinds]
+    return _Read(_joined(visits), _together(numbers), _together(codes), different)
 
 
+_WORDS = ("place", "image_id", "annotator")
 _GROUPS = ("problem", "job")
 _EMPTY = {"place": "object", "image_id": "str", "annotator": "str", "email": "bool"}
 _EMPTY |= {"seconds": "float64", "submitted_at": TIMES}
@@ -316,18 +346,17 @@ def _asked_again(visit: np.ndarray, attribute: np.ndarray) -> np.ndarray:
 
 def _silent(
     sources: Sequence[Source],
-    visits: pd.DataFrame,
-    visit: np.ndarray,
+    read: _Read,
     attribute: np.ndarray,
     taken: np.ndarray,
     names: list[str],
     rename: Mapping[str, str],
 ) -> np.ndarray:
     """Good assignments × attributes: that were asked in their file, and not answered there."""
-    given = np.zeros((len(visits), len(names)), dtype=bool)
+    given = np.zeros((len(read.visits), len(names)), dtype=bool)
     known = attribute >= 0
-    given[visit[known], attribute[known]] = True
-    file = visits["file"].to_numpy()
+    given[read.visit[known], attribute[known]] = True
+    file = read.visits["file"].to_numpy()
     asked = np.zeros((len(sources), len(names)), dtype=bool)
     for number, one in enumerate(sources):
         if one.asked is None:
@@ -338,16 +367,20 @@ def _silent(
     return asked[file] & ~given & taken[:, None]
 
 
-def _fields(kinds: Sequence[Answer], attribute: np.ndarray, names: list[str]) -> list[str]:
+def _fields(read: _Read, attribute: np.ndarray, names: list[str]) -> list[str]:
     """How the files call the attributes."""
-    found = dict(zip(reversed(attribute), (kind.field for kind in reversed(kinds)), strict=True))
-    return [found.get(number) or name for number, name in enumerate(names)]
+    fields = list(names)
+    for number in range(len(names)):
+        answers = attribute == number
+        if answers.any():
+            fields[number] = read.kinds[read.kind[answers.argmax()]].field or names[number]
+    return fields
 
 
-def _of_answers(
-    visits: pd.DataFrame, visit: np.ndarray, answered: np.ndarray, salt: str
-) -> dict[str, Any]:
+def _of_answers(visits: pd.DataFrame, visit: np.ndarray, salt: str) -> dict[str, Any]:
     """Columns of the tidy table that repeat those of assignments, for the answers' `visit`."""
+    answered = np.zeros(len(visits), dtype=bool)
+    answered[visit] = True
     row = (answered.cumsum() - 1).astype(np.int32)[visit]
     visits = visits[answered]
     annotator = visits["annotator"].astype("category").array

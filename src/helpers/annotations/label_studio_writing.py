@@ -27,7 +27,8 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
     """Write a crowd's answers as a full JSON export, one task a line.
 
     Label Studio has no rejected assignments: they are written as cancelled ones that keep their
-    answers, the crowd's cancelled ones without. Introduced in chapter 06.
+    answers, the crowd's cancelled ones without. A server takes the file as an import; only its full
+    JSON export then says again who answered. Introduced in chapter 06.
 
     Args:
         answers: as `crowd.annotate` returns them.

@@ -36,7 +36,7 @@ class Visit(NamedTuple):
     """One assignment: an annotator's visit to an image.
 
     Attributes:
-        place: where it stands: a row's number, or words such as "task 17, annotation 901".
+        place: where it stands, in words such as "task 17, annotation 901".
         image_id: None where there is none that can be used; `problem` says why.
         annotator: identity in clear, which leaves `ingest` only as a hash; None if it is missing.
         email: an e-mail address names the annotator.
@@ -46,7 +46,7 @@ class Visit(NamedTuple):
         job: what identifies the job that it belongs to, or None.
     """
 
-    place: int | str
+    place: str
     image_id: str | None
     annotator: str | None
     email: bool
@@ -75,7 +75,8 @@ class Part(NamedTuple):
     """Some assignments of a file and their answers.
 
     Attributes:
-        visits: a row per assignment, columns as `Visit`; times as timestamps in UTC.
+        visits: a row per assignment, columns as `Visit`; times as timestamps in UTC, and a number as
+            a place is that of a row.
         visit: int32, row of every answer's assignment.
         code: int32, place of every answer in `kinds`.
         kinds: the different answers; later parts of a file may add to them.
@@ -93,7 +94,7 @@ class Notes:
 
     found: dict[str, tuple[int, Any]] = field(default_factory=dict)
 
-    def add(self, reason: str, place: int | str) -> None:
+    def add(self, reason: str, place: str) -> None:
         """Count one more."""
         count, first = self.found.get(reason, (0, place))
         self.found[reason] = (count + 1, first)

@@ -39,44 +39,45 @@ class Counted:
         self._answers = np.bincount(visit, minlength=len(visits))
         self._rows: list[dict[str, Any]] = []
 
-    def of_visits(self, reason: str, unit: str, dropped: bool, found: np.ndarray) -> None:
+    def of_visits(self, reason: str, dropped: bool, found: np.ndarray) -> None:
         """Count assignments, given by their numbers."""
         answers = int(self._answers[found].sum()) if dropped else 0
-        self._add(reason, unit, len(found), dropped, answers)
+        self._add(reason, "assignment", len(found), dropped, answers)
         if len(found):
             field = self._sources[self._visits["file"].iloc[found[0]]].fields.get(reason)
             self._example(found[0], field)
 
-    def of_answers(self, reason: str, unit: str, dropped: bool, found: np.ndarray) -> None:
-        """Count answers, given by their numbers."""
-        self._add(reason, unit, len(found), dropped, len(found) if dropped else 0)
+    def of_answers(self, reason: str, found: np.ndarray) -> None:
+        """Count answers that are dropped, given by their numbers."""
+        self._add(reason, "answer", len(found), True, len(found))
         if len(found):
             self._example(self._visit[found[0]], self._kinds[self._kind[found[0]]].field)
 
     def silence(self, reason: str, silent: np.ndarray, fields: Sequence[str]) -> None:
         """Count questions without an answer: True in assignments × attributes."""
-        self._add(reason, "answer", int(silent.sum()), False, 0)
+        self._add(reason, "answer", int(silent.sum()))
         if silent.any():
             visit = int(silent.any(axis=1).argmax())
             self._example(visit, fields[int(silent[visit].argmax())])
 
-    def of_notes(self, reason: str, unit: str, answered: np.ndarray) -> None:
-        """Count what is no assignment; `answered`: the assignments with a good answer."""
-        if unit == "file":
-            useful = set(self._visits["file"].to_numpy()[answered].tolist())
-            found = [file for file in range(len(self._sources)) if file not in useful]
-            self._add(reason, unit, len(found), False, 0)
-            if found:
-                self._rows[-1]["file"] = self._sources[found[0]].path.name
-            return
-        notes = [
-            (one, one.notes.found[reason]) for one in self._sources if reason in one.notes.found
-        ]
-        self._add(reason, unit, sum(count for _, (count, _) in notes), False, 0)
-        if notes:
-            one, (_, place) = notes[0]
-            self._rows[-1] |= {"file": one.path.name, "place": place_text(place)}
-            self._rows[-1]["field"] = one.fields.get(reason)
+    def of_files(self, reason: str, useful: np.ndarray) -> None:
+        """Count files without a good answer; `useful`: the assignments that have one."""
+        files = set(self._visits["file"].to_numpy()[useful].tolist())
+        found = [one for number, one in enumerate(self._sources) if number not in files]
+        self._add(reason, "file", len(found))
+        if found:
+            self._rows[-1]["file"] = found[0].path.name
+
+    def of_notes(self, reason: str, unit: str) -> None:
+        """Count what is no assignment."""
+        noted = [one for one in self._sources if reason in one.notes.found]
+        self._add(reason, unit, sum(one.notes.found[reason][0] for one in noted))
+        if noted:
+            self._rows[-1] |= {
+                "file": noted[0].path.name,
+                "place": place_text(noted[0].notes.found[reason][1]),
+                "field": noted[0].fields.get(reason),
+            }
 
     def table(self, kept: int) -> pd.DataFrame:
         """The report, with the totals in its `attrs`."""
@@ -90,7 +91,9 @@ class Counted:
         }
         return table
 
-    def _add(self, reason: str, unit: str, count: int, dropped: bool, answers: int) -> None:
+    def _add(
+        self, reason: str, unit: str, count: int, dropped: bool = False, answers: int = 0
+    ) -> None:
         row = {"reason": reason, "unit": unit, "count": count, "dropped": dropped}
         self._rows.append(row | {"answers": answers})
 
