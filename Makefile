@@ -26,11 +26,11 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test faults smoke reproduce chapter why graph verify claims serve clean
+.PHONY: help env lock notebooks check test faults crowd-test smoke reproduce chapter why graph verify claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
-	@grep -hE '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 14
 
 env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
 
@@ -53,6 +53,8 @@ lock:  ## renew constraints.txt and requirements.lock (needs uv)
 	mkdir -p build
 	uv pip compile --quiet pyproject.toml --constraint constraints.txt --generate-hashes --output-file build/hashed
 	sed -E '/^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==/,/[^\]$$/d' build/hashed > requirements.lock
+	cd tests/crowd && uv pip compile --quiet --no-config --universal --python-version 3.11 --no-annotate \
+	  --generate-hashes $(UPGRADE) label_studio.in --output-file label_studio.lock
 
 notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 	$(PYTHON) tools/pair.py
@@ -70,6 +72,16 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 
 faults: $(ENV)  ## provoke far more faults than `make test` does (20 minutes)
 	FAULTS=40 $(PYTHON) -m pytest tests/faults
+
+# It wants another numpy than the book, so it has an environment of its own.
+build/label-studio/installed: tests/crowd/label_studio.lock
+	@echo "make crowd-test: installing Label Studio, 1 GB; pip says nothing for some minutes"
+	$(SYSTEM_PYTHON) -m venv --clear build/label-studio
+	build/label-studio/bin/python -m pip install --quiet --require-hashes --requirement $<
+	touch $@
+
+crowd-test: $(ENV) build/label-studio/installed  ## annotate in the real Label Studio, and compare its exports
+	CROWD=1 $(PYTHON) -m pytest tests/crowd
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN)

@@ -10,6 +10,7 @@ from simulated import perceived_scores
 
 from helpers.annotations import (
     crowd,
+    label_studio,
     label_studio_writing,
     labelling_config,
     raw,
@@ -583,5 +584,15 @@ def test_the_configuration_offers_exactly_the_scales():
         for choices in view.iter("Choices")
     }
     assert offered == ATTRIBUTES
-    assert view.find("Image").attrib == {"name": "img", "value": "$image"}
+    image = {"name": "img", "value": "$image", "width": "256px"}
+    assert [one.attrib for one in view.iter("Image")] == [image]
     assert {choices.get("toName") for choices in view.iter("Choices")} == {"img"}
+
+
+def test_names_in_the_configuration_are_text_and_no_markup(monkeypatch):
+    names = ('<Choice value="x" />', 'a "quoted" & plain one')
+    monkeypatch.setattr(label_studio, "ATTRIBUTES", {"hair_&_<b>": names})
+    view = ElementTree.fromstring(labelling_config())
+    assert [one.get("value") for one in view.iter("Choice")] == list(names)
+    assert [one.get("name") for one in view.iter("Choices")] == ["hair_&_<b>"]
+    assert [one.get("value") for one in view.iter("Header")] == ["Hair & <b>"]
