@@ -53,3 +53,18 @@ def test_one_name_in_two_folders_is_ambiguous():
     assert names.of(None, "a/1.png") == ("1", None)
     assert names.of(None, "b/1.png") == (None, AMBIGUOUS)
     assert names.of(None, "a/1.png?v=2") == ("1", None)
+
+
+@pytest.mark.parametrize(
+    ("stored", "known", "found"),
+    [
+        ("42cdb83f-00000_L0.png", {"00000_L0"}, ("00000_L0", None)),
+        ("42cdb83f-c_d.png", {"c d"}, ("c d", None)),
+        ("42cdb83f-aé1.png", {"a+é(1)"}, ("a+é(1)", None)),
+        ("42cdb83f-c_d.png", {"c d", "c_d"}, (None, AMBIGUOUS)),
+        ("42cdb83f-c_d.png", {"42cdb83f-c_d", "c d"}, ("42cdb83f-c_d", None)),
+        ("c_d.png", {"c d"}, (None, UNKNOWN)),
+    ],
+)
+def test_an_upload_is_the_image_that_a_server_would_call_so(stored, known, found):
+    assert ImageNames(known).of(None, f"/data/upload/1/{stored}") == found

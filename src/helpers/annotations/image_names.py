@@ -34,6 +34,9 @@ class ImageNames:
 
     def __init__(self, known: Iterable[str] | None = None) -> None:
         self._known = None if known is None else {str(name) for name in known}
+        self._stored: dict[str, list[str]] = {}  # name of an upload on a server -> known images
+        for name in self._known or ():
+            self._stored.setdefault(_stored(name), []).append(name)
         self._found: dict[Hashable, tuple[str | None, str | None]] = {}
         self._folder: dict[str, str] = {}
 
@@ -60,7 +63,7 @@ class ImageNames:
         name = str(named).strip()
         if self._known is not None:
             own = (name, unquote(name))
-            return self._among_known([*own, *_names(address)])
+            return self._among_known([*own, *_names(address)], address)
         return (name, None) if usable(name) else (None, UNUSABLE)
 
     def _of_address(self, address: str) -> tuple[str | None, str | None]:
@@ -68,13 +71,18 @@ class ImageNames:
         if not names:
             return None, MISSING
         if self._known is not None:
-            return self._among_known(names)
+            return self._among_known(names, address)
         name = names[0]
         return self._alone(name, address) if usable(name) else (None, UNUSABLE)
 
-    def _among_known(self, names: list[str]) -> tuple[str | None, str | None]:
-        found = [name for name in names if name in self._known]
-        return (found[0], None) if found else (None, UNKNOWN)
+    def _among_known(self, names: list[str], address: str) -> tuple[str | None, str | None]:
+        found = next((name for name in names if name in self._known), None)
+        if found is not None:
+            return found, None
+        for upload in _upload_names(address):
+            if images := self._stored.get(upload):
+                return (images[0], None) if len(images) == 1 else (None, AMBIGUOUS)
+        return None, UNKNOWN
 
     def _alone(self, name: str, address: str) -> tuple[str | None, str | None]:
         """Files of one name in two folders are two images, and the name says not which."""
@@ -107,6 +115,15 @@ def _names(address: str) -> Iterator[str]:
         return
     yield path.stem
     yield from (path.name, str(path), str(path.with_suffix("")))
-    uploaded = _UPLOAD.fullmatch(path.name)
+
+
+def _upload_names(address: str) -> Iterator[str]:
+    """What a file was called, as far as a server still knows, before it was uploaded there."""
+    uploaded = _UPLOAD.fullmatch(PurePosixPath(_path(address.strip())).name)
     if uploaded:
         yield from (PurePosixPath(uploaded[1]).stem, uploaded[1])
+
+
+def _stored(name: str) -> str:
+    """The name under which a server keeps an upload: as Django's `get_valid_filename` makes it."""
+    return re.sub(r"[^-\w.]", "", name.strip().replace(" ", "_"))
