@@ -101,7 +101,7 @@ pd.DataFrame(
 
 # %% [markdown]
 # The table is also what the annotation tool is set up with. Label Studio takes a small XML file,
-# the labelling configuration, and shows one question per `Choices` element under the image. Keeping
+# the labelling configuration, and shows one question per `Choices` element beside the image. Keeping
 # the questions in the package rather than in a web form means that the answers can later be checked
 # against exactly the levels that were offered.
 
@@ -109,6 +109,18 @@ pd.DataFrame(
 config = annotations.labelling_config()
 stage.path("config.xml").write_text(config, encoding="utf-8")
 print("\n".join(config.splitlines()[:9]))
+
+# %% [markdown]
+# A class does not need a server. `write_page` puts questions and images into one HTML file that works
+# in any browser, without a network. Each person saves a file of answers, which is read like an export
+# of Label Studio. The next cell writes such a page with the first three transects, into the folder of
+# this chapter's results. [](a-study-with-label-studio) says when to use which.
+
+# %%
+in_class = stage.load("05_transect_generation", "fitted_images.npy")[:24].transpose(0, 2, 3, 1)
+numbered = {f"face-{number:02}": picture for number, picture in enumerate(in_class)}
+annotations.write_page(numbered, ATTRIBUTES, stage.path("class.html"))
+print(f"{len(numbered)} faces, {stage.path('class.html').stat().st_size / 1e6:.2f} MB")
 
 # %% [markdown]
 # (erratum-attributes)=
