@@ -187,7 +187,9 @@ def identity(value: Any) -> str | None:
     text = whole[1] if whole else text
     if text.casefold() in NO_VALUE or len(text) > _LONGEST or not text.isprintable():
         return None
-    return text if _WORD.search(text) and not _MEASURED.fullmatch(text) else None
+    # A quotation mark is left over from a cell that lost the other one.
+    odd = '"' in text or _MEASURED.fullmatch(text)
+    return text if _WORD.search(text) and not odd else None
 
 
 def is_email(value: object) -> bool:
