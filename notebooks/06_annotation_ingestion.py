@@ -501,8 +501,8 @@ claim(
 # audited well, whoever looks at it.
 
 # %% [markdown]
-# Agreement about gender falls short of the published value. Since the crowd was fitted to the real
-# answers, the images must differ: real faces may lie more often at the very ends of the scale, where the
+# Agreement about gender falls short of the published value. The crowd was fitted to real answers, so a
+# likely reason is that the images differ: real faces may lie more often at the very ends of the scale, where the
 # margin makes everybody agree. The transects were placed short of the ends, at faces that are clear but
 # no caricatures. The lines below count the faces that annotators, by shape and cues together, see near the
 # ends.
@@ -788,7 +788,8 @@ assert (noise["margin (levels)"].drop("gender") == 0).all() and noise.loc["gende
 drawn_in = ends["moved"] == "to the middle"
 outwards = ends.index[ends["moved"] == "outwards"]
 claim(
-    "**In this run** the mean scores of {drawn_in} of the {attributes} attributes are drawn to the middle.",
+    "**In this run** the mean scores of {drawn_in} of the {attributes} attributes move towards the middle "
+    "at both ends of the scale.",
     holds=drawn_in.mean() > 0.5 and set(outwards) <= {"gender"},
     drawn_in=int(drawn_in.sum()),
     attributes=len(ends),
@@ -839,7 +840,7 @@ _ = ax.legend()
 # %% tags=["remove-input"]
 at_random, walked = ((values >= 0.75).mean() for values in (fakeness, scores["fakeness"]))
 claim(
-    "**In this run** the two about balance: {random:percent} % of random faces and {walked:percent} % "
+    "**In this run** the two shares are about equal: {random:percent} % of random faces and {walked:percent} % "
     'of the transects\' images are rated "likely fake" or above.',
     holds=abs(at_random - walked) < 0.01,
     random=at_random,

@@ -432,7 +432,8 @@ claim(
 # classifiers are trained on as many faces and their experiments have as many transects. The weights of
 # the learned generator and the record of repeated trainings come with the book, and are the same in
 # all of them. Some sentences were weakened after they had failed with one of these seeds; the counts
-# flatter them a little.
+# flatter them a little. Later some were worded more exactly, under the same conditions. Only the
+# one on pruning asks a little more than when it was counted.
 #
 # ```{include} _seeds.txt
 # ```
