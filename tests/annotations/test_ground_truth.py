@@ -144,3 +144,13 @@ def test_wrong_answers_are_errors(tmp_path):
         read_ground_truth(folder)
     with pytest.raises(ValueError, match="expected iteration-1"):
         read_ground_truth(job(tmp_path / "none", [item("x")], {}))
+
+
+def test_a_folder_without_a_file_of_answers_is_an_item_without_answers(tmp_path):
+    responses = {
+        "0/a.JSON": {"answers": [single("Male")]},
+        "1/a.json": {"answers": [single("Male")]},
+    }
+    frame, report = read_ground_truth(job(tmp_path, [item("a"), item("b")], responses))
+    assert frame["image_id"].tolist() == ["b"]
+    assert counts(report) == {"task without annotation": 1}

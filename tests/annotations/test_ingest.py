@@ -183,6 +183,19 @@ def test_numbers_counted_from_one_are_not_read_off_by_one():
     assert counts(report) == {"level outside the scale": 5}
 
 
+def test_numbers_that_are_no_text_may_be_counted_from_one_as_well():
+    """As forms and pickles have them; ratings are levels already where texts are no numbers."""
+    _, report = ingest({}, *({"level": number} for number in range(1, 6)))
+    assert counts(report) == {"level outside the scale": 5}
+    frame, _ = ingest({}, *({"level": number} for number in range(1, 6)), numbered=False)
+    assert sorted(frame["level"]) == [1, 2, 3, 4, 4]
+
+
+def test_no_file_at_all_is_an_error():
+    with pytest.raises(ValueError, match="no files to read"):
+        validate([], "test", "salt")
+
+
 def test_nothing_usable_is_an_error_that_says_why():
     bad = [{"level": "Manly"}, {"level": "Manly"}, {"problem": "missing image"}]
     why = r"1 × missing image .first at row 4.; 2 × unknown level .first at row 2.$"

@@ -249,6 +249,11 @@ def test_times_with_zone_tokens(text, utc):
     assert pd.isna(time) if utc is None else time == pd.Timestamp(utc)
 
 
+@pytest.mark.parametrize("day", ["Mon Feb 30", "Thu Jun 31", "Thu Oct 00"])
+def test_a_time_that_no_calendar_has_is_none(day):
+    assert parse_times(pd.Series([f"{day} 07:30:20 UTC 2025"])).isna().all()
+
+
 def test_a_row_with_an_unreadable_time_is_kept(tmp_path):
     frame, report = read_mturk(write(tmp_path, {"SubmitTime": "noon", "Answer.gender": "Male"}))
     assert frame["submitted_at"].isna().all()

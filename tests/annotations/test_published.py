@@ -42,6 +42,8 @@ def test_arrays_are_read_whatever_the_protocol(tmp_path, protocol):
         ([1], "expected a pickled dictionary"),
         ({1: np.array([[1]])}, "without a name"),
         ({"gender": np.array([1])}, "'gender': expected images × raters, found 1 dimensions"),
+        ({"gender": np.zeros((10**9, 0), "i1")}, "'gender': .*found no numbers"),
+        ({"gen\n\x1b[2Jder": np.array([[1]])}, "without a name that can be printed"),
         ({"beauty": np.array([[1]])}, "nothing usable in 1 assignment: 1 × unknown attribute"),
         ({}, "nothing usable"),
     ],

@@ -4,6 +4,8 @@
 // Milliseconds. Who touches nothing for longer has stopped looking.
 const PAUSE = 60_000;
 const MOST_LISTED = 6;
+// What the reader takes for no name (`identity` in raw.py): quotes, values that are missing, numbers.
+const NO_NAME = /["\p{Extended_Pictographic}]|^(nan|null|none|true|false)$|^\P{L}*$/iu;
 
 const at = (id) => document.getElementById(id);
 const study = JSON.parse(at("study").textContent);
@@ -375,10 +377,12 @@ function questionField([, heading, levels], question) {
 
 function onEnter(event) {
   event.preventDefault();
-  const name = at("pseudonym").value.normalize("NFC").replace(/\p{C}/gu, "").trim();
+  const name = at("pseudonym").value.normalize("NFC").replace(/\s+/gu, " ").replace(/\p{C}/gu, "").trim();
   if (!name) at("refused").textContent = "Please type a pseudonym.";
   else if (name.includes("@")) {
     at("refused").textContent = "Please make up a name. An e-mail address says who you are.";
+  } else if (NO_NAME.test(name) || !Number.isNaN(Number(name))) {
+    at("refused").textContent = "Please take a word and perhaps a number, without quotes or emoji.";
   } else {
     at("refused").textContent = "";
     return enter(name);

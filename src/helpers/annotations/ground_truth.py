@@ -93,7 +93,7 @@ def _visits(path: Path, notes: Notes, images: ImageNames) -> Iterator[tuple[tupl
         label = _label(path / MANIFEST, number, item)
         if "failure-reason" in item[f"{label}-metadata"]:
             notes.add("failed item", f"item {number}")
-        if number not in files:
+        if not files.get(number):  # a folder may be there, and no file in it
             notes.add("task without annotation", f"item {number}")
     for number in sorted(files):
         item = items[number] if number < len(items) else {}

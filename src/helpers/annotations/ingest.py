@@ -120,8 +120,10 @@ def validate(
         numbered: a text of digits is a level's number, counted from 0.
 
     Raises:
-        ValueError: nothing in the files can be used; says why, by reason.
+        ValueError: there are no files, or nothing in them can be used; says why, by reason.
     """
+    if not sources:
+        raise ValueError("no files to read: at least one was expected")
     rename = dict(rename or {})
     read = _compact(sources)
     attribute, level = _meaning(read.kinds, scales, rename, numbered)
@@ -288,7 +290,9 @@ def _level(
 
 
 def _whole(answer: Any) -> int | None:
-    """The whole number that a text gives, unless it is beyond all scales."""
+    """The whole number that an answer is or its text gives, unless it is beyond all scales."""
+    if type(answer) is int:
+        return answer
     if not isinstance(answer, str):
         return None
     text = answer.strip()

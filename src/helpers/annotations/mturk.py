@@ -313,8 +313,11 @@ def of_element(name: str, value: Any, field: str) -> list[tuple]:
 def parse_times(text: pd.Series) -> pd.Series:
     """Times like "Thu Oct 09 07:30:20 UTC 2025", or ISO 8601, in UTC; missing if unreadable."""
     texts = pa.array(text.astype("str"))
-    times = pc.strptime(texts, format=_USUAL, unit="us", error_is_null=True).to_pandas()
-    times = pd.Series(times.to_numpy(), text.index).dt.tz_localize("UTC").astype(TIMES)
+    times = pc.strptime(texts, format=_USUAL, unit="s", error_is_null=True)
+    # What no calendar has is counted on: 30 February would be 2 March.
+    day = pc.utf8_slice_codeunits(texts, len("Thu Oct "), len("Thu Oct 09"))
+    times = pc.if_else(pc.equal(day, pc.strftime(times, format="%d")), times, None)
+    times = pd.Series(times.to_pandas().to_numpy(), text.index).dt.tz_localize("UTC").astype(TIMES)
     odd = times.isna()
     return times.mask(odd, _odd_times(text[odd])) if odd.any() else times
 

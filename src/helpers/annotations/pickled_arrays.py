@@ -130,8 +130,8 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _text(name: Any) -> str:
-    if not isinstance(name, str):
-        raise ValueError("an array without a name")
+    if not isinstance(name, str) or not name.isprintable():
+        raise ValueError("an array without a name that can be printed")
     return name
 
 
@@ -201,5 +201,5 @@ def _made(name: Any, arguments: Any) -> Any:
     """What a call would have made, if it is one of those that are known."""
     if not isinstance(name, _Name) or name not in _KNOWN:
         wanted = ".".join(map(str, name)) if isinstance(name, _Name) else "what is no name"
-        raise ValueError(f"a call of {wanted[:80]}, which is not run")
+        raise ValueError(f"a call of {wanted[:80]!r}, which is not run")
     return _KNOWN[name](*arguments)

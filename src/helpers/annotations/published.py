@@ -35,7 +35,8 @@ def read_published(
 
     Raises:
         ValueError: the file is no such pickle or asks for anything but arrays of numbers; names
-            the file and the byte. An array has not two dimensions, or nothing can be used.
+            the file and the byte. An array is empty or has not two dimensions, or nothing can be
+            used.
 
     Example:
         >>> import pickle, tempfile
@@ -54,6 +55,9 @@ def read_published(
             raise ValueError(
                 f"{path}: {name[:40]!r}: expected images × raters, found {levels.ndim} dimensions"
             )
+        # A few bytes can say that there are a billion rows of nothing.
+        if not levels.size:
+            raise ValueError(f"{path}: {name[:40]!r}: expected images × raters, found no numbers")
     source = Source(path, parts(_visits(arrays)), {}, Notes())
     return validate([source], SOURCE, salt, rename=RENAME if rename is None else rename)
 
