@@ -385,9 +385,11 @@ scores = annotations.scores(tidy).reindex(index.index)
 scores["label"] = errors.majority(scores["gender"])
 stage.save("scores.parquet", scores)
 kept = len(tidy)
+scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
+
+# %%
 first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
 tidy, answers = (table[table["image_id"].isin(first)] for table in (tidy, answers))
-scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
 # ## Do annotators agree?

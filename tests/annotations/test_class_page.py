@@ -420,8 +420,11 @@ class TestPage:
             begin(visit.page, "heron")
             other = visit.page.context.new_page()
             other.goto(page_of_four.as_uri())
+            visit.page.evaluate("() => { Storage.prototype.setItem = () => { throw Error(); }; }")
             press(other, "123")
             expect(visit.page.locator("#questions :checked")).to_have_count(3)
+            # What it was shown it must not keep in its turn, or later answers would be undone.
+            expect(visit.page.locator("#not-kept")).to_be_hidden()
             other.click("#to-overview")
             other.click("#delete")
             other.click("#delete-now")

@@ -124,10 +124,14 @@ function showStart(message) {
 }
 
 function enter(name) {
+  read(name);
+  show(person.place);
+}
+
+function read(name) {
   person = kept(name) ?? { name, place: 0, answers: study.images.map(nothing) };
   order = orderOf(name);
   for (const id of ["name", "whose", "deleted"]) at(id).textContent = name;
-  show(person.place);
 }
 
 /** Show the picture at a place in the person's order, or the overview behind the last one. */
@@ -137,6 +141,10 @@ function show(place) {
   since = null;
   tick();
   keep();
+  draw();
+}
+
+function draw() {
   const done = person.answers.filter((answer) => !missing(answer).length).length;
   at("progress").max = last;
   at("progress").value = done;
@@ -394,8 +402,12 @@ function onEnter(event) {
 function onOtherTab(event) {
   if (!person || event.key !== key(person.name)) return;
   since = null;
-  if (event.newValue === null) showStart("These answers were deleted in another tab.");
-  else enter(person.name);
+  if (event.newValue === null) {
+    showStart("These answers were deleted in another tab.");
+  } else {
+    read(person.name);
+    draw(); // to keep here what was read would undo what the other tab has kept since
+  }
 }
 
 function deleteAnswers() {
