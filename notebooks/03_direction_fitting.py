@@ -227,7 +227,7 @@ in_both.round(2)
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** both attributes are fitted less well in $z$: for hair length R² falls from "
+    "**In this run** both attributes are fitted less well in *z*: for hair length R² falls from "
     "{w[0]:.2f} to {z[0]:.2f}, for smiling the balanced accuracy from {w[1]:.2f} to {z[1]:.2f}.",
     holds=(in_both["style code w"] > in_both["normal code z"]).all(),
     w=in_both["style code w"].tolist(),

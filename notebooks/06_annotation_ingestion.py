@@ -234,7 +234,7 @@ shown = faces.visible_scores(parameters).set_index(index.index)
 # %% [markdown]
 # `shown` holds what an image shows, attribute by attribute, gender as the shape of the face alone: what
 # a {term}`perfect crowd` would score. It exists only in a world with
-# known truth and is used for two things: to drive the simulated crowd, and, near the end, to say
+# known truth and is used for three things: to drive the simulated crowd, to settle gold questions, and, near the end, to say
 # how much of what the crowd reports is really there. Nothing that later chapters estimate may look
 # at it.
 
@@ -634,7 +634,7 @@ claim(
 )
 
 # %% [markdown]
-# Better agreement is no reason to leave them out. Agreement rises whenever dissenters are removed,
+# Better agreement is no reason to leave them out. Agreement tends to rise when dissenters are removed,
 # whoever is right. An analyst who decides after seeing the effects whom to drop can choose
 # among several results. Decide in the plan, before the answers arrive, by a rule that does not
 # know the outcome. Report both versions, and pay everybody. This book keeps all raters, in

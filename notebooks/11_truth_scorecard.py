@@ -1221,7 +1221,8 @@ rated["truth"] = [diluted[model][axis] for model, axis in pairs]
 # second adds the variance that comes from resampling the *answers* of each image. The third
 # resamples whole *raters*, each with all their answers, adds that variance, and takes away that of
 # the answers {cite:p}`multiway`. Without the subtraction a slip would count twice: it
-# makes an image's transect unlike the others, so it is in the spread between transects already.
+# makes an image's transect unlike the others, so it is in the spread between transects already. With few
+# raters both resampled variances come out somewhat small.
 
 # %%
 of_transects, of_answers, of_raters = (rated[c] ** 2 for c in ("transects", "answers", "raters"))
@@ -1304,7 +1305,7 @@ of_book.style.format("{:z.2f}")
 # %% tags=["remove-input"]
 wider = of_book["± with raters"] / of_book["±"] - 1
 claim(
-    "**In this run** resampled raters widen no interval of the book's audit by more than {most:.0%}, "
+    "**In this run** resampled raters widen no interval of the book's audit by more than {most:.1%}, "
     "so the chapters keep the usual one.",
     holds=wider.max() < 0.2,
     most=wider.max(),

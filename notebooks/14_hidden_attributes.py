@@ -258,7 +258,7 @@ for m in MODELS:
     total, top, worn = (told.loc[m, group] for group in ("all together", first[m], "earrings"))
     lines.append(
         f"- **{m}**: all together {total} points; the largest group is {first[m]} with {top}, earrings "
-        f"{worn}. Intervals clear of zero: {clear}."
+        f"{worn}. Sizes whose interval is clear of zero: {clear}."
     )
 lines.append(
     f"\nOver all three models the largest group is **{found}** ({100 * overall[found]:.1f} points), "
@@ -270,7 +270,7 @@ Markdown("\n".join(lines))
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** no interval is clear of zero: which leak matters most, {n} transects could not tell.",
+    "**In this run** no interval of these sizes is clear of zero: which leak matters most, {n} transects could not tell.",
     holds=not surely[order].gt(0).any(axis=None),
     n=TAKEN,
 )

@@ -399,8 +399,8 @@ together = {name: parts["all together"] for name, parts in hidden["part_points"]
 claim(
     "To take back all that moved along and was not meant changes the effects of the model with the "
     "planted bias by an estimated {planted:.1f} points (root mean square over the cells), those of the "
-    "{audited} one by {one:.1f} and of the {other} one by {two:.1f}. Where zero stands, the change is not "
-    "told from noise.",
+    "{audited} one by {one:.1f} and of the {other} one by {two:.1f}. Chapter 14 has their intervals, which "
+    "may begin at zero.",
     holds=together["plantskin"] > max(together[name] for name in BOTH),
     title="Leaks count most where a bias is planted",
     planted=together["plantskin"],
