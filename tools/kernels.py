@@ -36,10 +36,13 @@ CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" el
 # What chapters need, which takes five seconds to import; nothing of this repository, whose files
 # may be edited during a run.
 DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp", "pandas", "torch"]
+# torch's optimisers import torch._dynamo when the first is made; here all processes share it.
+COMPUTING = ["numba", "torch._dynamo"]
 FITTING = ["linear_model", "model_selection", "svm"]
 CONTEXT.set_forkserver_preload(
     [
         *DRAWING,
+        *COMPUTING,
         *(f"sklearn.{name}" for name in FITTING),
         "statsmodels.api",
         "statsmodels.formula.api",
