@@ -288,7 +288,8 @@ report[report["count"] > 0].set_index("reason").drop(columns="file")
 # %% [markdown]
 # Rejected assignments appear as cancelled ones, because Label Studio knows no rejection. Duplicates
 # are second submissions of the same annotator about the same image: the first answer counts,
-# otherwise an eager annotator would vote twice. Whatever the reasons, the accounts must balance,
+# otherwise an eager annotator would vote twice. The visits that gave them are noted as several answers
+# of one name, since two people may have chosen the same one. Whatever the reasons, the accounts must balance,
 # and the next cell checks that they do: answers written equal answers kept plus answers dropped.
 
 # %%

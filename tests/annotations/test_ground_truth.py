@@ -146,6 +146,22 @@ def test_wrong_answers_are_errors(tmp_path):
         read_ground_truth(job(tmp_path / "none", [item("x")], {}))
 
 
+def test_workers_of_one_id_and_two_accounts_are_two(tmp_path):
+    one, two = (
+        answer({"crowd-image-classifier": {"label": "Male"}})
+        | {"workerMetadata": {"identityData": {"identityProviderType": "Cognito", "sub": sub}}}
+        for sub in ("5f2c", "91ab")
+    )
+    frame, report = read_ground_truth(
+        job(tmp_path, [item("x")], {"0/a.json": {"answers": [one, two]}})
+    )
+    assert frame["annotator_id"].nunique() == 2
+    assert counts(report) == {"one name of several accounts": 2}
+    assert (
+        report.set_index("reason").loc["one name of several accounts", "field"] == "workerMetadata"
+    )
+
+
 def test_a_folder_without_a_file_of_answers_is_an_item_without_answers(tmp_path):
     responses = {
         "0/a.JSON": {"answers": [single("Male")]},

@@ -17,6 +17,9 @@ GOOD = {
     "submitted_at": "2025-10-09T07:30:20Z",
     "problem": None,
     "job": "1",
+    "updated_at": None,
+    "account": None,
+    "other_name": None,
 }
 
 
@@ -100,7 +103,7 @@ def test_of_duplicates_the_one_submitted_first_is_kept():
     early = {"level": "Female", "submitted_at": "2025-10-08T00:00:00Z", "annotator": "w"}
     frame, report = ingest({"annotator": "w"}, early)
     assert frame["level"].tolist() == [0]
-    assert counts(report) == {"duplicate": 1}
+    assert counts(report) == {"duplicate": 1, "several answers of one name": 1}
     same_time, _ = ingest({"annotator": "w"}, {"annotator": "w", "level": "Female"})
     assert same_time["level"].tolist() == [4]
     within, report = ingest({"answers": [("gender", "Male"), ("gender", "Female")]})
@@ -141,6 +144,7 @@ def test_problems_are_found_across_parts(monkeypatch):
         monkeypatch.setattr(raw, "PART", part)
         one = ingest(*changes)
         expected = {"other job": 1, "unknown attribute": 1, "duplicate": 2, "no answer": 1}
+        expected["several answers of one name"] = 2
         assert counts(one.report) == expected
         assert one.frame["level"].tolist() == [4, 4, 4]
         assert one.report.set_index("reason").loc["duplicate", "place"] == "row 6"
@@ -212,3 +216,76 @@ def test_hashes_depend_on_the_salt_and_not_on_the_type_of_the_id():
     assert hash_annotator(4, "a") == hash_annotator("4", "a")
     assert hash_annotator("4", "a") != hash_annotator("4", "b")
     assert len(hash_annotator("4", "")) == 16
+
+
+VERSION = {"annotator": "w", "submitted_at": "2025-10-09T07:30:20Z"}
+
+
+def test_of_versions_of_one_annotation_the_one_updated_last_counts():
+    first = VERSION | {"level": "Female", "updated_at": "2025-10-09T07:31:00Z"}
+    last = VERSION | {"level": "In between", "updated_at": "2025-10-09T07:32:00+00:00"}
+    for changes in ((first, last), (last, first)):
+        frame, report = ingest(*changes)
+        assert frame["level"].tolist() == [2]
+        assert counts(report) == {"older version": 1}
+    as_created = VERSION | {"level": "Male"}
+    assert ingest(as_created, last).frame["level"].tolist() == [2]
+    other_job = last | {"job": "2"}
+    assert counts(ingest(first, first, other_job).report) == {"other job": 1, "duplicate": 1}
+    other_time = last | {"submitted_at": "2025-10-09T07:30:21Z"}
+    frame, report = ingest(first, other_time)
+    assert frame["level"].tolist() == [0]
+    assert counts(report) == {"duplicate": 1, "several answers of one name": 1}
+
+
+def test_a_later_version_that_takes_the_answer_back_counts():
+    answered = VERSION | {"updated_at": "2025-10-09T07:31:00Z"}
+    later = {"updated_at": "2025-10-09T07:33:00Z"}
+    skipped = VERSION | later | {"problem": "cancelled assignment", "answers": []}
+    frame, report = ingest(answered, skipped, {})
+    assert len(frame) == 1
+    assert counts(report) == {"older version": 1, "cancelled assignment": 1}
+    again = answered | {"updated_at": "2025-10-09T07:34:00Z"}
+    frame, report = ingest(skipped, again)
+    assert len(frame) == 1
+    assert counts(report) == {"older version": 1}
+
+
+def test_copies_are_duplicates_and_no_several_answers_of_one_name():
+    copies = [VERSION | {"updated_at": "2025-10-09T07:31:00Z"}] * 2
+    assert counts(ingest(*copies).report) == {"duplicate": 1}
+
+
+def test_several_answers_of_one_name_are_told():
+    later = {"annotator": "w", "submitted_at": "2025-10-10T07:30:20Z"}
+    both = {"answers": [("gender", "Male"), ("age", "Teen")]}
+    frame, report = ingest(
+        {"annotator": "w"} | both, later | both, later | {"image_id": "b"} | both
+    )
+    assert len(frame) == 4
+    assert counts(report) == {"duplicate": 2, "several answers of one name": 1}
+    row = report.set_index("reason").loc["several answers of one name"]
+    assert row[["place", "dropped", "answers"]].tolist() == ["row 3", False, 0]
+    # One question a visit: nothing is answered twice.
+    _, report = ingest({"annotator": "w"}, later | {"attribute": "age", "level": "Teen"})
+    assert counts(report) == {"no answer": 2}
+
+
+def test_people_of_one_name_and_two_accounts_are_two():
+    ann, ben = ({"annotator": "3", "account": f"{name}@example.org"} for name in ("ann", "ben"))
+    frame, report = ingest(ann, ben | {"level": "Female"}, ann | {"image_id": "b"})
+    assert len(frame) == 3
+    assert frame["annotator_id"].nunique() == 2
+    assert counts(report) == {"one name of several accounts": 3}
+    assert "@" not in frame.to_csv() + report.to_csv()
+    alone, report = ingest(ann, {"annotator": "3", "image_id": "b"})
+    assert set(alone["annotator_id"]) == {hash_annotator("3", "salt")}
+    assert counts(report) == {}
+
+
+def test_an_id_and_a_file_of_two_images_are_dropped_and_other_names_noted():
+    swapped = {"other_name": "b"}
+    frame, report = ingest(swapped, {"image_id": "b"}, {"other_name": "IMG_1"})
+    assert len(frame) == 2
+    assert counts(report) == {"image id and file are two images": 1, "image id unlike its file": 1}
+    assert ingest({"image_id": None, "problem": "missing image"}, {}).report["count"].sum() == 1

@@ -15,6 +15,7 @@ from helpers.annotations import (
     labelling_config,
     raw,
     read_label_studio,
+    schema,
     scores,
     text,
     write_label_studio,
@@ -83,7 +84,7 @@ def test_min_export(tmp_path):
         "skin_colour": 4,
     }
     assert set(frame["annotator_id"]) == {hash_annotator("b@example.org", "helpers")}
-    assert counts(report) == {"e-mail as annotator id": 1}
+    assert counts(report) == {"e-mail as annotator id": 1, "image id unlike its file": 1}
 
 
 # The server sorts the columns of a table, so that nothing tells an answer from data.
@@ -299,6 +300,120 @@ def test_choices_called_one_to_five_are_counted_from_one(tmp_path):
         read_label_studio(path, questions={"gender": list("1234")})
     with pytest.raises(ValueError, match="'beauty' is no attribute"):
         read_label_studio(path, questions=["beauty"])
+
+
+@pytest.mark.parametrize(
+    ("choices", "found"),
+    [
+        (["a", "b", " A", "c", "d"], "choices with different names"),
+        (["a", "b", "", "c", "d"], "choices with different names"),
+        ("abcde", "a list of choices was expected, not 'abcde'"),
+    ],
+)
+def test_choices_that_tell_no_levels_apart_are_an_error(tmp_path, choices, found):
+    path = write(tmp_path, json.dumps([export(annotation([choice("a")]))]))
+    with pytest.raises(ValueError, match=f"question 'gender'.*{found}"):
+        read_label_studio(path, questions={"gender": choices})
+    with pytest.raises(ValueError, match="a list of names was expected, not the text 'gender'"):
+        read_label_studio(path, questions="gender")
+    two = {"gender": list("abcde"), "sex": list("edcba")}
+    with pytest.raises(ValueError, match="'sex'.*has other choices"):
+        read_label_studio(path, questions=two, rename={"sex": "gender"})
+
+
+def test_a_result_with_a_rating_and_a_choice_is_no_answer(tmp_path):
+    both = {"from_name": "gender", "value": {"choices": ["Male"], "rating": 1}}
+    tasks = [export(annotation([both, choice("Teen", "age")]))]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert frame["attribute"].tolist() == ["age"]
+    assert counts(report) == {"no readable answer": 1}
+    records = [flat({"image_id": "a"}, {"gender": [both["value"]], "age": "Teen"})]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(records)))
+    assert counts(report) == {"no readable answer": 1}
+
+
+def test_a_page_that_was_saved_twice_counts_as_it_was_last(tmp_path):
+    """A class page keeps `created_at` of a picture, also where its answer is taken back."""
+    since = {"completed_by": "fox 7", "created_at": "2026-03-02T09:00:00.000Z"}
+    early, late = ({"updated_at": f"2026-03-02T09:{minute}:00.000Z"} for minute in (10, 20))
+    first = [
+        export(annotation([choice("Male")], **since, **early), data={"image_id": "a"}),
+        export(annotation([choice("Male")], **since, **early), data={"image_id": "b"}),
+        export(annotation([choice("Male")], **since, **early), data={"image_id": "c"}),
+    ]
+    last = [
+        export(annotation([choice("Female")], **since, **late), data={"image_id": "a"}),
+        export(annotation([], **since, **late, was_cancelled=True), data={"image_id": "b"}),
+        export(annotation([choice("Male")], **since, **early), data={"image_id": "c"}),
+    ]
+    paths = [
+        write(tmp_path, json.dumps(tasks), name)
+        for tasks, name in ((first, "answers.json"), (last, "answers (1).json"))
+    ]
+    expected = {"older version": 2, "cancelled assignment": 1, "duplicate": 1}
+    for files in (paths, paths[::-1]):
+        frame, report = read_label_studio(files)
+        assert dict(zip(frame["image_id"], frame["level"], strict=True)) == {"a": 0, "c": 4}
+        found = counts(report)
+        found.pop("nothing usable in a file", None)  # where the last file is read first
+        assert found == expected
+    assert report.set_index("reason").loc["older version", "field"] == "updated_at"
+
+
+def test_two_servers_number_their_people_alike(tmp_path):
+    """Snapshots name people by number and address; number 3 is somebody else on every server."""
+    files = []
+    for name in ("ann", "ben"):
+        who = {"id": 3, "email": f"{name}@example.org", "first_name": "", "last_name": ""}
+        tasks = [export(annotation([choice("Male")], completed_by=who))]
+        files.append(write(tmp_path, json.dumps(tasks), f"{name}.json"))
+    frame, report = read_label_studio(files)
+    assert frame["annotator_id"].nunique() == len(frame) == 2
+    assert counts(report) == {"e-mail as annotator id": 2, "one name of several accounts": 2}
+
+
+def test_one_pseudonym_of_two_people_is_told(tmp_path):
+    """Their pages have no other key: the first answer is kept, and the report says so."""
+    files = []
+    for minute in (0, 5):
+        about = {"completed_by": "fox", "created_at": f"2026-03-02T09:0{minute}:00.000Z"}
+        tasks = [export(annotation([choice("Male")], **about), data={"image_id": "a"})]
+        files.append(write(tmp_path, json.dumps(tasks), f"{minute}.json"))
+    frame, report = read_label_studio(files)
+    assert len(frame) == 1
+    assert counts(report) == {
+        "duplicate": 1,
+        "several answers of one name": 1,
+        "nothing usable in a file": 1,
+    }
+    note = report.set_index("reason").loc["several answers of one name"]
+    assert note[["file", "field"]].tolist() == ["5.json", "completed_by"]
+
+
+def test_an_id_that_is_not_its_file_is_told(tmp_path):
+    images = [
+        {"image_id": "a", "image": "/data/upload/1/42cdb83f-b.png"},
+        {"image_id": "17", "image": "/data/upload/1/52cdb83f-b.png"},
+        {"image": "/data/upload/1/62cdb83f-b.png"},
+        {"image_id": "a", "image": "/data/upload/1/72cdb83f-a.png"},
+    ]
+    tasks = [
+        export(annotation([choice("Male")], completed_by=k), data=d) for k, d in enumerate(images)
+    ]
+    path = write(tmp_path, json.dumps(tasks))
+    frame, report = read_label_studio(path, known_images=["a", "b"])
+    assert frame["image_id"].tolist() == ["b", "a"]
+    assert counts(report) == {
+        "ambiguous image name": 1,
+        "image id and file are two images": 1,
+        "image id unlike its file": 1,
+    }
+    assert report.set_index("reason").loc["image id unlike its file", "field"] == "image"
+    swapped = [{"image_id": "a", "image": "b.png"}, {"image_id": "b", "image": "b.png"}]
+    tasks = [export(annotation([choice("Male")]), data=data) for data in swapped]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert frame["image_id"].tolist() == ["b"]
+    assert counts(report) == {"image id and file are two images": 1}
 
 
 def test_several_files_are_read_as_one(tmp_path):
@@ -591,8 +706,18 @@ def test_the_configuration_offers_exactly_the_scales():
 
 def test_names_in_the_configuration_are_text_and_no_markup(monkeypatch):
     names = ('<Choice value="x" />', 'a "quoted" & plain one')
-    monkeypatch.setattr(label_studio, "ATTRIBUTES", {"hair_&_<b>": names})
+    for module in (label_studio, schema):
+        monkeypatch.setattr(module, "ATTRIBUTES", {"hair_&_<b>": names})
     view = ElementTree.fromstring(labelling_config())
     assert [one.get("value") for one in view.iter("Choice")] == list(names)
     assert [one.get("name") for one in view.iter("Choices")] == ["hair_&_<b>"]
-    assert [one.get("value") for one in view.iter("Header")] == ["Hair & <b>"]
+    assert [one.get("value") for one in view.iter("Header")] == ["Perceived hair & <b>"]
+
+
+def test_headings_ask_how_people_look():
+    headings = [
+        one.get("value") for one in ElementTree.fromstring(labelling_config()).iter("Header")
+    ]
+    assert headings[0] == "Perceived gender"
+    assert headings[-1] == "Fakeness"
+    assert all(one.startswith("Perceived ") for one in headings[:-1])

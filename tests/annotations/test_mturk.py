@@ -239,6 +239,10 @@ def test_an_email_is_counted_and_hashed(tmp_path):
         ("2025-10-09T07:30:20Z", "2025-10-09T07:30:20Z"),
         ("2025-10-09 07:30:20+02:00", "2025-10-09T05:30:20Z"),
         ("Thu Oct 09 07:30:20 XYZ 2025", None),
+        *((f"Thu Oct 09 07:30:20 {zone} 2025", None) for zone in ("GMT+99:99", "+0560", "-1500")),
+        *((f"Thu Oct 09 07:30:20 {end}", None) for end in ("UTC 1969", "UTC 9999", "PST 0000")),
+        ("Fri Dec 31 23:30:20 PST 9999", None),
+        ("9999-12-31T23:59:59-05:00", None),
         ("-1", None),
         ("2025-10-09", None),
         ("", None),
@@ -322,6 +326,26 @@ def test_the_table_does_not_depend_on_the_parts(tmp_path, perceived, monkeypatch
     monkeypatch.setattr(mturk, "_at_once", lambda path, header: None)
     for found, expected in zip(read_mturk(path), together, strict=True):
         pd.testing.assert_frame_equal(found, expected)
+
+
+def test_answers_called_like_missing_values_are_answers(tmp_path):
+    """pandas would read some of them as nothing."""
+    rows = [{"Answer.facial_hair": "None", "WorkerId": who} for who in ("A1", "N/A", "null", "nan")]
+    frame, report = read_mturk(write(tmp_path, *rows))
+    assert frame["level"].tolist() == [0]
+    assert counts(report) == {"missing annotator": 3}
+
+
+def test_an_id_that_is_not_its_file_is_told(tmp_path):
+    answer = {"Answer.gender": "Male", "Input.image_id": "1"}
+    rows = [
+        answer | {"Input.image_url": f"https://h.example/{name}.png"} for name in ("2", "1", "x")
+    ]
+    rows.append(rows[0] | {"Input.image_id": "2"})
+    frame, report = read_mturk(write(tmp_path, *rows))
+    assert frame["image_id"].tolist() == ["1", "1", "2"]
+    found = {"image id and file are two images": 1, "image id unlike its file": 1}
+    assert counts(report) == found
 
 
 def test_a_column_that_occurs_twice_is_an_error(tmp_path):

@@ -53,6 +53,22 @@ def test_other_content_is_an_error(tmp_path, content, found):
         read_published(write(tmp_path, content))
 
 
+@pytest.mark.parametrize("text", ["gender,age\n1,2\n", '{"gender": [[1]]}', "a text", "<html>"])
+def test_a_text_file_is_one_clear_sentence(tmp_path, text):
+    path = tmp_path / "annotations.csv"
+    path.write_text(text)
+    with pytest.raises(
+        ValueError, match=r"annotations.csv: byte 0: .* found text that is no pickle"
+    ):
+        read_published(path)
+
+
+@pytest.mark.parametrize("path", ["a\0b.pkl", "a\ud800.pkl"])
+def test_what_is_no_path_is_one_clear_sentence(path):
+    with pytest.raises(ValueError, match="is no path: it has a character"):
+        read_published(path)
+
+
 def test_a_fortran_array_and_floats(tmp_path):
     levels = np.asfortranarray([[0.0, 1.0, np.nan], [2.0, 0.5, 4.0]])
     frame, report = read_published(write(tmp_path, {"gender": levels}))

@@ -52,6 +52,27 @@ def test_distances_are_those_of_a_loop(tidy):
     assert table["compared"].sum() < len(uneven)
 
 
+@pytest.mark.parametrize("n_raters", [3, 6, 12, 60])
+def test_how_much_a_flag_says_among_so_many_raters(n_raters):
+    """Raters who are alike, asked thousands of times, are flagged as often as the table says."""
+    random = np.random.default_rng(9)
+    flags = [
+        raters._far_beyond(pd.Series(random.standard_normal(n_raters)), 3.0).mean()
+        for _ in range(600)
+    ]
+    error = np.std(flags) / np.sqrt(len(flags))
+    assert abs(raters._flagged_by_chance(n_raters, 3.0) - np.mean(flags)) < 4 * error
+
+
+def test_a_flag_among_few_says_little(tidy):
+    chance = {n: raters._flagged_by_chance(n, 3.0) for n in (2, 5, 9, 20, 60, 10_000)}
+    assert np.isnan(chance[2])
+    assert chance[10_000] == pytest.approx(0.00135, rel=0.01)
+    assert chance[5] > 2 * chance[20] > 2 * chance[10_000]
+    table = raters.screen_raters(tidy)
+    assert (table["by_chance"] == raters._flagged_by_chance(len(table), 3.0)).all()
+
+
 def test_the_flags_are_the_rule_written_out(tidy):
     table = raters.screen_raters(tidy)
     distance = table["distance"].to_numpy()

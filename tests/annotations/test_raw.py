@@ -11,6 +11,8 @@ from helpers.annotations.raw import identity, is_email, iso_times, seconds
     [
         *((4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("ann@example.org",) * 2),
         *((value, None) for value in ("", "nan", "[]", "3.1", "-1", 'A1"', "a\0", "a" * 300)),
+        *((value, None) for value in ("N/A", "NA", "null", "NaN", "<NA>", "undefined")),
+        ("Nan Na", "Nan Na"),
         *((value, None) for value in (True, 1.5, -1, 10**300, None, float("nan"))),
     ],
 )
@@ -37,6 +39,12 @@ def test_what_counts_as_an_email():
         ("2025-10-09T07:30:20.5+02:00", "2025-10-09T05:30:20.5Z"),
         ("2025-10-09 07:30:20", "2025-10-09T07:30:20Z"),
         *((odd, None) for odd in ("2025-10-09", "-1", -1, None, "2025-13-45T00:00:00Z", [1])),
+        *((f"{year}-12-31T23:59:59Z", None) for year in ("1969", "1970", "0000", "0001", "9999")),
+        ("9999-12-31T23:59:59-05:00", None),
+        *((f"2025-10-09T07:30:20{zone}", None) for zone in ("+99:99", "+15:00", "+00:60", "+1")),
+        ("2025-10-09T07:30:20+14:00", "2025-10-08T17:30:20Z"),
+        ("2025-10-09T07:30:20 +0200", "2025-10-09T05:30:20Z"),
+        ("2025-10-09T07:30:20.123456789Z", "2025-10-09T07:30:20.123456Z"),
     ],
 )
 def test_times(text, utc):

@@ -51,6 +51,7 @@ def read_causalface(path: str | Path, attribute: str, *, salt: str = "helpers") 
         raise ValueError(f"unknown attribute {attribute!r}, expected one of {list(ATTRIBUTES)}")
     path = Path(path)
     fields = {"unusable image id": "image", "missing annotator": "worker"}
+    fields |= {"several answers of one name": "worker"}
     source = Source(path, parts(_visits(path, attribute)), fields, Notes(), [attribute])
     return validate([source], SOURCE, salt)
 
@@ -71,4 +72,4 @@ def _visits(path: Path, attribute: str) -> Iterator[tuple[tuple, list]]:
                     who = (identity(worker), is_email(worker))
                     place = f"row {row}, pair {pair}"
                     answers = [(attribute, score, f"score {pair}")] * bool(score.strip())
-                    yield (place, image, *who, math.nan, None, problem, None), answers
+                    yield (place, image, *who, math.nan, None, problem, *[None] * 4), answers

@@ -5,7 +5,7 @@
 const PAUSE = 60_000;
 const MOST_LISTED = 6;
 // What the reader takes for no name (`identity` in raw.py): quotes, values that are missing, numbers.
-const NO_NAME = /["\p{Extended_Pictographic}]|^(nan|null|none|true|false)$|^\P{L}*$/iu;
+const NO_NAME = /["\p{Extended_Pictographic}]|^(nan|null|none|true|false|#?n\/?a|<na>|nat|nil|undefined)$|^\P{L}*$/iu;
 
 const at = (id) => document.getElementById(id);
 const study = JSON.parse(at("study").textContent);

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.schema import ATTRIBUTES, heading
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
@@ -126,14 +126,9 @@ def _questions(questions: Mapping[str, Sequence[str]]) -> list[tuple[str, str, l
     if not isinstance(questions, Mapping) or not questions:
         raise ValueError(f"questions: a mapping attribute → levels was expected, not {questions!r}")
     return [
-        (_text(name, "a question"), _heading(name), _levels(name, levels))
+        (_text(name, "a question"), heading(name), _levels(name, levels))
         for name, levels in questions.items()
     ]
-
-
-def _heading(attribute: str) -> str:
-    heading = attribute.replace("_", " ")
-    return heading[:1].upper() + heading[1:]
 
 
 def _levels(name: str, levels: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.annotations.image_names import AMBIGUOUS, MISSING, UNKNOWN, UNUSABLE, ImageNames
-from helpers.annotations.ingest import Ingest, validate
+from helpers.annotations.ingest import SEVERAL_ACCOUNTS, SEVERAL_VISITS, Ingest, validate
 from helpers.annotations.mturk import of_element
 from helpers.annotations.raw import Notes, Source, identity, is_email, parts, seconds
 from helpers.annotations.text import json_cell, opened, wrong_format
@@ -30,6 +30,8 @@ _FIELDS |= {
     "missing annotator": "workerId",
     "e-mail as annotator id": "workerId",
     "unreadable time": "submissionTime",
+    SEVERAL_VISITS: "workerId",
+    SEVERAL_ACCOUNTS: "workerMetadata",
     "failed item": "failure-reason",
 }
 _SINGLE, _SEVERAL = "crowd-image-classifier", "crowd-image-classifier-multi-select"
@@ -98,7 +100,7 @@ def _visits(path: Path, notes: Notes, images: ImageNames) -> Iterator[tuple[tupl
     for number in sorted(files):
         item = items[number] if number < len(items) else {}
         label = _label(path / MANIFEST, number, item) if item else None
-        image_id, problem = images.of(None, item.get("source-ref"))
+        image_id, problem, other_name = images.of(None, item.get("source-ref"))
         answers = (one for file in sorted(files[number]) for one in _answers(file))
         for order, answer in enumerate(answers, start=1):
             worker = answer.get("workerId")
@@ -112,6 +114,9 @@ def _visits(path: Path, notes: Notes, images: ImageNames) -> Iterator[tuple[tupl
                     answer.get("submissionTime"),
                     problem,
                     None,
+                    None,
+                    _account(answer.get("workerMetadata")),
+                    other_name,
                 ),
                 list(_levels(answer.get("answerContent"), label)),
             )
@@ -176,6 +181,12 @@ def _answers(path: Path) -> Iterator[dict[str, Any]]:
             if isinstance(packed, str):
                 packed = _json(path, 1, packed, EXPECTED_ANSWERS)
             yield answer | {"answerContent": packed}
+
+
+def _account(metadata: Any) -> str | None:
+    """The worker's account with whoever vouches for it: one for each team that they work in."""
+    data = metadata.get("identityData") if isinstance(metadata, dict) else None
+    return identity(data.get("sub")) if isinstance(data, dict) else None
 
 
 def _levels(content: Any, label: str | None) -> Iterator[tuple]:

@@ -6,23 +6,32 @@ are applied here, once, for all formats. Chapter 6 shows them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import union_categoricals
 
 from helpers.annotations import report
 from helpers.annotations.categories import occurring
-from helpers.annotations.image_names import AMBIGUOUS, MISSING, UNKNOWN, UNUSABLE
-from helpers.annotations.raw import TIMES, Answer, Numbers, Source
+from helpers.annotations.gathered import Gathered, gathered
+from helpers.annotations.image_names import AMBIGUOUS, CONTRADICTORY, MISSING, UNKNOWN, UNUSABLE
+from helpers.annotations.meanings import NO_LEVEL, meanings
+from helpers.annotations.people import told_apart
+from helpers.annotations.raw import Source
+from helpers.annotations.repeats import duplicates, older_versions
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
+
+OLDER = "older version"
+SEVERAL_VISITS = "several answers of one name"
+SEVERAL_ACCOUNTS = "one name of several accounts"
+OTHER_NAME = "image id unlike its file"
+"""Reasons that are found in all files together."""
 
 # What is dropped, in the order of precedence (an answer is counted under its first reason), and
 # what one count stands for.
 DROPPED = {
+    OLDER: "assignment",
     "rejected assignment": "assignment",
     "cancelled assignment": "assignment",
     "other job": "assignment",
@@ -30,6 +39,7 @@ DROPPED = {
     UNUSABLE: "assignment",
     UNKNOWN: "assignment",
     AMBIGUOUS: "assignment",
+    CONTRADICTORY: "assignment",
     "missing annotator": "assignment",
     "unknown attribute": "answer",
     "no readable answer": "answer",
@@ -41,23 +51,15 @@ DROPPED = {
 NOTED = {
     "no answer": "answer",
     "e-mail as annotator id": "assignment",
+    SEVERAL_ACCOUNTS: "assignment",
+    SEVERAL_VISITS: "assignment",
+    OTHER_NAME: "assignment",
     "unreadable time": "assignment",
     "ground-truth annotation": "assignment",
     "draft": "draft",
     "failed item": "item",
     "task without annotation": "task",
     "nothing usable in a file": "file",
-}
-
-_INTEGER = re.compile(r"[+-]?\d+")
-_DIGITS = 20  # no scale has a level with more; int() refuses 4,300
-_OUTSIDE, _UNKNOWN, _SEVERAL, _NONE, _NOT_ASKED = -1, -2, -3, -4, -5
-_UNUSABLE = {
-    "unknown attribute": _NOT_ASKED,
-    "no readable answer": _NONE,
-    "several levels": _SEVERAL,
-    "unknown level": _UNKNOWN,
-    "level outside the scale": _OUTSIDE,
 }
 
 
@@ -104,8 +106,14 @@ def validate(
     """Sort what stands in files into good answers and counted problems.
 
     - A file that mixes jobs keeps the job with most assignments (the first of equals).
+    - Of several versions of one annotation (`repeats.older_versions`) the last one counts, also
+      where it takes the answers back.
     - Of several answers of one annotator about one attribute of one image, the one submitted first
       is kept (the first in the files where times are equal or missing).
+    - A name that stands with several accounts is that of several people. Where nothing tells them
+      apart, one name that answered again at another time is one person, and noted.
+    - An image id that stands with the file of another image is dropped: nobody knows which of the
+      two was seen.
     - Annotators are hashed with `schema.hash_annotator`; an e-mail address is counted and, like
       every other identity, kept as a hash only.
     - Whole numbers that reach one beyond the last level and never 0 were counted from 1. Which
@@ -125,10 +133,11 @@ def validate(
     if not sources:
         raise ValueError("no files to read: at least one was expected")
     rename = dict(rename or {})
-    read = _compact(sources)
-    attribute, level = _meaning(read.kinds, scales, rename, numbered)
+    read, accounts = _known_people(gathered(sources))
+    attribute, level = meanings(read.kinds, scales, rename, numbered)
     asked, level = attribute[read.kind], level[read.kind]
     good, found = _sorted(read, asked, level)
+    found[SEVERAL_ACCOUNTS] = accounts
     table = _report(sources, read, asked, good, found, scales, rename)
     if not good.any():
         raise report.nothing_usable(sources, table)
@@ -141,36 +150,35 @@ def validate(
     return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), table)
 
 
-class _Read(NamedTuple):
-    """All assignments, the assignment and the kind of every answer, and the kinds."""
-
-    visits: pd.DataFrame
-    visit: np.ndarray
-    kind: np.ndarray
-    kinds: list[Answer]
+def _known_people(read: Gathered) -> tuple[Gathered, np.ndarray]:
+    """The assignments with names of one account each, and those whose name several accounts had."""
+    names, shared = told_apart(read.visits)
+    return read._replace(visits=read.visits.assign(annotator=names)), shared
 
 
 def _sorted(
-    read: _Read, asked: np.ndarray, level: np.ndarray
+    read: Gathered, asked: np.ndarray, level: np.ndarray
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Which answers are good; by reason the numbers of assignments or answers that are not."""
     taken, found = _of_visits(read.visits)
     good = taken[read.visit]
-    for reason, code in _UNUSABLE.items():
+    for reason, code in NO_LEVEL.items():
         found[reason] = np.flatnonzero(good & (level == code))
     good &= level >= 0
-    found["duplicate"] = _duplicates(read.visits, read.visit, asked, good)
+    repeated = duplicates(read.visits, read.visit, asked, good)
+    found["duplicate"], found[SEVERAL_VISITS] = repeated
     good[found["duplicate"]] = False
     answered = np.zeros(len(read.visits), dtype=bool)
     answered[read.visit[good]] = True
     found["e-mail as annotator id"] = np.flatnonzero(read.visits["email"])
+    found[OTHER_NAME] = np.flatnonzero(answered & read.visits["other_name"].notna())
     found["unreadable time"] = np.flatnonzero(answered & read.visits["submitted_at"].isna())
     return good, found
 
 
 def _report(
     sources: Sequence[Source],
-    read: _Read,
+    read: Gathered,
     asked: np.ndarray,
     good: np.ndarray,
     found: Mapping[str, np.ndarray],
@@ -197,108 +205,6 @@ def _report(
     return counted.table(kept=int(good.sum()))
 
 
-def _compact(sources: Sequence[Source]) -> _Read:
-    """What stands in the files, in few bytes."""
-    visits, numbers, codes, kinds, seen = [], [], [], Numbers(), 0
-    for file, one in enumerate(sources):
-        for part in one.parts:
-            own = part.visits
-            words = [name for name in _WORDS if own[name].dtype.kind not in "iu"]
-            texts = {name: own[name].astype("str") for name in words}
-            groups = {name: own[name].astype("str").astype("category") for name in _GROUPS}
-            visits.append(own.assign(file=np.int32(file), **texts, **groups))
-            merged = np.array([kinds[kind] for kind in part.kinds], dtype=np.int32)
-            codes.append(merged[part.code] if len(merged) else part.code)
-            numbers.append(part.visit + np.int32(seen))
-            seen += len(own)
-    different = [Answer(*kind) for kind in kinds]
-    return _Read(_joined(visits), _together(numbers), _together(codes), different)
-
-
-_WORDS = ("place", "image_id", "annotator")
-_GROUPS = ("problem", "job")
-_EMPTY = {"place": "object", "image_id": "str", "annotator": "str", "email": "bool"}
-_EMPTY |= {"seconds": "float64", "submitted_at": TIMES}
-_EMPTY |= {"problem": "category", "job": "category", "file": "int32"}
-
-
-def _together(pieces: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.empty(0, np.int32), *pieces])
-
-
-def _joined(pieces: list[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of all parts, which are emptied; categories are those of any part."""
-    if not pieces:
-        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _EMPTY.items()})
-    columns = {}
-    for name in list(pieces[0]):
-        values = [piece.pop(name) for piece in pieces]
-        if name in _GROUPS:
-            columns[name] = union_categoricals(values)
-        else:
-            columns[name] = pd.concat(values, ignore_index=True)
-    return pd.DataFrame(columns)
-
-
-def _meaning(
-    kinds: Sequence[Answer],
-    scales: Mapping[str, tuple[str, ...]],
-    rename: Mapping[str, str],
-    numbered: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of every kind of answer the attribute's number, or -1, and the level, or what is wrong."""
-    number = {name: place for place, name in enumerate(scales)}
-    levels = {
-        name: {label.casefold(): level for level, label in enumerate(labels)}
-        for name, labels in scales.items()
-    }
-    attribute, level = np.full(len(kinds), -1, np.int8), np.full(len(kinds), _NONE, np.int8)
-    for place, (name, answer, _) in enumerate(kinds):
-        name = rename.get(name, name)
-        if name in number:
-            attribute[place] = number[name]
-            level[place] = _level(answer, levels[name], len(scales[name]), numbered)
-        elif name is not None:
-            level[place] = _NOT_ASKED
-    for code, labels in enumerate(scales.values()):
-        own = np.flatnonzero(attribute == code)
-        counted = {place: _whole(kinds[place].level) for place in own}
-        found = {value for value in counted.values() if value is not None}
-        if numbered and 0 not in found and len(labels) in found:
-            level[[place for place, value in counted.items() if value is not None]] = _OUTSIDE
-    return attribute, level
-
-
-def _level(
-    answer: str | int | tuple | None, levels: Mapping[str, int], n_levels: int, numbered: bool
-) -> int:
-    if answer is None:
-        return _NONE
-    if isinstance(answer, tuple):
-        return _SEVERAL
-    if type(answer) is int:  # its text may be too long for Python to write
-        return answer if 0 <= answer < n_levels else _OUTSIDE
-    text = answer.strip().casefold()
-    if not text:
-        return _NONE
-    if text in levels:
-        return levels[text]
-    if not (numbered and _INTEGER.fullmatch(text)):
-        return _UNKNOWN
-    value = _whole(text)
-    return value if value is not None and 0 <= value < n_levels else _OUTSIDE
-
-
-def _whole(answer: Any) -> int | None:
-    """The whole number that an answer is or its text gives, unless it is beyond all scales."""
-    if type(answer) is int:
-        return answer
-    if not isinstance(answer, str):
-        return None
-    text = answer.strip()
-    return int(text) if len(text) <= _DIGITS and _INTEGER.fullmatch(text) else None
-
-
 def _of_visits(visits: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Which assignments are good, and the numbers of the others by reason."""
     checks = {
@@ -306,7 +212,10 @@ def _of_visits(visits: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]
         for reason, unit in DROPPED.items()
         if unit == "assignment"
     }
+    checks[OLDER] = older_versions(visits)
     checks["other job"] = _other_job(visits)
+    another = visits["other_name"].isin(visits["image_id"].dropna().unique()).to_numpy()
+    checks[CONTRADICTORY] = checks[CONTRADICTORY] | another
     checks["missing annotator"] = visits["annotator"].isna().to_numpy()
     taken, found = np.ones(len(visits), dtype=bool), {}
     for reason, check in checks.items():
@@ -325,32 +234,9 @@ def _other_job(visits: pd.DataFrame) -> np.ndarray:
     return other
 
 
-def _duplicates(
-    visits: pd.DataFrame, visit: np.ndarray, attribute: np.ndarray, good: np.ndarray
-) -> np.ndarray:
-    """Numbers of the good answers that their annotators had given before."""
-    # Few assignments repeat another one or a question: only their answers are compared.
-    again = visits.duplicated(["image_id", "annotator"], keep=False).to_numpy(copy=True)
-    again[visit[_asked_again(visit, attribute)]] = True
-    number = np.flatnonzero(good & again[visit])
-    found = visits.loc[visit[number], ["image_id", "annotator", "submitted_at"]]
-    found = found.set_axis(number).assign(attribute=attribute[number])
-    ordered = found.sort_values("submitted_at", kind="stable")
-    repeated = ordered.duplicated(["image_id", "attribute", "annotator"])
-    return np.sort(ordered.index[repeated].to_numpy(dtype=np.int64))
-
-
-def _asked_again(visit: np.ndarray, attribute: np.ndarray) -> np.ndarray:
-    """Which answers belong to a question that an assignment has answered already."""
-    key = visit.astype(np.int64) * 128 + attribute
-    if (np.diff(key) > 0).all():
-        return np.zeros(len(key), dtype=bool)
-    return pd.Series(key).duplicated().to_numpy()
-
-
 def _silent(
     sources: Sequence[Source],
-    read: _Read,
+    read: Gathered,
     attribute: np.ndarray,
     taken: np.ndarray,
     names: list[str],
@@ -371,7 +257,7 @@ def _silent(
     return asked[file] & ~given & taken[:, None]
 
 
-def _fields(read: _Read, attribute: np.ndarray, names: list[str]) -> list[str]:
+def _fields(read: Gathered, attribute: np.ndarray, names: list[str]) -> list[str]:
     """How the files call the attributes."""
     fields = list(names)
     for number in range(len(names)):

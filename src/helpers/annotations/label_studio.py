@@ -13,12 +13,21 @@ from pathlib import Path
 from typing import Any, TextIO
 from xml.etree import ElementTree
 
-from helpers.annotations.image_names import ImageNames
-from helpers.annotations.ingest import Ingest, validate
+from helpers.annotations.image_names import (
+    AMBIGUOUS,
+    CONTRADICTORY,
+    MISSING,
+    UNKNOWN,
+    UNUSABLE,
+    ImageNames,
+    names_for_files,
+)
+from helpers.annotations.ingest import OTHER_NAME, Ingest, validate
 from helpers.annotations.label_studio_flat import FLAT_FIELDS, Annotations, table_records
 from helpers.annotations.label_studio_tasks import EXPECTED, FIELDS, Tasks
+from helpers.annotations.meanings import as_compared
 from helpers.annotations.raw import Notes, Source, parts
-from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.schema import ATTRIBUTES, heading
 from helpers.annotations.text import first_character, json_records, opened, strict_records
 
 SOURCE = "label_studio"
@@ -43,8 +52,8 @@ def labelling_config() -> str:
     ElementTree.SubElement(left, "Image", name="img", value="$image", width="256px")
     questions = ElementTree.SubElement(view, "View", style="flex:1; line-height:1.2")
     for attribute, labels in ATTRIBUTES.items():
-        title = attribute.replace("_", " ").capitalize()
-        ElementTree.SubElement(questions, "Header", value=title, size="5", style="margin:0")
+        title = {"value": heading(attribute), "size": "5", "style": "margin:0"}
+        ElementTree.SubElement(questions, "Header", title)
         about = {"name": attribute, "toName": "img", "choice": "single-radio", "required": "true"}
         choices = ElementTree.SubElement(questions, "Choices", about, showInline="true")
         for label in labels:
@@ -99,12 +108,15 @@ def read_label_studio(
         >>> tidy[["image_id", "attribute", "level"]].values.tolist()
         [['a', 'gender', 4]]
     """
-    paths = [path] if isinstance(path, str | Path) else list(path)
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
     scales = _scales(questions, dict(rename or {}))
-    known = None if known_images is None else set(known_images)
-    named = None if questions is None else list(questions)
+    images = names_for_files(known_images, len(paths))
+    asked = None if questions is None else list(questions)
     doubtful = {*ATTRIBUTES, *(rename or {})}
-    sources = [read_export(Path(one), "image", named, known, doubtful) for one in paths]
+    sources = [
+        read_export(one, "image", asked, names, doubtful)
+        for one, names in zip(paths, images, strict=True)
+    ]
     return validate(sources, SOURCE, salt, scales, rename, numbered=False)
 
 
@@ -114,28 +126,46 @@ def _scales(
     """The levels of the attributes that are asked about."""
     if questions is None:
         return ATTRIBUTES
-    scales = {}
+    if isinstance(questions, str):
+        raise ValueError(f"questions: a list of names was expected, not the text {questions!r}")
+    scales: dict[str, tuple[str, ...]] = {}
     for control in questions:
         attribute = rename.get(control, control)
         if attribute not in ATTRIBUTES:
             raise ValueError(f"question {control!r} is no attribute; `rename` says which it is")
         levels = ATTRIBUTES[attribute]
         if isinstance(questions, Mapping):
-            if len(questions[control]) != len(levels):
-                raise ValueError(
-                    f"question {control!r} has {len(questions[control])} choices, "
-                    f"{attribute!r} {len(levels)} levels"
-                )
-            levels = tuple(map(str, questions[control]))
-        scales[attribute] = levels
+            levels = _choices(control, questions[control], attribute)
+        if scales.setdefault(attribute, levels) != levels:
+            raise ValueError(
+                f"question {control!r}: another one about {attribute!r} has other choices"
+            )
     return scales
+
+
+def _choices(control: str, choices: Sequence[str], attribute: str) -> tuple[str, ...]:
+    """A control's choices, each of which is one level of the attribute."""
+    if isinstance(choices, str):
+        raise ValueError(f"question {control!r}: a list of choices was expected, not {choices!r}")
+    names = tuple(map(str, choices))
+    if len(names) != len(ATTRIBUTES[attribute]):
+        raise ValueError(
+            f"question {control!r} has {len(names)} choices, "
+            f"{attribute!r} {len(ATTRIBUTES[attribute])} levels"
+        )
+    alike = [as_compared(name) for name in names]
+    if len(set(alike)) < len(alike) or "" in alike:
+        raise ValueError(
+            f"question {control!r}: choices with different names were expected, not {names}"
+        )
+    return names
 
 
 def read_export(
     path: Path,
     item: str,
     questions: Sequence[str] | None,
-    known: Iterable[str] | None,
+    images: ImageNames,
     doubtful: Iterable[str] = (),
 ) -> Source:
     """An export, as `validate` takes it.
@@ -144,7 +174,7 @@ def read_export(
         path: the export.
         item: what is annotated; its id is the task's `<item>_id`, or the file name in `<item>`.
         questions: names of the controls in the labelling configuration, if they are known.
-        known: ids that items may have; None if any will do.
+        images: which items there are.
         doubtful: names that, in a flat export's data, might be those of questions.
 
     Raises:
@@ -163,11 +193,9 @@ def read_export(
     notes = Notes()
     reader = Annotations(path, item, questions, set(doubtful), table) if flat else Tasks(path, item)
     fields = FLAT_FIELDS if flat else FIELDS
-    fields = fields | dict.fromkeys(
-        ("missing image", "unusable image id", "unknown image"), f"{item}_id"
-    )
-    fields["ambiguous image name"] = item
-    visits = _visits(path, reader, notes, ImageNames(known))
+    fields = fields | dict.fromkeys((MISSING, UNUSABLE, UNKNOWN), f"{item}_id")
+    fields |= dict.fromkeys((AMBIGUOUS, CONTRADICTORY, OTHER_NAME), item)
+    visits = _visits(path, reader, notes, images)
     return Source(path, parts(visits), fields, notes, questions)
 
 

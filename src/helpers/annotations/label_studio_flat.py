@@ -22,9 +22,9 @@ from helpers.annotations.label_studio_tasks import (
 from helpers.annotations.raw import Notes, seconds
 from helpers.annotations.text import csv_rows, json_cell, wrong_format
 
-FLAT_FIELDS = FIELDS | {
-    "missing annotator": "annotator",
-    "e-mail as annotator id": "annotator",
+FLAT_FIELDS = {
+    reason: "annotator" if field == "completed_by" else field for reason, field in FIELDS.items()
+} | {
     "task without annotation": "annotation_id",
 }
 """Where an annotation says what makes it problematic."""
@@ -53,17 +53,28 @@ class Annotations:
         if missing:
             found = f"an annotation without {missing[0]!r}"
             raise wrong_format(self._path, task, EXPECTED, found)
-        annotator, email = named_by(record["annotator"])
+        annotator, email, account = named_by(record["annotator"])
         if annotator is None and record["annotation_id"] in (None, ""):
             notes.add("task without annotation", task)
             return
         here = task
         if not self._table:
             here = f"{task}, annotation {shown(record['annotation_id'], 'without id')}"
-        image_id, problem = images.of(record.get(self._id), record.get(self._address))
-        spent = seconds(record.get("lead_time"))
+        image_id, problem, other_name = images.of(record.get(self._id), record.get(self._address))
         yield (
-            (here, image_id, annotator, email, spent, record.get("created_at"), problem, None),
+            (
+                here,
+                image_id,
+                annotator,
+                email,
+                seconds(record.get("lead_time")),
+                record.get("created_at"),
+                problem,
+                None,
+                record.get("updated_at"),
+                account,
+                other_name,
+            ),
             list(self._answers(task, record)),
         )
 

@@ -22,6 +22,9 @@ FIELDS = {
     "missing annotator": "completed_by",
     "e-mail as annotator id": "completed_by",
     "unreadable time": "created_at",
+    "older version": "updated_at",
+    "several answers of one name": "completed_by",
+    "one name of several accounts": "completed_by",
     "ground-truth annotation": "ground_truth",
     "draft": "drafts",
     "task without annotation": "annotations",
@@ -53,7 +56,7 @@ class Tasks:
         drafts = task.get("drafts")
         for _ in drafts if isinstance(drafts, list) else ():
             notes.add("draft", place)
-        image_id, problem = images.of(data.get(self._id), data.get(self._address))
+        image_id, problem, other_name = images.of(data.get(self._id), data.get(self._address))
         job = identity(task.get("project"))
         for order, annotation in enumerate(annotations, start=1):
             if not isinstance(annotation, dict) or not isinstance(annotation.get("result"), list):
@@ -64,15 +67,20 @@ class Tasks:
                 notes.add("ground-truth annotation", here)
             cancelled = annotation.get("was_cancelled", False) is not False
             results = annotation["result"]
+            annotator, email, account = _annotator(annotation, results)
             yield (
                 (
                     here,
                     image_id,
-                    *_annotator(annotation, results),
+                    annotator,
+                    email,
                     seconds(annotation.get("lead_time")),
                     annotation.get("created_at"),
                     "cancelled assignment" if cancelled else problem,
                     job,
+                    annotation.get("updated_at"),
+                    account,
+                    other_name,
                 ),
                 [answer for answer in map(_result, results) if answer is not None],
             )
@@ -94,7 +102,7 @@ def shown(value: Any, otherwise: str) -> str:
     return name if name and len(name) <= _LONGEST_ID and _PLAIN.fullmatch(name) else otherwise
 
 
-def _annotator(annotation: dict[str, Any], results: list) -> tuple[str | None, bool]:
+def _annotator(annotation: dict[str, Any], results: list) -> tuple[str | None, bool, str | None]:
     """Who annotated; `label_studio_writing` says so in the first result."""
     first = results[0] if results and isinstance(results[0], dict) else {}
     meta = first.get("meta")
@@ -103,12 +111,17 @@ def _annotator(annotation: dict[str, Any], results: list) -> tuple[str | None, b
     return named_by(annotation.get("completed_by"))
 
 
-def named_by(completed_by: Any) -> tuple[str | None, bool]:
-    """Who annotated, preferably by number, and whether an e-mail address names them."""
+def named_by(completed_by: Any) -> tuple[str | None, bool, str | None]:
+    """Who annotated, preferably by number; whether an e-mail address names them; and that address.
+
+    The address stands apart where there is a number, which people of two servers may share.
+    """
     if not isinstance(completed_by, dict):
-        return identity(completed_by), is_email(completed_by)
+        return identity(completed_by), is_email(completed_by), None
     email, number = completed_by.get("email"), identity(completed_by.get("id"))
-    return number or identity(email), is_email(email) or is_email(number)
+    address = identity(email)
+    account = address.casefold() if number and address else None
+    return number or address, is_email(email) or is_email(number), account
 
 
 def _result(result: Any) -> tuple | None:
@@ -126,7 +139,9 @@ def _result(result: Any) -> tuple | None:
 def level_of(value: dict[str, Any]) -> Any:
     """A level's name, a level counted from 0, a tuple of several, EMPTY or None."""
     choices = value.get("choices")
-    if type(choices) is list and "rating" not in value:
+    if "choices" in value and "rating" in value:
+        return None  # two answers, of which nobody knows which is meant
+    if type(choices) is list:
         if len(choices) == 1 and type(choices[0]) is str:
             return choices[0]
         if not all(type(label) is str for label in choices):

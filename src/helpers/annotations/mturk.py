@@ -20,10 +20,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow
 
-from helpers.annotations.image_names import ImageNames
-from helpers.annotations.ingest import Ingest, validate
+from helpers.annotations.image_names import (
+    AMBIGUOUS,
+    CONTRADICTORY,
+    MISSING,
+    UNKNOWN,
+    UNUSABLE,
+    ImageNames,
+    names_for_files,
+)
+from helpers.annotations.ingest import OTHER_NAME, SEVERAL_VISITS, Ingest, validate
 from helpers.annotations.raw import (
     TIMES,
+    YEARS,
+    ZONE,
     Notes,
     Numbers,
     Part,
@@ -50,11 +60,12 @@ _FIELDS = {
     "rejected assignment": "AssignmentStatus",
     "cancelled assignment": "AssignmentStatus",
     "other job": "HITTypeId",
-    "missing image": "Input.image_id",
-    "unusable image id": "Input.image_id",
-    "unknown image": "Input.image_id",
-    "ambiguous image name": "Input.image_url",
+    **dict.fromkeys((MISSING, UNUSABLE, UNKNOWN), "Input.image_id"),
+    AMBIGUOUS: "Input.image_url",
+    CONTRADICTORY: "Input.image_url",
+    OTHER_NAME: "Input.image_url",
     "missing annotator": "WorkerId",
+    SEVERAL_VISITS: "WorkerId",
     "e-mail as annotator id": "WorkerId",
     "unreadable time": "SubmitTime",
 }
@@ -66,7 +77,7 @@ _ZONES |= {"WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "MET": 1, "MEST": 2, "EET":
 _ZONES |= {"JST": 9, "KST": 9, "AEST": 10, "AEDT": 11}
 _TIME = (
     r"^\w{3} (\w{3} \d{1,2} \d{2}:\d{2}:\d{2}) "
-    r"(?:([A-Z]+)|(?:GMT|UTC)?([+-]\d{2}):?(\d{2})) (\d{4})$"
+    rf"(?:([A-Z]+)|(?:GMT|UTC)?({ZONE})) ({YEARS})$"
 )
 _STATES = {"": 0, "false": 1, "true": 2}
 _OTHER = 3
@@ -111,10 +122,11 @@ def read_mturk(
         >>> tidy[["image_id", "attribute", "level"]].values.tolist()
         [['a', 'age', 5]]
     """
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    known = None if known_images is None else set(known_images)
+    paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
+    images = names_for_files(known_images, len(paths))
     sources = [
-        Source(Path(one), _parts(Path(one), ImageNames(known)), _FIELDS, Notes()) for one in paths
+        Source(one, _parts(one, names), _FIELDS, Notes())
+        for one, names in zip(paths, images, strict=True)
     ]
     return validate(sources, SOURCE, salt, ATTRIBUTES, rename)
 
@@ -180,7 +192,7 @@ def _part(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames, kinds: Numb
 
 def _visits(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames) -> pd.DataFrame:
     """The columns that belong to the assignment, one row each."""
-    image, problem = _images(batch, images)
+    image, problem, other_name = _images(batch, images)
     status = _by_value(batch["AssignmentStatus"], _status)
     problem = problem.mask(status.notna(), status)
     if "Reject" in batch:
@@ -197,12 +209,15 @@ def _visits(batch: pd.DataFrame, rows: np.ndarray, images: ImageNames) -> pd.Dat
             "submitted_at": parse_times(batch["SubmitTime"]),
             "problem": problem,
             "job": _by_value(batch["HITTypeId"], lambda text: text.strip() or None),
+            "updated_at": pd.Series(pd.NaT, batch.index, dtype=TIMES),
+            "account": None,
+            "other_name": other_name,
         }
     )
 
 
-def _images(batch: pd.DataFrame, images: ImageNames) -> tuple[pd.Series, pd.Series]:
-    """The image of every assignment, and why there is none."""
+def _images(batch: pd.DataFrame, images: ImageNames) -> tuple[pd.Series, ...]:
+    """The image of every assignment, why there is none, and what else it is called."""
     empty = pd.Series("", batch.index, dtype="str")
     given = [batch.get(name, empty).astype("category").cat for name in _IMAGE]
     named, address = (texts.codes.to_numpy(dtype=np.int64) for texts in given)
@@ -210,7 +225,7 @@ def _images(batch: pd.DataFrame, images: ImageNames) -> tuple[pd.Series, pd.Seri
     pairs, codes = np.unique(named * len(texts[1]) + address, return_inverse=True)
     both = zip(pairs // len(texts[1]), pairs % len(texts[1]), strict=True)
     found = [images.of(texts[0][a], texts[1][b]) for a, b in both]
-    columns = np.array(found, dtype="object").reshape(-1, 2)[codes].T
+    columns = np.array(found, dtype="object").reshape(-1, 3)[codes].T
     return tuple(pd.Series(column, batch.index) for column in columns)
 
 
@@ -317,6 +332,8 @@ def parse_times(text: pd.Series) -> pd.Series:
     # What no calendar has is counted on: 30 February would be 2 March.
     day = pc.utf8_slice_codeunits(texts, len("Thu Oct "), len("Thu Oct 09"))
     times = pc.if_else(pc.equal(day, pc.strftime(times, format="%d")), times, None)
+    in_years = pc.match_substring_regex(texts, f" {YEARS}$")
+    times = pc.if_else(in_years, times, None)
     times = pd.Series(times.to_pandas().to_numpy(), text.index).dt.tz_localize("UTC").astype(TIMES)
     odd = times.isna()
     return times.mask(odd, _odd_times(text[odd])) if odd.any() else times
@@ -328,9 +345,9 @@ _USUAL = "%a %b %d %H:%M:%S UTC %Y"
 def _odd_times(text: pd.Series) -> pd.Series:
     """Times of other zones, or in ISO 8601."""
     parts = text.astype("str").str.extract(_TIME)
-    local = pd.to_datetime(parts[0] + " " + parts[4], format="%b %d %H:%M:%S %Y", errors="coerce")
-    hours = parts[1].map(_ZONES).fillna(pd.to_numeric(parts[2]))
-    minutes = pd.to_numeric(parts[3]).fillna(0)
+    local = pd.to_datetime(parts[0] + " " + parts[3], format="%b %d %H:%M:%S %Y", errors="coerce")
+    hours = parts[1].map(_ZONES).fillna(pd.to_numeric(parts[2].str[:3]))
+    minutes = pd.to_numeric(parts[2].str[-2:]).fillna(0)
     minutes = minutes.mask(parts[2].str.startswith("-", na=False), -minutes)
     offset = pd.to_timedelta(hours, unit="h") + pd.to_timedelta(minutes, unit="m")
     return (local - offset).dt.tz_localize("UTC").astype(TIMES).fillna(iso_times(text))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.image_names import MISSING, UNKNOWN, UNUSABLE
+from helpers.annotations.image_names import MISSING, UNKNOWN, UNUSABLE, ImageNames
 from helpers.annotations.ingest import validate
 from helpers.annotations.label_studio import SOURCE, read_export
 from helpers.annotations.label_studio_writing import write_export
@@ -166,7 +166,7 @@ def read_pair_export(
     path = Path(path)
     labels = _labels(pairs)
     require_columns(pairs, ["kind"])
-    export = read_export(path, "pair", list(SCALES), labels)
+    export = read_export(path, "pair", list(SCALES), ImageNames(labels))
     frame, report = validate([export], SOURCE, salt, SCALES, numbered=False)
 
     frame = frame.sort_values("submitted_at", kind="stable")

@@ -16,10 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from helpers.annotations.text import require_path
+
 EXPECTED = "a pickled dictionary of arrays of numbers"
 _NUMBERS = re.compile(r"[iuf][1248]|b1")
 _LARGEST = 2**31
 """Bytes of a file that is still read."""
+_BEGIN = 1_000
+"""Bytes by which a text is known."""
 
 
 class _Name(NamedTuple):
@@ -110,6 +114,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         ValueError: the file is no such pickle, or asks for anything but arrays of numbers; names
             the file and the byte.
     """
+    require_path(path)
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"{path}: expected {EXPECTED}, found more than {_LARGEST:,} bytes")
     stack: list[Any] = []
@@ -126,7 +131,16 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     # Damage may show at any step, as a value of the wrong type or as one that is not there.
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         found = str(error) if type(error) is ValueError else "an operation on nothing"
+        if not place:  # what begins otherwise than a pickle
+            found = f"{'text' if _is_text(path) else 'bytes'} that is no pickle ({found})"
         raise ValueError(f"{path}: byte {place}: expected {EXPECTED}, found {found}") from None
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file begins like a text that people write."""
+    with path.open("rb") as file:
+        begin = file.read(_BEGIN)
+    return not any(byte < 32 and byte not in b"\t\n\r" for byte in begin) and begin.isascii()
 
 
 def _text(name: Any) -> str:

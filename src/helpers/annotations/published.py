@@ -70,5 +70,5 @@ def _visits(arrays: Mapping[str, np.ndarray]) -> Iterator[tuple[tuple, list]]:
             for column, level in enumerate(answers):
                 whole = int(level) if float(level).is_integer() else None
                 who, place = f"{name}/{column}", f"{name[:40]}, row {row}, column {column}"
-                visit = (place, image, who, False, np.nan, None, None, None)
+                visit = (place, image, who, False, np.nan, None, None, None, None, None, None)
                 yield visit, [(name, whole, name)]

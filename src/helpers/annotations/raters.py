@@ -6,11 +6,12 @@ Chapter 6 screens the raters, chapter 11 carries their choice into the effects.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cache
 
 import numpy as np
 import pandas as pd
 from pandas.api.typing import SeriesGroupBy
-from scipy.stats import median_abs_deviation
+from scipy.stats import median_abs_deviation, norm
 
 from helpers.annotations.categories import occurring
 from helpers.annotations.schema import ATTRIBUTES, n_levels
@@ -18,6 +19,9 @@ from helpers.utils import seeding
 from helpers.utils.checks import check_whole, require_columns, require_present, require_rows
 
 _ROUNDING = 1e-9
+_LEAST, _MANY = 3, 200
+"""Raters of whom one can stand out; and those beyond which their number hardly matters."""
+_GROUPS = 4_000
 _QUESTION = ["image_id", "attribute"]
 _ANSWER = ["annotator_id", *_QUESTION]
 
@@ -37,6 +41,10 @@ def screen_raters(
     of Experimental Social Psychology 49 (2013) 764-766). It compares raters who were asked alike,
     and says little of one with few answers.
 
+    Among few raters the rule knows little, because these few are all it has for what is usual.
+    `by_chance` says how often it flags a rater who answers like the others: a flag among fewer than
+    ten is a reason to look, and no finding.
+
     Introduced in chapter 06.
 
     Args:
@@ -50,6 +58,8 @@ def screen_raters(
 
         - answers; compared: those that the distance is made of;
         - distance: in units of the scale, NaN where nothing could be compared; flagged: bool;
+        - by_chance: share of raters who would be flagged if all answered alike, with distances that
+          are normal; NaN with fewer than three raters, of whom none can stand out;
         - seconds: median time for an answer; those of one assignment share its time equally;
         - repeats: answers given a second time; self_distance: mean distance of the two, in units of
           the scale;
@@ -78,6 +88,7 @@ def screen_raters(
     table["compared"] = _by(rater, distance).count()
     table["distance"] = _by(rater, distance).mean()
     table["flagged"] = _far_beyond(table["distance"], cut)
+    table["by_chance"] = _flagged_by_chance(int(table["distance"].count()), cut)
     table["seconds"] = _by(rater, _seconds(tidy)).median()
     again = _by(rater, _self_distance(answers, repeats or {}))
     right = _by(rater, _accepted(answers, gold or {}))
@@ -191,6 +202,19 @@ def _far_beyond(distance: pd.Series, cut: float) -> pd.Series:
     known = distance.dropna()
     spread = median_abs_deviation(known, scale="normal") if len(known) else np.nan
     return distance > known.median() + cut * spread + _ROUNDING
+
+
+@cache
+def _flagged_by_chance(n_raters: int, cut: float) -> float:
+    """Share of raters beyond the cut among so many alike, in simulated groups of them."""
+    if n_raters < _LEAST:
+        return np.nan
+    if n_raters > _MANY:
+        return float(norm.sf(cut))
+    groups = seeding.rng(0, "raters alike", n_raters).standard_normal((_GROUPS, n_raters))
+    limit = np.median(groups, axis=1)
+    limit += cut * median_abs_deviation(groups, axis=1, scale="normal")
+    return float((groups > limit[:, None]).mean())
 
 
 def _seconds(tidy: pd.DataFrame) -> pd.Series:

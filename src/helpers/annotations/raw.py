@@ -20,13 +20,20 @@ import pandas as pd
 PART = 10_000
 """Assignments that are held at a time as they stand in a file."""
 TIMES = "datetime64[us, UTC]"
-_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+YEARS = r"(?:199\d|20\d\d)"
+"""When people may have answered on a screen; programs write other years for no time at all."""
+ZONE = r"[+-](?:0\d|1[0-4]):?[0-5]\d"
+"""Hours and minutes from UTC; no zone is further than 14 hours away."""
+_ISO = re.compile(
+    rf"{YEARS}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]* ?(?:[Zz]|{ZONE}|[+-](?:0\d|1[0-4]))?", re.ASCII
+)
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _WHOLE = re.compile(r"(\d+)\.0+")
 _WORD = re.compile(r"[^\W_]")
 _MEASURED = re.compile(r"[+-]\d+|[+-]?\d*\.\d+(e[+-]?\d+)?", re.IGNORECASE)
 """A number that counts nobody: a time spent, say, where columns were mixed up."""
-NO_VALUE = {"", "nan", "null", "none", "true", "false"}
+NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<na>", "nat"}
+NO_VALUE |= {"nil", "undefined"}
 """How a missing value, or one that is no name, looks when a program has turned it into text."""
 _LONGEST = 255
 """Characters of a name."""
@@ -44,6 +51,10 @@ class Visit(NamedTuple):
         submitted_at: ISO 8601 text, or anything else that is no time.
         problem: the reason why the whole assignment is dropped, or None.
         job: what identifies the job that it belongs to, or None.
+        updated_at: when it got its present form, as `submitted_at`; None if the file does not say.
+        account: what else identifies the annotator, in clear as well (the address beside a number,
+            say), or None.
+        other_name: what else the image is called, where its id and its file do not agree, or None.
     """
 
     place: str
@@ -54,6 +65,9 @@ class Visit(NamedTuple):
     submitted_at: Any
     problem: str | None
     job: str | None
+    updated_at: Any
+    account: str | None
+    other_name: str | None
 
 
 class Answer(NamedTuple):
@@ -149,11 +163,12 @@ def _frame(visits: list[tuple]) -> pd.DataFrame:
         email=frame["email"].astype(bool),
         seconds=frame["seconds"].astype("float64"),
         submitted_at=iso_times(frame["submitted_at"]),
+        updated_at=iso_times(frame["updated_at"]),
     )
 
 
 def iso_times(values: pd.Series) -> pd.Series:
-    """ISO 8601 texts as timestamps in UTC; missing for everything else."""
+    """ISO 8601 texts of `YEARS` as timestamps in UTC; missing for everything else."""
     texts = [text if isinstance(text, str) and _ISO.fullmatch(text) else None for text in values]
     texts = pd.Series(texts, values.index, dtype="object")
     return pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce").astype(TIMES)

@@ -22,6 +22,8 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 
 A score is the mean level over (levels - 1). Introduced in chapter 01."""
 
+_OF_IMAGES = {"fakeness"}  # all other attributes are of the people in them
+
 # Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
 #   attribute     str, a key of ATTRIBUTES
@@ -31,6 +33,17 @@ A score is the mean level over (levels - 1). Introduced in chapter 01."""
 #   submitted_at  timestamp in UTC, missing where the file has none that can be read
 #   source        str, "<format>:<file name>"
 COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitted_at", "source")
+
+
+def heading(attribute: str) -> str:
+    """What a person who annotates reads above a question.
+
+    What is asked about people is how they look: *perceived* gender, and never who somebody is.
+    """
+    words = attribute.replace("_", " ")
+    if attribute in ATTRIBUTES and attribute not in _OF_IMAGES:
+        words = f"perceived {words}"
+    return words[:1].upper() + words[1:]
 
 
 def n_levels(attribute: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -56,8 +57,7 @@ def opened(path: Path, expected: str) -> Iterator[TextIO]:
         ValueError: the path cannot be one; there is nothing but blanks; or, while it is read, the
             bytes are not UTF-8.
     """
-    if "\0" in str(path):
-        raise ValueError(f"{str(path)!r} is no path: it has a character that no path can have")
+    require_path(path)
     with path.open(encoding="utf-8-sig", newline="") as stream:
         try:
             if not first_character(stream):
@@ -66,6 +66,16 @@ def opened(path: Path, expected: str) -> Iterator[TextIO]:
         except UnicodeDecodeError:
             found = "bytes that are not UTF-8 text"
             raise wrong_format(path, _line_not_text(path), expected, found) from None
+
+
+def require_path(path: Path) -> None:
+    """Raise a ValueError for what no file can be called, on no system."""
+    try:
+        bad = b"\0" in os.fsencode(path)
+    except UnicodeEncodeError:  # half a character
+        bad = True
+    if bad:
+        raise ValueError(f"{str(path)!r} is no path: it has a character that no path can have")
 
 
 def first_character(stream: TextIO) -> str:

@@ -1,0 +1,63 @@
+"""What the parts of all files hold, in few bytes. Chapter 6 reads millions of answers so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+from helpers.annotations.raw import TIMES, Answer, Numbers, Source
+
+_WORDS = ("place", "image_id", "annotator")
+_GROUPS = ("problem", "job", "account", "other_name")
+_EMPTY = {"place": "object", "image_id": "str", "annotator": "str", "email": "bool"}
+_EMPTY |= {"seconds": "float64", "submitted_at": TIMES, "updated_at": TIMES}
+_EMPTY |= dict.fromkeys(_GROUPS, "category") | {"file": "int32"}
+
+
+class Gathered(NamedTuple):
+    """All assignments, the assignment and the kind of every answer, and the kinds."""
+
+    visits: pd.DataFrame
+    visit: np.ndarray
+    kind: np.ndarray
+    kinds: list[Answer]
+
+
+def gathered(sources: Sequence[Source]) -> Gathered:
+    """Read all files; the assignments' columns are those of `raw.Visit`, and the file's number."""
+    visits, numbers, codes, kinds, seen = [], [], [], Numbers(), 0
+    for file, one in enumerate(sources):
+        for part in one.parts:
+            own = part.visits
+            words = [name for name in _WORDS if own[name].dtype.kind not in "iu"]
+            texts = {name: own[name].astype("str") for name in words}
+            groups = {name: own[name].astype("str").astype("category") for name in _GROUPS}
+            visits.append(own.assign(file=np.int32(file), **texts, **groups))
+            merged = np.array([kinds[kind] for kind in part.kinds], dtype=np.int32)
+            codes.append(merged[part.code] if len(merged) else part.code)
+            numbers.append(part.visit + np.int32(seen))
+            seen += len(own)
+    different = [Answer(*kind) for kind in kinds]
+    return Gathered(_joined(visits), _together(numbers), _together(codes), different)
+
+
+def _together(pieces: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0, np.int32), *pieces])
+
+
+def _joined(pieces: list[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all parts, which are emptied; categories are those of any part."""
+    if not pieces:
+        return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in _EMPTY.items()})
+    columns = {}
+    for name in list(pieces[0]):
+        values = [piece.pop(name) for piece in pieces]
+        if name in _GROUPS:
+            columns[name] = union_categoricals(values)
+        else:
+            columns[name] = pd.concat(values, ignore_index=True)
+    return pd.DataFrame(columns)
