@@ -3,9 +3,11 @@
 Run `make smoke`, then `python benchmarks/memory.py`. The chapters themselves are executed as
 `make reproduce` executes them, with the laptop's parameters and ever more transects; only the
 pixels are noise, because drawing 1.6 million faces takes hours and what they show takes no memory,
-and resamples are the smoke run's, because no more than a few are held at a time. Chapters 01 to 04
-are those of the smoke run. A kernel that holds more than `LIMIT` is ended. It takes three quarters
-of an hour and 15 GB of disk, on Linux only: the peak is read from /proc.
+and resamples are the smoke run's, because no more than a few are held at a time. Chapters 01, 03
+and 04 are those of the smoke run. The plan of the audit names the number of transects, so it is
+made for each, and chapter 02, which reads it, is run anew with the smoke run's sizes. A kernel that
+holds more than `LIMIT` is ended. It takes three quarters of an hour and 15 GB of disk, on Linux
+only: the peak is read from /proc.
 """
 
 import os
@@ -13,7 +15,7 @@ import signal
 import sys
 import tempfile
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -22,19 +24,16 @@ import papermill
 from record import RESULTS, write_rows
 
 from helpers import artifacts, figures
-from helpers.artifacts import profiles
+from helpers.artifacts import Stage, profiles
+from helpers.effects import audit_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from execute import parameterised  # noqa: E402
 from run import THREADS  # noqa: E402
 
-BEFORE = (
-    "01_observational_audit",
-    "02_face_world",
-    "03_direction_fitting",
-    "04_orthogonalization",
-)
+BEFORE = ("01_observational_audit", "03_direction_fitting", "04_orthogonalization")
+MODELS = "02_face_world"
 CHAPTERS = (
     "05_transect_generation",
     "06_annotation_ingestion",
@@ -105,16 +104,24 @@ def run(chapter: str, values: dict[str, object], scratch: Path) -> dict[str, flo
     return found
 
 
+def make_plan(profile: profiles.Profile) -> None:
+    """Leave the plan of an audit of this size where chapters 02 and 08 read it."""
+    stage = Stage("audit_plan", profile="smoke", device="cpu", seed=profile.seed)
+    content = audit_plan.planned(profile)
+    stage.save("plan.json", content)
+    stage.finish({"sha256": audit_plan.read(content).sha256})
+
+
 def run_all(n_transects: int) -> dict[str, dict[str, float]]:
     """Execute the chapters one after the other, in a folder of their own."""
-    values = asdict(profiles.load("laptop")) | {
-        "profile": "smoke",
-        "device": "cpu",
-        "n_transects": n_transects,
-        "image_size": profiles.load("smoke").image_size,
-        "figure_size": profiles.load("smoke").figure_size,
-        "n_boot": profiles.load("smoke").n_boot,
-    }
+    smoke, run_as = profiles.load("smoke"), {"profile": "smoke", "device": "cpu"}
+    size = replace(
+        profiles.load("laptop"),
+        n_transects=n_transects,
+        image_size=smoke.image_size,
+        figure_size=smoke.figure_size,
+        n_boot=smoke.n_boot,
+    )
     made = artifacts.root() / "smoke"
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "smoke")
@@ -123,6 +130,9 @@ def run_all(n_transects: int) -> dict[str, dict[str, float]]:
             (folder / chapter).symlink_to(made / chapter)
         os.environ["HELPERS_ARTIFACTS"] = scratch
         try:
+            make_plan(size)
+            run(MODELS, asdict(smoke) | run_as, Path(scratch))
+            values = asdict(size) | run_as
             found = {chapter: run(chapter, values, Path(scratch)) for chapter in CHAPTERS}
         finally:
             os.environ["HELPERS_ARTIFACTS"] = str(made.parent)

@@ -365,10 +365,13 @@ def in_decision_values(distances: dict[str, float]) -> dict[str, float]:
 
 
 # %%
-def base_of(arm_planes: Hyperplanes, youngest: float, held: dict[str, float]) -> np.ndarray:
-    """Base codes of all transects (n, D); all arms begin with the same sampled faces."""
+def base_of(
+    arm: str, arm_planes: Hyperplanes, youngest: float, held: dict[str, float]
+) -> np.ndarray:
+    """Base codes of an arm (n, D), left in a file; all arms begin with the same sampled faces."""
     recipe = {"youngest": youngest, "held": held, "seed": seed, "stage": stage.name}
-    return transects.base_latents(generator, arm_planes, AXES, n_transects, **recipe)
+    codes = transects.base_latents(generator, arm_planes, AXES, n_transects, **recipe)
+    return np.load(stage.save(f"{arm}_base.npy", codes), mmap_mode="r")
 
 
 # %% [markdown]
@@ -390,8 +393,8 @@ def cells_of(base: np.ndarray, axes: Hyperplanes, *steps: ArrayLike) -> Iterator
 
 # %%
 base = {
-    "fitted": base_of(fitted, youngest, in_decision_values(HELD)),
-    "drawn": base_of(fitted, youngest, {}),
+    "fitted": base_of("fitted", fitted, youngest, in_decision_values(HELD)),
+    "drawn": base_of("drawn", fitted, youngest, {}),
 }
 walk = (planes.select(AXES), dual.loc[AXES], list(DISTANCES.values()))
 parameters = {
@@ -534,7 +537,8 @@ index["exact"] = transects.index(n_transects, decisions)
 
 # %%
 exact_held = {name: float(generator.decision_value(name, dose)) for name, dose in held.items()}
-base["exact"] = base_of(exact, float(generator.decision_value("age", ADULT)), exact_held)
+adult = float(generator.decision_value("age", ADULT))
+base["exact"] = base_of("exact", exact, adult, exact_held)
 walk = (exact.select(AXES), generator.exact_directions(AXES), list(decisions.values()))
 parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(base["exact"], *walk)])
 
@@ -693,7 +697,6 @@ gallery = figures.gallery(pictures, 8, titles)
 for arm, table in parameters.items():
     stage.save(f"{arm}_index.parquet", index[arm])
     stage.save(f"{arm}_parameters.npy", table.cpu().numpy())
-    stage.save(f"{arm}_base.npy", base[arm])
 stage.save("doses.json", doses)
 _ = stage.finish(
     {

@@ -250,7 +250,8 @@ answers["status"].value_counts().rename("assignments").to_frame()
 
 # %%
 seconds = answers["seconds"].median() / len(ATTRIBUTES)
-print(f"{answers['rater'].nunique()} annotators, {len(answers):,} assignments")
+n_annotators = answers["rater"].nunique()
+print(f"{n_annotators} annotators, {len(answers):,} assignments")
 print(f"median time for one answer {seconds:.1f} s: {0.012 * 3600 / seconds:.1f} dollars an hour")
 
 # %% [markdown]
@@ -264,6 +265,8 @@ print(f"median time for one answer {seconds:.1f} s: {0.012 * 3600 / seconds:.1f}
 # %%
 export = stage.path("export.json")
 annotations.write_label_studio(answers, export)
+first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
+answers = answers[answers["image_id"].isin(first)]
 
 
 def tasks() -> Iterator[dict]:
@@ -272,8 +275,8 @@ def tasks() -> Iterator[dict]:
         yield from (json.loads(line.strip("[],\n")) for line in lines)
 
 
-first = next(tasks())["annotations"][0]
-print(json.dumps(first | {"result": first["result"][:1]}, indent=1))
+example = next(tasks())["annotations"][0]
+print(json.dumps(example | {"result": example["result"][:1]}, indent=1))
 
 # %% [markdown]
 # Reading turns every format into one tidy table, with a row per answer, and leaves a report. The
@@ -305,7 +308,7 @@ print(f"{written:,} answers = {len(tidy):,} kept + {voided:,} voided + {repeated
 assert written == len(tidy) + voided + repeated
 assert len(tidy) == len(index) * len(ATTRIBUTES) * n_raters
 assert not tidy["annotator_id"].str.contains("@").any()
-assert tidy["annotator_id"].nunique() <= answers["rater"].nunique()
+assert tidy["annotator_id"].nunique() <= n_annotators
 
 # %% [markdown]
 # ### Annotators are people too
@@ -389,8 +392,7 @@ kept = len(tidy)
 scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %%
-first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
-tidy, answers = (table[table["image_id"].isin(first)] for table in (tidy, answers))
+tidy = tidy[tidy["image_id"].isin(first)]
 
 # %% [markdown]
 # ## Do annotators agree?
