@@ -52,11 +52,6 @@ def read(model):
 
 
 # %% tags=["remove-cell"]
-def points(value):
-    """A difference of rates in percentage points, with its sign."""
-    return in_points(value).replace("-", "−")
-
-
 ROWS = {
     "gap": "counted gap",
     "same": "true effect on the counted",
@@ -66,7 +61,7 @@ ROWS = {
 for number, row in ROWS.items():
     for name, model in (("", audited), ("other-", other)):
         one = verdict["skin_on_women"][row][model]
-        told = f"{points(one['estimate'])} ({points(one['low'])} to {points(one['high'])})"
+        told = f"{in_points(one['estimate'])} ({in_points(one['low'])} to {in_points(one['high'])})"
         glue(f"{name}{number}", told, display=False)
 
 
@@ -99,7 +94,7 @@ def largest(effects):
     if clear.empty:
         return "not to be told from zero"
     most = clear.abs().idxmax()
-    return f"{points(clear[most])} points, on {most}"
+    return f"{in_points(clear[most])} points, on {most}"
 
 
 # %% tags=["remove-cell"]

@@ -1,5 +1,22 @@
 """Numbers as the pages tell them."""
 
+import re
+
+_HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d|inf\b)")
+
+
+def with_minus(text: str) -> str:
+    """A text whose negative numbers have a minus sign (U+2212) where programs print a hyphen.
+
+    Serves every chapter, from 01 on. A hyphen before a figure is taken for a minus, unless it
+    stands behind a letter, a figure or a closing bracket: those of words, ranges and dates stay.
+
+    Example:
+        >>> with_minus("celeba-like: -3.0 (-5.1 to +0.2), 2-3 faces")
+        'celeba-like: −3.0 (−5.1 to +0.2), 2-3 faces'
+    """
+    return _HYPHEN.sub("−", text)
+
 
 def in_points(rate: float) -> str:
     """A difference of rates (a fraction) in percentage points, with its sign.
@@ -9,8 +26,8 @@ def in_points(rate: float) -> str:
 
     Example:
         >>> in_points(0.0532), in_points(-0.0002), in_points(-1e-9)
-        ('+5.3', '-0.02', '+0.00')
+        ('+5.3', '−0.02', '+0.00')
     """
     points = 100 * rate
     told = f"{points:+z.1f}"
-    return f"{points:+z.2f}" if points and float(told) == 0 else told
+    return with_minus(f"{points:+z.2f}" if points and float(told) == 0 else told)
