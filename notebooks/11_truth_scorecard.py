@@ -828,7 +828,8 @@ def enough_for(asked: str, name: str) -> str:
         return f"not claimed (bias up to {in_points.loc[(asked, name), 'bias']:.1f} points)"
     marks = judged_by.loc[(asked, name)]
     if [*marks.index[marks]] == ["worst cell"]:
-        return f"on average; its worst cell is held in {worst_cells.loc[name, 'mean']:.0%}"
+        mean, worst = in_points.loc[(asked, name), "coverage"], worst_cells.loc[name, "mean"]
+        return f"on average ({mean:.0f}%), not in its worst cell ({worst:.0%})"
     return "enough" if not marks.any() else "no: " + ", ".join(marks.index[marks])
 
 
@@ -1656,8 +1657,7 @@ alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 # - An estimator is judged by its bias, scatter and coverage under known truth, not by its pedigree.
 # - A regression with main effects gives the average effect of a complete design as well as matched
 #   pairs do. Where effects oppose each other it misleads about the cells.
-# - Partial pooling sharpens small audits of cells that agree, and its intervals can fail in one that
-#   does not.
+# - Partial pooling sharpens small audits of cells that agree, and can fail the one that does not.
 # - Found data answer a causal question only with every confounder measured well, and the right people
 #   on both sides of each comparison.
 # - Transects fail too: with entangled directions, with hidden attributes that come along, with raters
