@@ -448,8 +448,8 @@ misses.style.format("{:.1f}")
 
 # %% [markdown]
 # These are means over three models, and the models differ. Here is the miss in the disparity among
-# women for each of them. The bias of plantskin was planted, and is larger than what a model learns by
-# itself from its faces, so it can weigh most in the mean.
+# women for each of them. The bias of plantskin was planted, so a mean in which it has a part need not
+# speak for a model without such a bias.
 
 # %%
 of_women = 100 * apart.xs(WOMEN, level="quantity").T

@@ -29,7 +29,7 @@ from helpers import artifacts, figures
 from helpers.claims import claim
 from helpers.effects import ratio_interval
 from helpers.figures import cover
-from helpers.utils.numbers import in_points
+from helpers.utils.numbers import in_points, with_minus
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
@@ -52,6 +52,11 @@ def read(model):
 
 
 # %% tags=["remove-cell"]
+def points(value):
+    """A difference of rates in percentage points, with its sign."""
+    return with_minus(in_points(value))
+
+
 ROWS = {
     "gap": "counted gap",
     "same": "true effect on the counted",
@@ -61,7 +66,7 @@ ROWS = {
 for number, row in ROWS.items():
     for name, model in (("", audited), ("other-", other)):
         one = verdict["skin_on_women"][row][model]
-        told = f"{in_points(one['estimate'])} ({in_points(one['low'])} to {in_points(one['high'])})"
+        told = f"{points(one['estimate'])} ({points(one['low'])} to {points(one['high'])})"
         glue(f"{name}{number}", told, display=False)
 
 
@@ -94,7 +99,7 @@ def largest(effects):
     if clear.empty:
         return "not to be told from zero"
     most = clear.abs().idxmax()
-    return f"{in_points(clear[most])} points, on {most}"
+    return f"{points(clear[most])} points, on {most}"
 
 
 # %% tags=["remove-cell"]

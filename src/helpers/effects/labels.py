@@ -69,7 +69,7 @@ def points(table: pd.DataFrame) -> list[str]:
 
     Example:
         >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]}))
-        ['+5.0 (−0.04 to +11.0)']
+        ['+5.0 (-0.04 to +11.0)']
     """
     rows = table[["estimate", "low", "high"]].to_numpy(dtype=float)
     return ["{} ({} to {})".format(*map(in_points, row)) for row in rows]

@@ -8,8 +8,10 @@ _HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d|inf\b)")
 def with_minus(text: str) -> str:
     """A text whose negative numbers have a minus sign (U+2212) where programs print a hyphen.
 
-    Serves every chapter, from 01 on. A hyphen before a figure is taken for a minus, unless it
-    stands behind a letter, a figure or a closing bracket: those of words, ranges and dates stay.
+    Serves every chapter, from 01 on: claims call it, and so do pages for what their cells show
+    (`tools/book.py`). Results keep the hyphen, which programs read. A hyphen before a figure is
+    taken for a minus, unless it stands behind a letter, a figure or a closing bracket: those of
+    words, ranges and dates stay.
 
     Example:
         >>> with_minus("celeba-like: -3.0 (-5.1 to +0.2), 2-3 faces")
@@ -26,8 +28,8 @@ def in_points(rate: float) -> str:
 
     Example:
         >>> in_points(0.0532), in_points(-0.0002), in_points(-1e-9)
-        ('+5.3', '−0.02', '+0.00')
+        ('+5.3', '-0.02', '+0.00')
     """
     points = 100 * rate
     told = f"{points:+z.1f}"
-    return with_minus(f"{points:+z.2f}" if points and float(told) == 0 else told)
+    return f"{points:+z.2f}" if points and float(told) == 0 else told
