@@ -73,6 +73,7 @@ from helpers.faces.batches import render_to_store
 from helpers.faces.interventions import counterfactuals, do
 from helpers.generators import load_generator
 from helpers.utils import seeding
+from helpers.utils.numbers import in_points
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -940,11 +941,10 @@ agree &= (turned["helped_low"] <= turned["true_helped"]) & (
 )
 agree = agree.drop(index="null", level="model")
 Markdown(
-    f"**In this run** most is hidden in {labels.CONTRASTS[attribute]}, {cell}, for {model}: "
-    f"{first['harmed']:.1%} of the faces are harmed and {first['helped']:.1%} helped, and the "
-    f"difference is {100 * first['net']:+.1f} points ({100 * first['low']:+.1f} to "
-    f"{100 * first['high']:+.1f}). In truth they are {first['true_harmed']:.1%} and "
-    f"{first['true_helped']:.1%}. Both intervals hold the true shares in {agree.sum()} of "
+    f"This cell is {labels.CONTRASTS[attribute]}, {cell}, for {model}. The difference found is "
+    f"{in_points(first['net'])} points ({in_points(first['low'])} to {in_points(first['high'])}). "
+    f"In truth {first['true_harmed']:.1%} of the faces are harmed and {first['true_helped']:.1%} "
+    f"helped. Both intervals hold the true shares in {agree.sum()} of "
     f"{len(agree)} cells."
 )
 

@@ -29,7 +29,7 @@ from helpers import artifacts, figures
 from helpers.claims import claim
 from helpers.effects import ratio_interval
 from helpers.figures import cover
-from helpers.utils.numbers import in_points
+from helpers.utils.numbers import in_points, with_minus
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
@@ -54,7 +54,7 @@ def read(model):
 # %% tags=["remove-cell"]
 def points(value):
     """A difference of rates in percentage points, with its sign."""
-    return in_points(value).replace("-", "−")
+    return with_minus(in_points(value))
 
 
 ROWS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,12 +27,16 @@ from helpers.artifacts import lineage, manifests
 from helpers.artifacts import pages as records
 from helpers.artifacts.lineage import ROOT
 from helpers.claims import Claim, of_page
+from helpers.utils.numbers import with_minus
 from helpers.utils.processes import alone, die_with_parent
 
 BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 TOOLS = ROOT / "tools"
 RECORD = "made_from.json"
+BETWEEN_TAGS = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")
+"""What stands in a cell of a table."""
+
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
 """Heads of a benchmark's columns, where they are not what the record calls them."""
 
@@ -75,7 +80,25 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         notebook = executed / page / f"{page}.ipynb"
         if not notebook.is_file():
             raise FileNotFoundError(f"{notebook} is missing: the chapter {page} was not run")
-        shutil.copy2(notebook, source)
+        text = told(notebook.read_text(encoding="utf-8"))
+        (source / notebook.name).write_text(text, encoding="utf-8")
+
+
+def told(executed: str) -> str:
+    """An executed notebook, whose tables and sentences have minus signs as those of claims do.
+
+    What cells print as text stays, because that is what somebody who runs the code sees.
+    """
+    notebook = json.loads(executed)
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "text/markdown" in data:
+                data["text/markdown"] = with_minus("".join(data["text/markdown"]))
+            if "text/html" in data:
+                html = "".join(data["text/html"])
+                data["text/html"] = BETWEEN_TAGS.sub(lambda part: with_minus(part[0]), html)
+    return json.dumps(notebook)
 
 
 def contents(book: Path = BOOK) -> list[str]:
@@ -124,7 +147,7 @@ def _table(head: list[str], rows: list, numbers: str = "---:") -> str:
 def _shown(value: float | str) -> str:
     if isinstance(value, str):
         return value
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 1000 else with_minus(f"{value:.3g}")
 
 
 def counted(number: int, noun: str) -> str:

@@ -48,8 +48,36 @@ function breakAtUnderscores(cell) {
   cell.replaceChildren(...parts.flatMap((part) => [part, document.createElement("wbr")]).slice(0, -1));
 }
 
+// Labels of rows stay in view while a table scrolls: all of their columns, or as many of the last as
+// leave half of the width to the numbers. A table without labels keeps its first column.
+const SCROLLING = ".cell_output .text_html, .pst-scrollable-table-container";
+
+function keepLabels(box) {
+  const table = box.querySelector("table");
+  if (!table) return;
+  const cells = [...table.rows].flatMap((row) => [...row.cells]);
+  cells.forEach((cell) => cell.classList.remove("stays"));
+  if (box.scrollWidth <= box.clientWidth + 1) return;
+  const body = [...table.tBodies].flatMap((part) => [...part.rows]);
+  const heads = body.flatMap((row) => [...row.cells]).filter((cell) => cell.tagName === "TH");
+  const labels = heads.length ? heads : body.map((row) => row.cells[0]).filter(Boolean);
+  const end = Math.max(...labels.map((cell) => cell.offsetLeft + cell.offsetWidth));
+  const fits = (cell) => end - cell.offsetLeft <= box.clientWidth / 2;
+  const starts = labels.filter(fits).map((cell) => cell.offsetLeft);
+  if (!starts.length) return;
+  const start = Math.min(...starts);
+  const within = (cell) => cell.offsetLeft >= start && cell.offsetLeft + cell.offsetWidth <= end + 1;
+  const places = cells.filter(within).map((cell) => [cell, cell.offsetLeft - start]);
+  places.forEach(([cell, left]) => {
+    cell.classList.add("stays");
+    cell.style.left = `${left}px`;
+  });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll(".cell_output table td").forEach(mayBreak);
   document.querySelectorAll(".cell_output table th").forEach(breakAtUnderscores);
   document.querySelectorAll(".cell_output table").forEach(markNumbers);
+  const resized = new ResizeObserver((boxes) => boxes.forEach((box) => keepLabels(box.target)));
+  document.querySelectorAll(SCROLLING).forEach((box) => resized.observe(box));
 });

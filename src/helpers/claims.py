@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-from helpers.utils.numbers import in_points
+from helpers.utils.numbers import in_points, with_minus
 
 CONTRADICTED = "This run says otherwise"
 _BOX = """<div class="admonition warning">
@@ -65,7 +65,7 @@ class _Numbers(Formatter):
         if form == "percent":
             value, form = 100 * value, ".1f"
         told = in_points(value) if form == "points" else format(value, form)
-        return told if isinstance(value, str) else told.replace("-", "−")
+        return told if isinstance(value, str) else with_minus(told)
 
 
 def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Claim:

@@ -142,6 +142,22 @@ def test_every_benchmark_is_a_table_with_machine_and_versions(small):
         assert f"python {record['machine']['python']}" in machine
 
 
+def test_tables_and_sentences_have_minus_signs_and_printed_text_has_not():
+    cells = {
+        "text/markdown": ["- **celeba-like**: -1.2 ", "(-2 to +0.1)"],
+        "text/html": "<style>th { margin: -1px }</style><th>a-1</th><td>-3.0</td>",
+    }
+    shown = nbformat.v4.new_output("display_data", cells)
+    printed = nbformat.v4.new_output("stream", text="-3.0")
+    cell = nbformat.v4.new_code_cell("x = -3.0", outputs=[shown, printed])
+    page = json.loads(book.told(json.dumps(nbformat.v4.new_notebook(cells=[cell]))))
+    (cell,) = page["cells"]
+    assert cell["source"] == "x = -3.0" and cell["outputs"][1]["text"] == "-3.0"
+    told = cell["outputs"][0]["data"]
+    assert told["text/markdown"] == "- **celeba-like**: −1.2 (−2 to +0.1)"
+    assert told["text/html"] == cells["text/html"].replace("-3.0", "−3.0")
+
+
 def test_names_in_code_lead_to_the_reference(small):
     chapter = (small / "html" / "01_chapter.html").read_text()
     assert links_to_api(chapter) >= {
@@ -364,7 +380,22 @@ class TestPages:
         overflow = visit.page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
-        return found + ([f"{overflow} px wider than the window"] if overflow > 0 else [])
+        if overflow > 0:
+            found.append(f"{overflow} px wider than the window")
+        cut = visit.page.evaluate(
+            """[...document.querySelectorAll(".cell_output figure img")]
+               .filter(image => image.getBoundingClientRect().width > innerWidth).length"""
+        )
+        found += [f"{cut} figures wider than the window"] if cut else []
+        lost = visit.page.evaluate(
+            """[...document.querySelectorAll("table .stays")].filter(label => {
+                 const box = label.closest(".text_html, .pst-scrollable-table-container");
+                 box.scrollLeft = box.scrollWidth;
+                 const edge = label.getBoundingClientRect().left - box.getBoundingClientRect().left;
+                 return box.scrollLeft > 0 && edge < -1;
+               }).length"""
+        )
+        return found + ([f"{lost} labels of rows scroll out of sight"] if lost else [])
 
     def barriers(self, visit: browser.Visit) -> list[str]:
         """What axe finds."""
@@ -399,6 +430,22 @@ class TestPages:
 
     def frames(self, widget: Locator, label: str) -> Locator:
         return widget.locator(f'img[alt$=": {label}"]:visible')
+
+    def test_labels_of_rows_stay_beside_a_wide_table(self, chromium):
+        script = (book.BOOK / "_static" / "tables.js").read_text(encoding="utf-8")
+        style = (book.BOOK / "_static" / "book.css").read_text(encoding="utf-8")
+        numbers = "".join(f"<td style='min-width: 90px'>{number}</td>" for number in range(9))
+        table = (
+            f"<table><tbody><tr><th>fairface-like</th><th>women</th>{numbers}</tr></tbody></table>"
+        )
+        html = f"<body><div class='cell_output'><div class='text_html'>{table}</div></div></body>"
+        with chromium.new_page(viewport=browser.PHONE) as page:
+            page.set_content(f"<style>{style}</style><script>{script}</script>{html}")
+            expect(page.locator("th.stays")).to_have_count(2)
+            page.locator(".text_html").evaluate("box => box.scrollLeft = 300")
+            first, second = (page.locator("th").nth(place).bounding_box() for place in (0, 1))
+            assert first["x"] >= 0 and second["x"] >= first["x"] + first["width"] - 1
+            assert page.locator("td").first.bounding_box()["x"] < 0
 
     def test_former_address_brings_the_place_along(self, chromium, site):
         address, html = site

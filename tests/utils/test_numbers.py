@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.utils.numbers import in_points
+from helpers.utils.numbers import in_points, with_minus
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,19 @@ from helpers.utils.numbers import in_points
 )
 def test_small_differences_keep_their_sign(rate, told):
     assert in_points(rate) == told
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("-0.3", "−0.3"),
+        ("(-.5 to -0.1)", "(−.5 to −0.1)"),
+        ("-inf", "−inf"),
+        ("−0.3", "−0.3"),
+        ("<td>-1,200</td>", "<td>−1,200</td>"),
+        ("celeba-like, 2020-07-15, 2-3, 1e-05, T_a-1, -- 5, - 5", None),
+        ("[0.1]-2, f(x)-2, --2, -index", None),
+    ],
+)
+def test_a_hyphen_before_a_number_becomes_a_minus(printed, told):
+    assert with_minus(printed) == (told or printed)

@@ -1,5 +1,24 @@
 """Numbers as the pages tell them."""
 
+import re
+
+_HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d|inf\b)")
+
+
+def with_minus(text: str) -> str:
+    """A text whose negative numbers have a minus sign (U+2212) where programs print a hyphen.
+
+    Serves every chapter, from 01 on: claims call it, and so do pages for what their cells show
+    (`tools/book.py`). Results keep the hyphen, which programs read. A hyphen before a figure is
+    taken for a minus, unless it stands behind a letter, a figure or a closing bracket: those of
+    words, ranges and dates stay.
+
+    Example:
+        >>> with_minus("celeba-like: -3.0 (-5.1 to +0.2), 2-3 faces")
+        'celeba-like: −3.0 (−5.1 to +0.2), 2-3 faces'
+    """
+    return _HYPHEN.sub("−", text)
+
 
 def in_points(rate: float) -> str:
     """A difference of rates (a fraction) in percentage points, with its sign.
