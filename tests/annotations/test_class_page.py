@@ -350,7 +350,7 @@ class TestPage:
             page.keyboard.press("Enter")
             expect(page.locator("#said")).to_contain_text("Still open: Skin colour, Fakeness.")
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("Enter")
             expect(page.locator("#place")).to_have_text("Picture 2 of 4")
             page.keyboard.press("Enter")
@@ -367,7 +367,7 @@ class TestPage:
             )
             page.keyboard.press("Enter")
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
 
     def test_keys_of_every_keyboard(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
@@ -383,10 +383,10 @@ class TestPage:
             expect(page.locator("#said")).to_have_text("")
             page.keyboard.press("ArrowRight")
             expect(checked).to_have_count(2)  # the arrow moves within the second question
-            expect(page.locator("fieldset.now legend")).to_have_text("Facial hair")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived facial hair")
             page.click("#image")  # the keys still work
             press(page, "1")
-            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("0")
             page.keyboard.press("Backspace")
             expect(page.locator("#said")).to_contain_text("cannot say")
