@@ -348,7 +348,7 @@ class TestPage:
             page.keyboard.press("ArrowDown")
             press(page, "1234")
             page.keyboard.press("Enter")
-            expect(page.locator("#said")).to_contain_text("Still open: Skin colour, Fakeness.")
+            expect(page.locator("#said")).to_contain_text("Still open: Perceived skin colour, Fakeness.")
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
             expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("Enter")
@@ -361,7 +361,7 @@ class TestPage:
             page.click("#save")
             expect(page.locator("#missing li")).to_have_text(
                 [
-                    "Picture 1: Skin colour, Fakeness",
+                    "Picture 1: Perceived skin colour, Fakeness",
                     *(f"Picture {number}: no answer" for number in (2, 3, 4)),
                 ]
             )
