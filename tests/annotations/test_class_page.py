@@ -348,9 +348,9 @@ class TestPage:
             page.keyboard.press("ArrowDown")
             press(page, "1234")
             page.keyboard.press("Enter")
-            expect(page.locator("#said")).to_contain_text("Still open: Skin colour, Fakeness.")
+            expect(page.locator("#said")).to_contain_text("Still open: Perceived skin colour, Fakeness.")
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("Enter")
             expect(page.locator("#place")).to_have_text("Picture 2 of 4")
             page.keyboard.press("Enter")
@@ -361,13 +361,13 @@ class TestPage:
             page.click("#save")
             expect(page.locator("#missing li")).to_have_text(
                 [
-                    "Picture 1: Skin colour, Fakeness",
+                    "Picture 1: Perceived skin colour, Fakeness",
                     *(f"Picture {number}: no answer" for number in (2, 3, 4)),
                 ]
             )
             page.keyboard.press("Enter")
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
 
     def test_keys_of_every_keyboard(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
@@ -383,10 +383,10 @@ class TestPage:
             expect(page.locator("#said")).to_have_text("")
             page.keyboard.press("ArrowRight")
             expect(checked).to_have_count(2)  # the arrow moves within the second question
-            expect(page.locator("fieldset.now legend")).to_have_text("Facial hair")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived facial hair")
             page.click("#image")  # the keys still work
             press(page, "1")
-            expect(page.locator("fieldset.now legend")).to_have_text("Skin colour")
+            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("0")
             page.keyboard.press("Backspace")
             expect(page.locator("#said")).to_contain_text("cannot say")
