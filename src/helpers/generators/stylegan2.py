@@ -158,7 +158,7 @@ class Convolution(nn.Module):
         super().__init__()
         self.up, self.clamp = up, clamp
         self.affine = Dense(w_dim, inputs, centre=1.0)
-        self.weight = _weights(outputs, inputs, 3, 3)
+        self.weight = _kernels(outputs, inputs, 3, up)
         self.bias = _weights(outputs)
         self.register_buffer("noise_const", torch.zeros(resolution, resolution))
         self.noise_strength = _weights()
@@ -226,7 +226,7 @@ class ToRGB(nn.Module):
         super().__init__()
         self.clamp, self.gain = clamp, 1 / math.sqrt(inputs)
         self.affine = Dense(w_dim, inputs, centre=1.0)
-        self.weight = _weights(outputs, inputs, 1, 1)
+        self.weight = _kernels(outputs, inputs, 1)
         self.bias = _weights(outputs)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
@@ -310,7 +310,6 @@ class Synthesis(nn.Module):
         self.config, self.precision = config, torch.float32
         for resolution in config.resolutions:
             self.add_module(f"b{resolution}", Block(config, resolution))
-        self.to(memory_format=torch.channels_last)
 
     def blocks(self) -> Iterator[tuple[str, Block]]:
         return self.named_children()
@@ -384,6 +383,16 @@ class Synthesis(nn.Module):
 
 def _weights(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.zeros(shape), requires_grad=False)
+
+
+def _kernels(outputs: int, inputs: int, size: int, transposed: bool = False) -> nn.Parameter:
+    """Weights (outputs, inputs, size, size), in memory as the convolution reads them.
+
+    A transposed convolution reads (inputs, outputs, size, size); both have channels last.
+    """
+    shape = (inputs, outputs) if transposed else (outputs, inputs)
+    weight = torch.zeros(*shape, size, size).contiguous(memory_format=torch.channels_last)
+    return nn.Parameter(weight.transpose(0, 1) if transposed else weight, requires_grad=False)
 
 
 def _square(layer: Convolution, _: object) -> None:
