@@ -29,7 +29,8 @@ def load_generator(
         size: height and width of its images, in pixels. What is read from a file has a size of its
             own.
         weights: the file, as of `load_checkpoint`.
-        options: of `StyleGenerator`, such as truncation=0.7, with a file.
+        options: of `StyleGenerator`, such as truncation=0.7, with a file; without it the truncation
+            is the one of a converted file's card.
 
     Returns:
         A generator, with what its class can do beyond the protocol.
@@ -46,7 +47,9 @@ def load_generator(
     if name not in (*GENERATORS, *FROM_FILES):
         raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *FROM_FILES))}")
     if name in FROM_FILES:
-        return StyleGenerator(_network(name, weights), device, **options)
+        network = _network(name, weights)
+        options = {"truncation": network.card.get("psi", 1.0)} | options
+        return StyleGenerator(network, device, **options)
     if weights is not None or options:
         given = sorted([*options, *["weights"] * (weights is not None)])
         raise ValueError(f"the generator {name} comes with the book; it takes no {given}")
@@ -57,8 +60,6 @@ def _network(name: str, weights: str | Path | None):
     """The network of a file, which has to be of the kind asked for."""
     if weights is None:
         raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
-    from helpers.generators.checkpoint_loading import load_checkpoint
-
     network = load_checkpoint(weights)
     if network.kind != name:
         raise ValueError(f"{weights}: a {name} network was expected, found {network.kind}")
