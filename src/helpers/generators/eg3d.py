@@ -92,8 +92,9 @@ class View(NamedTuple):
         depth: distance from the camera, in units of the face's box.
 
     Example:
-        >>> View(torch.zeros(1, 3, 8, 8), torch.zeros(1, 3, 4, 4), torch.ones(1, 1, 4, 4)).depth.shape
-        torch.Size([1, 1, 4, 4])
+        >>> raw, depth = torch.zeros(1, 3, 4, 4), torch.ones(1, 1, 4, 4)
+        >>> tuple(View(torch.zeros(1, 3, 8, 8), raw, depth).depth.shape)
+        (1, 1, 4, 4)
     """
 
     image: Tensor
@@ -369,7 +370,7 @@ class Rendering:
         noise = given.get("superresolution_noise_mode", "none")
         if noise not in ("none", "const"):
             raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")
-        scale = 0.0 if given.get("c_gen_conditioning_zero", False) else given.get("c_scale", 1.0)
+        scale = 0.0 if given.get("c_gen_conditioning_zero", False) else given.get("c_scale", 0.0)
         return cls(
             start=start,
             end=end,
@@ -380,7 +381,7 @@ class Rendering:
             rate=given.get("decoder_lr_mul", 1.0),
             condition_scale=scale,
             radius=given.get("avg_camera_radius", 2.7),
-            pivot=tuple(given.get("avg_camera_pivot", (0.0, 0.0, 0.2))),
+            pivot=tuple(given.get("avg_camera_pivot", (0.0, 0.0, 0.0))),
             antialias=given.get("sr_antialias", True),
             noise=noise,
         )

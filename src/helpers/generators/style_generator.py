@@ -120,8 +120,7 @@ class StyleGenerator:
             ValueError: a scene parameter that the network does not know, or codes of another shape
                 or not finite.
         """
-        render = self._view(scene)
-        return self._images(lambda part, first: render(part, first), self._codes(w))
+        return self._images(self._view(scene), self._codes(w))
 
     def styles(self, w: Tensor) -> dict[str, Tensor]:
         """The styles of all layers, the space S: layer → (n, channels); w as of `synthesize`."""
@@ -185,8 +184,8 @@ class StyleGenerator:
 
     def _conditioned(self, condition: Sequence[float] | None) -> Tensor | None:
         """The condition as (1, c_dim)."""
-        if condition is None and self.network.kind == "eg3d":
-            condition = self.network.frontal()
+        if condition is None and self.network.kind == "eg3d" and self.network.c_dim:
+            condition = self.network.camera().tolist()
         if not self.network.c_dim:
             if condition is not None:
                 raise ValueError("the network takes no condition")
