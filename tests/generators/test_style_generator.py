@@ -1,11 +1,19 @@
 """Style-based networks behind the book's protocol, and by name from a file."""
 
+import generator_files as files
 import pretended_gpu
 import pytest
 import torch
 
 from helpers import generators
-from helpers.generators import eg3d, style_generator, style_layers, stylegan2, stylegan3
+from helpers.generators import (
+    convert,
+    eg3d,
+    style_generator,
+    style_layers,
+    stylegan2,
+    stylegan3,
+)
 from helpers.generators.style_generator import StyleGenerator
 
 CODES = {"z_dim": 12, "w_dim": 16}
@@ -75,11 +83,14 @@ def test_truncation_narrows_and_is_told():
     torch.testing.assert_close(narrow.map(z) - mean, 0.5 * (wide.map(z) - mean))
     assert torch.equal(wide.map(z), wide.sample(3, seed=2))
     assert narrow.card == {
-        **{"kind": "stylegan2", "truncation": 0.5, "noise": "const", "precision": "float32"},
+        **{"kind": "stylegan2", "psi": 0.5, "noise": "const", "precision": "float32"},
         "condition": None,
     }
-    made.card = {"licence": "own"}
-    assert StyleGenerator(made).card["licence"] == "own"
+    made.card = {"licence": "own", "psi": 0.5, "noise": "none"}
+    as_told = StyleGenerator(made)
+    assert as_told.card == narrow.card | made.card
+    assert torch.equal(as_told.map(z), narrow.map(z))
+    assert StyleGenerator(made, truncation=1.0).card["psi"] == 1
 
 
 def test_random_noise_belongs_to_the_number_of_an_image(monkeypatch):
@@ -178,6 +189,22 @@ def test_strips_and_noise_on_a_pretended_gpu(monkeypatch, noise):
         wanted = here.synthesize(here.sample(3, seed=1))
         images = there.synthesize(there.sample(3, seed=1))
         torch.testing.assert_close(images.cpu(), wanted, rtol=0, atol=1e-5)
+
+
+def test_generators_from_a_file(tmp_path):
+    path, converted = tmp_path / "ada.pkl", tmp_path / "ada.safetensors"
+    path.write_bytes(files.dumps(files.with_others(files.ada())))
+    convert.write_converted(path, converted, "of its authors", psi=0.7)
+    generator = generators.load_generator("stylegan2", weights=converted)
+    assert generator.card["licence"] == "of its authors"
+    assert generator.card["psi"] == 0.7
+    codes = generator.sample(2, seed=1)
+    images = generator.synthesize(codes)
+    assert images.shape == (2, 3, generator.size, generator.size)
+    same = generators.load_generator("stylegan2", weights=path, truncation=0.7)
+    assert torch.equal(same.synthesize(same.sample(2, seed=1)), images)
+    with pytest.raises(ValueError, match="ada.pkl: a stylegan3 network was expected, found styleg"):
+        generators.load_generator("stylegan3", weights=path)
 
 
 def test_generators_by_name():

@@ -57,8 +57,6 @@ def _network(name: str, weights: str | Path | None):
     """The network of a file, which has to be of the kind asked for."""
     if weights is None:
         raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
-    from helpers.generators.checkpoint_loading import load_checkpoint
-
     network = load_checkpoint(weights)
     if network.kind != name:
         raise ValueError(f"{weights}: a {name} network was expected, found {network.kind}")

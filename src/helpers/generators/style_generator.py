@@ -33,9 +33,11 @@ class StyleGenerator:
         network: StyleGAN2, StyleGAN3 or EG3D, with its weights.
         device: "cpu" or "cuda".
         truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
-        noise: "const" is the network's own and part of what it shows of a code; "none"; "random"
-            depends on the number of the image in a call.
-        precision: "float32" or "bfloat16", which is faster and coarser (StyleGAN2 only).
+            None, here as for the next two, is what the network's card says, or else 1.
+        noise: "const", the default, is the network's own and part of what it shows of a code;
+            "none"; "random" depends on the number of the image in a call.
+        precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
+            only).
         condition: what a conditional network is told of every code, (c_dim,). EG3D is told a camera
             from the front if nothing else.
 
@@ -63,11 +65,15 @@ class StyleGenerator:
         self,
         network: nn.Module,
         device: str = "cpu",
-        truncation: float = 1.0,
-        noise: str = "const",
-        precision: str = "float32",
+        truncation: float | None = None,
+        noise: str | None = None,
+        precision: str | None = None,
         condition: Sequence[float] | None = None,
     ) -> None:
+        card = getattr(network, "card", {})
+        truncation = card.get("psi", 1.0) if truncation is None else truncation
+        noise = card.get("noise", "const") if noise is None else noise
+        precision = card.get("precision", "float32") if precision is None else precision
         check_range("truncation", truncation, 0, 1)
         check_noise(noise)
         if precision not in PRECISIONS:
@@ -82,9 +88,9 @@ class StyleGenerator:
         if network.kind == "stylegan2":
             network.synthesis.precision = PRECISIONS[precision]
         self._condition = self._conditioned(condition)
-        self.card: dict[str, Any] = getattr(network, "card", {}) | {
+        self.card: dict[str, Any] = card | {
             "kind": network.kind,
-            "truncation": truncation,
+            "psi": truncation,
             "noise": noise,
             "precision": precision,
             "condition": None if self._condition is None else self._condition[0].tolist(),
