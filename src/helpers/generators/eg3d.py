@@ -44,7 +44,7 @@ SCENE = ("yaw", "pitch")
 class Config:
     """Sizes of an EG3D network, under the names of the published files.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Attributes:
         z_dim: length of a normal code.
@@ -84,7 +84,7 @@ class Config:
 class View(NamedTuple):
     """What a camera sees: raw images (n, 3, h, w), those of the rays, and depths (n, 1, r, r).
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Attributes:
         image: enlarged, about in [-1, 1].
@@ -105,7 +105,7 @@ class View(NamedTuple):
 class EG3D(nn.Module):
     """An EG3D generator, to be filled with weights by `load_state_dict`.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Args:
         config: its sizes.
