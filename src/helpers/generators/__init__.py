@@ -30,7 +30,7 @@ def load_generator(
             own.
         weights: the file, as of `load_checkpoint`.
         options: of `StyleGenerator`, such as truncation=0.7, with a file; without it the truncation
-            is the one of a converted file's card.
+            is that of the file's card.
 
     Returns:
         A generator, with what its class can do beyond the protocol.
@@ -47,9 +47,7 @@ def load_generator(
     if name not in (*GENERATORS, *FROM_FILES):
         raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *FROM_FILES))}")
     if name in FROM_FILES:
-        network = _network(name, weights)
-        options = {"truncation": network.card.get("psi", 1.0)} | options
-        return StyleGenerator(network, device, **options)
+        return StyleGenerator(_network(name, weights), device, **options)
     if weights is not None or options:
         given = sorted([*options, *["weights"] * (weights is not None)])
         raise ValueError(f"the generator {name} comes with the book; it takes no {given}")
