@@ -13,12 +13,9 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
 from helpers.annotations.text import require_path
-=======
-from helpers.utils.pickle_reading import DAMAGE, read_pickle, refusal
+from helpers.utils.pickle_reading import DAMAGE, PickleError, read_pickle, refusal
 from helpers.utils.pickled_numbers import array, misplaced
->>>>>>> 3e9ae3215e541d1eb275f8123b6ec408de0af091
 
 EXPECTED = "a pickled dictionary of arrays of numbers"
 _LARGEST = 2**31
@@ -39,28 +36,15 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"{path}: expected {EXPECTED}, found more than {_LARGEST:,} bytes")
     content = io.BytesIO(path.read_bytes())
     try:
-<<<<<<< HEAD
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of damaged escapes in old texts
-            for opcode, argument, position in pickletools.genops(path.read_bytes()):
-                place = position or 0
-                _step(opcode.name, argument, stack, memo)
-        (content,) = stack
-        return {_text(name): _array(value) for name, value in content.items()}
-    # Damage may show at any step, as a value of the wrong type or as one that is not there.
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        found = str(error) if type(error) is ValueError else "an operation on nothing"
-        if not place:  # what begins otherwise than a pickle
-            found = f"{'text' if _is_text(path) else 'bytes'} that is no pickle ({found})"
-        raise ValueError(f"{path}: byte {place}: expected {EXPECTED}, found {found}") from None
-=======
         found = read_pickle(content)
         if not isinstance(found, dict):
             raise misplaced(found, "a dictionary")
         return {_text(name): array(value) for name, value in found.items()}
     except DAMAGE as error:
+        if isinstance(error, PickleError) and not error.place:  # it begins otherwise than a pickle
+            kind = "text" if _is_text(path) else "bytes"
+            error = PickleError(f"{kind} that is no pickle ({error})", 0)
         raise refusal(path, EXPECTED, error) from None
->>>>>>> 3e9ae3215e541d1eb275f8123b6ec408de0af091
 
 
 def _is_text(path: Path) -> bool:
