@@ -225,11 +225,12 @@ class RemoteModel(BlackBox):
             self._bucket.take()
             self._called += 1
             try:
-                answer = self._answer(png, key, first=not journal.entries)
+                answer = self._answer(png, key)
             except CallFailed as failure:
                 reason = failure.reason
                 self._failed += not failure.busy
                 if not failure.again or attempt > limits.retries:
+                    self._refuse_reading(failure, journal)
                     journal.add(key, _entry(attempt, failed=reason))
                     self._give_up(reason)
                     return
@@ -241,8 +242,8 @@ class RemoteModel(BlackBox):
                 self._value(answer)  # what is no probability ends the run here, and is kept
                 return
 
-    def _answer(self, png: bytes, key: str, first: bool) -> Any:
-        """One call. An answer without the field is none; the first one shows where to look."""
+    def _answer(self, png: bytes, key: str) -> Any:
+        """One call."""
         try:
             answer = self._endpoint(png, key)
         except (CallFailed, WrongEndpoint):
@@ -258,10 +259,14 @@ class RemoteModel(BlackBox):
             self._read(answer)
         except (LookupError, TypeError) as error:
             words = str(error.args[0] if error.args else type(error).__name__)
-            if first:
-                raise ValueError(f"{self.name}: {words}; check model.read") from None
-            raise CallFailed(words) from None
+            raise _NothingThere(words) from None
         return answer
+
+    def _refuse_reading(self, failure: CallFailed, journal: Journal) -> None:
+        """Raise ValueError if no answer has ever had what is read: then the reading is wrong."""
+        answered = any("answer" in entry for entry in journal.entries.values())
+        if isinstance(failure, _NothingThere) and not answered:
+            raise ValueError(f"{self.name}: {failure.reason}; check model.read")
 
     def _stop_over_budget(self, key: str, calls: int, reason: str, journal: Journal) -> None:
         if calls:
@@ -303,6 +308,10 @@ class RemoteModel(BlackBox):
             filled[row] = value
             reasons.append(entry.get("failed") or (NO_FACE if silent else ""))
         return Answers(filled, np.array(reasons, str))
+
+
+class _NothingThere(CallFailed):
+    """An answer that lacks what is read, as an apology does."""
 
 
 def _entry(calls: int, **what: Any) -> dict[str, Any]:
