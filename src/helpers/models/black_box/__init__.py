@@ -20,7 +20,7 @@ from helpers.models.black_box.onnx_export import write_onnx
 from helpers.models.black_box.onnx_models import onnx_model
 from helpers.models.black_box.preparation import Preparation
 from helpers.models.black_box.preparation_check import check_preparation
-from helpers.models.black_box.presets import face_detector, preset
+from helpers.models.black_box.presets import FaceDetector, preset
 from helpers.models.black_box.python_models import python_model
 from helpers.models.black_box.remote import RemoteModel, remote_model
 from helpers.models.black_box.torch_models import torch_model

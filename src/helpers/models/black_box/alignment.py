@@ -2,7 +2,7 @@
 
 The points are the centres of both eyes, the tip of the nose and both corners of the mouth, in this
 order, left before right as the image shows them; pixels, x right and y down, 0 at the centre of the
-first pixel. They come from the face world (`world_points`), from a detector (`face_detector`), or,
+first pixel. They come from the face world (`world_points`), from a detector (`FaceDetector`), or,
 where detection must not differ between the cells of a transect, from its base face for all of them
 (`points_of_bases`). Chapter 20 audits recognisers that want it.
 """
@@ -44,7 +44,7 @@ def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
 
     Umeyama, IEEE Transactions on Pattern Analysis and Machine Intelligence 13 (1991), in the plane
     and without mirroring: with points as complex numbers it is the regression of one on the other.
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         points: (n, k, 2).
@@ -81,7 +81,7 @@ def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
 def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor:
     """Images warped so that five points lie on ArcFace's template; black where nothing was.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         images: float (n, 3, height, width).
@@ -120,7 +120,7 @@ def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor
 def world_points(landmarks: ArrayLike) -> np.ndarray:
     """The five points among the landmarks of the face world.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         landmarks: of `faces.landmarks_of`, (n, L, 2): pixels from the image's corner.
@@ -147,7 +147,7 @@ def points_of_bases(points: ArrayLike, unit: ArrayLike, base: ArrayLike) -> np.n
 
     A detector that finds darker faces less exactly would change what the recogniser sees of them:
     detection would be on the way from skin to similarity. With the points of the base face it is
-    not. Introduced in chapter 20.
+    not. Serves chapter 20.
 
     Args:
         points: (n, 5, 2).

@@ -28,7 +28,7 @@ ROUNDING = 1e-5
 class Answers(NamedTuple):
     """What a model answered, with a reason where it did not.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Attributes:
         values: float64, (n,) probabilities in [0, 1] or (n, d) vectors; NaN where there is no
@@ -51,7 +51,7 @@ class Answers(NamedTuple):
 class Reading:
     """How raw outputs (n, …) are read: which class, through which activation, as what.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         gives: "probability" of the positive class, or "embedding".

@@ -13,7 +13,7 @@ from helpers.utils.checks import check_positive, check_range, check_whole
 class CallLimits:
     """How often, and how patiently, an endpoint is asked.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         max_calls: the budget, over all runs, failed calls included.
@@ -53,7 +53,7 @@ class CallLimits:
 class TokenBucket:
     """Lets so many calls a second pass, evenly; who comes too early waits.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         per_second: calls a second.

@@ -27,7 +27,7 @@ _NO_KEY, _NO_PLACE = (401, 403, 407), (404, 405, 410)
 class CallFailed(Exception):
     """A call without an answer, for a reason that concerns this call.
 
-    Raise it in an `ask` of your own. Introduced in chapter 20.
+    Raise it in an `ask` of your own. Serves chapter 20.
 
     Args:
         reason: a few words for the table of calls, without keys.
@@ -56,7 +56,7 @@ class Endpoint:
     """An address that takes a PNG by POST and answers JSON.
 
     It is also sent the header `Idempotency-Key`, so that an endpoint that knows it bills a call
-    once that was repeated because its answer got lost. Introduced in chapter 20.
+    once that was repeated because its answer got lost. Serves chapter 20.
 
     Args:
         url: https, or http on this machine or without headers.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from helpers.models.black_box.answers import NO_FACE, Answers, Reading
+from helpers.models.black_box.descriptions import described
 from helpers.models.black_box.preparation import Preparation
 from helpers.models.training import check_images
 from helpers.utils.checks import check_whole, require_shape
@@ -28,7 +29,7 @@ class BlackBox:
 
     Call it with uint8 RGB images (n, 3, height, width): float64 probabilities (n,), or vectors
     (n, d). A row is NaN where there is no answer, and `reasons` then says why for each image of the
-    last call; `ask` returns both at once. Introduced in chapter 20.
+    last call; `ask` returns both at once. Serves chapter 20.
 
     Args:
         name: for messages, for example the file's.
@@ -73,7 +74,7 @@ class BlackBox:
 class LocalModel(BlackBox):
     """A model that computes in this process, in batches.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         name, said, reading: as of `BlackBox`.
@@ -105,8 +106,9 @@ class LocalModel(BlackBox):
         missing: bool = False,
     ) -> None:
         check_whole("batch", batch, least=1)
-        prepared = {"preparation": preparation.card()} if preparation else {}
-        super().__init__(name, {**said, **prepared}, reading or Reading())
+        before = {"preparation": preparation.card()} if preparation else {}
+        before |= {"find": described(find)} if find else {}
+        super().__init__(name, {**said, **before}, reading or Reading())
         self.preparation, self._compute, self._find = preparation, compute, find
         self._batch, self._missing = batch, missing
 
@@ -168,7 +170,8 @@ class LocalModel(BlackBox):
 
     def prepared_by(self, preparation: Preparation) -> LocalModel:
         """The same model behind another preparation."""
-        said = {name: part for name, part in self._said.items() if name != "preparation"}
+        before = ("preparation", "find")
+        said = {name: part for name, part in self._said.items() if name not in before}
         return LocalModel(
             self.name,
             said,

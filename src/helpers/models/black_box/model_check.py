@@ -19,7 +19,7 @@ def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None
     """Ask a model about a few images twice, in another order, and refuse what is no model.
 
     Warns if the outputs look like probabilities though an activation is to make them so. A model on
-    the network is not asked twice; its answers are judged as they come. Introduced in chapter 20.
+    the network is not asked twice; its answers are judged as they come. Serves chapter 20.
 
     Args:
         model: one that computes here.

@@ -39,7 +39,7 @@ def onnx_model(
 ) -> LocalModel:
     """Load a model from an ONNX file.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         path: of the `.onnx` file; weights beside it in `<path>.data` belong to it.

@@ -29,7 +29,7 @@ Align = Literal["none", "crop", "arcface"]
 class Preparation:
     """How uint8 RGB images become what a network takes: `(pixels · scale − mean) / std`.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         size: height and width that the network takes, pixels; None: as the images are.

@@ -40,7 +40,7 @@ def check_preparation(
 
     Separation is the probability that a face of class 1 scores higher than one of class 0 (of a
     recogniser: that two images of one person are more similar than images of two). Differences are
-    judged by a jackknife over faces (people), with Bonferroni's correction. Introduced in chapter
+    judged by a jackknife over faces (people), with Bonferroni's correction. Serves chapter
     20.
 
     Args:

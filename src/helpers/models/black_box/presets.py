@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.models.black_box.local_models import Find
-from helpers.models.black_box.onnx_models import open_session
+from helpers.models.black_box.onnx_models import hashes, open_session
 from helpers.models.black_box.preparation import Preparation
 from helpers.utils.checks import check_range
 
@@ -35,7 +34,7 @@ ENOUGH = 0.6
 def preset(name: str) -> Preparation:
     """The preparation of a public model.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         name: "arcface" or "sface".
@@ -56,50 +55,52 @@ def preset(name: str) -> Preparation:
     return PRESETS[name]
 
 
-def face_detector(path: str | Path, score: float = ENOUGH) -> Find:
+class FaceDetector:
     """The five points of the most certain face in each image, by a YuNet file.
 
     YuNet (Wu, Peng & Yu, Machine Intelligence Research 20, 2023) in the ONNX file of OpenCV's
     model zoo: BGR, 0–255, sides that are multiples of 32 (black is added on the right and below),
-    twelve outputs. The score is √(class · object). Introduced in chapter 20.
+    twelve outputs. The score is √(class · object). Called with uint8 images (n, 3, height, width)
+    it returns points, float64 (n, 5, 2), NaN where no face is found. Serves chapter 20.
 
     Args:
         path: of the `.onnx` file.
         score: from which on a face counts as found, in [0, 1].
-
-    Returns:
-        uint8 images (n, 3, height, width) → points, float64 (n, 5, 2), NaN where no face is found.
 
     Raises:
         ValueError: no readable file, or one with other outputs.
 
     Example:
         >>> from helpers.models import black_box
-        >>> black_box.face_detector("nowhere.onnx")
+        >>> black_box.FaceDetector("nowhere.onnx")
         Traceback (most recent call last):
         ValueError: nowhere.onnx: no such file; model.path must name an ONNX file
     """
-    path = Path(path)
-    check_range("score", score, 0, 1)
-    session = open_session(path)
-    wanted = [f"{part}_{stride}" for part in PARTS for stride in STRIDES]
-    there = [one.name for one in session.get_outputs()]
-    if missing := [name for name in wanted if name not in there]:
-        raise ValueError(
-            f"{path}: no output {missing[0]} among {', '.join(there)}; a YuNet file of OpenCV's "
-            "model zoo was expected"
-        )
-    entry = session.get_inputs()[0].name
 
-    def find(images: np.ndarray) -> np.ndarray:
+    def __init__(self, path: str | Path, score: float = ENOUGH) -> None:
+        self.path, self.score = Path(path), check_range("score", score, 0, 1)
+        self._session = open_session(self.path)
+        self._outputs = [f"{part}_{stride}" for part in PARTS for stride in STRIDES]
+        there = [one.name for one in self._session.get_outputs()]
+        if missing := [name for name in self._outputs if name not in there]:
+            raise ValueError(
+                f"{path}: no output {missing[0]} among {', '.join(there)}; a YuNet file of "
+                "OpenCV's model zoo was expected"
+            )
+        self._input = self._session.get_inputs()[0].name
+
+    def __call__(self, images: np.ndarray) -> np.ndarray:
         padded = _padded(images[:, ::-1].astype(np.float32))
         points = np.full((len(images), 5, 2), np.nan)
         for row in range(len(images)):  # the zoo's file takes one image at a time
-            found = dict(zip(wanted, session.run(wanted, {entry: padded[[row]]}), strict=True))
-            points[row] = _best(found, padded.shape[3], score)
+            raw = self._session.run(self._outputs, {self._input: padded[[row]]})
+            found = dict(zip(self._outputs, raw, strict=True))
+            points[row] = _best(found, padded.shape[3], self.score)
         return points
 
-    return find
+    def card(self) -> dict[str, str | float]:
+        """File, SHA-256 and score."""
+        return {"file": self.path.name, **hashes(self.path), "score": self.score}
 
 
 def _padded(images: np.ndarray) -> np.ndarray:

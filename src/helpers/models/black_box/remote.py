@@ -23,10 +23,11 @@ from PIL import Image
 
 from helpers.models.black_box.answers import NO_FACE, Answers, Gives, Reading
 from helpers.models.black_box.call_limits import CallLimits, TokenBucket
+from helpers.models.black_box.descriptions import described
 from helpers.models.black_box.endpoints import CallFailed, Endpoint, WrongEndpoint
 from helpers.models.black_box.journal import Journal, image_key
 from helpers.models.black_box.local_models import BlackBox
-from helpers.models.black_box.remote_answers import Read, as_value, described, field
+from helpers.models.black_box.remote_answers import Read, as_value, field
 from helpers.models.training import check_images
 from helpers.utils import seeding
 
@@ -53,7 +54,7 @@ def remote_model(
 ) -> RemoteModel:
     """Take a model on the network.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         ask: the address that takes a PNG by POST and answers JSON; or a function of a PNG's bytes,
@@ -111,7 +112,7 @@ def _without_key(ask: Ask) -> Callable[[bytes, str], Any]:
 class RemoteModel(BlackBox):
     """A model on the network, as `remote_model` makes it.
 
-    Call it once with all images: the order is drawn among those that lack an answer. Introduced in
+    Call it once with all images: the order is drawn among those that lack an answer. Serves
     chapter 20.
 
     Args:

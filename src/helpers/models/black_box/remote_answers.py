@@ -5,8 +5,6 @@ Chapter 20 reads endpoints with it.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import math
 from collections.abc import Callable
 from numbers import Real
@@ -22,18 +20,6 @@ Read = Callable[[Any], Any]
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def described(read: str | Read) -> str:
-    """What reads an answer, in words that change with it."""
-    if isinstance(read, str):
-        return read
-    try:
-        source = inspect.getsource(read)
-    except (OSError, TypeError):
-        source = repr(getattr(read, "__qualname__", type(read).__name__))
-    name = getattr(read, "__qualname__", type(read).__name__)
-    return f"{name} {hashlib.sha256(source.encode()).hexdigest()[:16]}"
 
 
 def field(path: str) -> Read:

@@ -33,7 +33,7 @@ def torch_model(
 ) -> LocalModel:
     """Load a model from a file of torch, or take a module.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         source: a `.pt2` file of `torch.export.save`, a TorchScript file, or a module, which is put
