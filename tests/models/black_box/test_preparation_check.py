@@ -25,7 +25,7 @@ def coloured(n, seed):
 
 
 def network(ready):
-    """Trained on RGB in [0, 1]: its unit is saturated by 0–255."""
+    """Trained on RGB in [0, 1]: its unit is saturated by 0–255, and not by −1–1."""
     means = ready.mean((2, 3))
     return np.tanh(3 * (means[:, 0] - 0.5 * means[:, 1] - 0.5 * means[:, 2]))
 
@@ -40,7 +40,7 @@ def test_the_right_preparation_is_left_alone():
         for seed in range(5):
             table = check_preparation(model(Preparation()), *coloured(100, seed))
             assert table["gain"].iloc[0] == table["low"].iloc[0] == 0
-    assert len(table) == 6 and table["separation"].iloc[0] > 0.75
+    assert len(table) == 6 and table["separation"].iloc[0] > 0.7
 
 
 def test_exchanged_channels_are_warned_of():
@@ -77,7 +77,7 @@ def test_a_recogniser_is_judged_by_people():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_preparation(asked(1 / 127.5, 1.0), images, people)
-    with pytest.warns(UserWarning, match="pixels −1 to 1"):
+    with pytest.warns(UserWarning, match="preparation rgb, pixels .*1, it separates"):
         table = check_preparation(asked(1.0, 0.0), images, people)
     assert table["separation"].iloc[0] == pytest.approx(0.5)
     with pytest.raises(ValueError, match="three people or more"):

@@ -23,6 +23,8 @@ NO_FACE = "no face found"
 """The reason of a missing answer that is an outcome; any other reason is a failed call."""
 ROUNDING = 1e-5
 """How far off [0, 1] a float32 probability may be by rounding."""
+ENOUGH_TO_WONDER = 20
+"""Logits of so many images hardly all lie in [0, 1]."""
 
 
 class Answers(NamedTuple):
@@ -149,7 +151,7 @@ class Reading:
         rows = np.asarray(raw, float).reshape(len(raw), -1)
         inside = rows.min() >= 0 and rows.max() <= 1
         sums = np.allclose(rows.sum(1), 1, atol=1e-3) or self.activation == "sigmoid"
-        if inside and sums and len(rows) > 1:
+        if inside and sums and len(rows) >= ENOUGH_TO_WONDER:
             warnings.warn(
                 f"{name}: all outputs lie in [0, 1], as probabilities do, and output.activation is "
                 f"{self.activation}; if they are probabilities, set it to none",

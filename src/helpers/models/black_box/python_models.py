@@ -61,7 +61,11 @@ def python_model(
         raise ValueError(f"model.function {function!r} is a {type(named).__name__}, no function")
     if not str(version).strip():
         raise ValueError("model.version is empty; say which version of the model is audited")
-    name = function if isinstance(function, str) else getattr(named, "__name__", repr(named))
+    name = (
+        function
+        if isinstance(function, str)
+        else getattr(named, "__qualname__", type(named).__name__)
+    )
     said = {"kind": "python", "function": name, "version": str(version), **_source(named)}
     reading = Reading(gives, activation, index)
     call = _named_errors(named, name)
