@@ -39,8 +39,9 @@ def write(source: Path) -> None:
     folder.mkdir()
     rows = []
     for room in rooms():
-        (folder / f"{room.name}.rst").write_text(room_page(room), encoding="utf-8")
-        rows.append(f"| [{room.name}](api/{room.name}) | {summary(room / '__init__.py')} |")
+        name = dotted(room)
+        (folder / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
+        rows.append(f"| [{name}](api/{name}) | {summary(room / '__init__.py')} |")
     (folder / f"{DRAWERS}.rst").write_text(drawers_page(), encoding="utf-8")
     rows += [f"| [{path.stem}](api/{DRAWERS}) | {summary(path)} |" for path in modules(PACKAGE)]
     text = "\n".join(["| | What it is for |", "|---|---|", *rows, ""])
@@ -48,8 +49,13 @@ def write(source: Path) -> None:
 
 
 def rooms() -> list[Path]:
-    """The folders of the rooms."""
-    return [init.parent for init in sorted(PACKAGE.glob("*/__init__.py"))]
+    """The folders of the rooms, and of rooms within them."""
+    return [init.parent for init in sorted(PACKAGE.glob("*/**/__init__.py"))]
+
+
+def dotted(path: Path) -> str:
+    """A room's or a module's name without that of the package: "models.black_box"."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
 
 
 def modules(folder: Path) -> list[Path]:
@@ -59,11 +65,13 @@ def modules(folder: Path) -> list[Path]:
 
 def room_page(room: Path) -> str:
     """A room: what its `__init__` says and hands on, then module after module."""
-    lines = [*heading(room.name, "="), *automodule(f"helpers.{room.name}")]
+    lines = [*heading(dotted(room), "="), *automodule(f"helpers.{dotted(room)}")]
     if names := [full for _, full in exports(room)]:
-        lines += [f"What ``from helpers import {room.name}`` hands on:", "", *table(names)]
+        *outside, last = ("helpers", *dotted(room).split("."))
+        words = f"What ``from {'.'.join(outside)} import {last}`` hands on:"
+        lines += [words, "", *table(names)]
     for path in modules(room):
-        lines += [*heading(path.stem, "-"), *automodule(f"helpers.{room.name}.{path.stem}")]
+        lines += [*heading(path.stem, "-"), *automodule(f"helpers.{dotted(path)}")]
     return "\n".join(lines)
 
 
@@ -77,7 +85,7 @@ def drawers_page() -> str:
 
 def exports(room: Path) -> Iterator[tuple[str, str]]:
     """What a room's `__init__` hands on: the name there, and the name where it is defined."""
-    module = f"helpers.{room.name}"
+    module = f"helpers.{dotted(room)}"
     for statement in ast.parse((room / "__init__.py").read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(
             f"{module}."

@@ -171,15 +171,13 @@ def test_names_in_code_lead_to_the_reference(small):
 
 def test_reference_has_a_page_for_every_room_and_every_module(small):
     written = small / "source" / "api"
-    rooms = {room.name for room in api_reference.rooms()}
+    rooms = {api_reference.dotted(room) for room in api_reference.rooms()}
     assert {page.stem for page in written.iterdir()} == {*rooms, api_reference.DRAWERS}
     text = "".join(page.read_text() for page in written.iterdir())
     modules = {path for room in api_reference.rooms() for path in api_reference.modules(room)}
     modules |= set(api_reference.modules(api_reference.PACKAGE))
     named = re.findall(r"^\.\. automodule:: helpers\.([\w.]+)$", text, re.MULTILINE)
-    assert sorted(named) == sorted(
-        [*rooms, *(f"{p.parent.name}.{p.stem}".removeprefix("helpers.") for p in modules)]
-    )
+    assert sorted(named) == sorted([*rooms, *map(api_reference.dotted, modules)])
 
 
 def links_to_api(page: str) -> set[str]:
