@@ -348,7 +348,8 @@ class TestPage:
             page.keyboard.press("ArrowDown")
             press(page, "1234")
             page.keyboard.press("Enter")
-            expect(page.locator("#said")).to_contain_text("Still open: Perceived skin colour, Fakeness.")
+            open_ones = "Still open: Perceived skin colour, Fakeness."
+            expect(page.locator("#said")).to_contain_text(open_ones)
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
             expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("Enter")
