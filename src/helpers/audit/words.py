@@ -41,6 +41,24 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
+def capital(text: str) -> str:
+    """A text with a capital letter, as sentences begin.
+
+    Serves chapter 20.
+
+    Args:
+        text: of any length.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> capital("dark skin, FMR")
+        'Dark skin, FMR'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def contrast(levels: Sequence[str]) -> str:
     """A comparison in words.
 
@@ -98,7 +116,7 @@ def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: fl
         (15.0 instead of 5.0; 95 % interval +7.0 to +13.0 points). This is beyond the tolerance of
         5 points.
     """
-    where = row["cell"][:1].upper() + row["cell"][1:]
+    where = capital(row["cell"])
     if row["estimate"] is None or row["low"] is None:
         why = f" ({row['reason']})" if row["reason"] else ""
         return f"{where}: {contrast(levels)} cannot be compared here{why}."
@@ -108,23 +126,24 @@ def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: fl
         rates = f"{100 * (base + row['estimate']):.1f} instead of {100 * base:.1f}; "
     change = "as often" if size < 0.05 else f"in {size:.1f} {_more(row['estimate'])} of 100 images"
     ends = f"95 % interval {in_points(row['low'])} to {in_points(row['high'])} points"
+    inside = -tolerance < row["low"] and row["high"] < tolerance
+    within = "is within" if inside else "is, by two one-sided tests, within"
     told = f"{where}: with {contrast(levels)} the model errs {change} ({rates}{ends})."
     limit = f"the tolerance of {100 * tolerance:g} points"
     ending = {
         EXCEEDS: f"This is beyond {limit}.",
-        WITHIN: f"This is within {limit}.",
+        WITHIN: f"This {within} {limit}.",
         INCONCLUSIVE: f"The images cannot tell whether this is beyond {limit}.",
     }
     return f"{told} {ending[row['verdict']]}"
 
 
-def axis_sentence(axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
+def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     """The verdicts of one axis, counted, and its largest effect.
 
     Serves chapter 20.
 
     Args:
-        axis: its name.
         rows: of its cells, with contrast, cell, estimate and verdict.
 
     Returns:
@@ -132,8 +151,8 @@ def axis_sentence(axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
     Example:
         >>> rows = [{"cell": "male", "estimate": -0.01, "verdict": "within"}]
-        >>> axis_sentence("skin_colour", rows)
-        'Skin colour: within the tolerance in 1 of 1 cells; largest estimate -1.0 points (male).'
+        >>> axis_sentence(rows)
+        'Within the tolerance in 1 of 1 cells; largest estimate -1.0 points (male).'
     """
     counts = Counter(row["verdict"] for row in rows)
     told = [f"{WORDS[one]} in {counts[one]}" for one in ORDER if counts[one]]
@@ -143,8 +162,7 @@ def axis_sentence(axis: str, rows: Sequence[Mapping[str, Any]]) -> str:
     if known:
         row = max(known, key=lambda one: abs(one["estimate"]))
         largest = f"; largest estimate {in_points(row['estimate'])} points ({row['cell']})"
-    name = spaced(axis)
-    return f"{name[:1].upper()}{name[1:]}: {', '.join(told)}{largest}."
+    return f"{capital(', '.join(told))}{largest}."
 
 
 def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, str]:
@@ -153,7 +171,7 @@ def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, st
     Serves chapter 20.
 
     Args:
-        rows: of the main family, with the verdict of each.
+        rows: of the main family, with verdict, and estimate and sentence if there are any.
         tolerance: of the plan.
 
     Returns:
@@ -168,10 +186,14 @@ def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, st
     limit = f"{100 * tolerance:g} points"
     open_ones = counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
     if counts[EXCEEDS]:
-        rest = f" {open_ones} more are undecided." if open_ones else ""
+        rest = f" Undecided: {open_ones}." if open_ones else ""
+        beyond = [row for row in rows if row["verdict"] == EXCEEDS]
+        largest = max(beyond, key=lambda row: abs(row.get("estimate") or 0))
+        most = f" Most of all: {largest['sentence']}" if largest.get("sentence") else ""
+        most = most.removesuffix(f" This is beyond the tolerance of {limit}.")
         return EXCEEDS, (
             f"In {counts[EXCEEDS]} of {n} comparisons the error rate changes by more than the "
-            f"tolerance of {limit}.{rest}"
+            f"tolerance of {limit}.{rest}{most}"
         )
     if counts[WITHIN] == n:
         return WITHIN, f"In all {n} comparisons the error rate changes by less than {limit}."
@@ -203,7 +225,7 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
         >>> disparity_sentence(row, 0.05)
         'B: the false match rate cannot be compared with that of a (no negatives).'
     """
-    name = row["group"][:1].upper() + row["group"][1:]
+    name = capital(row["group"])
     rate = "false match rate" if row["measure"].startswith("FMR") else "false non-match rate"
     if row["estimate"] is None or row["low"] is None:
         why = f" ({row['reason']})" if row["reason"] else ""
