@@ -1,6 +1,9 @@
 """Audit a model of one's own: one file in, one report out."""
 
 from helpers.audit.analysis import analyse
+from helpers.audit.comparison import Comparison, compare
+from helpers.audit.gates import gate
+from helpers.audit.model_card import write_card
 from helpers.audit.pairs import Pairs, analyse_pairs, from_pairs
 from helpers.audit.planning import departures, keep_plan, make_plan
 from helpers.audit.report_html import write_html

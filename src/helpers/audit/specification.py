@@ -41,6 +41,9 @@ class KnownTruth(Strict):
     """Faces of the book's own world, in which every effect is known."""
 
     kind: Literal["known-truth"] = "known-truth"
+    doses: dict[str, tuple[float, float]] = {}  # of an axis, if other than 0.2 and 0.8
+    held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
+    adult: float = Field(0.45, ge=0, le=1)  # least age of a face that takes part
     base_faces: int = Field(400, ge=20)  # of the truth, by intervention
 
 
@@ -105,21 +108,24 @@ People = Annotated[Simulated | Export | Reader, Field(discriminator="kind")]
 
 
 class Input(Strict):
-    """What a model takes in."""
+    """What a model takes in; see `helpers.models.black_box.Preparation`."""
 
     size: int = Field(gt=0)
-    channels: Literal["rgb", "bgr", "grey"] = "rgb"
+    channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
-    range: tuple[float, float] = (0.0, 1.0)
-    mean: list[float] | None = None
-    std: list[float] | None = None
+    range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
+    mean: float | tuple[float, float, float] = 0.0
+    std: float | tuple[float, float, float] = 1.0
+    align: Literal["none", "crop", "arcface"] = "none"
+    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    flip_average: bool = False
 
 
 class Output(Strict):
     """Where a model's answer stands."""
 
     name: str | None = None
-    index: int = 0
+    index: int | None = None  # of the positive class, where there are several
     activation: Literal["none", "sigmoid", "softmax"] = "none"
 
 
@@ -147,17 +153,23 @@ class PythonModel(_Asked):
     """A function of one's own, as "module:function"."""
 
     kind: Literal["python"]
+    version: str = Field(min_length=1)  # in your words; change it when the weights change
     function: str = Field(pattern=r"^[\w.]+:\w+$")
 
 
-class Http(_Asked):
-    """A model behind an address."""
+class Http(Strict):
+    """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
     url: str = Field(pattern=r"^https?://")
+    read: str = Field(min_length=1)  # where the answer stands, as "faces.0.gender.p_male"
+    version: str = Field(min_length=1)
+    size: int = Field(gt=0)  # of the images that it is sent
+    headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
+    max_calls: int = Field(ge=1)
     per_second: float = Field(5.0, gt=0)
-    timeout: float = Field(10.0, gt=0)
-    budget: int | None = Field(None, ge=1)
+    timeout: float = Field(30.0, gt=0)
+    threshold: float = Field(0.5, ge=0, le=1)
 
 
 class Table(Strict):
@@ -212,6 +224,7 @@ class Specification(Strict):
         question: in words, for the head of the report.
         axes: attribute → names of its low and its high level; a list of attributes of the book
             takes the names from `LEVEL_NAMES`.
+        attribute: what the model tells, which people are asked about too.
         classes: names of the answers 0 and 1.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
@@ -232,6 +245,7 @@ class Specification(Strict):
     kind: Literal["classification", "verification"] = "classification"
     question: str = Field(min_length=1)
     axes: dict[str, tuple[str, str]] = {}
+    attribute: str = "gender"
     classes: tuple[str, str] = ("0", "1")
     placebos: dict[str, tuple[str, str]] = {}
     annotated: list[str] = []
@@ -294,6 +308,11 @@ class Specification(Strict):
     def path(self) -> Path:
         """The file that was read; "audit.yml" if there is none."""
         return self._path
+
+    @property
+    def size(self) -> int:
+        """Height and width of the images that the model is shown, pixels."""
+        return self.model.size if isinstance(self.model, Http) else self.model.input.size
 
     @property
     def threshold(self) -> float:

@@ -34,7 +34,7 @@ def gate(report: Report | str | Path, fail_on: str = "exceeds") -> tuple[int, li
         ValueError: another word in `fail_on`.
 
     Example:
-        >>> from helpers.audit.gate import gate
+        >>> from helpers.audit.gates import gate
         >>> gate("nowhere/report.json")
         (2, ['nowhere/report.json: no such report'])
     """
