@@ -112,13 +112,16 @@ class World:
         """Effects by intervention on n other base faces; see `helpers.scorecard.truth`."""
         base = self.generator.parameters(torch.from_numpy(self.base(n, f"{STAGE}/truth")))
 
+        given = []
+
         def answer(images: np.ndarray) -> np.ndarray:
-            # That function cuts at 0.5; an image without an answer is one without an error rate.
-            given = score(images)
-            return np.where(np.isnan(given), np.nan, (given > threshold).astype(float))
+            given.append(score(images))
+            return (given[0] > threshold).astype(float)  # that function cuts at 0.5
 
         doses = {name: self.axes[name] for name in axes}
         wrong = truth.errors_under_do(answer, base, doses, size=size, path=path, label=label)
+        # Without an answer there is neither an error nor a true rate of errors.
+        wrong[np.isnan(given[0]).reshape(wrong.shape)] = np.nan
         return truth.effects(wrong, axes)
 
 
