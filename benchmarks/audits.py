@@ -1,4 +1,4 @@
-"""Fifty sealed models with planted effects, audited by their tables: do the reports keep their word?
+"""Fifty sealed models with planted effects, audited by their tables: are the reports right?
 
 Run `python benchmarks/audits.py`. A model is sealed: its true error rates at the eight combinations
 of three axes are drawn by its number and never shown to the audit, which gets a table of images,

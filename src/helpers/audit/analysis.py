@@ -152,7 +152,10 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     every = [*plan["axes"], *plan["placebos"]]
     grid = outcome_grid(frame, "error", every, UNIT)
     contrasts = factorial_contrasts(every, [2])
-    values = contrast_values(grid, contrasts)
+    # Where no face is complete there is no value, and no shape of one.
+    values = (
+        contrast_values(grid, contrasts) if len(grid) else pd.DataFrame(columns=contrasts.index)
+    )
     rows = []
     for first, second in combinations(plan["axes"], 2):
         name = f"{first} × {second}".replace("_", " ")

@@ -4,8 +4,8 @@
 
 makes it again: faces, simulated people and the model of `audits/example.yml`, with another seed. A
 hundred faces at two levels of three axes, three raters' answers each, and the model's score. The
-darkest three in a hundred pictures have no score, as if a detector had found no face in them. Serves chapter
-20.
+darkest three in a hundred pictures have no score, as if a detector had found no face in them.
+Serves chapter 20.
 """
 
 from __future__ import annotations

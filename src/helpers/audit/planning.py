@@ -1,8 +1,9 @@
 """The plan of an audit, written before any model is asked, and what departed from it afterwards.
 
 The plan holds the tolerance, the level, every family of comparisons by name, the sizes and what
-they can detect, with a date and a hash. A later run of the same audit keeps the first plan: what
-the file says differently by then is a departure, and the report lists it. Serves chapter 20.
+they can detect, with a date and a hash. A later run of the same audit keeps the first plan. It does
+what the file says by then, and the report lists whatever of that departs from the plan. Serves
+chapter 20.
 """
 
 from __future__ import annotations
@@ -218,17 +219,20 @@ def departures(
         >>> departures(plan, plan | {"tolerance": 0.1}, {})
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
-    own = {"made", "sha256", "families", "inputs"}
+    own = {"made", "sha256", "families", "inputs", "sizes"}
     found = [
         f"{key}: {_told(plan.get(key))} was planned, {_told(now.get(key))} was used"
         for key in dict.fromkeys([*plan, *now])
         if key not in own and plan.get(key) != now.get(key)
     ]
+    units = [one.get("sizes", {}).get("units") for one in (plan, now)]
+    if units[0] != units[1]:
+        found.append(f"faces: {_told(units[0])} were planned, {_told(units[1])} were used")
     before, after = plan.get("inputs", {}), now.get("inputs", {})
     found += [
         f"{name}: the file is not the one that the plan was made with"
         for name in dict.fromkeys([*before, *after])
-        if name != "audit file" and before.get(name) != after.get(name)
+        if before.get(name) != after.get(name)
     ]
     for name, comparisons in made.items():
         planned = [tuple(one) for one in plan["families"].get(name, [])]

@@ -105,8 +105,8 @@ def thresholds(rows: Sequence[AtThreshold], tolerance: float, width: float) -> s
             own = [row for row in rows if row.axis == axis and row.estimate is not None]
             x = np.array([row.threshold for row in own]) + 0.008 * (number - (len(axes) - 1) / 2)
             y = 100 * np.array([row.estimate for row in own])
-            ends = 100 * np.array([[row.low, row.high] for row in own], dtype=float).T
-            ax.vlines(x, *ends, color=look.colour, lw=1.4)
+            ends = 100 * np.array([[row.low, row.high] for row in own], dtype=float)
+            ax.vlines(x, *ends.reshape(-1, 2).T, color=look.colour, lw=1.4)
             ax.plot(x, y, look.marker, color=look.colour, ls="-", lw=1, label=spaced(axis))
         ax.set(xlabel="threshold of the score", ylabel="change of the\nerror rate (points)")
         ax.set_xticks(sorted({row.threshold for row in rows}))

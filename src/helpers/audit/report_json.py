@@ -61,8 +61,8 @@ def build_report(
     Args:
         data: images or pairs.
         tables: of `analyse` or `analyse_pairs`.
-        plan: that counts, of `keep_plan`.
-        now: of `make_plan`, from the audit file as it is now.
+        plan: that was made first, of `keep_plan`.
+        now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `helpers.scorecard.truth.effects`, in the known-truth world.
         model: the card of the model that was asked.
 
@@ -77,10 +77,10 @@ def build_report(
         'exceeds'
     """
     pairs = isinstance(data, Pairs)
-    parts = _of_pairs(data, tables, plan) if pairs else _of_images(data, tables, plan, truth)
+    parts = _of_pairs(data, tables, now) if pairs else _of_images(data, tables, now, truth)
     judged = [one.model_dump() for one in parts["disparities" if pairs else "effects"]]
-    verdict, answer = words.answer(judged, plan["tolerance"])
-    sentences = departures(plan, now, _made(tables, plan))
+    verdict, answer = words.answer(judged, now["tolerance"])
+    sentences = departures(plan, now, _made(tables, plan, now))
     kept = PlanKept(
         sha256=plan["sha256"],
         made=plan["made"],
@@ -90,20 +90,20 @@ def build_report(
     )
     limit = limits.of_pairs if pairs else limits.of_images
     return Report(
-        name=plan["name"],
-        kind=plan["kind"],
-        question=plan["question"],
+        name=now["name"],
+        kind=now["kind"],
+        question=now["question"],
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=verdict,
         answer=answer,
-        tolerance=plan["tolerance"],
-        level=plan["level"],
-        limits=limit(data, parts, plan),
+        tolerance=now["tolerance"],
+        level=now["level"],
+        limits=limit(data, parts, now),
         plan=kept,
         provenance={
             "versions": {"python": platform.python_version(), **_versions()},
-            "inputs": plan["inputs"],
-            "seed": plan["seed"],
+            "inputs": now["inputs"],
+            "seed": now["seed"],
             "model": dict(model) if model else None,
         },
         **parts,
@@ -282,10 +282,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _made(tables: Tables, plan: Mapping[str, Any]) -> dict[str, list[list[str]]]:
-    """The comparisons that were made, by the names of the plan."""
+def _made(
+    tables: Tables, plan: Mapping[str, Any], now: Mapping[str, Any]
+) -> dict[str, list[list[str]]]:
+    """The comparisons that were made, by family."""
     made = {}
-    for family in plan["families"]:
+    for family in dict.fromkeys([*plan["families"], *now["families"]]):
         table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
         if family == GROUPS:
             made[family] = [[measure] for measure in table["measure"].unique()]

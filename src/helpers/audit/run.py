@@ -59,7 +59,7 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
         say: takes a sentence for the user.
 
     Returns:
-        The plan that counts, and what the plan would be by the file as it is now.
+        The plan that was made first, and what it would be by the file as it is now.
 
     Raises:
         ValueError: the file or its table has a fault.
@@ -108,13 +108,13 @@ def run_audit(path: str | Path, say: Say = print, card: dict[str, Any] | None = 
     data: Audited | Pairs
     if specification.kind == "verification":
         data = from_pairs(specification.beside(specification.pairs), specification)
-        tables = analyse_pairs(data, plan)
+        tables = analyse_pairs(data, now)
     else:
         if specification.images is not None:
             data = from_table(specification.beside(specification.images), specification)
         else:
-            data, truth, card = _in_the_world(specification, plan, say)
-        tables = analyse(data, plan)
+            data, truth, card = _in_the_world(specification, now, say)
+        tables = analyse(data, now)
     report = build_report(data, tables, plan, now, truth, card)
     return _written(report, folders(specification)[1], say)
 

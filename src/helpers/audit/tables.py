@@ -253,7 +253,7 @@ def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -
     if bad.any():
         first, more = bad.idxmax(), int(bad.sum())
         found = values[first]
-        shown = "empty" if pd.isna(found) and not isinstance(found, float) else repr(found)
+        shown = "empty" if pd.isna(found) else repr(found)
         number = f" ({more} such rows)" if more > 1 else ""
         raise ValueError(
             f"{source}: column {values.name!r}, row {first} is {shown}, {expected} was expected"
