@@ -1,0 +1,180 @@
+"""Faces turned, scaled and shifted until five points lie where a recogniser was taught they lie.
+
+The points are the centres of both eyes, the tip of the nose and both corners of the mouth, in this
+order, left before right as the image shows them; pixels, x right and y down, 0 at the centre of the
+first pixel. They come from the face world (`world_points`), from a detector (`face_detector`), or,
+where detection must not differ between the cells of a transect, from its base face for all of them
+(`points_of_bases`). Chapter 20 audits recognisers that want it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+from torch.nn import functional
+
+from helpers.faces.landmarks import LANDMARK_NAMES
+from helpers.utils.checks import require_alike, require_shape
+
+TEMPLATE = np.array(
+    [
+        [38.2946, 51.6963],
+        [73.5318, 51.5014],
+        [56.0252, 71.7366],
+        [41.5493, 92.3655],
+        [70.7299, 92.2041],
+    ]
+)
+"""Where ArcFace has the five points in its images of 112 pixels (Deng et al. 2019)."""
+TEMPLATE_SIZE = 112
+POINTS = (
+    "eye_centre_left",
+    "eye_centre_right",
+    "nose_tip",
+    "mouth_corner_left",
+    "mouth_corner_right",
+)
+"""The five points by the names of `helpers.faces.landmarks.LANDMARK_NAMES`."""
+
+
+def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
+    """The turn, scale and shift that bring points nearest to a goal, by least squares.
+
+    Umeyama, IEEE Transactions on Pattern Analysis and Machine Intelligence 13 (1991), in the plane
+    and without mirroring: with points as complex numbers it is the regression of one on the other.
+    Introduced in chapter 20.
+
+    Args:
+        points: (n, k, 2).
+        goal: (k, 2).
+
+    Returns:
+        float64 (n, 2, 3); a point p goes to `matrix[:, :2] @ p + matrix[:, 2]`.
+
+    Raises:
+        ValueError: another shape, or points that all lie in one place.
+
+    Example:
+        >>> from helpers.models import black_box
+        >>> square = [[0, 0], [1, 0], [1, 1]]
+        >>> matrix = black_box.similarity_transform([square], [[2, 3], [4, 3], [4, 5]])[0]
+        >>> (matrix @ [1, 1, 1]).round(6).tolist()
+        [4.0, 5.0]
+    """
+    points, goal = np.asarray(points, float), np.asarray(goal, float)
+    require_shape(points, "points", (-1, *goal.shape))
+    here, there = points[..., 0] + 1j * points[..., 1], goal[..., 0] + 1j * goal[..., 1]
+    centred = here - here.mean(1, keepdims=True)
+    spread = (np.abs(centred) ** 2).sum(1)
+    if not (spread > 0).all():
+        row = int((~(spread > 0)).argmax())
+        raise ValueError(f"points, row {row}: all lie in one place or are missing")
+    turn = (centred.conj() * (there - there.mean())).sum(1) / spread
+    shift = there.mean() - turn * here.mean(1)
+    first = np.stack([turn.real, -turn.imag, shift.real], 1)
+    second = np.stack([turn.imag, turn.real, shift.imag], 1)
+    return np.stack([first, second], 1)
+
+
+def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor:
+    """Images warped so that five points lie on ArcFace's template; black where nothing was.
+
+    Introduced in chapter 20.
+
+    Args:
+        images: float (n, 3, height, width).
+        points: (n, 5, 2), pixels; see the module.
+        size: of the warped images, pixels; the template is scaled with it.
+
+    Returns:
+        float32 (n, 3, size, size), interpolated bilinearly.
+
+    Raises:
+        ValueError: points of another shape, missing, or all in one place.
+
+    Example:
+        >>> import torch
+        >>> from helpers.models import black_box
+        >>> at_home = torch.tensor(black_box.TEMPLATE)[None]
+        >>> image = torch.rand(1, 3, 112, 112)
+        >>> bool((black_box.aligned(image, at_home) - image).abs().max() < 1e-4)
+        True
+    """
+    require_shape(points, "points", (len(images), 5, 2))
+    goal = (TEMPLATE + 0.5) * (size / TEMPLATE_SIZE) - 0.5
+    if not len(images):
+        return images.new_zeros((0, 3, size, size))
+    forth = similarity_transform(points.numpy(), goal)
+    # Every pixel of the result asks where it comes from.
+    back = np.linalg.inv(forth[:, :, :2])
+    shift = -np.einsum("nij,nj->ni", back, forth[:, :, 2])
+    grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), -1).astype(float)
+    source = np.einsum("nij,hwj->nhwi", back, grid) + shift[:, None, None]
+    height, width = images.shape[2:]
+    place = torch.from_numpy((2 * source + 1) / np.array([width, height]) - 1).float()
+    return functional.grid_sample(images.float(), place, mode="bilinear", align_corners=False)
+
+
+def world_points(landmarks: ArrayLike) -> np.ndarray:
+    """The five points among the landmarks of the face world.
+
+    Introduced in chapter 20.
+
+    Args:
+        landmarks: of `faces.landmarks_of`, (n, L, 2): pixels from the image's corner.
+
+    Returns:
+        float64 (n, 5, 2), pixels from the centre of the first pixel, as `aligned` takes them.
+
+    Raises:
+        ValueError: another number of landmarks.
+
+    Example:
+        >>> from helpers import faces
+        >>> from helpers.models import black_box
+        >>> black_box.world_points(faces.landmarks_of(faces.defaults(2), 64)).shape
+        (2, 5, 2)
+    """
+    landmarks = np.asarray(landmarks, float)
+    require_shape(landmarks, "landmarks", (-1, len(LANDMARK_NAMES), 2))
+    return landmarks[:, [LANDMARK_NAMES.index(name) for name in POINTS]] - 0.5
+
+
+def points_of_bases(points: ArrayLike, unit: ArrayLike, base: ArrayLike) -> np.ndarray:
+    """The points of each unit's base face, for all of its faces.
+
+    A detector that finds darker faces less exactly would change what the recogniser sees of them:
+    detection would be on the way from skin to similarity. With the points of the base face it is
+    not. Introduced in chapter 20.
+
+    Args:
+        points: (n, 5, 2).
+        unit: (n,), the matched unit (transect) of each image.
+        base: (n,) booleans, one true in every unit: its base face.
+
+    Returns:
+        float64 (n, 5, 2).
+
+    Raises:
+        ValueError: a unit without a base face, or with several.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.models import black_box
+        >>> points = np.arange(20.0).reshape(2, 5, 2)
+        >>> bool((black_box.points_of_bases(points, [7, 7], [True, False])[1] == points[0]).all())
+        True
+    """
+    points, unit, base = np.asarray(points, float), np.asarray(unit), np.asarray(base, bool)
+    require_shape(points, "points", (len(unit), 5, 2))
+    require_alike(base, "base", unit, "unit")
+    units, member = np.unique(unit, return_inverse=True)
+    count = np.bincount(member[base], minlength=len(units))
+    if (count != 1).any():
+        k = int((count != 1).argmax())
+        raise ValueError(f"unit {units[k].item()!r} has {count[k]} base faces, one was expected")
+    row = np.empty(len(units), int)
+    row[member[base]] = np.flatnonzero(base)
+    return points[row[member]]

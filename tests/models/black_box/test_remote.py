@@ -1,0 +1,318 @@
+"""A real HTTP server on the loopback: answers, faults, budget, order, and what is kept."""
+
+import io
+import json
+
+import face_endpoint
+import numpy as np
+import pytest
+from face_endpoint import FaceEndpoint, p_male, say_json, send
+from PIL import Image
+
+from helpers.models.black_box import CallFailed, CallLimits, Endpoint, remote_model
+from helpers.models.black_box.call_limits import TokenBucket
+from helpers.models.black_box.endpoints import waiting_time
+
+FIELD = "faces.0.gender.p_male"
+QUICK = {"per_second": 1e6, "first_wait": 1e-3}
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def model(ask, folder, read=FIELD, version="1", max_calls=10_000, headers=None, **options):
+    limits = CallLimits(max_calls, **{**QUICK, **options.pop("limits", {})})
+    return remote_model(
+        ask, read, folder, version=version, limits=limits, headers=headers, timeout=5, **options
+    )
+
+
+def truth(images):
+    return np.array([np.nan if (p := p_male(one)) is None else p for one in images])
+
+
+def faces(n, seed=1):
+    images = np.random.default_rng(seed).integers(0, 256, (n, 3, 8, 8)).astype(np.uint8)
+    images[0, 2, 0, 0] = 0  # no face in the first
+    return images
+
+
+def test_every_image_is_asked_about_once_in_spite_of_faults(tmp_path):
+    images = faces(150)
+    both = np.concatenate([images, images[:50]])
+    with FaceEndpoint(share=0.2) as endpoint:
+        asked = model(endpoint.url, tmp_path)
+        np.testing.assert_array_equal(asked(both), truth(both))
+        assert sorted(endpoint.answered) == sorted(set(endpoint.answered))
+        assert len(endpoint.answered) == 150 and endpoint.calls == 150 + endpoint.faults.total()
+        assert set(endpoint.faults) - {None} == set(face_endpoint.FAULTS)
+        calls = endpoint.calls
+        again = model(endpoint.url, tmp_path)
+        np.testing.assert_array_equal(again(both), truth(both))
+        assert endpoint.calls == calls
+    silent = np.isnan(truth(both))
+    assert again.reasons.tolist() == ["no face found" if one else "" for one in silent]
+    log = again.log()
+    assert log["calls"].sum() == calls and (log["version"] == "1").all()
+    assert str(log["time"].dt.tz) == "UTC" and (log["reason"] == "").all()
+
+
+def test_the_order_is_random_keyed_and_does_not_follow_the_images(tmp_path):
+    images, orders = faces(40), []
+    for k, seed in enumerate((1, 1, 2)):
+        with FaceEndpoint() as endpoint:
+            model(endpoint.url, tmp_path / str(k), seed=seed)(images)
+            orders.append(endpoint.answered)
+    assert orders[0] == orders[1] != orders[2]
+    place = {key: row for row, key in enumerate(sorted(orders[0]))}
+    assert [place[key] for key in orders[0]] != sorted(place.values())
+
+
+def test_a_failed_call_is_a_row_with_a_reason_and_is_asked_again_later(tmp_path):
+    images, sick = faces(6), [True]
+
+    def say(handler, image):
+        if sick[0] and image[0].mean() > 120:
+            send(handler, b"", 422)
+        else:
+            send(handler, json.dumps({"p": 0.5}).encode())
+
+    refused = images[:, 0].mean((1, 2)) > 120
+    assert refused.any() and not refused.all()
+    with FaceEndpoint(say=say) as endpoint:
+        asked = model(endpoint.url, tmp_path, "p")
+        found = asked(images)
+        assert (np.isnan(found) == refused).all() and endpoint.calls == 6  # 422 is not repeated
+        assert set(asked.reasons[refused]) == {"HTTP 422"}
+        sick[0] = False
+        assert (asked(images) == 0.5).all() and endpoint.calls == 6 + refused.sum()
+
+
+def test_an_endpoint_that_fails_half_of_the_time_ends_the_run_and_the_rest_is_kept(tmp_path):
+    images = faces(200)
+    with FaceEndpoint(share=0.6) as endpoint:
+        with pytest.raises(ValueError, match=r"of \d+ calls failed, .* is kept in .* run the same"):
+            model(endpoint.url, tmp_path)(images)
+        kept = len(endpoint.answered)
+        assert 0 < kept < 200 and endpoint.calls < 100
+        endpoint.share = 0
+        np.testing.assert_array_equal(model(endpoint.url, tmp_path)(images), truth(images))
+        assert len(endpoint.answered) == 200 and kept > 5
+
+
+def test_the_budget_counts_failed_calls_and_earlier_runs(tmp_path):
+    images = faces(30)
+    with FaceEndpoint(share=0.1, seed=3) as endpoint:
+        with pytest.raises(
+            ValueError, match="budget of 20 calls is used up.*raise model.max_calls"
+        ):
+            model(endpoint.url, tmp_path, max_calls=20)(images)
+        assert endpoint.calls == 20
+        with pytest.raises(ValueError, match="budget of 25 calls"):
+            model(endpoint.url, tmp_path, max_calls=25)(images)
+        assert endpoint.calls == 25
+        np.testing.assert_array_equal(model(endpoint.url, tmp_path)(images), truth(images))
+        assert len(set(endpoint.answered)) == len(endpoint.answered) == 30
+
+
+def test_a_dry_run_counts_without_a_call(tmp_path):
+    images = np.repeat(faces(10), 2, 0)
+    with FaceEndpoint() as endpoint:
+        asked = model(endpoint.url, tmp_path, limits={"per_second": 1000})
+        first = asked.dry_run(images)
+        assert endpoint.calls == 0 and not list(tmp_path.iterdir())
+        asked(images[:6])
+        second = asked.dry_run(images)
+        assert endpoint.calls == 3
+    assert first == {"images": 20, "distinct": 10, "answered": 0, "calls": 10,
+                     "seconds": 0.01, "budget": 10_000}  # fmt: skip
+    assert (second["answered"], second["calls"], second["budget"]) == (3, 7, 9_997)
+
+
+def test_another_version_is_asked_anew(tmp_path):
+    images = faces(5)
+    with FaceEndpoint() as endpoint:
+        first, second = (model(endpoint.url, tmp_path, version=v) for v in "12")
+        first(images), second(images)
+        assert endpoint.calls == 10 and first.hash != second.hash
+
+
+def test_another_field_is_read_without_a_call(tmp_path):
+    images = faces(5)
+    with FaceEndpoint(say=say_json({"p": 0.25, "vector": [1, 0.5]})) as endpoint:
+        assert (model(endpoint.url, tmp_path, "p")(images) == 0.25).all()
+        vectors = model(endpoint.url, tmp_path, "vector", gives="embedding")
+        assert vectors(images).tolist() == [[1.0, 0.5]] * 5
+        halved = model(endpoint.url, tmp_path, lambda answer: answer["p"] / 2)
+        assert (halved(images) == 0.125).all() and endpoint.calls == 5
+        assert halved.hash != vectors.hash
+
+
+@pytest.mark.parametrize(
+    ("answer", "read", "calls", "message"),
+    [
+        ({"p": 87.3}, "p", 1, "the answer is 87.3, a probability in .* function that converts"),
+        ({"p": -0.2}, "p", 1, "the answer is -0.2, a probability"),
+        ({"p": "male"}, "p", 1, "the answer is 'male', one number was expected"),
+        ({"p": True}, "p", 1, "the answer is 'True', one number"),
+        ({"p": float("nan")}, "p", 1, "the answer is 'nan', one number"),
+        ({"p": [0.1, 0.9]}, "p", 1, r"the answer is '\[0.1, 0.9\]', one number"),
+        ({"q": 0.5}, "p", 3, "nothing at 'p': no 'p' in the fields q; check model.read"),
+        ({"p": {"q": 1}}, "p.r", 3, "no 'r' in the fields q"),
+        ([0.5], "p", 3, "no 'p' in a list of 1"),
+    ],
+)
+def test_an_answer_that_is_none_ends_the_run(tmp_path, answer, read, calls, message):
+    with FaceEndpoint(say=say_json(answer)) as endpoint:
+        with pytest.raises(ValueError, match=message):
+            model(endpoint.url, tmp_path, read, limits={"retries": 2})(faces(5))
+        assert endpoint.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "message"),
+    [
+        (302, {"Location": "https://elsewhere.example/x?key=1"}, "sends to elsewhere.example"),
+        (401, {}, "refuses the key .HTTP 401.; check model.headers"),
+        (404, {}, "takes no images .HTTP 404.; check model.url"),
+    ],
+)
+def test_what_no_waiting_mends_ends_the_run(tmp_path, status, headers, message):
+    with FaceEndpoint(say=say_json({}, status, headers)) as endpoint:
+        with pytest.raises(ValueError, match=message):
+            model(endpoint.url, tmp_path)(faces(5))
+        assert endpoint.calls == 1
+
+
+def test_keys_are_sent_and_stand_nowhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("FACE_KEY", "very-secret")
+    headers = {"X-Api-Key": "env:FACE_KEY", "X-Plain": "also-secret"}
+    with FaceEndpoint() as endpoint:
+        asked = model(f"{endpoint.url}?token=third-secret", tmp_path, headers=headers)
+        asked(faces(3))
+        assert endpoint.headers[0]["X-Api-Key"] == "very-secret"
+        assert endpoint.headers[0]["X-Plain"] == "also-secret"
+        assert len({one["Idempotency-Key"] for one in endpoint.headers}) == 3
+    said = json.dumps(asked.card()) + asked.path.read_text() + asked.log().to_csv()
+    with pytest.raises(ValueError, match="calls failed") as error:  # the server is gone
+        model(asked._endpoint._url, tmp_path, limits={"first_wait": 1e-6})(faces(60, seed=2))
+    assert "secret" not in said + str(error.value) and "no connection" in str(error.value)
+    monkeypatch.delenv("FACE_KEY")
+    with pytest.raises(ValueError, match="X-Api-Key: the environment has no variable FACE_KEY"):
+        asked(faces(4))
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "message"),
+    [
+        ("ftp://example.org/x", None, "https://host/path was expected"),
+        ("example.org/x", None, "https://host/path was expected"),
+        ("https://me:word@example.org/x", None, "user name or password"),
+        ("http://example.org/x", {"X-Key": "env:KEY"}, "unencrypted; use https"),
+    ],
+)
+def test_addresses_that_are_refused(url, headers, message):
+    with pytest.raises(ValueError, match=message) as error:
+        Endpoint(url, headers)
+    assert "word@" not in str(error.value)
+
+
+def test_a_slow_endpoint_is_a_failed_call(tmp_path):
+    import threading
+
+    never = threading.Event()
+    with FaceEndpoint(say=lambda *_: never.wait(3)) as endpoint:
+        asked = remote_model(
+            endpoint.url, FIELD, tmp_path, version="1", timeout=0.1,
+            limits=CallLimits(10, retries=1, **QUICK),
+        )  # fmt: skip
+        assert np.isnan(asked(faces(2))).all()
+        assert set(asked.reasons) == {"no answer in 0.1 s"} and endpoint.calls == 4
+        never.set()
+
+
+def test_a_function_that_asks_gets_the_png_and_may_fail(tmp_path):
+    images, seen = faces(8), []
+
+    def ask(png):
+        seen.append(png)
+        if len(seen) % 3 == 0:
+            raise KeyError("a secret")
+        if len(seen) % 5 == 0:
+            raise CallFailed("throttled", wait=0, busy=True)
+        return p_male(np.asarray(Image.open(io.BytesIO(png))).transpose(2, 0, 1))
+
+    asked = model(ask, tmp_path, lambda answer: answer)
+    np.testing.assert_array_equal(asked(images), truth(images))
+    assert "secret" not in asked.path.read_text() and len(seen) > 8
+    assert "test_remote:" in asked.card()["ask"]
+    with pytest.raises(ValueError, match="a float32 that JSON cannot hold"):
+        model(lambda png: np.float32(1), tmp_path, "p")(images)
+
+
+def test_a_damaged_line_is_asked_about_again_and_a_torn_one_is_cut(tmp_path):
+    images = faces(12)
+    with FaceEndpoint() as endpoint:
+        asked = model(endpoint.url, tmp_path)
+        asked(images)
+        content = bytearray(asked.path.read_bytes())
+        lines = bytes(content).splitlines(keepends=True)
+        lines[4] = lines[4].replace(b'"calls":1', b'"calls":7')
+        asked.path.write_bytes(b"".join(lines[:-1]) + lines[-1][:-9])
+        with pytest.warns(UserWarning, match="1 lines are damaged; their images"):
+            np.testing.assert_array_equal(asked(images), truth(images))
+        assert endpoint.calls == 14
+        asked.path.write_bytes(asked.path.read_bytes().replace(b'"version":"1"', b'"version":"3"'))
+        with pytest.raises(ValueError, match="these answers are of something unreadable"):
+            asked(images)
+
+
+def test_two_processes_do_not_ask_at_once(tmp_path):
+    with FaceEndpoint() as endpoint:
+        asked = model(endpoint.url, tmp_path)
+        with asked._journal(), pytest.raises(ValueError, match="another process asks the same"):
+            model(endpoint.url, tmp_path)(faces(3))
+
+
+def test_calls_are_spread_evenly():
+    now, waits = [0.0], []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        now[0] += seconds
+
+    bucket = TokenBucket(10, clock=lambda: now[0], sleep=sleep)
+    for _ in range(21):
+        bucket.take()
+    assert now[0] == pytest.approx(2.0)
+    now[0] = 50.0
+    bucket.take()
+    assert len(waits) == 20  # nobody waits who comes late, and no calls are saved up
+    bucket.take()
+    assert waits[-1] == pytest.approx(0.1)
+
+
+def test_back_off_doubles_and_differs_between_images():
+    limits = CallLimits(10)
+    early, late = (limits.pause(attempt, "8" * 64) for attempt in (1, 4))
+    assert late == pytest.approx(8 * early) and 0.25 <= early <= 0.5 * 1.5
+    assert limits.pause(1, "0" * 64) != limits.pause(1, "f" * 64)
+
+
+def test_what_an_endpoint_asks_for_is_waited():
+    assert waiting_time("2.5") == 2.5 and waiting_time(None) is None
+    assert waiting_time("Mon, 01 Jan 2001 00:00:00 GMT") == 0
+    assert waiting_time("Fri, 01 Jan 2100 00:00:00 GMT") > 1e6
+    assert waiting_time("soon") is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("max_calls", 0), ("per_second", 0), ("retries", -1), ("first_wait", 0),
+     ("most_failures", 2)],
+)  # fmt: skip
+def test_limits_are_named(field, value):
+    with pytest.raises(ValueError, match=f"model.{field} is"):
+        CallLimits(**{"max_calls": 5, field: value})
