@@ -175,9 +175,10 @@ class Report(Part):
         schema_version: of this structure.
         name, kind, question, made: of the audit; made is a time in UTC.
         verdict, answer: of the main family.
-        tolerance, level, threshold: decisions of the plan.
+        tolerance, level, threshold: decisions.
         data: counts: images, units, no_answer, no_label, error_rate, and so on.
-        effects: the main family; averages, no_answer, placebos: families of their own.
+        effects: the main family.
+        averages, no_answer, placebos: families of their own.
         interactions, thresholds, scores, rates, leakage: see their classes.
         match_rates, disparities: of a verification.
         limits: what the report does not say, a sentence each.

@@ -26,6 +26,7 @@ from helpers.audit.report_schema import Report
 from helpers.audit.specification import KnownTruth, Simulated, Specification, read_specification
 from helpers.audit.tables import Audited, from_table, judged
 from helpers.audit.world import World, render_faces, simulated_answers
+from helpers.models import black_box
 
 Say = Callable[[str], None]
 
@@ -174,6 +175,8 @@ def _in_the_world(
     say(f"faces: {len(index):,} images of {plan['sizes']['units']} faces, {size} pixels wide")
     labelled = simulated_answers(index, parameters, specification)
     say(f"people: {specification.people.raters} simulated raters looked at every image")
+    if isinstance(model, black_box.LocalModel):
+        black_box.check_model(model, images)
     labelled["score"] = ask(model, images, kept / "answers")
     silent = int(np.isnan(labelled["score"]).sum())
     say(f"model: {len(index) - silent:,} answers, {silent:,} images without one")

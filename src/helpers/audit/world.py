@@ -171,8 +171,8 @@ def simulated_answers(
         ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1}
         ... )
         >>> index = pd.DataFrame({"image_id": ["a", "b"]})
-        >>> simulated_answers(index, faces.defaults(2), one)["label"].nunique()
-        1
+        >>> simulated_answers(index, faces.defaults(2), one).columns.tolist()
+        ['image_id', 'label']
     """
     wanted = [specification.attribute, *specification.annotated]
     seen = cues.perceived(faces.visible_scores(parameters)).set_index(index["image_id"])
