@@ -172,7 +172,7 @@ def _own_ids(svg: str, number: int) -> str:
 
 
 def _p(value: float | None) -> str:
-    return "–" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "–" if value is None else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _number(value: float | None) -> str:

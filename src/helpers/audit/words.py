@@ -189,7 +189,7 @@ def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, st
         rest = f" Undecided: {open_ones}." if open_ones else ""
         beyond = [row for row in rows if row["verdict"] == EXCEEDS]
         largest = max(beyond, key=lambda row: abs(row.get("estimate") or 0))
-        most = f" Most of all: {largest['sentence']}" if largest.get("sentence") else ""
+        most = f" The largest change: {largest['sentence']}" if largest.get("sentence") else ""
         most = most.removesuffix(f" This is beyond the tolerance of {limit}.")
         return EXCEEDS, (
             f"In {counts[EXCEEDS]} of {n} comparisons the error rate changes by more than the "
