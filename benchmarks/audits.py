@@ -16,7 +16,7 @@ from record import write_rows
 from scipy.special import logit
 
 from helpers import audit
-from helpers.audit.analysis import average_effects, effects_by_cell
+from helpers.audit.planned_effects import average_effects, effects_by_cell
 from helpers.audit.planning import AVERAGES, CELLS
 from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding

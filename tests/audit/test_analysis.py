@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers import audit, effects
-from helpers.audit.analysis import average_effects, effects_by_cell, other_thresholds
+from helpers.audit.analysis import other_thresholds
+from helpers.audit.planned_effects import average_effects, effects_by_cell
 from helpers.audit.pretended import pretended_table
 from helpers.audit.specification import Specification
 

@@ -14,11 +14,11 @@ import sys
 from collections.abc import Sequence
 
 from helpers.audit import gates
-from helpers.audit.comparison import compare, in_lines
 from helpers.audit.planning import make_plan
 from helpers.audit.report_json import schema
 from helpers.audit.specification import read_specification
 from helpers.audit.tables import from_table
+from helpers.audit.versions import compare, in_lines
 
 GATE = """exit codes:
   0  no comparison stands in the way

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.audit.example_model import make_example_model
-from helpers.audit.specification import Http, Input, Onnx, Specification, Torch
+from helpers.audit.parts import Http, Input, Onnx, Torch
+from helpers.audit.specification import Specification
 from helpers.audit.tables import check_answers
 from helpers.models import black_box
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.audit.planning import MEASURES
+from helpers.audit.reading import read_table, refuse_rows, require_named
 from helpers.audit.specification import Specification
-from helpers.audit.tables import read_table, refuse_rows, require_named
 from helpers.audit.verdicts import beyond_by_interval, settled
 from helpers.effects import holm
 from helpers.verification import disparities, vertex_bootstrap

@@ -150,6 +150,8 @@ def make_plan(
         content |= {"reference": specification.reference, "fmr": specification.model.fmr}
     else:
         content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
+    if specification.target is not None:
+        content["target"] = specification.target.name
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs}
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")

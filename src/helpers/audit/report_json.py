@@ -31,6 +31,7 @@ from helpers.audit.planning import (
 )
 from helpers.audit.report_schema import (
     AtThreshold,
+    Carried,
     Disparity,
     Effect,
     Interaction,
@@ -197,6 +198,7 @@ def _of_images(
         "no_label": int(frame["label"].isna().sum()),
         "error_rate": _plain(frame["error"].mean()),
         "source": Path(data.source).name,
+        "target": plan.get("target"),
     }
     return {
         "threshold": plan["threshold"],
@@ -214,6 +216,7 @@ def _of_images(
         "thresholds": [AtThreshold(**row) for row in _rows(tables["thresholds"], AtThreshold)],
         "scores": _effects(tables["scores"], plan),
         "rates": [Rate(**row) for row in _rows(tables["rates"], Rate)],
+        "target": [Carried(**row) for row in _rows(tables.get("target"), Carried)],
         "leakage": [Leak(**row) for row in _rows(tables["leakage"], Leak)],
     }
 

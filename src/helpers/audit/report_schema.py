@@ -117,6 +117,19 @@ class Leak(Part):
     high: Number
 
 
+class Carried(Part):
+    """An error rate in the target population, or a difference of two of its groups."""
+
+    kind: Literal["rate", "difference"]
+    group: str
+    reference: str
+    estimate: Number
+    low: Number
+    high: Number
+    missing: Number
+    reason: str
+
+
 class MatchRates(Part):
     """A group's row of the FRTE-style table, at one threshold for all groups."""
 
@@ -179,7 +192,7 @@ class Report(Part):
         data: counts: images, units, no_answer, no_label, error_rate, and so on.
         effects: the main family.
         averages, no_answer, placebos: families of their own.
-        interactions, thresholds, scores, rates, leakage: see their classes.
+        interactions, thresholds, scores, rates, leakage, target: see their classes.
         match_rates, disparities: of a verification.
         limits: what the report does not say, a sentence each.
         plan: see `PlanKept`.
@@ -210,6 +223,7 @@ class Report(Part):
     scores: list[Effect] = []
     rates: list[Rate] = []
     leakage: list[Leak] = []
+    target: list[Carried] = []
     match_rates: list[MatchRates] = []
     disparities: list[Disparity] = []
     limits: list[str]

@@ -19,12 +19,14 @@ from helpers.audit.analysis import analyse
 from helpers.audit.asking import ask, model_of
 from helpers.audit.model_card import write_card
 from helpers.audit.pairs import Pairs, analyse_pairs, from_pairs
+from helpers.audit.parts import KnownTruth, Simulated
 from helpers.audit.planning import keep_plan, make_plan
 from helpers.audit.report_html import write_html
 from helpers.audit.report_json import build_report, write_json
 from helpers.audit.report_schema import Report
-from helpers.audit.specification import KnownTruth, Simulated, Specification, read_specification
+from helpers.audit.specification import Specification, read_specification
 from helpers.audit.tables import Audited, from_table, judged
+from helpers.audit.target import target_population, transported
 from helpers.audit.world import World, render_faces, simulated_answers
 from helpers.models import black_box
 
@@ -116,6 +118,9 @@ def run_audit(path: str | Path, say: Say = print, card: dict[str, Any] | None = 
         else:
             data, truth, card = _in_the_world(specification, now, say)
         tables = analyse(data, now)
+        if specification.target is not None:
+            people = target_population(specification)
+            tables["target"] = transported(data.frame, now, people, specification.target.by)
     report = build_report(data, tables, plan, now, truth, card)
     return _written(report, folders(specification)[1], say)
 
@@ -138,6 +143,9 @@ def _plan(specification: Specification) -> dict[str, Any]:
         inputs.append(specification.beside(specification.images))
         # The table is read for its faces alone; its answers do not enter the plan.
         units = from_table(inputs[-1], specification).frame["unit"].nunique()
+    if specification.target is not None:
+        target_population(specification)  # a fault in it is told before the model is asked
+        inputs.append(specification.beside(specification.target.table))
     return make_plan(specification, units, inputs)
 
 

@@ -18,7 +18,8 @@ import torch
 from helpers import errors, faces, transects
 from helpers.annotations import cues
 from helpers.annotations.crowd import annotate, mean_scores
-from helpers.audit.specification import KnownTruth, Specification
+from helpers.audit.parts import KnownTruth
+from helpers.audit.specification import Specification
 from helpers.directions import Hyperplanes
 from helpers.faces.batches import render_to_store
 from helpers.generators import KnownTruthGenerator

@@ -5,8 +5,8 @@ import pytest
 
 from helpers import audit
 from helpers.audit.__main__ import main
-from helpers.audit.comparison import compare
 from helpers.audit.pretended import pretend, pretended_table
+from helpers.audit.versions import compare
 
 
 @pytest.fixture(scope="module")
