@@ -1,0 +1,107 @@
+"""Audit a face-analysis model: one file in, one report out.
+
+python -m helpers.audit plan audits/mine.yml      write the plan, before any model is asked
+python -m helpers.audit run audits/mine.yml       go through the audit, to the report
+python -m helpers.audit gate report.json          fail a build where the report says so
+python -m helpers.audit compare old.yml new.yml   two versions of a model, on the same images
+python -m helpers.audit schema                    the JSON schema of report.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from helpers.audit import gates
+from helpers.audit.planning import make_plan
+from helpers.audit.report_json import schema
+from helpers.audit.specification import read_specification
+from helpers.audit.tables import from_table
+from helpers.audit.versions import compare, in_lines
+
+GATE = """exit codes:
+  0  no comparison stands in the way
+  1  at least one comparison is beyond the tolerance; a line for each
+  2  the report is missing or damaged; with --fail-on inconclusive also if none is beyond the
+     tolerance, but some are undecided or not estimable; a line for each"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the command line takes."""
+    top = argparse.ArgumentParser(
+        prog="python -m helpers.audit",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="audits/example.yml and audits/table.yml are files to copy.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, told in {
+        "plan": "write plan.json: sizes, families of comparisons, tolerance, hash and date",
+        "run": "go through all stages; write report.html, report.json and model_card.md",
+    }.items():
+        own = commands.add_parser(name, help=told, description=told)
+        own.add_argument("file", help="the audit file, for example audits/example.yml")
+    told = "exit with a code that a build can act on"
+    own = commands.add_parser(
+        "gate",
+        help=told,
+        description=told,
+        epilog=GATE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    own.add_argument("report", help="a report.json")
+    own.add_argument(
+        "--fail-on",
+        choices=gates.STATES,
+        default="exceeds",
+        help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
+    )
+    told = "did retraining help? two audit files with tables of the same images"
+    own = commands.add_parser("compare", help=told, description=told)
+    own.add_argument("before", help="audit file of the old version")
+    own.add_argument("after", help="audit file of the new version")
+    commands.add_parser("schema", help="print the JSON schema of report.json")
+    return top
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; gives the exit code."""
+    chosen = parser().parse_args(arguments)
+    try:
+        return _do(chosen)
+    except (ValueError, NotImplementedError) as error:
+        print(f"audit: {error}", file=sys.stderr)
+        return gates.UNDECIDED
+
+
+def _do(chosen: argparse.Namespace) -> int:
+    if chosen.command == "gate":
+        code, lines = gates.gate(chosen.report, chosen.fail_on)
+        print("\n".join(lines) if lines else "passed")
+        return code
+    if chosen.command in ("plan", "run"):
+        from helpers.audit import run  # with torch, which a gate can do without
+
+        if chosen.command == "plan":
+            run.plan_audit(chosen.file)
+        else:
+            print(run.run_audit(chosen.file).answer)
+    elif chosen.command == "schema":
+        print(schema(), end="")
+    else:
+        _compare(chosen.before, chosen.after)
+    return gates.PASSED
+
+
+def _compare(before: str, after: str) -> None:
+    files = [read_specification(path) for path in (before, after)]
+    if any(one.images is None for one in files):
+        raise ValueError("compare takes two audit files with tables (images)")
+    old, new = (from_table(one.beside(one.images), one) for one in files)
+    plan = make_plan(files[0], old.frame["unit"].nunique())
+    print("\n".join(in_lines(compare(old, new, plan), plan["tolerance"])))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

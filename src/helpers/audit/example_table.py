@@ -1,0 +1,91 @@
+"""The table of `audits/table.yml`: numbers of an audit in the face world, without its pictures.
+
+    python -m helpers.audit.example_table audits/table.csv
+
+makes it again: faces, simulated people and the model of `audits/example.yml`, with another seed. A
+hundred faces at two levels of three axes, three raters' answers each, and the model's score. The
+darkest three in a hundred pictures have no score, as if a detector had found no face in them.
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from helpers import faces
+from helpers.annotations import cues
+from helpers.annotations.crowd import annotate
+from helpers.annotations.schema import n_levels
+from helpers.artifacts import atomic
+from helpers.audit.asking import model_of
+from helpers.audit.specification import Specification
+from helpers.audit.world import World, render_faces
+from helpers.effects.labels import LEVEL_NAMES
+
+UNITS, RATERS, SEED, DARKEST = 100, 3, 7, 0.03
+AXES = ["skin_colour", "hair_length", "gender"]
+MODEL = Path(__file__).parents[3] / "build" / "audits" / "example.onnx"
+
+
+def make_example_table(path: Path) -> Path:
+    """Write the table.
+
+    Serves chapter 20.
+
+    Args:
+        path: of the `.csv`.
+
+    Returns:
+        The path.
+
+    Example:
+        >>> make_example_table.__name__
+        'make_example_table'
+    """
+    specification = Specification(
+        name="table",
+        question="?",
+        axes=AXES,
+        model={
+            "kind": "onnx",
+            "path": MODEL,
+            "input": {"size": 48},
+            "output": {"activation": "sigmoid"},
+        },
+        design={"tolerance": 0.05, "seed": SEED},
+    )
+    index, parameters = World.of(specification).faces(UNITS)
+    with tempfile.TemporaryDirectory() as folder:
+        images = render_faces(parameters, specification.size, Path(folder))
+        score = model_of(specification, Path(folder))(np.asarray(images))
+        brightness = np.asarray(images).mean((1, 2, 3)) / 255
+    table = pd.DataFrame({"image_id": index["image_id"], "face": index["unit"]})
+    for axis in AXES:
+        table[axis] = np.take(LEVEL_NAMES[axis], index[f"{axis}_level"])
+    table = table.join(_answers(parameters, index["image_id"]), on="image_id")
+    table["p_male"] = pd.Series(score).round(4).where(brightness > np.quantile(brightness, DARKEST))
+    with atomic(path) as temporary:
+        table.to_csv(temporary, index=False)
+    return path
+
+
+def _answers(parameters: Tensor, image_id: pd.Series) -> pd.DataFrame:
+    """What every rater says, "female" or "male"; empty where they chose the middle of the scale."""
+    seen = cues.perceived(faces.visible_scores(parameters)).set_index(image_id)
+    found = annotate(seen[["gender"]], RATERS, seed=SEED, stage="audit/table")
+    found = found[(found["status"] == "accepted") & (found["visit"] == 0)]
+    middle = (n_levels("gender") - 1) / 2
+    said = np.select([found["gender"] < middle, found["gender"] > middle], ["female", "male"], "")
+    number = found.groupby("image_id").cumcount() + 1
+    wide = found.assign(said=said, rater="rater_" + number.astype(str))
+    return wide.pivot_table("said", "image_id", "rater", aggfunc="first", observed=True)
+
+
+if __name__ == "__main__":
+    print(make_example_table(Path(sys.argv[1])))

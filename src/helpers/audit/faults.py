@@ -1,0 +1,100 @@
+"""What is wrong with an audit file, in one sentence: the field, what stood there, what is allowed.
+
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from helpers.audit import parts
+
+
+def in_words(error: ValidationError, content: dict[str, Any], top: Sequence[str]) -> str:
+    """The first error of a file in one sentence: the field, what stood there, what is allowed.
+
+    Serves chapter 20.
+
+    Args:
+        error: of pydantic.
+        content: of the file.
+        top: keys that the file may have.
+
+    Returns:
+        The sentence.
+
+    Example:
+        >>> try:
+        ...     parts.Design.model_validate({"tolerance": 5})
+        ... except ValidationError as error:
+        ...     in_words(error, {}, [])
+        'tolerance is 5, less than 1 was expected'
+    """
+    # A misspelt key is unknown, and the right one missing: the first says what to do.
+    errors = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    first = errors[0]
+    place = [str(part) for part in first["loc"]]
+    # Of a union, pydantic names the member that was tried between the field and the key.
+    shown = ".".join(part for k, part in enumerate(place) if not _is_tag(content, place, k))
+    kind, context = first["type"], first.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "extra_forbidden":
+        known = _keys(place[:-1], content, top)
+        close = difflib.get_close_matches(place[-1], known, 1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        return f"{shown} is no key here{hint}; allowed are {', '.join(known)}"
+    if kind == "missing":
+        return f"{shown} is missing"
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        tag = context.get("tag", "missing")
+        return f"{shown}.kind is {tag}, one of {_tags(place[0])} was expected"
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        return f"{shown} is {first['input']!r}, keys with values were expected"
+    message = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return f"{shown} is {first['input']!r}, {message} was expected"
+
+
+def _is_tag(content: dict[str, Any], place: list[str], k: int) -> bool:
+    return (
+        k == 1
+        and place[0] in ("generator", "people", "model")
+        and place[1] != "kind"
+        and (content[place[0]].get("kind") == place[1])
+    )
+
+
+def _members(field: str) -> list[type[parts.Strict]]:
+    """The classes that a part of the file can be, by their kinds."""
+    return {
+        "generator": [parts.KnownTruth, parts.StyleGAN2, parts.Images, parts.PythonGenerator],
+        "people": [parts.Simulated, parts.Export, parts.Reader],
+        "model": [parts.Onnx, parts.Torch, parts.PythonModel, parts.Http, parts.Table],
+    }[field]
+
+
+def _tags(field: str) -> str:
+    kinds = [member.model_fields["kind"].annotation.__args__ for member in _members(field)]
+    return ", ".join(kind for some in kinds for kind in some)
+
+
+def _keys(place: list[str], content: dict[str, Any], top: Sequence[str]) -> list[str]:
+    """Keys that are allowed at a place."""
+    if not place:
+        return list(top)
+    if place[0] in ("generator", "people", "model"):
+        kind = content[place[0]]["kind"]
+        members = _members(place[0])
+        own = next(m for m in members if kind in m.model_fields["kind"].annotation.__args__)
+        for part in place[2:]:
+            own = {"input": parts.Input, "output": parts.Output}[part]
+        return list(own.model_fields)
+    return list(
+        {"columns": parts.Columns, "design": parts.Design, "target": parts.Target}[
+            place[0]
+        ].model_fields
+    )

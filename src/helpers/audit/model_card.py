@@ -1,0 +1,137 @@
+"""`model_card.md`: what an audit adds to a model's card, in the sections of Mitchell et al.
+
+Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4. What only the makers of the
+model can know is left open, in so many words. The head is the `model-index` that model hubs read.
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from helpers.artifacts import atomic
+from helpers.audit import words
+from helpers.audit.report_schema import Report
+from helpers.utils.numbers import in_points
+
+OPEN = "*To be filled in by those who made the model.*"
+
+
+def write_card(report: Report, path: Path) -> Path:
+    """Write `model_card.md`.
+
+    Introduced in chapter 20.
+
+    Args:
+        report: to write.
+        path: of the file.
+
+    Returns:
+        The path.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import audit
+        >>> from helpers.audit.pretended import pretend
+        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
+        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_card(report, Path(folder, "model_card.md")).read_text()[:15]
+        '---\\nmodel-index'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        temporary.write_text(card(report), encoding="utf-8")
+    return path
+
+
+def card(report: Report) -> str:
+    """The card as text.
+
+    Serves chapter 20.
+
+    Args:
+        report: to write.
+
+    Returns:
+        Markdown with a head in YAML.
+
+    Example:
+        >>> from helpers import audit
+        >>> from helpers.audit.pretended import pretend
+        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
+        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
+        >>> "## Quantitative analyses" in card(report)
+        True
+    """
+    model = report.provenance["model"] or {}
+    details = [f"- {name}: {value}" for name, value in model.items()] or [OPEN]
+    groups = "axes and their cells" if report.kind == "classification" else "groups"
+    source = report.data["source"]
+    sections = {
+        "Model details": [*details, "", f"Audited as *{report.name}* on {report.made[:10]}."],
+        "Intended use": [OPEN],
+        "Factors": [
+            f"The {groups} of the audit: "
+            + "; ".join(dict.fromkeys(_factor(row) for row in report.judged))
+            + ".",
+        ],
+        "Metrics": [
+            f"Differences of error rates at the threshold {report.threshold:g}, with 95 % "
+            f"intervals; verdicts against a tolerance of {100 * report.tolerance:g} points, "
+            f"adjusted by Holm over the planned family at {report.level:g}."
+        ],
+        "Evaluation data": [f"{_counts(report)} ({source})."],
+        "Training data": [OPEN],
+        "Quantitative analyses": [
+            f"**{report.answer}**",
+            "",
+            *(f"- {row.sentence}" for row in report.judged),
+        ],
+        "Ethical considerations": [
+            "Perceived traits are judgements of people who look at a picture, and no identity.",
+            "",
+            OPEN,
+        ],
+        "Caveats and recommendations": [f"- {limit}" for limit in report.limits],
+    }
+    body = [f"# Model card of {report.name}", ""]
+    for head, lines in sections.items():
+        body += [f"## {head}", "", *lines, ""]
+    head = yaml.safe_dump({"model-index": [_index(report)]}, sort_keys=False, allow_unicode=True)
+    return f"---\n{head}---\n\n" + "\n".join(body)
+
+
+def _factor(row: Any) -> str:
+    return row.group if hasattr(row, "group") else words.spaced(row.axis)
+
+
+def _counts(report: Report) -> str:
+    data = report.data
+    if report.kind == "verification":
+        return f"{data['pairs']} pairs of {data['identities']} identities"
+    return f"{data['images']} images of {data['units']} matched faces"
+
+
+def _index(report: Report) -> dict[str, Any]:
+    """The entry of a `model-index`: a metric for every comparison."""
+    metrics = [
+        {
+            "type": "error_rate_difference",
+            "name": f"{getattr(row, 'contrast', None) or row.measure}, "
+            f"{getattr(row, 'cell', None) or row.group}",
+            "value": None if row.estimate is None else round(row.estimate, 5),
+            "verdict": row.verdict,
+            "interval": None
+            if row.low is None
+            else f"{in_points(row.low)} to {in_points(row.high)} points",
+        }
+        for row in report.judged
+    ]
+    task = {"type": f"face-{report.kind}", "name": report.question}
+    dataset = {"type": "matched-images", "name": str(report.data["source"])}
+    results = [{"task": task, "dataset": dataset, "metrics": metrics}]
+    return {"name": report.name, "results": results}

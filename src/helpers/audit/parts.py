@@ -1,0 +1,204 @@
+"""The parts of an audit file: images, people, model, columns, design, and a target population.
+
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Strict(BaseModel):
+    """A part of the file: unknown keys are errors, and nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+# --- where the images come from
+
+
+class KnownTruth(Strict):
+    """Faces of the book's own world, in which every effect is known."""
+
+    kind: Literal["known-truth"] = "known-truth"
+    doses: dict[str, tuple[float, float]] = {}  # of an axis, if other than 0.2 and 0.8
+    held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
+    adult: float = Field(0.45, ge=0, le=1)  # least age of a face that takes part
+    base_faces: int = Field(400, ge=20)  # of the truth, by intervention
+
+
+class StyleGAN2(Strict):
+    """Faces of somebody's StyleGAN2 weights."""
+
+    kind: Literal["stylegan2"]
+    weights: Path
+    truncation: float = Field(0.7, gt=0, le=1)
+
+
+class Images(Strict):
+    """Pictures on disk, with a table that says which is which."""
+
+    kind: Literal["images"]
+    table: Path
+
+
+class PythonGenerator(Strict):
+    """Any object with `sample` and `synthesize`, as "module:name"."""
+
+    kind: Literal["python"]
+    object: str = Field(pattern=r"^[\w.]+:\w+$")
+
+
+Generator = Annotated[
+    KnownTruth | StyleGAN2 | Images | PythonGenerator, Field(discriminator="kind")
+]
+
+
+# --- who says what a face looks like
+
+
+class Simulated(Strict):
+    """A simulated crowd, calibrated on real annotations."""
+
+    kind: Literal["simulated"] = "simulated"
+    raters: int = Field(5, ge=1, le=50)
+
+
+class Export(Strict):
+    """Answers that people gave elsewhere; without an export, the run stops and asks for it."""
+
+    kind: Literal["label-studio", "mturk", "ground-truth", "page"]
+    export: Path | None = None
+    raters: int = Field(5, ge=1)
+    price: float | None = Field(None, gt=0)  # money per answer
+    seconds: float | None = Field(None, gt=0)  # per answer
+
+
+class Reader(Strict):
+    """A classifier of attributes in place of people; the report marks it as such."""
+
+    kind: Literal["reader"]
+    path: Path
+
+
+People = Annotated[Simulated | Export | Reader, Field(discriminator="kind")]
+
+
+# --- the model
+
+
+class Input(Strict):
+    """What a model takes in; see `helpers.models.black_box.Preparation`."""
+
+    size: int = Field(gt=0)
+    channels: Literal["rgb", "bgr"] = "rgb"
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
+    mean: float | tuple[float, float, float] = 0.0
+    std: float | tuple[float, float, float] = 1.0
+    align: Literal["none", "crop", "arcface"] = "none"
+    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    flip_average: bool = False
+
+
+class Output(Strict):
+    """Where a model's answer stands."""
+
+    name: str | None = None
+    index: int | None = None  # of the positive class, where there are several
+    activation: Literal["none", "sigmoid", "softmax"] = "none"
+
+
+class _Asked(Strict):
+    input: Input
+    output: Output = Output()
+    threshold: float = Field(0.5, ge=0, le=1)
+
+
+class Onnx(_Asked):
+    """A model in an ONNX file."""
+
+    kind: Literal["onnx"]
+    path: Path
+
+
+class Torch(_Asked):
+    """A model in a file of torch (`.pt2`)."""
+
+    kind: Literal["torch"]
+    path: Path
+
+
+class PythonModel(_Asked):
+    """A function of one's own, as "module:function"."""
+
+    kind: Literal["python"]
+    version: str = Field(min_length=1)  # in your words; change it when the weights change
+    function: str = Field(pattern=r"^[\w.]+:\w+$")
+
+
+class Http(Strict):
+    """A model behind an address that takes a PNG and answers JSON."""
+
+    kind: Literal["http"]
+    url: str = Field(pattern=r"^https?://")
+    read: str = Field(min_length=1)  # where the answer stands, as "faces.0.gender.p_male"
+    version: str = Field(min_length=1)
+    size: int = Field(gt=0)  # of the images that it is sent
+    headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
+    max_calls: int = Field(ge=1)
+    per_second: float = Field(5.0, gt=0)
+    timeout: float = Field(30.0, gt=0)
+    threshold: float = Field(0.5, ge=0, le=1)
+
+
+class Table(Strict):
+    """Scores that stand in the table of images or pairs."""
+
+    kind: Literal["table"] = "table"
+    threshold: float | None = None
+    fmr: float | None = Field(None, gt=0, lt=1)  # verification: sets the threshold
+
+
+Model = Annotated[Onnx | Torch | PythonModel | Http | Table, Field(discriminator="kind")]
+
+
+# --- the columns of a table, and the design
+
+
+class Columns(Strict):
+    """Names of columns, for a table of images or of pairs."""
+
+    image: str = "image_id"
+    unit: str = "unit"
+    label: str = "label"
+    answers: list[str] | None = Field(None, min_length=1)  # of raters, in place of a label
+    score: str | None = "score"
+    decision: str | None = None  # 0 or 1, in place of a score
+    group: str = "group"
+    first: str = "first"
+    second: str = "second"
+    same: str = "same"
+    similarity: str = "similarity"
+
+
+class Design(Strict):
+    """What is fixed before any model is asked."""
+
+    tolerance: float = Field(gt=0, lt=1)
+    transects: int | None = Field(None, ge=2)  # None: as many as the power asks for
+    power: float = Field(0.8, gt=0, lt=1)
+    seed: int = Field(1, ge=0)
+    expected_error: float = Field(0.1, gt=0, lt=0.5)  # a guess, for the sizes only
+    incomplete: Literal["refuse", "pairs"] = "refuse"
+
+
+class Target(Strict):
+    """A population that the error rates are carried over to: a row per person."""
+
+    name: str = Field(min_length=1)
+    table: Path
+    by: list[str] = []  # axes whose levels are compared

@@ -1,0 +1,179 @@
+"""`report.html`: one file that needs no other, for a manager, an analyst and a printer.
+
+The order is that of the readers: the answer and what it does not say, then tables and figures, then
+limits, then the plan and what departed from it. Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from helpers.artifacts import atomic
+from helpers.audit import report_figures, words
+from helpers.audit.appendix import REGULATIONS
+from helpers.audit.report_schema import Report
+from helpers.utils.numbers import in_points
+
+SYMBOLS = {"exceeds": "▲", "within": "●", "inconclusive": "◆", "not estimable": "✕"}
+"""Verdict → sign, so that colour is not the only difference."""
+HEADS = {
+    "exceeds": "Beyond the tolerance",
+    "within": "Within the tolerance",
+    "inconclusive": "Undecided",
+    "not estimable": "Not estimable",
+}
+SHORT = dict(zip(HEADS, ("beyond", "within", "undecided", "not estimable"), strict=True))
+"""Verdict → how a table says it."""
+
+
+def write_html(report: Report, path: Path) -> Path:
+    """Write `report.html`.
+
+    Introduced in chapter 20.
+
+    Args:
+        report: to write.
+        path: of the file.
+
+    Returns:
+        The path.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import audit
+        >>> from helpers.audit.pretended import pretend
+        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
+        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_html(report, Path(folder, "report.html"))
+        ...     path.read_text(encoding="utf-8")[:15]
+        '<!DOCTYPE html>'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        temporary.write_text(page(report), encoding="utf-8")
+    return path
+
+
+def page(report: Report) -> str:
+    """The page as text.
+
+    Serves chapter 20.
+
+    Args:
+        report: to show.
+
+    Returns:
+        HTML.
+
+    Example:
+        >>> from helpers import audit
+        >>> from helpers.audit.pretended import pretend
+        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
+        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
+        >>> report.answer in page(report)
+        True
+    """
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {
+        "points": lambda value: "–" if value is None else in_points(value),
+        "percent": words.percent,
+        "spaced": words.spaced,
+        "p": _p,
+        "number": _number,
+    }
+    folder = resources.files("helpers.audit")
+    template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
+    css = (folder / "report.css").read_text(encoding="utf-8")
+    return template.render(
+        report=report,
+        css=Markup(css),
+        symbols=SYMBOLS,
+        heads=HEADS,
+        short=SHORT,
+        axes=_by_axis(report),
+        figures=_figures(report),
+        regulations=REGULATIONS,
+    )
+
+
+def _by_axis(report: Report) -> list[dict[str, Any]]:
+    """Sentences for the first page: one an axis, and one for each of its cells, worst first."""
+    groups: dict[str, list[Any]] = {}
+    for row in report.judged:
+        name = row.measure if report.kind == "verification" else row.axis
+        groups.setdefault(name, []).append(row)
+    found = []
+    for name, rows in groups.items():
+        ordered = sorted(
+            rows, key=lambda row: (words.ORDER.index(row.verdict), -abs(row.estimate or 0))
+        )
+        if report.kind == "verification":
+            told = words.axis_sentence([{**row.model_dump(), "cell": row.group} for row in ordered])
+            told = told.replace("cells", "groups")
+        else:
+            told = words.axis_sentence([row.model_dump() for row in ordered])
+        found.append({"name": words.spaced(name), "summary": told, "rows": ordered})
+    return found
+
+
+def _figures(report: Report) -> dict[str, Markup]:
+    """Every figure twice, of which the page shows one by its width."""
+    numbers = count(1)
+    if report.kind == "verification":
+        names = [f"{row.group}: {row.measure.split()[0]}" for row in report.disparities]
+    else:
+        names = [
+            f"{words.spaced(row.axis)}: {row.cell}" if row.held else words.spaced(row.axis)
+            for row in report.effects
+        ]
+
+    def both(draw: Any) -> Markup:
+        drawn = {"wide": report_figures.WIDE, "narrow": report_figures.NARROW}
+        return Markup("").join(
+            Markup('<div class="{}">{}</div>').format(
+                name, Markup(_own_ids(draw(width), next(numbers)))
+            )
+            for name, width in drawn.items()
+        )
+
+    found = {
+        "forest": both(
+            lambda width: report_figures.forest(report.judged, names, report.tolerance, width)
+        )
+    }
+    if report.thresholds:
+        found["thresholds"] = both(
+            lambda width: report_figures.thresholds(report.thresholds, report.tolerance, width)
+        )
+    return found
+
+
+def _own_ids(svg: str, number: int) -> str:
+    """Ids of an SVG made different from those of the others in the page."""
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="f{number}-\1"', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\1f{number}-", svg)
+    # The figure around it says what it shows; the page scales it.
+    return re.sub(
+        r'<svg ([^>]*?)height="[^"]*"([^>]*?)width="[^"]*"',
+        r'<svg aria-hidden="true" focusable="false" \1\2',
+        svg,
+        count=1,
+    )
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

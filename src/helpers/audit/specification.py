@@ -1,0 +1,195 @@
+"""The file that says what is to be audited, `audits/<name>.yml`, checked before anything runs.
+
+One file has one audit: the question, the images, the people, the model and the design. A key that
+nobody knows is an error, because a misspelt one would otherwise be left out in silence. Paths in
+the file are relative to its own folder. Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
+
+from helpers.audit.faults import in_words
+from helpers.audit.parts import (
+    Columns,
+    Design,
+    Generator,
+    Http,
+    KnownTruth,
+    Model,
+    People,
+    Simulated,
+    Strict,
+    Table,
+    Target,
+)
+from helpers.effects.labels import LEVEL_NAMES
+
+MOST_AXES = 5
+"""Axes of one design: each more doubles the images of a face and the cells of the family."""
+
+
+class Specification(Strict):
+    """What `audits/<name>.yml` holds.
+
+    Introduced in chapter 20.
+
+    Attributes:
+        name: of the audit and its folder.
+        kind: "classification" or "verification".
+        question: in words, for the head of the report.
+        axes: attribute → names of its low and its high level; a list of attributes of the book
+            takes the names from `LEVEL_NAMES`.
+        attribute: what the model tells, which people are asked about too.
+        classes: names of the answers 0 and 1.
+        placebos: axes, given likewise, that no model should react to: a negative control.
+        annotated: columns of scores in [0, 1] that say what else an axis moves.
+        images: table with images and scores, in place of a generator and people.
+        pairs: table of pairs with similarities, of a verification.
+        columns: names of the columns in such a table.
+        reference: of a verification, the group that the others are compared with.
+        target: a named population that the error rates are carried over to.
+        generator, people, model, design: see their classes.
+
+    Example:
+        >>> design = {"tolerance": 0.05}
+        >>> one = Specification(name="mine", question="?", axes=["gender"], design=design)
+        >>> one.axes["gender"], one.generator.kind, one.model.kind
+        (('female', 'male'), 'known-truth', 'table')
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    kind: Literal["classification", "verification"] = "classification"
+    question: str = Field(min_length=1)
+    axes: dict[str, tuple[str, str]] = Field({})
+    attribute: str = "gender"
+    classes: tuple[str, str] = ("0", "1")
+    placebos: dict[str, tuple[str, str]] = Field({})
+    annotated: list[str] = Field([])
+    images: Path | None = None
+    pairs: Path | None = None
+    columns: Columns = Columns()
+    reference: str | None = None
+    target: Target | None = None
+    generator: Generator = KnownTruth()
+    people: People = Simulated()
+    model: Model = Table()
+    design: Design
+    _path: Path = PrivateAttr(default=Path("audit.yml"))
+
+    @field_validator("axes", "placebos", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        if isinstance(value, list):
+            return {name: LEVEL_NAMES.get(name, (f"low {name}", f"high {name}")) for name in value}
+        return value
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Specification:
+        if self.kind == "verification":
+            _require(self.pairs is not None, "pairs", "missing", "a table of pairs")
+            _require(self.reference is not None, "reference", "missing", "the name of a group")
+            set_by = (self.model.threshold, getattr(self.model, "fmr", None))
+            _require(
+                sum(one is not None for one in set_by) == 1,
+                "model",
+                "without one threshold",
+                "either model.threshold or model.fmr",
+            )
+            return self
+        _require(bool(self.axes), "axes", "empty", "at least one attribute of two levels")
+        every = [*self.axes, *self.placebos]
+        _require(
+            len(every) <= MOST_AXES,
+            "axes",
+            f"{len(every)} attributes with the placebos",
+            f"at most {MOST_AXES}",
+        )
+        _require(
+            not set(self.axes) & set(self.placebos), "placebos", "also an axis", "other attributes"
+        )
+        for name, levels in {**self.axes, **self.placebos}.items():
+            _require(levels[0] != levels[1], f"axes.{name}", f"{levels}", "two different levels")
+        if self.target is not None and (other := set(self.target.by) - set(self.axes)):
+            _require(False, "target.by", f"{sorted(other)[0]!r}", "one of the axes")
+        _require(self.classes[0] != self.classes[1], "classes", f"{self.classes}", "two names")
+        if self.images is not None:
+            _require(
+                isinstance(self.model, Table), "model.kind", self.model.kind, "table, with images"
+            )
+            if self.model_fields_set & {"generator", "people"}:
+                raise ValueError(
+                    "images is given besides generator or people: a table brings its own images "
+                    "and labels, leave the others out"
+                )
+        return self
+
+    @property
+    def path(self) -> Path:
+        """The file that was read; "audit.yml" if there is none."""
+        return self._path
+
+    @property
+    def size(self) -> int:
+        """Height and width of the images that the model is shown, pixels."""
+        return self.model.size if isinstance(self.model, Http) else self.model.input.size
+
+    @property
+    def threshold(self) -> float:
+        """Score above which the model's answer is 1."""
+        return 0.5 if self.model.threshold is None else self.model.threshold
+
+    def beside(self, path: Path) -> Path:
+        """A path of the file, which is relative to the file's folder."""
+        return self._path.parent / path
+
+
+def read_specification(path: str | Path) -> Specification:
+    """Read and check an audit file.
+
+    Introduced in chapter 20.
+
+    Args:
+        path: of the `.yml`.
+
+    Returns:
+        What it says, with all defaults.
+
+    Raises:
+        ValueError: the file is missing or no YAML, or a field is unknown, missing or not allowed;
+            the sentence names the file, the field, what stood there and what is allowed.
+
+    Example:
+        >>> read_specification("nowhere.yml")
+        Traceback (most recent call last):
+        ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: no such audit file; audits/example.yml is one to copy")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        where = getattr(error, "problem_mark", None)
+        line = f", line {where.line + 1}" if where else ""
+        raise ValueError(f"{path}{line}: this is no YAML that can be read") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path}: holds {content!r}, keys and values were expected")
+    try:
+        found = Specification.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(
+            f"{path}: {in_words(error, content, [*Specification.model_fields])}"
+        ) from None
+    found._path = path
+    return found
+
+
+def _require(fits: bool, field: str, found: str, expected: str) -> None:
+    """Raise what pydantic hands on as an error of the whole file."""
+    if not fits:
+        raise ValueError(f"{field} is {found}, {expected} was expected")

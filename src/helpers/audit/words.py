@@ -1,0 +1,243 @@
+"""Effects and verdicts in plain words, the same in every part of a report.
+
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from helpers.utils.numbers import in_points
+
+ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
+"""Verdicts from what asks for action to what does not."""
+WORDS = {
+    EXCEEDS: "beyond the tolerance",
+    INCONCLUSIVE: "undecided",
+    NOT_ESTIMABLE: "not estimable",
+    WITHIN: "within the tolerance",
+}
+"""Verdict → how a page says it."""
+
+
+def spaced(name: str) -> str:
+    """A name of an axis or group as a page writes it: spaces for underscores.
+
+    Serves chapter 20.
+
+    Args:
+        name: of an axis.
+
+    Returns:
+        The words.
+
+    Example:
+        >>> spaced("skin_colour")
+        'skin colour'
+    """
+    return name.replace("_", " ")
+
+
+def capital(text: str) -> str:
+    """A text with a capital letter, as sentences begin.
+
+    Serves chapter 20.
+
+    Args:
+        text: of any length.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> capital("dark skin, FMR")
+        'Dark skin, FMR'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def contrast(levels: Sequence[str]) -> str:
+    """A comparison in words.
+
+    Serves chapter 20.
+
+    Args:
+        levels: names of the low and the high level.
+
+    Returns:
+        The high level against the low one.
+
+    Example:
+        >>> contrast(("light skin", "dark skin"))
+        'dark skin instead of light skin'
+    """
+    return f"{levels[1]} instead of {levels[0]}"
+
+
+def percent(rate: float | None) -> str:
+    """A rate in percent, "–" where there is none.
+
+    Serves chapter 20.
+
+    Args:
+        rate: a fraction.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> percent(0.1234), percent(None)
+        ('12.3 %', '–')
+    """
+    return "–" if rate is None else f"{100 * rate:.1f} %"
+
+
+def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: float) -> str:
+    """What was found in one cell, for somebody who reads no table.
+
+    Serves chapter 20.
+
+    Args:
+        row: cell, estimate, low, high, base_rate, verdict and reason; None where unknown.
+        levels: names of the low and the high level of the axis.
+        tolerance: of the plan.
+
+    Returns:
+        One or two sentences.
+
+    Example:
+        >>> row = {"cell": "female", "estimate": 0.1, "low": 0.07, "high": 0.13, "base_rate": 0.05}
+        >>> row |= {"verdict": "exceeds", "reason": ""}
+        >>> print(effect_sentence(row, ("light skin", "dark skin"), 0.05))
+        Female: with dark skin instead of light skin the model errs in 10.0 more of 100 images
+        (15.0 instead of 5.0; 95 % interval +7.0 to +13.0 points). This is beyond the tolerance of
+        5 points.
+    """
+    where = capital(row["cell"])
+    if row["estimate"] is None or row["low"] is None:
+        why = f" ({row['reason']})" if row["reason"] else ""
+        return f"{where}: {contrast(levels)} cannot be compared here{why}."
+    size, base = 100 * abs(row["estimate"]), row["base_rate"]
+    rates = ""
+    if base is not None:
+        rates = f"{100 * (base + row['estimate']):.1f} instead of {100 * base:.1f}; "
+    change = "as often" if size < 0.05 else f"in {size:.1f} {_more(row['estimate'])} of 100 images"
+    ends = f"95 % interval {in_points(row['low'])} to {in_points(row['high'])} points"
+    inside = -tolerance < row["low"] and row["high"] < tolerance
+    within = "is within" if inside else "is, by two one-sided tests, within"
+    told = f"{where}: with {contrast(levels)} the model errs {change} ({rates}{ends})."
+    limit = f"the tolerance of {100 * tolerance:g} points"
+    ending = {
+        EXCEEDS: f"This is beyond {limit}.",
+        WITHIN: f"This {within} {limit}.",
+        INCONCLUSIVE: f"The images cannot tell whether this is beyond {limit}.",
+    }
+    return f"{told} {ending[row['verdict']]}"
+
+
+def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The verdicts of one axis, counted, and its largest effect.
+
+    Serves chapter 20.
+
+    Args:
+        rows: of its cells, with contrast, cell, estimate and verdict.
+
+    Returns:
+        A sentence.
+
+    Example:
+        >>> rows = [{"cell": "male", "estimate": -0.01, "verdict": "within"}]
+        >>> axis_sentence(rows)
+        'Within the tolerance in 1 of 1 cells; largest estimate -1.0 points (male).'
+    """
+    counts = Counter(row["verdict"] for row in rows)
+    told = [f"{WORDS[one]} in {counts[one]}" for one in ORDER if counts[one]]
+    told[0] += f" of {len(rows)} cells"
+    known = [row for row in rows if row["estimate"] is not None]
+    largest = ""
+    if known:
+        row = max(known, key=lambda one: abs(one["estimate"]))
+        largest = f"; largest estimate {in_points(row['estimate'])} points ({row['cell']})"
+    return f"{capital(', '.join(told))}{largest}."
+
+
+def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, str]:
+    """The verdict of a whole family, and a sentence that says it.
+
+    Serves chapter 20.
+
+    Args:
+        rows: of the main family, with verdict, and estimate and sentence if there are any.
+        tolerance: of the plan.
+
+    Returns:
+        The verdict ("exceeds" if any does, "within" if all are, else "inconclusive"), and the
+        sentence.
+
+    Example:
+        >>> answer([{"verdict": "within"}, {"verdict": "inconclusive"}], 0.05)[0]
+        'inconclusive'
+    """
+    counts, n = Counter(row["verdict"] for row in rows), len(rows)
+    limit = f"{100 * tolerance:g} points"
+    open_ones = counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
+    if counts[EXCEEDS]:
+        rest = f" Undecided: {open_ones}." if open_ones else ""
+        beyond = [row for row in rows if row["verdict"] == EXCEEDS]
+        largest = max(beyond, key=lambda row: abs(row.get("estimate") or 0))
+        most = f" The largest change: {largest['sentence']}" if largest.get("sentence") else ""
+        most = most.removesuffix(f" This is beyond the tolerance of {limit}.")
+        return EXCEEDS, (
+            f"In {counts[EXCEEDS]} of {n} comparisons the error rate changes by more than the "
+            f"tolerance of {limit}.{rest}{most}"
+        )
+    if counts[WITHIN] == n:
+        return WITHIN, f"In all {n} comparisons the error rate changes by less than {limit}."
+    return INCONCLUSIVE, (
+        f"No comparison is shown to be beyond the tolerance of {limit}, but {open_ones} of {n} are "
+        "undecided: these images are too few to rule such a change out."
+    )
+
+
+def _more(change: float) -> str:
+    return "more" if change > 0 else "fewer"
+
+
+def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
+    """What was found for one group of a verification, for somebody who reads no table.
+
+    Serves chapter 20.
+
+    Args:
+        row: of `helpers.audit.report_schema.Disparity`, as a dict.
+        tolerance: of the plan.
+
+    Returns:
+        One or two sentences.
+
+    Example:
+        >>> row = {"measure": "FMR at threshold", "group": "b", "reference": "a", "rate": None}
+        >>> row |= {"estimate": None, "low": None, "reason": "no negatives"}
+        >>> disparity_sentence(row, 0.05)
+        'B: the false match rate cannot be compared with that of a (no negatives).'
+    """
+    name = capital(row["group"])
+    rate = "false match rate" if row["measure"].startswith("FMR") else "false non-match rate"
+    if row["estimate"] is None or row["low"] is None:
+        why = f" ({row['reason']})" if row["reason"] else ""
+        return f"{name}: the {rate} cannot be compared with that of {row['reference']}{why}."
+    limit = f"the tolerance of {100 * tolerance:g} points"
+    ending = {
+        EXCEEDS: f"This is beyond {limit}.",
+        WITHIN: f"This is within {limit}.",
+        INCONCLUSIVE: f"The pairs cannot tell whether this is beyond {limit}.",
+    }
+    return (
+        f"{name}: the {rate} is {percent(row['rate'])}, against {percent(row['reference_rate'])} "
+        f"for {row['reference']}: {in_points(row['estimate'])} points (95 % interval "
+        f"{in_points(row['low'])} to {in_points(row['high'])}). {ending[row['verdict']]}"
+    )

@@ -1,0 +1,85 @@
+"""The audit file: what is wrong with it is said in one sentence."""
+
+import pytest
+import yaml
+
+from helpers.artifacts.lineage import ROOT
+from helpers.audit.specification import Specification, read_specification
+
+GOOD = {"name": "a", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
+
+
+@pytest.mark.parametrize("name", ["example", "table"])
+def test_files_that_ship_can_be_read(name):
+    assert read_specification(ROOT / "audits" / f"{name}.yml").name == name
+
+
+def test_the_file_of_the_specification_has_every_door():
+    onnx = {"kind": "onnx", "path": "m.onnx", "input": {"size": 64, "std": [0.2, 0.2, 0.2]}}
+    one = Specification(**GOOD, generator={"kind": "stylegan2", "weights": "f.pkl"}, model=onnx)
+    assert (one.generator.truncation, one.model.threshold, one.people.kind) == (
+        0.7,
+        0.5,
+        "simulated",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"nmae": 1}, "nmae is no key here (did you mean name?); allowed are name, kind"),
+        ({"design": {"toleranse": 0.05}}, "design.toleranse is no key here (did you mean toler"),
+        ({"design": {"tolerance": 5}}, "design.tolerance is 5, less than 1 was expected"),
+        ({"design": {}}, "design.tolerance is missing"),
+        ({"design": 3}, "design is 3, keys with values were expected"),
+        ({"model": {"kind": "onx"}}, "model.kind is onx, one of onnx, torch, python, http, table"),
+        ({"model": {"kind": "onnx", "path": "x"}}, "model.input is missing"),
+        (
+            {"model": {"kind": "onnx", "path": "x", "input": {"size": 8, "sise": 1}}},
+            "model.input.sise is no key here (did you mean size?); allowed are size, channels",
+        ),
+        ({"people": {"kind": "simulated", "rater": 3}}, "people.rater is no key here (did you"),
+        ({"people": {"kind": "simulated", "raters": 0}}, "people.raters is 0, greater than or eq"),
+        ({"kind": "guess"}, "kind is 'guess', 'classification' or 'verification' was expected"),
+        ({"axes": []}, "axes is empty, at least one attribute of two levels was expected"),
+        ({"axes": {"a": ["x", "x"]}}, "axes.a is ('x', 'x'), two different levels was expected"),
+        ({"placebos": ["gender"]}, "placebos is also an axis, other attributes was expected"),
+        ({"axes": [*"abcdef"]}, "axes is 6 attributes with the placebos, at most 5 was expected"),
+        ({"kind": "verification"}, "pairs is missing, a table of pairs was expected"),
+        (
+            {"images": "a.csv", "people": {"kind": "simulated"}},
+            "images is given besides generator or people: a table brings its own images",
+        ),
+        (
+            {"images": "a.csv", "model": {"kind": "python", "function": "a:b", "version": "1",
+                                          "input": {"size": 8}}},
+            "model.kind is python, table, with images was expected",
+        ),
+        ({"name": "My Audit"}, "name is 'My Audit'"),
+    ],
+)  # fmt: skip
+def test_a_fault_names_file_field_and_what_is_allowed(tmp_path, change, told):
+    path = tmp_path / "mine.yml"
+    path.write_text(yaml.safe_dump(GOOD | change), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        read_specification(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: {told}") and "\n" not in message, message
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("a: [1", "this is no YAML"), ("- 1", "keys and values were expected"), ("", "None")],
+)
+def test_what_is_no_audit_file(tmp_path, text, told):
+    path = tmp_path / "mine.yml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=told):
+        read_specification(path)
+
+
+def test_paths_are_beside_the_file(tmp_path):
+    path = tmp_path / "mine.yml"
+    path.write_text(yaml.safe_dump(GOOD | {"images": "faces.csv"}), encoding="utf-8")
+    one = read_specification(path)
+    assert one.beside(one.images) == tmp_path / "faces.csv"
