@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +25,14 @@ from helpers.artifacts.stage import atomic
 
 def write(network: nn.Module, path: Path, card: dict[str, Any]) -> None:
     """Write `path` (safetensors) and beside it the card, to which the hash is added."""
+    write_state(network.state_dict(), path, card)
+
+
+def write_state(state: Mapping[str, torch.Tensor], path: Path, card: dict[str, Any]) -> None:
+    """The same for weights without their network, name → tensor."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
+    state = {name: value.contiguous().cpu() for name, value in state.items()}
     weights = safetensors.torch.save(state)
     card = card | {"sha256": hashlib.sha256(weights).hexdigest()}
     with atomic(path) as temporary:
@@ -50,7 +55,7 @@ def read(path: Path, kind: str) -> tuple[bytes, dict[str, Any]]:
         weights = path.read_bytes()
         card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         expected = card["sha256"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(
             f"{path}: no readable {kind} with its .json beside it ({error})"
         ) from error

@@ -1,6 +1,7 @@
 """Face generators behind one small protocol (`base.Generator`)."""
 
 from helpers.generators.base import Generator
+from helpers.generators.checkpoint_loading import load_checkpoint
 from helpers.generators.image_set import ImageSet
 from helpers.generators.known_truth import KnownTruthGenerator
 from helpers.generators.wgan import WGANGenerator

@@ -1,0 +1,97 @@
+"""Turn a trained generator's file into one from which nothing could ever be run.
+
+    python -m helpers.generators.convert ffhq.pkl ffhq.safetensors --licence "CC BY-NC 4.0"
+
+Official pickles and rosinality's `.pt` become safetensors, with a card (`ffhq.json`) beside them:
+kind and options, the source and its SHA-256, the licence as the user states it, and by which
+truncation, noise and precision images are to be made. A target `.pt` is written for rosinality's
+code. Serves chapter 19.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from helpers.artifacts import weights
+from helpers.artifacts.stage import atomic
+from helpers.generators import checkpoint_files
+from helpers.generators.checkpoint_files import MEAN, Checkpoint
+from helpers.generators.rosinality_files import for_rosinality
+from helpers.utils.checks import check_range
+
+PSI = 1.0
+"""Without truncation the population is the one that the network was trained for."""
+
+
+def write_converted(
+    source: str | Path, target: str | Path, licence: str, psi: float = PSI
+) -> dict[str, Any]:
+    """Read a trained generator and write it as safetensors, or as rosinality's `.pt`.
+
+    Args:
+        source: a file that `checkpoint_files.read` takes.
+        target: `.safetensors` or `.pt`; an existing file is replaced.
+        licence: of the weights, in the user's words.
+        psi: truncation that belongs to the population, in [0, 1].
+
+    Returns:
+        The card; beside `.safetensors` it is also written, as `.json`.
+
+    Raises:
+        ValueError: the source is refused, or target, licence or psi are of another kind.
+    """
+    source, target = Path(source), Path(target)
+    if target.suffix not in (".safetensors", ".pt") or target.absolute() == source.absolute():
+        raise ValueError(f"{target}: another file, .safetensors or .pt, was expected as target")
+    if not licence.strip():
+        raise ValueError("licence is empty, the licence of the weights was expected")
+    check_range("psi", psi, 0, 1)
+    checkpoint = checkpoint_files.read(source)
+    card = {
+        "kind": checkpoint.kind,
+        "kwargs": checkpoint.config,
+        **{name: checkpoint.card.get(name) for name in ("source", "source_sha256")},
+        "licence": licence,
+        "psi": psi,
+        "noise": "const",
+        "precision": "float32",
+        "mean_w": checkpoint.card.get("mean_w"),
+    }
+    if target.suffix == ".pt":
+        _write_for_rosinality(checkpoint, target)
+    else:
+        weights.write_state(checkpoint.tensors, target, card)
+    return card
+
+
+def _write_for_rosinality(checkpoint: Checkpoint, target: Path) -> None:
+    if checkpoint.kind != "stylegan2":
+        raise ValueError(f"{target}: rosinality's code has no {checkpoint.kind}")
+    state = for_rosinality(checkpoint.tensors, checkpoint.config)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(target) as temporary:
+        torch.save({"g_ema": state, "latent_avg": checkpoint.tensors[MEAN]}, temporary)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("source", type=Path, help=".pkl or .pt of a trained generator")
+    parser.add_argument("target", type=Path, help=".safetensors, or .pt for rosinality's code")
+    parser.add_argument("--licence", required=True, help="of the weights")
+    parser.add_argument("--psi", type=float, default=PSI, help="truncation of the population")
+    asked = parser.parse_args(arguments)
+    try:
+        card = write_converted(asked.source, asked.target, asked.licence, asked.psi)
+    except ValueError as error:
+        sys.exit(str(error))
+    size = card["kwargs"]["resolution"]
+    print(f"{asked.target}: {card['kind']} of {size} × {size} pixels, {card['licence']}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
