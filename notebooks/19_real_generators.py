@@ -67,11 +67,10 @@ from PIL import Image
 from helpers import directions, effects, figures, models, orthogonalization, transects
 from helpers.artifacts import Stage, atomic
 from helpers.claims import claim
-from helpers.generators import ImageSet, load_checkpoint, load_generator, realism
+from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
 from helpers.generators import rosinality_files, stylegan2
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.convert import write_converted
-from helpers.generators.style_layers import draw_weights
 from helpers.models import sample_quality
 from helpers.models.answers import answers_about
 from helpers.utils import seeding

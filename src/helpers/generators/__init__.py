@@ -1,36 +1,64 @@
 """Face generators behind one small protocol (`base.Generator`)."""
 
+from pathlib import Path
+
 from helpers.generators.base import Generator
 from helpers.generators.checkpoint_loading import load_checkpoint
 from helpers.generators.image_set import ImageSet
 from helpers.generators.known_truth import KnownTruthGenerator
+from helpers.generators.style_generator import StyleGenerator
+from helpers.generators.style_layers import draw_weights
 from helpers.generators.wgan import WGANGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
-"""Name → class, for `load_generator`. Serves chapter 02."""
+"""Name → class of those that come with the book, for `load_generator`. Serves chapter 02."""
+FROM_FILES = ("stylegan2", "stylegan3", "eg3d")
+"""Names of those that are read from a file. Serves chapter 19."""
 
 
-def load_generator(name: str, device: str = "cpu", size: int = 64) -> Generator:
+def load_generator(
+    name: str, device: str = "cpu", size: int = 64, weights: str | Path | None = None, **options
+) -> Generator:
     """Load the generator of that name.
 
     Introduced in chapter 02.
 
     Args:
-        name: "known-truth" or "wgan".
+        name: "known-truth" or "wgan"; "stylegan2", "stylegan3" or "eg3d" for one that is read from
+            a file.
         device: "cpu" or "cuda".
-        size: height and width of its images, in pixels.
+        size: height and width of its images, in pixels. What is read from a file has a size of its
+            own.
+        weights: the file, as of `load_checkpoint`.
+        options: of `StyleGenerator`, such as truncation=0.7, with a file.
 
     Returns:
         A generator, with what its class can do beyond the protocol.
 
     Raises:
-        ValueError: no such generator.
+        ValueError: no such generator, a file that is missing, none or of another kind, or options
+            for a generator that is not read from a file.
 
     Example:
         >>> from helpers import generators
         >>> generators.load_generator("wgan").latent_dim
         128
     """
-    if name not in GENERATORS:
-        raise ValueError(f"generator {name!r} is not one of {sorted(GENERATORS)}")
+    if name not in (*GENERATORS, *FROM_FILES):
+        raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *FROM_FILES))}")
+    if name in FROM_FILES:
+        return StyleGenerator(_network(name, weights), device, **options)
+    if weights is not None or options:
+        given = sorted([*options, *["weights"] * (weights is not None)])
+        raise ValueError(f"the generator {name} comes with the book; it takes no {given}")
     return GENERATORS[name](device=device, size=size)
+
+
+def _network(name: str, weights: str | Path | None):
+    """The network of a file, which has to be of the kind asked for."""
+    if weights is None:
+        raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
+    network = load_checkpoint(weights)
+    if network.kind != name:
+        raise ValueError(f"{weights}: a {name} network was expected, found {network.kind}")
+    return network
