@@ -140,3 +140,181 @@ def stylegan2(state, styles, resolution, clamp, noise="const", drawn=None, prefi
         image = rgb if image is None else enlarged(image) + rgb
         size *= 2
     return image
+
+
+def sinusoids(state: State, style: np.ndarray, rate: int, size: int, cutoff: float) -> np.ndarray:
+    """The input of StyleGAN3, pixel by pixel: (C, size, size)."""
+    name = "synthesis.input."
+    cosine, sine, x, y = style / np.hypot(style[0], style[1])
+    turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
+    shift = np.array([[1, 0, -x], [0, 1, -y], [0, 0, 1]])
+    matrix = turn @ shift @ state[f"{name}transform"]
+    freqs = state[f"{name}freqs"] @ matrix[:2, :2]
+    phases = state[f"{name}phases"] + state[f"{name}freqs"] @ matrix[:2, 2]
+    excess = (np.linalg.norm(freqs, axis=1) - cutoff) / (rate / 2 - cutoff)
+    amplitudes = np.clip(1 - excess, 0, 1)
+    waves = np.zeros((len(freqs), size, size))
+    for row in range(size):
+        for column in range(size):
+            place = (np.array([column, row]) + 0.5 - size / 2) / rate
+            waves[:, row, column] = amplitudes * np.sin(2 * np.pi * (freqs @ place + phases))
+    return np.tensordot(state[f"{name}weight"] / np.sqrt(len(freqs)), waves, 1)
+
+
+def resampled(state: State, name: str, x: np.ndarray, up: int, down: int, margins, clamp):
+    """Up, rectifier, down, each on the whole grid."""
+    high, low = state[f"{name}.up_filter"], state[f"{name}.down_filter"]
+    x = convolved(margin(apart(x, up), *margins), np.outer(high, high) * up**2)
+    x = clamped(leaky(x), clamp)
+    return convolved(x, low if low.ndim == 2 else np.outer(low, low))[:, ::down, ::down]
+
+
+def stylegan3(state: State, ws: np.ndarray, grids: list, clamp, scale: float) -> np.ndarray:
+    """One raw image of codes (num_ws, w_dim); grids are (rate, size, channels, cutoff) by layer."""
+    style = dense(state, "synthesis.input.affine", ws[0])
+    rate, size, _, cutoff = grids[0]
+    x = sinusoids(state, style, rate, size, cutoff)
+    for i, (rate, size, channels, _) in enumerate(grids):
+        name, before = f"synthesis.L{i}_{size}_{channels}", grids[max(i - 1, 0)][0]
+        style, weight = dense(state, f"{name}.affine", ws[i + 1]), state[f"{name}.weight"]
+        gain, bias = 1 / np.sqrt(state[f"{name}.magnitude_ema"]), state[f"{name}.bias"]
+        if i == len(grids) - 1:
+            weight = modulated(weight, style / np.sqrt(len(style)), demodulate=False) * gain
+            return clamped(correlated(x, weight) + bias[:, None, None], clamp) * scale
+        weight = weight / np.sqrt((weight**2).mean((1, 2, 3), keepdims=True))
+        style = style / np.sqrt((style**2).mean())
+        up, down = (2 * max(before, rate) // one for one in (before, rate))
+        taps = len(state[f"{name}.up_filter"]), len(state[f"{name}.down_filter"])
+        kernel = weight.shape[-1]
+        total = (size - 1) * down + 1 - (x.shape[1] + kernel - 1) * up + sum(taps) - 2
+        first = (total + up) // 2
+        x = correlated(margin(x, kernel - 1, kernel - 1), modulated(weight, style, True) * gain)
+        x = x + bias[:, None, None]
+        x = resampled(state, name, x, up, down, (first, total - first), clamp)
+
+
+def softplus(x):
+    return np.logaddexp(0, x)
+
+
+def looked_up(planes: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Planes (3, F, H, H) at one point in [-1, 1]³: the mean of three bilinear looks."""
+    found = []
+    for plane, (across, down) in zip(planes, ((0, 1), (0, 2), (2, 0)), strict=True):
+        height = plane.shape[-1]
+        x, y = (((point[axis] + 1) * height - 1) / 2 for axis in (across, down))
+        value = np.zeros(len(plane))
+        for row in (int(np.floor(y)), int(np.floor(y)) + 1):
+            for column in (int(np.floor(x)), int(np.floor(x)) + 1):
+                if 0 <= row < height and 0 <= column < height:
+                    share = (1 - abs(x - column)) * (1 - abs(y - row))
+                    value += share * plane[:, row, column]
+        found.append(value)
+    return np.mean(found, 0)
+
+
+def seen_weights(depths, density):
+    left, weights = 1.0, []
+    for i in range(len(depths) - 1):
+        between = softplus((density[i] + density[i + 1]) / 2 - 1)
+        alpha = 1 - np.exp(-between * (depths[i + 1] - depths[i]))
+        weights.append(alpha * left)
+        left *= 1 - alpha + 1e-10
+    return np.array(weights)
+
+
+def more_depths(depths, weights, count):
+    padded = np.concatenate([[-np.inf], weights, [-np.inf]])
+    largest = [max(padded[i], padded[i + 1]) for i in range(len(weights) + 1)]
+    smooth = [(largest[i] + largest[i + 1]) / 2 + 0.01 for i in range(len(weights))]
+    share = np.array(smooth[1:-1]) + 1e-5
+    reached = np.concatenate([[0], np.cumsum(share / share.sum())])
+    middles = (depths[:-1] + depths[1:]) / 2
+    found = []
+    for i in range(count):
+        u = (i + 0.5) / count
+        place = int(np.sum(reached <= u))
+        low, high = max(place - 1, 0), min(place, len(share))
+        width = reached[high] - reached[low]
+        width = 1 if width < 1e-5 else width
+        part = (u - reached[low]) / width
+        found.append(middles[low] + part * (middles[high] - middles[low]))
+    return np.array(found)
+
+
+def ray(state, planes, origin, direction, options):
+    """Features (F,) and depth of one ray."""
+
+    def look(depth):
+        x = looked_up(planes, (origin + depth * direction) * 2 / options["box_warp"])
+        rate = options.get("decoder_lr_mul", 1)
+        x = dense(state, "decoder.net.2", softplus(dense(state, "decoder.net.0", x, rate)), rate)
+        return x[0], 1.002 / (1 + np.exp(-x[1:])) - 0.001
+
+    start, end, n = (options[k] for k in ("ray_start", "ray_end", "depth_resolution"))
+    depths = np.array([start + (i + 0.5) * (end - start) / (n - 1) for i in range(n)])
+    found = [look(depth) for depth in depths]
+    weights = seen_weights(depths, [density for density, _ in found])
+    more = more_depths(depths, weights, options["depth_resolution_importance"])
+    every = sorted([*zip(depths, found, strict=True), *((d, look(d)) for d in more)], key=lambda p: p[0])
+    depths = np.array([depth for depth, _ in every])
+    weights = seen_weights(depths, [density for _, (density, _) in every])
+    colours = np.array([colour for _, (_, colour) in every])
+    features = weights @ ((colours[:-1] + colours[1:]) / 2)
+    features = features + (1 - weights.sum()) * options.get("white_back", False)
+    depth = weights @ ((depths[:-1] + depths[1:]) / 2) / weights.sum()
+    return 2 * features - 1, depth
+
+
+def rays(state, planes, camera, size, options):
+    """Features (F, size, size) and depths (size, size)."""
+    world, pinhole = camera[:16].reshape(4, 4), camera[16:].reshape(3, 3)
+    features, depths = np.zeros((planes.shape[1], size, size)), np.zeros((size, size))
+    inverse = np.linalg.inv(pinhole)
+    for row in range(size):
+        for column in range(size):
+            ahead = inverse @ [(column + 0.5) / size, (row + 0.5) / size, 1]
+            direction = world[:3, :3] @ ahead
+            direction /= np.linalg.norm(direction)
+            result = ray(state, planes, world[:3, 3], direction, options)
+            features[:, row, column], depths[row, column] = result
+    return features, depths
+
+
+def doubled(x: np.ndarray) -> np.ndarray:
+    """Bilinear, twice the height; borders are continued."""
+    size = x.shape[1]
+    y = np.zeros((len(x), 2 * size, 2 * size))
+    for row in range(2 * size):
+        for column in range(2 * size):
+            for a, share in _near(row, size):
+                for b, other in _near(column, size):
+                    y[:, row, column] += share * other * x[:, a, b]
+    return y
+
+
+def _near(place: int, size: int) -> list[tuple[int, float]]:
+    at = min(max((place + 0.5) / 2 - 0.5, 0), size - 1)
+    low = int(at)
+    return [(low, 1 - at + low), (min(low + 1, size - 1), at - low)]
+
+
+def eg3d(state, ws, camera, size, enlarged_size, blocks, options, resolution, clamp):
+    """Image, raw image and depth of one code (num_ws, w_dim); blocks are heights of the last two."""
+    prefix = "backbone.synthesis."
+    styles = styles2(state, ws, resolution, prefix)
+    planes = stylegan2(state, styles, resolution, clamp, prefix=prefix)
+    planes = planes.reshape(3, -1, resolution, resolution)
+    x, depth = rays(state, planes, camera, size, options)
+    image = raw = x[:3]
+    if size != enlarged_size:
+        x, image = doubled(x), doubled(image)
+    for i, height in enumerate(blocks):
+        name, up = f"superresolution.block{i}", height > enlarged_size
+        own = {k: dense(state, f"{name}.{k}.affine", ws[-1]) for k in ("conv0", "conv1", "torgb")}
+        x = layer(state, f"{name}.conv0", x, own["conv0"], clamp, up, "none")
+        x = layer(state, f"{name}.conv1", x, own["conv1"], clamp, noise="none")
+        image = (enlarged(image) if up else image) + colours(
+            state, f"{name}.torgb", x, own["torgb"], clamp
+        )
+    return image, raw, depth

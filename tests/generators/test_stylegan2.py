@@ -13,7 +13,8 @@ TOLERANCE = 1e-4
 
 
 def network(seed=1, **options) -> StyleGAN2:
-    given = dict(z_dim=16, c_dim=0, w_dim=16, resolution=32, channel_base=256, channel_max=24)
+    given = {"z_dim": 16, "c_dim": 0, "w_dim": 16, "resolution": 32}
+    given |= {"channel_base": 256, "channel_max": 24}
     return style_layers.draw_weights(StyleGAN2(Config(**given | options)), seed)
 
 

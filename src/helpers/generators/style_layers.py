@@ -8,7 +8,6 @@ of the published files, so that such a file fills a network directly. Everything
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -138,12 +137,11 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
     rates = {f"{name}.weight": m.rate for name, m in network.named_modules() if hasattr(m, "rate")}
     state = network.state_dict()
     for name, value in state.items():
-        draw: Callable[[], Tensor] = lambda name=name, value=value: torch.from_numpy(
-            seeding.normals(seed, f"weights: {name}", [0], max(value.numel(), 1))
-        ).reshape(value.shape)
+        drawn = seeding.normals(seed, f"weights: {name}", [0], max(value.numel(), 1))
+        drawn = torch.from_numpy(drawn).float().reshape(value.shape)
         if name.endswith((".weight", ".const", "_const", ".freqs", ".phases")):
-            state[name] = draw().float() / rates.get(name, 1.0)
+            state[name] = drawn / rates.get(name, 1.0)
         elif name.endswith((".bias", "_strength", "w_avg")):
-            state[name] = value.cpu() + 0.1 * draw().float()
+            state[name] = value.cpu() + 0.1 * drawn
     network.load_state_dict(state)
     return network

@@ -242,18 +242,26 @@ class ToRGB(nn.Module):
 class Block(nn.Module):
     """The layers of one resolution; the first block starts from a constant."""
 
-    def __init__(self, config: Config, resolution: int) -> None:
+    def __init__(
+        self, config: Config, inputs: int, outputs: int, resolution: int, up: bool = True
+    ) -> None:
         super().__init__()
-        self.resolution = resolution
-        self.outputs = outputs = config.channels(resolution)
+        self.resolution, self.outputs = resolution, outputs
         common = {"w_dim": config.w_dim, "clamp": config.conv_clamp}
-        if resolution == 4:
-            self.const = _weights(outputs, 4, 4)
+        if inputs:
+            self.conv0 = Convolution(inputs, outputs, resolution, up=up, **common)
         else:
-            inputs = config.channels(resolution // 2)
-            self.conv0 = Convolution(inputs, outputs, resolution, up=True, **common)
+            self.const = _weights(outputs, 4, 4)
         self.conv1 = Convolution(outputs, outputs, resolution, up=False, **common)
         self.torgb = ToRGB(outputs, config.image_channels, **common)
+
+    def forward(
+        self, x: Tensor, styles: dict[str, Tensor], noise: Noise, keep: bool
+    ) -> tuple[Tensor | None, Tensor]:
+        """Activations, if they are kept, and colours, in the way that suits the size."""
+        if self.resolution <= SMALL or not self.conv0.up:
+            return self.whole(x, styles, noise)
+        return self.strips(x, styles, noise, keep)
 
     def layers(self) -> Iterator[tuple[str, Convolution | ToRGB]]:
         """Those that read a style, in order, by name."""
@@ -309,7 +317,9 @@ class Synthesis(nn.Module):
         super().__init__()
         self.config, self.precision = config, torch.float32
         for resolution in config.resolutions:
-            self.add_module(f"b{resolution}", Block(config, resolution))
+            inputs = config.channels(resolution // 2) if resolution > 4 else 0
+            block = Block(config, inputs, config.channels(resolution), resolution)
+            self.add_module(f"b{resolution}", block)
 
     def blocks(self) -> Iterator[tuple[str, Block]]:
         return self.named_children()
@@ -361,12 +371,8 @@ class Synthesis(nn.Module):
                 drawn = _noise(layer, f"{prefix}.{name}", noise_mode, seed, range(first, first + n))
                 return None if drawn is None else drawn.to(self.precision)
 
-            if block.resolution <= SMALL:
-                x, colours = block.whole(x, own, noise)
-            else:
-                keep = block.resolution < self.config.resolution
-                x, colours = block.strips(x, own, noise, keep)
-            image = colours if image is None else _enlarge(image).add_(colours)
+            x, colours = block(x, own, noise, block.resolution < self.config.resolution)
+            image = colours if image is None else enlarge(image).add_(colours)
         return image.contiguous()
 
     def _check_styles(self, styles: dict[str, Tensor]) -> None:
@@ -416,7 +422,7 @@ def _smooth(x: Tensor, weight: Tensor, bias: Tensor | None, padding: tuple[int, 
     return functional.conv2d(x, weight, bias, padding=padding, groups=x.shape[1])
 
 
-def _enlarge(image: Tensor) -> Tensor:
+def enlarge(image: Tensor) -> Tensor:
     """Twice the height and width: zeros between the pixels, then the filter."""
     channels = image.shape[1]
     weight = _filter(image).expand(channels, 1, 4, 4)

@@ -1,0 +1,483 @@
+"""EG3D, for inference (Chan et al. 2022): a face as three planes, seen by any camera.
+
+A StyleGAN2 network makes three planes of features from a style code. A point in space looks itself
+up in all three; a small network turns the mean of what it finds into density and colour. Along each
+ray these add up to a small image, which two more blocks enlarge. So the pose is a factor of its own
+that changes nothing else: vary the camera, and keep the code.
+
+The published renderer draws the depths of its samples at random. Here they are fixed, each in the
+middle of its step, so that two images differ by what was varied alone. The planes are looked up at
+(x, y), (x, z) and (z, x), as the published networks were trained.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as functional
+from torch import Tensor, nn
+
+from helpers.generators import stylegan2
+from helpers.generators.style_layers import Dense
+
+BACKBONE, FEATURES, HIDDEN = 256, 32, 64
+"""Height of the planes, features of each, width of the small network."""
+SUPER_RESOLUTION = {512: ((256, 256), (128, 512)), 256: ((128, 128), (64, 256))}
+"""Height of the images → channels and height of the two blocks that enlarge."""
+ENLARGED = 128
+"""Height of what those blocks take."""
+MODULES = {512: "SuperresolutionHybrid8XDC", 256: "SuperresolutionHybrid4X"}
+RAYS = 4096
+"""That are followed at a time."""
+PLANES = ((0, 1), (0, 2), (2, 0))
+"""Coordinates along the width and the height of every plane."""
+FIELD_OF_VIEW = 18.837
+"""Of the published cameras, in degrees."""
+SCENE = ("yaw", "pitch")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of an EG3D network, under the names of the published files.
+
+    Introduced in chapter 19.
+
+    Attributes:
+        z_dim: length of a normal code.
+        c_dim: length of a condition, 25 for a camera.
+        w_dim: length of a style code.
+        resolution: height and width of the images in pixels, 256 or 512.
+        image_channels: 3 for RGB.
+        channel_base: channels of the backbone's layers times their resolution.
+        channel_max: the most channels of a layer.
+        conv_clamp: the largest absolute activation of the backbone; None for any.
+        super_resolution_clamp: the same of the two last blocks.
+        mapping_layers: layers of the mapping network.
+        lr_multiplier: what its weights were trained with.
+        neural_resolution: height and width of the image of rays.
+        rendering: how rays are followed, under the names of the published files.
+
+    Example:
+        >>> Config(z_dim=512, c_dim=25, w_dim=512, resolution=512).neural_resolution
+        64
+    """
+
+    z_dim: int
+    c_dim: int
+    w_dim: int
+    resolution: int
+    image_channels: int = 3
+    channel_base: int = 32768
+    channel_max: int = 512
+    conv_clamp: float | None = 256
+    super_resolution_clamp: float | None = 256
+    mapping_layers: int = 2
+    lr_multiplier: float = 0.01
+    neural_resolution: int = 64
+    rendering: Mapping[str, Any] = field(default_factory=dict)
+
+
+class View(NamedTuple):
+    """What a camera sees: raw images (n, 3, h, w), those of the rays, and depths (n, 1, r, r).
+
+    Introduced in chapter 19.
+
+    Attributes:
+        image: enlarged, about in [-1, 1].
+        raw: as the rays gave it.
+        depth: distance from the camera, in units of the face's box.
+
+    Example:
+        >>> View(torch.zeros(1, 3, 8, 8), torch.zeros(1, 3, 4, 4), torch.ones(1, 1, 4, 4)).depth.shape
+        torch.Size([1, 1, 4, 4])
+    """
+
+    image: Tensor
+    raw: Tensor
+    depth: Tensor
+
+
+class EG3D(nn.Module):
+    """An EG3D generator, to be filled with weights by `load_state_dict`.
+
+    Introduced in chapter 19.
+
+    Args:
+        config: its sizes.
+
+    Attributes:
+        backbone: StyleGAN2 whose image is the three planes.
+        z_dim, c_dim, w_dim, num_ws, resolution: lengths of codes, number of layers, pixels.
+
+    Raises:
+        ValueError: options of rendering that are not known here.
+
+    Example:
+        >>> EG3D(Config(8, 0, 8, 128))
+        Traceback (most recent call last):
+        ValueError: resolution is 128, one of 256, 512 was expected
+    """
+
+    kind = "eg3d"
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        if config.resolution not in SUPER_RESOLUTION:
+            known = ", ".join(map(str, sorted(SUPER_RESOLUTION)))
+            raise ValueError(f"resolution is {config.resolution}, one of {known} was expected")
+        self.config, self.options = config, Rendering.of(config)
+        common = {"z_dim": config.z_dim, "c_dim": config.c_dim, "w_dim": config.w_dim}
+        common |= {"mapping_layers": config.mapping_layers, "lr_multiplier": config.lr_multiplier}
+        planes = stylegan2.Config(
+            resolution=BACKBONE,
+            image_channels=len(PLANES) * FEATURES,
+            channel_base=config.channel_base,
+            channel_max=config.channel_max,
+            conv_clamp=config.conv_clamp,
+            **common,
+        )
+        self.backbone = stylegan2.StyleGAN2(planes)
+        self.decoder = Decoder(self.options.rate)
+        enlarging = stylegan2.Config(
+            resolution=config.resolution, conv_clamp=config.super_resolution_clamp, **common
+        )
+        self.superresolution = nn.Module()
+        inputs = FEATURES
+        for i, (outputs, size) in enumerate(SUPER_RESOLUTION[config.resolution]):
+            block = stylegan2.Block(enlarging, inputs, outputs, size, up=size > ENLARGED)
+            self.superresolution.add_module(f"block{i}", block)
+            inputs = outputs
+        self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
+        self.resolution, self.num_ws = config.resolution, self.backbone.num_ws
+
+    @property
+    def image_bytes(self) -> int:
+        """Of the largest activation that one image takes."""
+        blocks = SUPER_RESOLUTION[self.resolution]
+        return max(self.backbone.image_bytes, *(4 * c * size**2 for c, size in blocks))
+
+    def mapping(
+        self, z: Tensor, c: Tensor | None = None, psi: float = 1.0, cutoff: int | None = None
+    ) -> Tensor:
+        """Normal codes (n, z_dim) and conditions (n or 1, c_dim) → (n, num_ws, w_dim).
+
+        The condition is a camera. Keep it, and vary only the camera of the view: with another
+        condition it is another face.
+        """
+        c = None if c is None else c * self.options.condition_scale
+        return self.backbone.mapping(z, c, psi, cutoff)
+
+    def styles(self, ws: Tensor) -> dict[str, Tensor]:
+        """Style codes (n, num_ws, w_dim) → styles of the backbone and of the last two blocks."""
+        found = {f"backbone.{name}": s for name, s in self.backbone.styles(ws).items()}
+        for prefix, block in self.superresolution.named_children():
+            for name, layer in block.layers():
+                found[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
+        return found
+
+    def synthesis(
+        self, ws: Tensor, noise_mode: str = "const", seed: int = 0, first: int = 0
+    ) -> Tensor:
+        """Raw images (n, 3, resolution, resolution) as a camera in front sees them."""
+        return self.synthesis_from_styles(self.styles(ws), noise_mode, seed, first)
+
+    def synthesis_from_styles(
+        self,
+        styles: dict[str, Tensor],
+        noise_mode: str = "const",
+        seed: int = 0,
+        first: int = 0,
+        camera: Tensor | None = None,
+    ) -> Tensor:
+        """Raw images of styles as `styles` gives them, from the front or as a camera (25,) sees."""
+        camera = self.camera() if camera is None else camera
+        return self._view(styles, camera[None], None, noise_mode, seed, first).image
+
+    def view(
+        self, ws: Tensor, cameras: Tensor, resolution: int | None = None, noise_mode: str = "const"
+    ) -> View:
+        """What cameras see.
+
+        Args:
+            ws: style codes (n, num_ws, w_dim); one alone is seen by all cameras, and its planes are
+                made once.
+            cameras: (n, 25), or (1, 25) for all: the matrix from camera to world (4, 4), then that
+                of its pinhole (3, 3), as `camera` gives them.
+            resolution: height of the image of rays; the network's own if None.
+            noise_mode: of the backbone, see `stylegan2.Synthesis`.
+
+        Returns:
+            Images, small images and depths.
+
+        Raises:
+            ValueError: cameras of another shape.
+        """
+        return self._view(self.styles(ws), cameras, resolution, noise_mode, 0, 0)
+
+    def camera(self, yaw: float = 0.0, pitch: float = 0.0) -> Tensor:
+        """A camera on a sphere around the head that looks at its pivot, (25,).
+
+        Args:
+            yaw: degrees to the right of the image.
+            pitch: degrees upwards, a true angle.
+        """
+        side, rise, radius = math.radians(yaw), math.radians(pitch), self.options.radius
+        place = [math.sin(side) * math.cos(rise), math.sin(rise), math.cos(side) * math.cos(rise)]
+        origin = radius * torch.tensor(place, dtype=torch.float64)
+        ahead = torch.tensor(self.options.pivot, dtype=torch.float64) - origin
+        ahead = ahead / ahead.norm()
+        right = torch.linalg.cross(ahead, torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64))
+        right = right / right.norm()
+        world = torch.eye(4, dtype=torch.float64)
+        world[:3] = torch.stack([right, torch.linalg.cross(ahead, right), ahead, origin], 1)
+        # The published focal length: sides are measured along the diagonal, with √2 as 1.414.
+        focal = 1 / (math.tan(FIELD_OF_VIEW * 3.14159 / 360) * 1.414)
+        pinhole = torch.tensor([focal, 0, 0.5, 0, focal, 0.5, 0, 0, 1], dtype=torch.float64)
+        return torch.cat([world.flatten(), pinhole]).float().to(self.backbone.mapping.w_avg.device)
+
+    def viewed(
+        self, scene: dict[str, float], noise: str, seed: int, styles: bool
+    ) -> Callable[[Any, int], Tensor]:
+        """For `StyleGenerator`: codes or styles, and the first one's number → raw images."""
+        if unknown := sorted(set(scene) - set(SCENE)):
+            raise ValueError(f"no scene parameters: {unknown}; there are {list(SCENE)}")
+        camera = self.camera(**scene)
+
+        def draw(part: Any, first: int) -> Tensor:
+            own = part if styles else self.styles(part)
+            return self.synthesis_from_styles(own, noise, seed, first, camera)
+
+        return draw
+
+    @torch.no_grad()
+    def _view(
+        self,
+        styles: dict[str, Tensor],
+        cameras: Tensor,
+        resolution: int | None,
+        noise: str,
+        seed: int,
+        first: int,
+    ) -> View:
+        if cameras.ndim != 2 or cameras.shape[1] != 25:
+            raise ValueError(f"cameras must be (n, 25), not {tuple(cameras.shape)}")
+        own = _within(styles, "backbone.")
+        planes = self.backbone.synthesis_from_styles(own, noise, seed, first)
+        if len(cameras) != len(planes) and 1 not in (len(cameras), len(planes)):
+            raise ValueError(f"{len(cameras)} cameras for {len(planes)} codes")
+        n, size = max(len(cameras), len(planes)), resolution or self.config.neural_resolution
+        seen = [
+            self._rays(planes[i % len(planes)], cameras[i % len(cameras)], size) for i in range(n)
+        ]
+        features, depth = (torch.stack(each) for each in zip(*seen, strict=True))
+        raw = features[:, :3].contiguous()
+        x, image = features, raw
+        if size != ENLARGED:
+            shape = {"size": (ENLARGED, ENLARGED), "mode": "bilinear", "align_corners": False}
+            shape |= {"antialias": self.options.antialias}
+            x, image = (functional.interpolate(each, **shape) for each in (x, image))
+        x = x.contiguous(memory_format=torch.channels_last)
+        for name, block in self.superresolution.named_children():
+            codes = {k: s.expand(n, -1) for k, s in _within(styles, f"{name}.").items()}
+            x, colours = block(x, codes, self._noise, keep=name == "block0")
+            image = (stylegan2.enlarge(image) if block.conv0.up else image) + colours
+        return View(image.contiguous(), raw, depth)
+
+    def _noise(self, _: str, layer: stylegan2.Convolution) -> Tensor | None:
+        """Of the last two blocks: the network's own or none, as it was published."""
+        if self.options.noise == "none":
+            return None
+        return layer.noise(layer.noise_const[None, None])
+
+    def _rays(self, planes: Tensor, camera: Tensor, size: int) -> tuple[Tensor, Tensor]:
+        """Features (32, size, size) and depths (1, size, size) of one face."""
+        table = planes.reshape(len(PLANES), FEATURES, -1).transpose(1, 2).reshape(-1, FEATURES)
+        origin, directions = _directions(camera, size)
+        parts = [
+            self._march(table, planes.shape[-1], origin, some) for some in directions.split(RAYS)
+        ]
+        features, depth = (torch.cat(each) for each in zip(*parts, strict=True))
+        return features.t().reshape(FEATURES, size, size), depth.reshape(1, size, size)
+
+    def _march(
+        self, table: Tensor, height: int, origin: Tensor, directions: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Rays (r, 3) → features (r, 32) in [-1, 1] and depths (r,)."""
+        options = self.options
+
+        def look(depths: Tensor) -> tuple[Tensor, Tensor]:
+            points = origin + depths[..., None] * directions[:, None]
+            found = _looked_up(table, height, points.reshape(-1, 3) * (2 / options.box))
+            density, colours = self.decoder(found)
+            return density.reshape(depths.shape), colours.reshape(*depths.shape, FEATURES)
+
+        depths = options.depths(directions.device).repeat(len(directions), 1)
+        density, colours = look(depths)
+        if options.finer:
+            more = _importance(depths, _weights(depths, density), options.finer)
+            both = [look(more), (density, colours)]
+            depths, order = torch.cat([more, depths], 1).sort(1)
+            density = torch.cat([one for one, _ in both], 1).gather(1, order)
+            colours = torch.cat([one for _, one in both], 1)
+            colours = colours.gather(1, order[..., None].expand(-1, -1, FEATURES))
+        weights = _weights(depths, density)
+        total = weights.sum(1)
+        features = (weights[:, None] @ _middles(colours))[:, 0]
+        if options.white_back:
+            features = features + 1 - total[:, None]
+        depth = (weights * _middles(depths)).sum(1) / total
+        # A ray that meets nothing ends at the last depth of all.
+        return 2 * features - 1, depth.nan_to_num(nan=options.last).clamp(max=options.last)
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """How rays are followed."""
+
+    start: float
+    end: float
+    coarse: int
+    finer: int
+    box: float
+    white_back: bool
+    rate: float
+    condition_scale: float
+    radius: float
+    pivot: tuple[float, ...]
+    antialias: bool
+    noise: str
+
+    @classmethod
+    def of(cls, config: Config) -> Rendering:
+        """From the options of a published file; what is not done here is refused."""
+        given = config.rendering
+        wanted = {"clamp_mode": "softplus", "disparity_space_sampling": False, "density_noise": 0}
+        for name, value in wanted.items():
+            if given.get(name, value) != value:
+                raise ValueError(f"rendering: {name} is {given[name]!r}, {value!r} was expected")
+        module = str(given.get("superresolution_module", "")).rpartition(".")[2]
+        if module and module != MODULES.get(config.resolution):
+            known = MODULES.get(config.resolution)
+            raise ValueError(f"rendering: superresolution_module is {module}, expected {known}")
+        start, end = given.get("ray_start", 2.25), given.get("ray_end", 3.3)
+        if not all(isinstance(one, int | float) for one in (start, end)):
+            raise ValueError(f"rendering: rays from {start!r} to {end!r}, numbers were expected")
+        noise = given.get("superresolution_noise_mode", "none")
+        if noise not in ("none", "const"):
+            raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")
+        scale = 0.0 if given.get("c_gen_conditioning_zero", False) else given.get("c_scale", 1.0)
+        return cls(
+            start=start,
+            end=end,
+            coarse=given.get("depth_resolution", 48),
+            finer=given.get("depth_resolution_importance", 48),
+            box=given.get("box_warp", 1.0),
+            white_back=given.get("white_back", False),
+            rate=given.get("decoder_lr_mul", 1.0),
+            condition_scale=scale,
+            radius=given.get("avg_camera_radius", 2.7),
+            pivot=tuple(given.get("avg_camera_pivot", (0.0, 0.0, 0.2))),
+            antialias=given.get("sr_antialias", True),
+            noise=noise,
+        )
+
+    @property
+    def step(self) -> float:
+        return (self.end - self.start) / (self.coarse - 1)
+
+    @property
+    def last(self) -> float:
+        return self.end + self.step / 2
+
+    def depths(self, device: torch.device) -> Tensor:
+        """Of the coarse samples, each half a step behind its mark."""
+        marks = torch.linspace(self.start, self.end, self.coarse, device=device)
+        return marks + self.step / 2
+
+
+class Decoder(nn.Module):
+    """Features (m, 32) → densities (m,) and colours (m, 32)."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        first, last = Dense(FEATURES, HIDDEN, rate), Dense(HIDDEN, 1 + FEATURES, rate)
+        self.net = nn.Sequential(first, nn.Softplus(), last)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.net(x)
+        # A little beyond 0 and 1, so that black and white can be reached.
+        return x[:, 0], torch.sigmoid(x[:, 1:]) * 1.002 - 0.001
+
+
+def _within(styles: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {k.removeprefix(prefix): s for k, s in styles.items() if k.startswith(prefix)}
+
+
+def _directions(camera: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Where the camera is, (3,), and the unit directions of its rays row by row, (size², 3)."""
+    world, pinhole = camera[:16].reshape(4, 4), camera[16:].reshape(3, 3)
+    at = (torch.arange(size, device=camera.device) + 0.5) / size
+    y, x = (each.flatten() for each in torch.meshgrid(at, at, indexing="ij"))
+    down = (y - pinhole[1, 2]) / pinhole[1, 1]
+    across = (x - pinhole[0, 2] - pinhole[0, 1] * down) / pinhole[0, 0]
+    ahead = torch.stack([across, down, torch.ones_like(x)], 1)
+    return world[:3, 3], functional.normalize(ahead @ world[:3, :3].t(), dim=1)
+
+
+def _looked_up(table: Tensor, height: int, points: Tensor) -> Tensor:
+    """Bilinear mean over the planes at points (m, 3) in [-1, 1], zero outside: (m, features).
+
+    The four neighbours in each plane are rows of one table, and one weighted sum fetches all.
+    """
+    rows, shares = [], []
+    for plane, axes in enumerate(PLANES):
+        place = (points[:, axes] + 1) * (height / 2) - 0.5
+        corner = place.floor()
+        part, corner = place - corner, corner.long()
+        for right in (0, 1):
+            for below in (0, 1):
+                column, row = corner[:, 0] + right, corner[:, 1] + below
+                share = (part[:, 0] if right else 1 - part[:, 0]) * (
+                    part[:, 1] if below else 1 - part[:, 1]
+                )
+                inside = (column >= 0) & (column < height) & (row >= 0) & (row < height)
+                at = row.clamp(0, height - 1) * height + column.clamp(0, height - 1)
+                rows.append(plane * height**2 + at)
+                shares.append(share * inside / len(PLANES))
+    rows, shares = torch.stack(rows, 1), torch.stack(shares, 1)
+    return functional.embedding_bag(rows, table, per_sample_weights=shares, mode="sum")
+
+
+def _middles(x: Tensor) -> Tensor:
+    """Means of neighbouring samples (r, k, …)."""
+    return (x[:, :-1] + x[:, 1:]) / 2
+
+
+def _weights(depths: Tensor, density: Tensor) -> Tensor:
+    """How much each step of a ray (r, k) is seen, (r, k - 1)."""
+    density = functional.softplus(_middles(density) - 1)
+    clear = torch.exp(-density * depths.diff(dim=1))
+    passed = torch.cumprod(clear + 1e-10, 1)
+    return (1 - clear) * torch.cat([torch.ones_like(passed[:, :1]), passed[:, :-1]], 1)
+
+
+def _importance(depths: Tensor, weights: Tensor, count: int) -> Tensor:
+    """More depths where more is seen, (r, count), at the quantiles (i + ½) / count."""
+    smooth = functional.max_pool1d(weights[:, None], 2, 1, padding=1)
+    smooth = functional.avg_pool1d(smooth, 2, 1)[:, 0] + 0.01
+    share = smooth[:, 1:-1] + 1e-5
+    share = share / share.sum(1, keepdim=True)
+    reached = functional.pad(share.cumsum(1), (1, 0))
+    u = (torch.arange(count, device=depths.device) + 0.5) / count
+    above = torch.searchsorted(reached, u.repeat(len(depths), 1), right=True)
+    below, above = (above - 1).clamp(min=0), above.clamp(max=share.shape[1])
+    bins = _middles(depths)
+    low, high = reached.gather(1, below), reached.gather(1, above)
+    width = high - low
+    width = torch.where(width < 1e-5, 1.0, width)
+    near, far = bins.gather(1, below), bins.gather(1, above)
+    return near + (u - low) / width * (far - near)

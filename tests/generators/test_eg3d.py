@@ -1,0 +1,139 @@
+"""EG3D against loops in numpy: image, raw image and depth, with the cameras of its own."""
+
+import numpy as np
+import pytest
+import slow_style_networks as slow
+import torch
+
+from helpers.generators import eg3d, style_layers, stylegan2
+from helpers.generators.eg3d import EG3D, Config
+from helpers.utils import seeding
+
+OPTIONS = {
+    **{"ray_start": 2.25, "ray_end": 3.3, "depth_resolution": 9, "depth_resolution_importance": 7},
+    **{"box_warp": 1.0, "clamp_mode": "softplus", "disparity_space_sampling": False},
+    **{"superresolution_noise_mode": "none", "c_scale": 1.0, "decoder_lr_mul": 0.5},
+    **{"avg_camera_radius": 2.7, "avg_camera_pivot": [0, 0, 0.2], "sr_antialias": True},
+}
+
+
+@pytest.fixture(params=["both blocks double", "the last block doubles"])
+def blocks(request, monkeypatch):
+    """Small planes and blocks, in the place of the published sizes."""
+    sizes = (16, 32) if request.param == "both blocks double" else (8, 16)
+    monkeypatch.setattr(eg3d, "BACKBONE", 16)
+    monkeypatch.setattr(eg3d, "ENLARGED", 8)
+    monkeypatch.setattr(eg3d, "RAYS", 7)
+    monkeypatch.setattr(eg3d, "SUPER_RESOLUTION", {sizes[1]: ((8, sizes[0]), (6, sizes[1]))})
+    return sizes
+
+
+def network(blocks, **options) -> EG3D:
+    config = Config(
+        16, 25, 16, blocks[1], 3, 128, 12, neural_resolution=4, rendering=OPTIONS | options
+    )
+    return style_layers.draw_weights(EG3D(config), seed=1)
+
+
+def normal(*shape, seed=3):
+    return torch.from_numpy(seeding.rng(seed, "tests: codes").standard_normal(shape)).float()
+
+
+def assert_right(made, blocks, ws, cameras, size=None):
+    view = made.view(ws, cameras, size)
+    size, options = size or 4, OPTIONS | dict(made.config.rendering)
+    for i, camera in enumerate(cameras):
+        one = ws[i % len(ws)].double().numpy()
+        camera = camera.double().numpy()
+        state = slow.state_of(made)
+        wanted = slow.eg3d(state, one, camera, size, 8, blocks, options, 16, 256)
+        for found, expected in zip(view, wanted, strict=True):
+            np.testing.assert_allclose(found[i].squeeze(), expected, rtol=0, atol=1e-4)
+    return view
+
+
+def test_views_are_those_of_the_formulae(blocks):
+    made = network(blocks)
+    ws = made.mapping(normal(2, 16), made.camera()[None], psi=0.7)
+    cameras = torch.stack([made.camera(20, 5), made.camera(-15, -10)])
+    view = assert_right(made, blocks, ws, cameras)
+    assert view.image.shape == (2, 3, blocks[1], blocks[1])
+    assert view.depth.std() > 1e-4
+    # One code, seen by both.
+    both = assert_right(made, blocks, ws[:1], cameras)
+    torch.testing.assert_close(both.image[0], view.image[0], rtol=0, atol=1e-5)
+
+
+def test_white_behind_and_rays_without_enlarging(blocks):
+    made = network(blocks, white_back=True)
+    ws = normal(1, made.num_ws, 16)
+    assert_right(made, blocks, ws, made.camera(10, 0)[None], size=8)
+
+
+def test_views_repeat_exactly(blocks):
+    made, ws = network(blocks), normal(1, 6, 16)
+    cameras = made.camera(30)[None]
+    assert torch.equal(made.view(ws, cameras).image, made.view(ws, cameras).image)
+    assert torch.equal(made.synthesis(ws), made.view(ws, made.camera()[None]).image)
+    assert torch.equal(made.synthesis_from_styles(made.styles(ws)), made.synthesis(ws))
+
+
+def test_the_condition_is_scaled_as_the_file_says(blocks):
+    z, c = normal(1, 16), normal(1, 25, seed=4)
+    for options, scale in (({"c_scale": 0.5}, 0.5), ({"c_gen_conditioning_zero": True}, 0.0)):
+        made = network(blocks, **options)
+        state = slow.state_of(made)
+        own = z[0].double().numpy(), 6, 0.01, scale * c[0].double().numpy()
+        wanted = slow.mapped(state, *own, psi=0.6, cutoff=2, prefix="backbone.")
+        np.testing.assert_allclose(made.mapping(z, c, 0.6, 2)[0], wanted, atol=1e-5)
+
+
+def test_cameras_are_where_their_angles_say(blocks):
+    made = network(blocks)
+    camera = made.camera(30, 10)
+    world = camera[:16].reshape(4, 4).double().numpy()
+    place = 2.7 * np.array([np.sin(np.pi / 6), 0, np.cos(np.pi / 6)]) * np.cos(np.radians(10))
+    place[1] = 2.7 * np.sin(np.radians(10))
+    np.testing.assert_allclose(world[:3, 3], place, atol=1e-6)
+    ahead = np.array([0, 0, 0.2]) - place
+    np.testing.assert_allclose(world[:3, 2], ahead / np.linalg.norm(ahead), atol=1e-6)
+    np.testing.assert_allclose(world[:3, :3].T @ world[:3, :3], np.eye(3), atol=1e-6)
+    assert np.linalg.det(world[:3, :3]) == pytest.approx(1)
+    assert world[1, 1] < 0  # rows of the image go down
+    assert camera[16].item() == pytest.approx(4.2647, abs=1e-3)
+
+
+def test_names_of_a_published_network():
+    with torch.device("meta"):
+        made = EG3D(Config(512, 25, 512, 512))
+    state = made.state_dict()
+    assert {name.split(".")[0] for name in state} == {"backbone", "decoder", "superresolution"}
+    assert state["decoder.net.0.weight"].shape == (64, 32)
+    assert state["decoder.net.2.weight"].shape == (33, 64)
+    assert state["backbone.synthesis.b256.torgb.weight"].shape == (96, 128, 1, 1)
+    assert state["superresolution.block0.conv0.weight"].shape == (256, 32, 3, 3)
+    assert state["superresolution.block1.torgb.weight"].shape == (3, 128, 1, 1)
+    blocks = (made.superresolution.block0, made.superresolution.block1)
+    assert all(isinstance(block, stylegan2.Block) for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clamp_mode": "relu"}, "clamp_mode is 'relu', 'softplus' was expected"),
+        ({"ray_start": "auto"}, "rays from 'auto' to 3.3, numbers were expected"),
+        ({"superresolution_module": "a.b.Hybrid"}, "superresolution_module is Hybrid"),
+        ({"superresolution_noise_mode": "random"}, "superresolution_noise_mode 'random'"),
+    ],
+)
+def test_rendering_that_is_not_known_is_refused(blocks, options, message):
+    with pytest.raises(ValueError, match=message):
+        network(blocks, **options)
+
+
+def test_wrong_cameras_are_refused(blocks):
+    made = network(blocks)
+    with pytest.raises(ValueError, match="cameras must be \\(n, 25\\), not \\(1, 16\\)"):
+        made.view(normal(1, 6, 16), torch.zeros(1, 16))
+    with pytest.raises(ValueError, match="3 cameras for 2 codes"):
+        made.view(normal(2, 6, 16), made.camera().expand(3, -1))
