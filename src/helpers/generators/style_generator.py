@@ -27,7 +27,7 @@ NOISE_SEED = 0
 class StyleGenerator:
     """Turn style codes w (n, w_dim), or one code a layer, into images.
 
-    Introduced in chapter 19.
+    Serves chapter 19, by `load_generator`.
 
     Args:
         network: StyleGAN2, StyleGAN3 or EG3D, with its weights.
