@@ -256,7 +256,9 @@ def ray(state, planes, origin, direction, options):
     found = [look(depth) for depth in depths]
     weights = seen_weights(depths, [density for density, _ in found])
     more = more_depths(depths, weights, options["depth_resolution_importance"])
-    every = sorted([*zip(depths, found, strict=True), *((d, look(d)) for d in more)], key=lambda p: p[0])
+    every = sorted(
+        [*zip(depths, found, strict=True), *((d, look(d)) for d in more)], key=lambda p: p[0]
+    )
     depths = np.array([depth for depth, _ in every])
     weights = seen_weights(depths, [density for _, (density, _) in every])
     colours = np.array([colour for _, (_, colour) in every])
@@ -300,7 +302,7 @@ def _near(place: int, size: int) -> list[tuple[int, float]]:
 
 
 def eg3d(state, ws, camera, size, enlarged_size, blocks, options, resolution, clamp):
-    """Image, raw image and depth of one code (num_ws, w_dim); blocks are heights of the last two."""
+    """Image, raw image and depth of one code (num_ws, w_dim); `blocks` has heights of two."""
     prefix = "backbone.synthesis."
     styles = styles2(state, ws, resolution, prefix)
     planes = stylegan2(state, styles, resolution, clamp, prefix=prefix)

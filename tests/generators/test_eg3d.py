@@ -100,7 +100,8 @@ def test_cameras_are_where_their_angles_say(blocks):
     np.testing.assert_allclose(world[:3, :3].T @ world[:3, :3], np.eye(3), atol=1e-6)
     assert np.linalg.det(world[:3, :3]) == pytest.approx(1)
     assert world[1, 1] < 0  # rows of the image go down
-    assert camera[16].item() == pytest.approx(4.2647, abs=1e-3)
+    half = np.radians(eg3d.FIELD_OF_VIEW / 2)
+    assert camera[16].item() == pytest.approx(1 / (np.sqrt(2) * np.tan(half)), abs=1e-3)
 
 
 def test_names_of_a_published_network():

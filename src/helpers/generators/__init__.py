@@ -30,7 +30,8 @@ def load_generator(
         size: height and width of its images, in pixels. What is read from a file has a size of its
             own.
         weights: the file, as of `load_checkpoint`.
-        options: of `StyleGenerator`, such as truncation=0.7, with a file.
+        options: of `StyleGenerator`, such as truncation=0.7, with a file; without it the truncation
+            is that of the file's card.
 
     Returns:
         A generator, with what its class can do beyond the protocol.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-import torch
 from torch import nn
 
 from helpers.generators import checkpoint_files
@@ -39,8 +38,10 @@ def load_checkpoint(path: str | Path) -> nn.Module:
     """
     checkpoint = checkpoint_files.read(path)
     module = import_module(f"helpers.generators.{checkpoint.kind}")
-    with torch.random.fork_rng(devices=[]):  # a random start is replaced at once
+    try:
         network = getattr(module, NETWORKS[checkpoint.kind])(module.Config(**checkpoint.config))
+    except ValueError as error:  # of an option that only the network itself knows
+        raise ValueError(f"{path}: {error}") from None
     network.load_state_dict(checkpoint.tensors)
     network.card = checkpoint.card
     return network.eval().requires_grad_(False)

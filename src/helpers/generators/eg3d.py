@@ -44,7 +44,7 @@ SCENE = ("yaw", "pitch")
 class Config:
     """Sizes of an EG3D network, under the names of the published files.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Attributes:
         z_dim: length of a normal code.
@@ -84,7 +84,7 @@ class Config:
 class View(NamedTuple):
     """What a camera sees: raw images (n, 3, h, w), those of the rays, and depths (n, 1, r, r).
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Attributes:
         image: enlarged, about in [-1, 1].
@@ -92,8 +92,9 @@ class View(NamedTuple):
         depth: distance from the camera, in units of the face's box.
 
     Example:
-        >>> View(torch.zeros(1, 3, 8, 8), torch.zeros(1, 3, 4, 4), torch.ones(1, 1, 4, 4)).depth.shape
-        torch.Size([1, 1, 4, 4])
+        >>> raw, depth = torch.zeros(1, 3, 4, 4), torch.ones(1, 1, 4, 4)
+        >>> tuple(View(torch.zeros(1, 3, 8, 8), raw, depth).depth.shape)
+        (1, 1, 4, 4)
     """
 
     image: Tensor
@@ -104,7 +105,7 @@ class View(NamedTuple):
 class EG3D(nn.Module):
     """An EG3D generator, to be filled with weights by `load_state_dict`.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Args:
         config: its sizes.
@@ -369,7 +370,7 @@ class Rendering:
         noise = given.get("superresolution_noise_mode", "none")
         if noise not in ("none", "const"):
             raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")
-        scale = 0.0 if given.get("c_gen_conditioning_zero", False) else given.get("c_scale", 1.0)
+        scale = 0.0 if given.get("c_gen_conditioning_zero", False) else given.get("c_scale", 0.0)
         return cls(
             start=start,
             end=end,
@@ -380,7 +381,7 @@ class Rendering:
             rate=given.get("decoder_lr_mul", 1.0),
             condition_scale=scale,
             radius=given.get("avg_camera_radius", 2.7),
-            pivot=tuple(given.get("avg_camera_pivot", (0.0, 0.0, 0.2))),
+            pivot=tuple(given.get("avg_camera_pivot", (0.0, 0.0, 0.0))),
             antialias=given.get("sr_antialias", True),
             noise=noise,
         )

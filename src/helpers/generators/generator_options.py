@@ -36,6 +36,13 @@ _WHOLE = {
 }
 _POSITIVE = ("lr_multiplier", "first_cutoff", "first_stopband", "last_stopband_rel", "output_scale")
 _CLAMPS = ("conv_clamp", "super_resolution_clamp")
+_RAYS = {
+    **dict.fromkeys(("depth_resolution", "depth_resolution_importance"), (1, 1024)),
+    **dict.fromkeys(("ray_start", "ray_end", "box_warp", "decoder_lr_mul"), (1e-6, 1e6)),
+    **dict.fromkeys(("avg_camera_radius", "c_scale"), (0, 1e6)),
+}
+"""How rays are followed: the least and the most."""
+_SWITCHES = ("white_back", "sr_antialias", "c_gen_conditioning_zero")
 _RESOLUTIONS = [2**power for power in range(2, 12)]
 
 
@@ -78,11 +85,30 @@ def _checked(name: str, value: Any) -> Any:
         expected = "a positive number"
     elif name == "rendering":
         fits, expected = isinstance(value, dict), "a dictionary"
+        for option in value if fits else ():
+            _check_rendering(option, value[option])
     else:
         fits, expected = value is None or type(value) is bool, "True or False"
     if not fits:
         raise ValueError(f"{name} is {value!r:.60}, {expected} was expected")
     return value
+
+
+def _check_rendering(name: Any, value: Any) -> None:
+    """Refuse what rays cannot be followed by; options that are not known here are left alone."""
+    fits, expected = True, ""
+    if name in _RAYS:
+        (low, high), kinds = _RAYS[name], (int,) if "depth" in name else (int, float)
+        fits = type(value) in kinds and low <= value <= high
+        expected = f"a number from {low} to {high}"
+    elif name in _SWITCHES:
+        fits, expected = type(value) is bool, "True or False"
+    elif name == "avg_camera_pivot":
+        numbers = value if isinstance(value, list) else [None]
+        fits = len(numbers) == 3 and all(type(one) in (int, float) for one in numbers)
+        expected = "three numbers"
+    if not fits:
+        raise ValueError(f"rendering: {name} is {value!r:.60}, {expected} was expected")
 
 
 class Options:

@@ -133,7 +133,7 @@ def _stylegan3(options: Options) -> dict[str, Any]:
     for name, default in _STYLEGAN3.items():
         found[name] = options.take(name, default)
     options.only("lrelu_upsampling", 2)
-    options.ignore("num_fp16_res", "use_fp16", "magnitude_ema_beta")
+    options.ignore(*_SPEED, "magnitude_ema_beta")
     options.finish()
     return found
 

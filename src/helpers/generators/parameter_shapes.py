@@ -147,6 +147,8 @@ def layer_plan(config: Mapping[str, Any]) -> tuple[list[int], list[int], list[in
 
 
 def _eg3d(config: Mapping[str, Any]) -> Shapes:
+    if config["resolution"] not in SUPER_RESOLUTION:
+        raise ValueError(f"an EG3D network of {config['resolution']} pixels, not of 256 or 512")
     backbone = {**config, "resolution": BACKBONE, "image_channels": PLANES}
     yield from _stylegan2(backbone, "backbone.")
     yield from _dense("decoder.net.0.", PLANES // 3, 64)

@@ -27,15 +27,17 @@ NOISE_SEED = 0
 class StyleGenerator:
     """Turn style codes w (n, w_dim), or one code a layer, into images.
 
-    Serves chapter 19, by `load_generator`.
+    Serves chapter 19.
 
     Args:
         network: StyleGAN2, StyleGAN3 or EG3D, with its weights.
         device: "cpu" or "cuda".
         truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
-        noise: "const" is the network's own and part of what it shows of a code; "none"; "random"
-            depends on the number of the image in a call.
-        precision: "float32" or "bfloat16", which is faster and coarser (StyleGAN2 only).
+            None, here as for the next two, is what the network's card says, or else 1.
+        noise: "const", the default, is the network's own and part of what it shows of a code;
+            "none"; "random" depends on the number of the image in a call.
+        precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
+            only).
         condition: what a conditional network is told of every code, (c_dim,). EG3D is told a camera
             from the front if nothing else.
 
@@ -63,11 +65,15 @@ class StyleGenerator:
         self,
         network: nn.Module,
         device: str = "cpu",
-        truncation: float = 1.0,
-        noise: str = "const",
-        precision: str = "float32",
+        truncation: float | None = None,
+        noise: str | None = None,
+        precision: str | None = None,
         condition: Sequence[float] | None = None,
     ) -> None:
+        card = getattr(network, "card", {})
+        truncation = card.get("psi", 1.0) if truncation is None else truncation
+        noise = card.get("noise", "const") if noise is None else noise
+        precision = card.get("precision", "float32") if precision is None else precision
         check_range("truncation", truncation, 0, 1)
         check_noise(noise)
         if precision not in PRECISIONS:
@@ -82,9 +88,9 @@ class StyleGenerator:
         if network.kind == "stylegan2":
             network.synthesis.precision = PRECISIONS[precision]
         self._condition = self._conditioned(condition)
-        self.card: dict[str, Any] = getattr(network, "card", {}) | {
+        self.card: dict[str, Any] = card | {
             "kind": network.kind,
-            "truncation": truncation,
+            "psi": truncation,
             "noise": noise,
             "precision": precision,
             "condition": None if self._condition is None else self._condition[0].tolist(),
@@ -120,8 +126,7 @@ class StyleGenerator:
             ValueError: a scene parameter that the network does not know, or codes of another shape
                 or not finite.
         """
-        render = self._view(scene)
-        return self._images(lambda part, first: render(part, first), self._codes(w))
+        return self._images(self._view(scene), self._codes(w))
 
     def styles(self, w: Tensor) -> dict[str, Tensor]:
         """The styles of all layers, the space S: layer → (n, channels); w as of `synthesize`."""
@@ -185,8 +190,8 @@ class StyleGenerator:
 
     def _conditioned(self, condition: Sequence[float] | None) -> Tensor | None:
         """The condition as (1, c_dim)."""
-        if condition is None and self.network.kind == "eg3d":
-            condition = self.network.frontal()
+        if condition is None and self.network.kind == "eg3d" and self.network.c_dim:
+            condition = self.network.camera().tolist()
         if not self.network.c_dim:
             if condition is not None:
                 raise ValueError("the network takes no condition")

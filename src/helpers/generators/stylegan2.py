@@ -47,7 +47,7 @@ Noise = Callable[[str, "Convolution"], "Tensor | None"]
 class Config:
     """Sizes of a StyleGAN2 network, under the names of the published files.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Attributes:
         z_dim: length of a normal code.
@@ -90,7 +90,7 @@ class Config:
 class StyleGAN2(nn.Module):
     """A StyleGAN2 generator, to be filled with weights by `load_state_dict`.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Args:
         config: its sizes.

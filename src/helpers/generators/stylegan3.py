@@ -35,7 +35,7 @@ FINER = 2
 class Config:
     """Sizes of a StyleGAN3 network, under the names of the published files.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Attributes:
         z_dim: length of a normal code.
@@ -116,7 +116,7 @@ class Plan:
 class StyleGAN3(nn.Module):
     """A StyleGAN3 generator, to be filled with weights by `load_state_dict`.
 
-    Introduced in chapter 19.
+    Serves chapter 19.
 
     Args:
         config: its sizes.

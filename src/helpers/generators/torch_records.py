@@ -149,33 +149,37 @@ def read_zip(content: bytes) -> tuple[Any, Storages]:
     Raises:
         ValueError: the bytes are no such file, or one with compressed parts.
     """
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-        parts = archive.infolist()
-        if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
-            raise ValueError("compressed parts, which torch does not write")
-        if sum(part.file_size for part in parts) > len(content):
-            raise ValueError("parts that together are larger than the file")
-        (main,) = (name for name in archive.namelist() if name.endswith("/data.pkl"))
-        root, keys = main.removesuffix("data.pkl"), []
-        order = f"{root}byteorder"
-        if order in archive.namelist() and archive.read(order) != b"little":
-            raise ValueError("numbers of torch whose bytes are in the other order")
-        value = read_pickle(io.BytesIO(archive.read(main)), keys)
-    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
-        raise ValueError(f"a damaged zip file ({error})") from None
+    archive = _unzipped(zipfile.ZipFile, io.BytesIO(content))
+    parts = archive.infolist()
+    if any(part.compress_type != zipfile.ZIP_STORED for part in parts):
+        raise ValueError("compressed parts, which torch does not write")
+    if sum(part.file_size for part in parts) > len(content):
+        raise ValueError("parts that together are larger than the file")
+    (main,) = (name for name in archive.namelist() if name.endswith("/data.pkl"))
+    root = main.removesuffix("data.pkl")
+    order = f"{root}byteorder"
+    if order in archive.namelist() and _unzipped(archive.read, order) != b"little":
+        raise ValueError("numbers of torch whose bytes are in the other order")
+    value = read_pickle(io.BytesIO(_unzipped(archive.read, main)), [])
+    kept: dict[str, bytes] = {}
 
     def storage(pointer: Persistent) -> np.ndarray:
         name, (code, count) = _described(pointer.key)
-        try:
-            numbers = archive.read(f"{root}data/{name}")
-        except (zipfile.BadZipFile, NotImplementedError) as error:
-            raise ValueError(f"a damaged zip file ({error})") from None
-        if len(numbers) != count * code.itemsize:
-            raise ValueError(f"a storage of {len(numbers)} bytes where {count} numbers should be")
-        return np.frombuffer(numbers, code)
+        if name not in kept:  # many tensors may share a storage
+            kept[name] = _unzipped(archive.read, f"{root}data/{name}")
+        if len(kept[name]) != count * code.itemsize:
+            raise ValueError(f"a storage of {len(kept[name])} bytes for {count} numbers")
+        return np.frombuffer(kept[name], code)
 
     return value, storage
+
+
+def _unzipped(act: Callable[[Any], Any], argument: Any) -> Any:
+    """What an action on a zip file gives; it may find damage in ways of its own."""
+    try:
+        return act(argument)
+    except (zipfile.BadZipFile, NotImplementedError, struct.error, OSError) as error:
+        raise ValueError(f"a damaged zip file ({error})") from None
 
 
 def _described(key: Any) -> tuple[str, tuple[np.dtype, int]]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-LONGEST = 1_000_000
+LONGEST = 500_000
 """Operations of a pickle that is still read. One byte may ask for an object of 64, so their number
 bounds what empty objects can take; files of generators at 1024 pixels have some 50,000."""
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
