@@ -32,12 +32,7 @@ def network(kind="stylegan2", **options):
         rendering = {"depth_resolution": 6, "depth_resolution_importance": 5, "c_scale": 1.0}
         sizes = {"c_dim": 25, "neural_resolution": 4, "rendering": rendering}
         made = eg3d.EG3D(eg3d.Config(**common | sizes))
-    made = style_layers.draw_weights(made, seed=1)
-    if kind == "stylegan3":
-        for name, value in made.named_buffers():
-            if name.endswith("_filter"):
-                value.fill_(1 / len(value))
-    return made
+    return style_layers.draw_weights(made, seed=1)
 
 
 @pytest.fixture

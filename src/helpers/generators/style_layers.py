@@ -143,5 +143,10 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
             state[name] = drawn / rates.get(name, 1.0)
         elif name.endswith((".bias", "_strength", "w_avg")):
             state[name] = value.cpu() + 0.1 * drawn
+        elif name.endswith("_filter"):
+            # StyleGAN3's filters are computed, not trained: any low-pass filter does here.
+            line = torch.hann_window(len(value) + 2, periodic=False)[1:-1]
+            line = line / line.sum()
+            state[name] = line if value.ndim == 1 else torch.outer(line, line)
     network.load_state_dict(state)
     return network
