@@ -128,7 +128,7 @@ class Planted:
 def opened_by(reader) -> dict:
     """Whether code in the file ran, and what the reader says."""
     try:
-        said = str(type(reader()))
+        said = f"gives a {type(reader()).__name__}, and no word"
     except ValueError as error:
         said = str(error).removeprefix(f"{hostile}: ")
     return {"code ran": builtins.__dict__.pop("mark", None) is not None, "said": said}
@@ -400,7 +400,8 @@ kinds = {
 }
 drawn_by = {psi: one.sample(5000, seed + 3).cpu().numpy() for psi, one in kinds.items()}
 shrunk = {psi: planes.decision_values(rows).std(0) / spread for psi, rows in drawn_by.items()}
-pd.DataFrame(shrunk, planes.names).rename_axis(columns="ψ").style.format("{:.0%}")
+shrunk = pd.DataFrame({f"ψ = {psi}": share for psi, share in shrunk.items()}, planes.names)
+shrunk.style.format("{:.0%}")
 
 # %% [markdown]
 # The table gives the spread of each attribute's decision value, in parts of that without truncation.
@@ -526,8 +527,8 @@ text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** the folder of files gives the very estimates that [](10_effects_and_truth) found, "
-    "to the last digit, and {inside} of {n} intervals hold the truth.",
+    "**In this run** the folder of files gives the very estimates that chapter 10 found on the same "
+    "images, and {inside} of {n} intervals hold the truth.",
     holds=np.allclose(both["estimate"], both["estimate_before"], atol=1e-12)
     and inside.mean() >= 0.75,
     inside=int(inside.sum()),
@@ -612,8 +613,11 @@ pd.DataFrame(fake).T[["estimate", "low", "high", "n"]]
 
 # %% [markdown]
 # ```bash
-# dask scheduler                                # on one computer, prints an address
-# dask worker tcp://10.0.0.5:8786 --nthreads 1  # on each of the others, as often as it has cores
+# # On one computer; it prints an address.
+# dask scheduler
+# # On each of the others, as often as it has cores.
+# dask worker tcp://10.0.0.5:8786 --nthreads 1
+# # On the first one again.
 # make chapter STAGE=19_real_generators SCHEDULER=tcp://10.0.0.5:8786
 # ```
 #
