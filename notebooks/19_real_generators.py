@@ -417,9 +417,9 @@ shrunk.style.format("{:.0%}")
 # are no copies, and some of them still resemble a training image {cite:p}`data-copying`.
 
 # %% [markdown]
-# Here renders of the [](02_face_world) play the photographs. The check must find copies that are
-# planted, and must not call other faces of the same population copies. So it is run twice: on renders that neither
-# side has seen, and on these with some training images among them, slightly changed.
+# Here renders of [](02_face_world) play the photographs, and the features are those of a classifier of
+# gender. The check must find copies, and must not call other faces of the same population copies. So it
+# is given both: renders that neither side has seen, and some training images, slightly changed.
 
 # %%
 reader = models.load_all(stage, "02_face_world", ["celeba-like"])["celeba-like"]

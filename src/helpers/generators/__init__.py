@@ -48,18 +48,13 @@ def load_generator(
     if name not in (*GENERATORS, *FROM_FILES):
         raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *FROM_FILES))}")
     if name in FROM_FILES:
-        return StyleGenerator(_network(name, weights), device, **options)
+        if weights is None:
+            raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
+        network = load_checkpoint(weights)
+        if network.kind != name:
+            raise ValueError(f"{weights}: a {name} network was expected, found {network.kind}")
+        return StyleGenerator(network, device, **options)
     if weights is not None or options:
         given = sorted([*options, *["weights"] * (weights is not None)])
         raise ValueError(f"the generator {name} comes with the book; it takes no {given}")
     return GENERATORS[name](device=device, size=size)
-
-
-def _network(name: str, weights: str | Path | None):
-    """The network of a file, which has to be of the kind asked for."""
-    if weights is None:
-        raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
-    network = load_checkpoint(weights)
-    if network.kind != name:
-        raise ValueError(f"{weights}: a {name} network was expected, found {network.kind}")
-    return network
