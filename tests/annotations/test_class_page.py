@@ -171,6 +171,25 @@ in_chromium = [
 ]
 
 
+WORDS = """() => [...document.querySelectorAll(".levels label")].flatMap((label) => {
+  const box = label.getBoundingClientRect();
+  const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    for (const word of text.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      const inside = range.getBoundingClientRect().right <= box.right;
+      found.push([word[0], range.getClientRects().length, inside]);
+    }
+  }
+  return found;
+})"""
+"""Every word of the levels: on how many lines it stands, and whether it ends inside its box."""
+
+
 def begin(page: Page, name: str) -> None:
     page.keyboard.type(name)  # the field has the focus
     page.keyboard.press("Enter")
@@ -348,8 +367,9 @@ class TestPage:
             page.keyboard.press("ArrowDown")
             press(page, "1234")
             page.keyboard.press("Enter")
-            open_ones = "Still open: Perceived skin colour, Fakeness."
-            expect(page.locator("#said")).to_contain_text(open_ones)
+            expect(page.locator("#said")).to_contain_text(
+                "Still open: Perceived skin colour, Fakeness."
+            )
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
             expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
             page.keyboard.press("Enter")
@@ -523,6 +543,13 @@ class TestPage:
             assert all(image["x"] + image["width"] < field["x"] for field in fields)
             button = visit.page.locator("#next").bounding_box()
             assert image["y"] > 0 and button["y"] + button["height"] < LAPTOP["height"]
+
+    def test_no_word_breaks_on_a_narrow_phone(self, chromium, page_of_four):
+        with browser.visit(chromium, page_of_four.as_uri(), {"width": 360, "height": 740}) as visit:
+            begin(visit.page, "heron")
+            words = visit.page.evaluate(WORDS)
+        assert len(words) > sum(map(len, ATTRIBUTES.values()))
+        assert [word for word, lines, inside in words if lines > 1 or not inside] == []
 
     def test_nothing_is_asked_without_script(self, chromium, page_of_four):
         context = chromium.new_context(java_script_enabled=False)

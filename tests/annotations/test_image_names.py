@@ -40,6 +40,7 @@ def test_the_image_is_its_id_or_its_file_name(named, address, image_id):
         (None, "https://host.example/view?id=0042", MISSING),
         (None, ["0042.png"], MISSING),
         *((odd, "0042.png", UNUSABLE) for odd in ([], {}, True, 1.5, "nan", "null", "..", "a\0")),
+        *((odd, "0042.png", UNUSABLE) for odd in (-1, 10**400, "a\ud800")),
         *((odd, None, UNUSABLE) for odd in ("../a", "<b>", "=1+1", "@a", "a|b", "a" * 256)),
     ],
 )

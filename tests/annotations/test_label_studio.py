@@ -19,6 +19,7 @@ from helpers.annotations import (
     scores,
     text,
     write_label_studio,
+    write_mturk,
 )
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
@@ -491,6 +492,47 @@ def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
         "task 1, annotation 1",
         "makeup",
     ]
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "=1+1", "@a", "a\0", "a\nb", "../../a", "a" * 200, "a&b"]
+)
+def test_the_report_shows_no_name_that_is_more_than_a_text(tmp_path, name):
+    tasks = [export(annotation([choice("Male"), choice("Male", name), choice("x")]))]
+    _, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    fields = report.set_index("reason")["field"]
+    assert fields["unknown attribute"] == "a name that cannot be shown"
+    assert fields["unknown level"] == "gender"
+
+
+@pytest.mark.parametrize("digits", [20, 400, 4_299])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_giant_integers_are_counted_wherever_they_stand(tmp_path, digits, sign):
+    giant = sign * (10**digits - 1)
+    good = export(annotation([choice("Male")]), data={"image_id": "good"})
+    tasks = [good]
+    for field in ("id", "completed_by", "lead_time", "created_at", "updated_at", "was_cancelled"):
+        tasks.append(export(annotation([choice("Male")], **{field: giant})))
+    tasks += [export(annotation([choice("Male")]), **{name: giant}) for name in ("id", "project")]
+    tasks.append(export(annotation([choice("Male")]), data={"image_id": giant, "image": "x.png"}))
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert {"good"} <= set(frame["image_id"]) <= {"good", "a", str(giant)}
+    assert set(frame["level"]) == {4}
+    assert "9" * 50 not in report.to_csv()
+    with pytest.raises(ValueError, match="line 1: expected .*an integer of thousands of digits"):
+        text = json.dumps([good | {"id": "giant"}]).replace('"giant"', "9" * 5_000)
+        read_label_studio(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("column", ["image_id", "worker_id"])
+@pytest.mark.parametrize("name", ["a\ud800", "a\0b", "a\nb", " ", "a ", None], ids=repr)
+@pytest.mark.parametrize("written", [write_label_studio, write_mturk])
+def test_names_that_a_file_cannot_keep_are_not_written(tmp_path, perceived, column, name, written):
+    answers = crowd.annotate(perceived[:3], 3, seed=1, stage="test").astype({column: "object"})
+    answers.loc[answers.index[4], column] = name
+    with pytest.raises(ValueError, match=rf"{column}: row 4: a name .* was expected, not '"):
+        written(answers, tmp_path / "crowd")
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_projects_are_dropped(tmp_path):

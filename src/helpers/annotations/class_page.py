@@ -11,7 +11,6 @@ import base64
 import html
 import io
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -22,15 +21,13 @@ import numpy as np
 from PIL import Image
 
 from helpers.annotations.schema import ATTRIBUTES, heading
+from helpers.annotations.text import UNWRITABLE
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
 
 LARGEST = 50
 """Size of a page in MB; phones have to hold it."""
-
-_UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-"""Control characters and halves of characters: no keyboard types them, and no reader takes them."""
 
 Images = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
 
@@ -173,7 +170,7 @@ def _text(value: object, what: str) -> str:
     """The text itself, which a reader will give back as it is."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{what}: a text was expected, not {value!r}")
-    if value != value.strip() or _UNWRITABLE.search(value):
+    if value != value.strip() or UNWRITABLE.search(value):
         raise ValueError(
             f"{what}: a text without blanks at its ends, control characters and halves of "
             f"characters was expected, not {value!r}"

@@ -11,9 +11,9 @@ from pandas.api.types import union_categoricals
 
 from helpers.annotations.raw import TIMES, Answer, Numbers, Source
 
-_WORDS = ("place", "image_id", "annotator")
-_GROUPS = ("problem", "job", "account", "other_name")
-_EMPTY = {"place": "object", "image_id": "str", "annotator": "str", "email": "bool"}
+_GROUPS = ("image_id", "annotator", "problem", "job", "account", "other_name")
+"""What several assignments have in common, which is kept once."""
+_EMPTY = {"place": "object", "email": "bool"}
 _EMPTY |= {"seconds": "float64", "submitted_at": TIMES, "updated_at": TIMES}
 _EMPTY |= dict.fromkeys(_GROUPS, "category") | {"file": "int32"}
 
@@ -33,10 +33,10 @@ def gathered(sources: Sequence[Source]) -> Gathered:
     for file, one in enumerate(sources):
         for part in one.parts:
             own = part.visits
-            words = [name for name in _WORDS if own[name].dtype.kind not in "iu"]
-            texts = {name: own[name].astype("str") for name in words}
-            groups = {name: own[name].astype("str").astype("category") for name in _GROUPS}
-            visits.append(own.assign(file=np.int32(file), **texts, **groups))
+            columns = {name: own[name].astype("str").astype("category") for name in _GROUPS}
+            if own["place"].dtype.kind not in "iu":
+                columns["place"] = own["place"].astype("str")
+            visits.append(own.assign(file=np.int32(file), **columns))
             merged = np.array([kinds[kind] for kind in part.kinds], dtype=np.int32)
             codes.append(merged[part.code] if len(merged) else part.code)
             numbers.append(part.visit + np.int32(seen))

@@ -74,7 +74,8 @@ class ImageNames:
         address = address if isinstance(address, str) else ""
         if named is None or (isinstance(named, str) and not named.strip()):
             return self._of_file(address)
-        if isinstance(named, bool) or not isinstance(named, str | int):
+        number = type(named) is int and 0 <= named < 10**_LONGEST
+        if not (number or isinstance(named, str)):
             return Found(None, UNUSABLE)
         name = str(named).strip()
         if self._known is None:

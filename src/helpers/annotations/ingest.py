@@ -27,6 +27,8 @@ SEVERAL_VISITS = "several answers of one name"
 SEVERAL_ACCOUNTS = "one name of several accounts"
 OTHER_NAME = "image id unlike its file"
 """Reasons that are found in all files together."""
+_REPEATED = ["image_id", "annotator", "seconds", "submitted_at", "file"]
+"""Columns of an assignment that each of its answers repeats."""
 
 # What is dropped, in the order of precedence (an answer is counted under its first reason), and
 # what one count stands for.
@@ -141,7 +143,9 @@ def validate(
     table = _report(sources, read, asked, good, found, scales, rename)
     if not good.any():
         raise report.nothing_usable(sources, table)
-    columns = _of_answers(read.visits, read.visit[good], salt) | {
+    visits, visit = read.visits[_REPEATED], read.visit[good]
+    del read  # the table of the answers takes more than all of this
+    columns = _of_answers(visits, visit, salt) | {
         "attribute": occurring(pd.Categorical.from_codes(asked[good], list(scales))),
         "level": level[good].astype(np.int64),
     }
@@ -214,7 +218,7 @@ def _of_visits(visits: pd.DataFrame) -> tuple[np.ndarray, dict[str, np.ndarray]]
     }
     checks[OLDER] = older_versions(visits)
     checks["other job"] = _other_job(visits)
-    another = visits["other_name"].isin(visits["image_id"].dropna().unique()).to_numpy()
+    another = visits["other_name"].isin(visits["image_id"].cat.categories).to_numpy()
     checks[CONTRADICTORY] = checks[CONTRADICTORY] | another
     checks["missing annotator"] = visits["annotator"].isna().to_numpy()
     taken, found = np.ones(len(visits), dtype=bool), {}
@@ -228,9 +232,11 @@ def _other_job(visits: pd.DataFrame) -> np.ndarray:
     """Assignments of another job than most of their file."""
     other = np.zeros(len(visits), dtype=bool)
     for _, job in visits["job"].groupby(visits["file"]):
-        counts = job.astype("object").value_counts(sort=False)
-        if len(counts):
-            other[job.index] = (job.notna() & (job != counts.idxmax())).to_numpy()
+        counts = job.value_counts(sort=False)
+        order = list(job.dropna().unique())
+        if order:
+            most = max(order, key=counts.__getitem__)  # the first of equals
+            other[job.index] = (job.notna() & (job != most)).to_numpy()
     return other
 
 
@@ -273,10 +279,10 @@ def _of_answers(visits: pd.DataFrame, visit: np.ndarray, salt: str) -> dict[str,
     answered[visit] = True
     row = (answered.cumsum() - 1).astype(np.int32)[visit]
     visits = visits[answered]
-    annotator = visits["annotator"].astype("category").array
+    annotator = visits["annotator"].array
     hashes = [hash_annotator(name, salt) for name in annotator.categories]
     columns = {
-        "image_id": visits["image_id"].astype("category").array,
+        "image_id": occurring(visits["image_id"].array),
         "annotator_id": occurring(annotator.rename_categories(hashes)),
         "seconds": visits["seconds"].to_numpy(),
         "submitted_at": visits["submitted_at"].array,

@@ -18,6 +18,7 @@ import pandas as pd
 
 from helpers.annotations.raw import is_email
 from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.text import require_writable
 
 _TASKS = 1_000
 """Tasks that are written at a time."""
@@ -33,6 +34,10 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
     Args:
         answers: as `crowd.annotate` returns them.
         path: JSON file to write.
+
+    Raises:
+        ValueError: an image or a worker has no name that a file can keep; names the row, counted
+            from 0.
 
     Example:
         >>> import pandas as pd, tempfile
@@ -66,6 +71,8 @@ def write_export(
         scales: names of the levels of every attribute.
         data: an item's id -> its task's data.
     """
+    for column in (f"{item}_id", "worker_id"):
+        require_writable(answers[column])
     tasks = _tasks(answers, item, to_name, scales, data)
     with Path(path).open("w", encoding="utf-8") as file:
         file.write("[")

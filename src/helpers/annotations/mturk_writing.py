@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.text import require_writable
 
 
 def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
@@ -19,6 +20,10 @@ def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
     Args:
         answers: as `crowd.annotate` returns them.
         path: CSV file to write.
+
+    Raises:
+        ValueError: an image or a worker has no name that a file can keep; names the row, counted
+            from 0.
 
     Example:
         >>> import pandas as pd, tempfile
@@ -31,6 +36,8 @@ def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
         ...     len(annotations.read_mturk(f"{folder}/batch.csv").frame)
         2
     """
+    for column in ("image_id", "worker_id"):
+        require_writable(answers[column])
     answers = answers[answers["status"] != "cancelled"].reset_index(drop=True)
     answers = answers.astype({"worker_id": "str"})
     rejected = answers["status"] == "rejected"

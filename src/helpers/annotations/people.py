@@ -28,8 +28,12 @@ def told_apart(visits: pd.DataFrame) -> tuple[pd.Series, np.ndarray]:
         >>> told_apart(table)[0].tolist()
         ['3 a@x', '3 b@x', '4']
     """
-    name, account = visits["annotator"], visits["account"].astype("str")
-    pairs = pd.DataFrame({"name": name, "account": account}).dropna().drop_duplicates()
-    shared = name.isin(pairs.loc[pairs["name"].duplicated(), "name"])
-    own = shared & account.notna()
-    return name.mask(own, name + " " + account), np.flatnonzero(shared)
+    known = visits["account"].notna()
+    pairs = visits.loc[known, ["annotator", "account"]].dropna().drop_duplicates()
+    several = pairs.loc[pairs["annotator"].duplicated(), "annotator"]
+    shared = visits["annotator"].isin(several.astype("str"))
+    if several.empty:
+        return visits["annotator"], np.flatnonzero(shared)
+    name, account = (visits[column].astype("str") for column in ("annotator", "account"))
+    apart = name.mask(shared & known, name + " " + account)
+    return apart.astype("category"), np.flatnonzero(shared)

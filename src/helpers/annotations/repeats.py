@@ -42,7 +42,7 @@ def duplicates(
     """
     # Few assignments repeat another one or a question: only their answers are compared.
     again = visits.duplicated(_VISIT, keep=False).to_numpy(copy=True)
-    again[visit[_asked_again(visit, attribute)]] = True
+    again[_asked_twice(visit, attribute)] = True
     number = np.flatnonzero(good & again[visit])
     found = visits.loc[visit[number], [*_VISIT, "submitted_at"]]
     found = found.set_axis(number).assign(attribute=attribute[number], visit=visit[number])
@@ -60,9 +60,10 @@ def duplicates(
     return np.sort(ordered.index[repeated].to_numpy(dtype=np.int64)), np.unique(at_another_time)
 
 
-def _asked_again(visit: np.ndarray, attribute: np.ndarray) -> np.ndarray:
-    """Which answers belong to a question that an assignment has answered already."""
-    key = visit.astype(np.int64) * 128 + attribute
-    if (np.diff(key) > 0).all():
-        return np.zeros(len(key), dtype=bool)
-    return pd.Series(key).duplicated().to_numpy()
+def _asked_twice(visit: np.ndarray, attribute: np.ndarray) -> np.ndarray:
+    """Assignments that answer one question more than once, where their answers stand together."""
+    found = [np.empty(0, visit.dtype)]
+    for code in range(attribute.max(initial=-1) + 1):
+        own = visit[attribute == code]
+        found.append(own[1:][own[1:] == own[:-1]])
+    return np.concatenate(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from helpers.annotations.raw import Answer, Source
 COLUMNS = ["reason", "unit", "count", "dropped", "answers", "file", "place", "field"]
 _MOST = 5
 """Reasons that an error names."""
+_PLAIN = re.compile(r"\w[\w .,:;()'-]{0,79}")
+"""Names that no browser and no spreadsheet takes for more than a text."""
 
 
 class Counted:
@@ -100,7 +103,13 @@ class Counted:
     def _example(self, visit: int, field: str | None) -> None:
         file, place = self._visits["file"].iloc[visit], self._visits["place"].iloc[visit]
         example = {"file": self._sources[file].path.name, "place": place_text(place)}
-        self._rows[-1] |= example | {"field": field}
+        self._rows[-1] |= example | {"field": _field_text(field)}
+
+
+def _field_text(field: str | None) -> str | None:
+    """A field as the report shows it; its name stands in the file, and may be anything."""
+    plain = field is None or _PLAIN.fullmatch(field)
+    return field if plain else "a name that cannot be shown"
 
 
 def place_text(place: Any) -> str:

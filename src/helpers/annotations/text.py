@@ -17,6 +17,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
+import pandas as pd
+
 from helpers.annotations.fast_json import undoubted
 
 
@@ -35,6 +37,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))  # an image may stand in a cell, as a data URL
+UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters and halves of characters, which files do not keep."""
 _BLANKS = re.compile(r"\s*")
 _DECODER = json.JSONDecoder(object_pairs_hook=_once)
 _SHOWN = 40
@@ -76,6 +80,18 @@ def require_path(path: Path) -> None:
         bad = True
     if bad:
         raise ValueError(f"{str(path)!r} is no path: it has a character that no path can have")
+
+
+def require_writable(values: pd.Series) -> None:
+    """Raise a ValueError for the first name that a file would not give back as it is."""
+    for value in values.unique():
+        name = value if isinstance(value, str) else str(value)
+        if pd.isna(value) or not name.strip() or name != name.strip() or UNWRITABLE.search(name):
+            row = int((values.isna() if pd.isna(value) else values == value).argmax())
+            raise ValueError(
+                f"{values.name}: row {row}: a name without control characters, halves of "
+                f"characters and blanks at its ends was expected, not {name[:_SHOWN]!r}"
+            )
 
 
 def first_character(stream: TextIO) -> str:
