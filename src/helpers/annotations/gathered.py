@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from helpers.annotations.raw import TIMES, Answer, Numbers, Source
+from helpers.utils.processes import release_memory
 
 _GROUPS = ("image_id", "annotator", "problem", "job", "account", "other_name")
 """What several assignments have in common, which is kept once."""
@@ -29,7 +30,9 @@ class Gathered(NamedTuple):
 
 def gathered(sources: Sequence[Source]) -> Gathered:
     """Read all files; the assignments' columns are those of `raw.Visit`, and the file's number."""
-    visits, numbers, codes, kinds, seen = [], [], [], Numbers(), 0
+    release_memory()
+    visits, kinds, seen = [], Numbers(), 0
+    numbers, codes = np.empty(0, np.int32), np.empty(0, np.int32)
     for file, one in enumerate(sources):
         for part in one.parts:
             own = part.visits
@@ -38,15 +41,19 @@ def gathered(sources: Sequence[Source]) -> Gathered:
                 columns["place"] = own["place"].astype("str")
             visits.append(own.assign(file=np.int32(file), **columns))
             merged = np.array([kinds[kind] for kind in part.kinds], dtype=np.int32)
-            codes.append(merged[part.code] if len(merged) else part.code)
-            numbers.append(part.visit + np.int32(seen))
+            _append(codes, merged[part.code] if len(merged) else part.code)
+            _append(numbers, part.visit + np.int32(seen))
             seen += len(own)
-    different = [Answer(*kind) for kind in kinds]
-    return Gathered(_joined(visits), _together(numbers), _together(codes), different)
+    joined = _joined(visits)
+    release_memory()
+    return Gathered(joined, numbers, codes, [Answer(*kind) for kind in kinds])
 
 
-def _together(pieces: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.empty(0, np.int32), *pieces])
+def _append(numbers: np.ndarray, more: np.ndarray) -> None:
+    """Lengthen an array in its place: a list of pieces, and all of them, would take it twice."""
+    length = len(numbers)
+    numbers.resize(length + len(more), refcheck=False)
+    numbers[length:] = more
 
 
 def _joined(pieces: list[pd.DataFrame]) -> pd.DataFrame:

@@ -145,12 +145,11 @@ def validate(
         raise report.nothing_usable(sources, table)
     visits, visit = read.visits[_REPEATED], read.visit[good]
     del read  # the table of the answers takes more than all of this
-    columns = _of_answers(visits, visit, salt) | {
+    names = [f"{source}:{one.path.name}" for one in sources]
+    columns = _of_answers(visits, visit, names, salt) | {
         "attribute": occurring(pd.Categorical.from_codes(asked[good], list(scales))),
         "level": level[good].astype(np.int64),
     }
-    names = [f"{source}:{one.path.name}" for one in sources]
-    columns["source"] = _named(columns.pop("file"), names)
     return Ingest(pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False), table)
 
 
@@ -273,7 +272,9 @@ def _fields(read: Gathered, attribute: np.ndarray, names: list[str]) -> list[str
     return fields
 
 
-def _of_answers(visits: pd.DataFrame, visit: np.ndarray, salt: str) -> dict[str, Any]:
+def _of_answers(
+    visits: pd.DataFrame, visit: np.ndarray, names: Sequence[str], salt: str
+) -> dict[str, Any]:
     """Columns of the tidy table that repeat those of assignments, for the answers' `visit`."""
     answered = np.zeros(len(visits), dtype=bool)
     answered[visit] = True
@@ -286,12 +287,12 @@ def _of_answers(visits: pd.DataFrame, visit: np.ndarray, salt: str) -> dict[str,
         "annotator_id": occurring(annotator.rename_categories(hashes)),
         "seconds": visits["seconds"].to_numpy(),
         "submitted_at": visits["submitted_at"].array,
-        "file": visits["file"].to_numpy(),
+        "source": _named(visits["file"].to_numpy(), names),
     }
     return {name: column.take(row) for name, column in columns.items()}
 
 
-def _named(file: np.ndarray, names: list[str]) -> pd.Categorical:
+def _named(file: np.ndarray, names: Sequence[str]) -> pd.Categorical:
     """The files' names, of which two may be equal, for their numbers."""
     different = sorted(set(names))
     code = np.array([different.index(name) for name in names], dtype=np.int32)

@@ -51,7 +51,7 @@ def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
         goal: (k, 2).
 
     Returns:
-        float64 (n, 2, 3); a point p goes to `matrix[:, :2] @ p + matrix[:, 2]`.
+        matrices, float64 (n, 2, 3), that take a point (x, y, 1) to its new place.
 
     Raises:
         ValueError: another shape, or points that all lie in one place.
