@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -90,3 +91,18 @@ def test_bytes_that_are_not_text_are_an_error_wherever_they_stand(tmp_path):
     path.write_bytes(b"[" + b'{"id": 1},\n' * 100_000 + b'{"id": "\xff"}]')
     with pytest.raises(ValueError, match="line 100001: .*not UTF-8"):
         read(path)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_header_of_very_many_columns_takes_no_longer_for_each(tmp_path, twice):
+    names = [f"column {number}" for number in range(50_000)]
+    path = tmp_path / "table.csv"
+    path.write_text(",".join([*names, names[7]] if twice else names) + "\n")
+    start = process_time()
+    with text.opened(path, "a table") as stream:
+        if twice:
+            with pytest.raises(ValueError, match="row 1: .*'column 7' more than once"):
+                text.csv_rows(path, stream, "a table")
+        else:
+            assert text.csv_rows(path, stream, "a table")[0] == names
+    assert process_time() - start < 5  # a minute where each is looked for among all

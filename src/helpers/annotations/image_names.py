@@ -25,6 +25,8 @@ _UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
 _NO_NAME = re.compile(r'.*[\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*].*|[=+@].*|\.+', re.DOTALL)
 _LONGEST = 255
 """Characters of a file's name."""
+_KEYS = (str, int, type(None))
+"""What can be looked up; True and 1.0 would be found where 1 is."""
 
 
 class Found(NamedTuple):
@@ -64,7 +66,7 @@ class ImageNames:
             address: of the image file: an URL or a path.
         """
         key = (named, address)
-        if not all(type(part) in (str, int, type(None)) for part in key):
+        if type(named) not in _KEYS or type(address) not in _KEYS:
             return self._of(named, address)
         if key not in self._found:
             self._found[key] = self._of(named, address)
@@ -116,13 +118,16 @@ class ImageNames:
 
     def _with_file(self, name: str, address: str) -> Found:
         """An image that an id names, with what its file is called if that is something else."""
-        names = list(_names(address))
-        if not names:
+        names = _names(address)
+        first = next(names, None)
+        if first is None:
             return Found(name)
-        path, spellings = _path(address), (name, unquote(name), _stored(name))
-        alike = {one.casefold() for one in (*names, *_upload_names(address))}
-        if alike.isdisjoint(one.casefold() for one in spellings):
-            return Found(name, None, names[0][:_LONGEST])
+        path = _path(address)
+        if first != name:  # most files are called like their images
+            spellings = (name, unquote(name), _stored(name))
+            alike = {one.casefold() for one in (first, *names, *_upload_names(address))}
+            if alike.isdisjoint(one.casefold() for one in spellings):
+                return Found(name, None, first[:_LONGEST])
         same = self._path.setdefault(name, path) == path
         return Found(name, None, None if same else path[:_LONGEST])
 
@@ -155,6 +160,8 @@ def _path(address: str) -> str:
 def _names(address: str) -> Iterator[str]:
     """What the image at an address may be called, the name without ending first."""
     address = address.strip()
+    if not address:  # as in many a table, whose images are many
+        return
     path = PurePosixPath(_path(address))
     # In view?id=17 nothing is the name of a file, and behind data: stands the image itself.
     query = "?" in address and "?d=" not in address

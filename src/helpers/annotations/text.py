@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -273,9 +274,9 @@ def csv_rows(
     stream.seek(0)
     rows = _csv_rows(path, stream, expected, delimiter)
     _, header = next(rows)
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if unique and repeated:
-        found = f"the column {repeated[0][:_SHOWN]!r} more than once"
+    if unique and len(set(header)) < len(header):
+        repeated = min(name for name, count in Counter(header).items() if count > 1)
+        found = f"the column {repeated[:_SHOWN]!r} more than once"
         raise wrong_format(path, "row 1", expected, found)
     first = next(rows, None)
     ends = len(header) - len(left_out)
