@@ -152,6 +152,8 @@ def make_plan(
         content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
     if specification.target is not None:
         content["target"] = specification.target.name
+    if specification.note:
+        content["note"] = specification.note
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs}
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
