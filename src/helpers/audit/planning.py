@@ -75,7 +75,7 @@ def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests, by family; each family is adjusted for itself.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         specification: of the audit.

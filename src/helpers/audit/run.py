@@ -37,7 +37,7 @@ Say = Callable[[str], None]
 def folders(specification: Specification) -> tuple[Path, Path]:
     """Where an audit keeps what it finished, and where its report goes.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         specification: of the audit.
@@ -58,7 +58,7 @@ def plan_audit(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         path: of the audit file.
@@ -93,7 +93,7 @@ def run_audit(
 ) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         path: of the audit file.

@@ -36,7 +36,7 @@ MOST_AXES = 5
 class Specification(Strict):
     """What `audits/<name>.yml` holds.
 
-    Introduced in chapter 20.
+    Serves chapter 20, through `read_specification`.
 
     Attributes:
         name: of the audit and its folder.
