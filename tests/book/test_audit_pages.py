@@ -1,4 +1,4 @@
-"""What the pages on audits tell people to write is an audit file, and what they tell to run runs."""
+"""What the pages on audits tell people to write is an audit file; what they tell to run, runs."""
 
 import re
 import shlex
