@@ -29,7 +29,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test faults crowd-test smoke reproduce chapter why graph verify claims serve clean
+.PHONY: help env lock notebooks check test faults crowd-test smoke reproduce audit audit-plan chapter why graph verify claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -88,6 +88,17 @@ crowd-test: $(ENV) build/label-studio/installed  ## annotate in the real Label S
 
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN)
+
+# The profile sizes the shipped example alone; an audit of somebody's own keeps the sizes of its file.
+EXAMPLE := audits/example.yml
+AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=$(EXAMPLE)`))
+CAPPED = $(if $(filter $(EXAMPLE),$(AUDIT)),--profile $(PROFILE))
+
+audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
+	@$(PYTHON) -m helpers.audit run $(AUDIT_FILE) $(CAPPED)
+
+audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
+	@$(PYTHON) -m helpers.audit plan $(AUDIT_FILE) $(CAPPED)
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
 	@$(RUN) --stage $(NAMED)

@@ -191,8 +191,9 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # whose attributes are known exactly, in front of which everything else is real. Classifiers are
 # trained, a crowd with calibrated noise annotates images through the files that real tools write,
 # and each estimate is scored against an intervention on the faces themselves. The readers take the
-# files of a real crowd, from Label Studio or Mechanical Turk, and the statistics take any table of
-# matched images; generators and models of your own are not in the book yet.
+# files of a real crowd, from Label Studio or Mechanical Turk. A model of your own takes one file and
+# one command, [](20_audit_your_model): as a file or an address, or as a [table](audit-a-table) of its
+# answers.
 
 # %% [markdown]
 # ## Who it is for, and how to read it
@@ -251,7 +252,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Verification audit](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
-# The last chapter goes back to the transects, and asks them what the paper that invented them leaves
+# One chapter goes back to the transects, and asks them what the paper that invented them leaves
 # open: about doses, scores, single faces and interactions.
 #
 # | Chapter | Question |
@@ -265,6 +266,14 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | Chapter | Question |
 # |---|---|
 # | [Real generators](19_real_generators.ipynb) | How does a generator's file become transects, and which checks come first? |
+
+# %% [markdown]
+# The last chapter turns all of this round: the model is yours, and the book is the tool. One file says
+# what is to be audited, and one report comes out.
+#
+# | Chapter | Question |
+# |---|---|
+# | [Audit your own model](20_audit_your_model.ipynb) | What has to be decided before a model is asked, and what does the report say? |
 
 # %% [markdown]
 # ## Run it

@@ -26,6 +26,17 @@ def test_options_reach_the_runner(repository):
     assert "--stage 09_logistic_ate" in words
 
 
+@pytest.mark.parametrize("target", ["audit", "audit-plan"])
+def test_a_profile_sizes_the_example_and_nobody_elses_audit(repository, target):
+    words = make(repository, "-n", target, "AUDIT=audits/example.yml", "PROFILE=smoke").stdout
+    assert f" {target.removeprefix('audit-').replace('audit', 'run')} " in words
+    assert "audits/example.yml --profile smoke" in words
+    words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "PROFILE=smoke").stdout
+    assert "audits/mine.yml" in words and "--profile" not in words
+    result = make(repository, target)
+    assert result.returncode and "AUDIT=audits/example.yml" in result.stderr
+
+
 @pytest.mark.parametrize("target", ["why", "chapter"])
 def test_a_target_for_one_chapter_asks_which(repository, target):
     result = make(repository, target)

@@ -72,7 +72,7 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
 def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Average effects where the model's score is cut elsewhere; nothing of it is adjusted.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`, with scores.
@@ -99,7 +99,7 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 def rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Error rate and images of every combination of levels.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -127,7 +127,7 @@ def rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFram
 def leakage(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """How far every annotated attribute moves along every axis.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`.

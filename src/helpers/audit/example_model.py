@@ -20,7 +20,7 @@ POPULATION, IMAGES, EPOCHS, SIZE, SEED = "celeba-like", 2000, 10, 48, 20
 def make_example_model(path: Path) -> Path:
     """Train the model and write it as ONNX, unless the file is there.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         path: of the `.onnx` file. Weights and images are kept beside it.

@@ -28,7 +28,7 @@ RESAMPLES = 1000
 class Pairs:
     """Pairs of images and the recogniser's similarity of each.
 
-    Introduced in chapter 20.
+    Serves chapter 20, through `from_pairs`.
 
     Attributes:
         frame: a row per pair: group, first, second (identities), same (0 or 1), similarity.

@@ -28,7 +28,7 @@ UNIT = "unit"
 def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The main family: the effect of every axis on errors in every cell of the others.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -60,7 +60,7 @@ def average_effects(
 ) -> pd.DataFrame:
     """The effect of every axis, averaged over all pairs that differ in it alone.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -86,7 +86,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
     Units are matched faces with all their images (chapter 10 compares the genders so).
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`.

@@ -75,7 +75,7 @@ def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests, by family; each family is adjusted for itself.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         specification: of the audit.
@@ -152,6 +152,8 @@ def make_plan(
         content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
     if specification.target is not None:
         content["target"] = specification.target.name
+    if specification.note:
+        content["note"] = specification.note
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs}
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")

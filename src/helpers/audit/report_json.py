@@ -174,7 +174,7 @@ def read_json(path: str | Path) -> Report:
 def schema() -> str:
     """The JSON schema of a report, as `audits/report.schema.json` holds it.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Returns:
         The text.

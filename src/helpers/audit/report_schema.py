@@ -182,7 +182,7 @@ class PlanKept(Part):
 class Report(Part):
     """What `report.json` holds.
 
-    Introduced in chapter 20.
+    Serves chapter 20, through `build_report`.
 
     Attributes:
         schema_version: of this structure.

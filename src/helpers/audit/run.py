@@ -24,6 +24,7 @@ from helpers.audit.planning import keep_plan, make_plan
 from helpers.audit.report_html import write_html
 from helpers.audit.report_json import build_report, write_json
 from helpers.audit.report_schema import Report
+from helpers.audit.sizes import capped
 from helpers.audit.specification import Specification, read_specification
 from helpers.audit.tables import Audited, from_table, judged
 from helpers.audit.target import target_population, transported
@@ -36,7 +37,7 @@ Say = Callable[[str], None]
 def folders(specification: Specification) -> tuple[Path, Path]:
     """Where an audit keeps what it finished, and where its report goes.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         specification: of the audit.
@@ -52,14 +53,17 @@ def folders(specification: Specification) -> tuple[Path, Path]:
     return root() / "audits" / specification.name, ROOT / "build" / "audits" / specification.name
 
 
-def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict[str, Any]]:
+def plan_audit(
+    path: str | Path, say: Say = print, profile: str | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user.
+        profile: that caps the sizes, see `helpers.audit.sizes.capped`.
 
     Returns:
         The plan that was made first, and what it would be by the file as it is now.
@@ -72,7 +76,7 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
         Traceback (most recent call last):
         ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
     """
-    specification = read_specification(path)
+    specification = _read(path, profile)
     now = _plan(specification)
     place = folders(specification)[0] / "plan.json"
     new = not place.exists()
@@ -81,15 +85,21 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
     return plan, now
 
 
-def run_audit(path: str | Path, say: Say = print, card: dict[str, Any] | None = None) -> Report:
+def run_audit(
+    path: str | Path,
+    say: Say = print,
+    card: dict[str, Any] | None = None,
+    profile: str | None = None,
+) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user after every stage.
         card: of the model that gave the scores of a table, for the report.
+        profile: that caps the sizes, see `helpers.audit.sizes.capped`.
 
     Returns:
         The report; `report.html`, `report.json` and `model_card.md` are written.
@@ -104,9 +114,9 @@ def run_audit(path: str | Path, say: Say = print, card: dict[str, Any] | None = 
         Traceback (most recent call last):
         ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
     """
-    specification = read_specification(path)
+    specification = _read(path, profile)
     _require_supported(specification)
-    plan, now = plan_audit(path, say)
+    plan, now = plan_audit(path, say, profile)
     truth = None
     data: Audited | Pairs
     if specification.kind == "verification":
@@ -123,6 +133,11 @@ def run_audit(path: str | Path, say: Say = print, card: dict[str, Any] | None = 
             tables["target"] = transported(data.frame, now, people, specification.target.by)
     report = build_report(data, tables, plan, now, truth, card)
     return _written(report, folders(specification)[1], say)
+
+
+def _read(path: str | Path, profile: str | None) -> Specification:
+    specification = read_specification(path)
+    return specification if profile is None else capped(specification, profile)
 
 
 def _written(report: Report, folder: Path, say: Say) -> Report:

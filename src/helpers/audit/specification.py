@@ -36,7 +36,7 @@ MOST_AXES = 5
 class Specification(Strict):
     """What `audits/<name>.yml` holds.
 
-    Introduced in chapter 20.
+    Serves chapter 20, through `read_specification`.
 
     Attributes:
         name: of the audit and its folder.
@@ -80,6 +80,7 @@ class Specification(Strict):
     model: Model = Table()
     design: Design
     _path: Path = PrivateAttr(default=Path("audit.yml"))
+    _note: str = PrivateAttr(default="")
 
     @field_validator("axes", "placebos", mode="before")
     @classmethod
@@ -132,6 +133,11 @@ class Specification(Strict):
     def path(self) -> Path:
         """The file that was read; "audit.yml" if there is none."""
         return self._path
+
+    @property
+    def note(self) -> str:
+        """What was changed of the file before the audit, in a sentence; empty if nothing was."""
+        return self._note
 
     @property
     def size(self) -> int:

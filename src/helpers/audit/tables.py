@@ -23,7 +23,7 @@ from helpers.audit.specification import Specification
 class Audited:
     """Images with labels and answers, ready for the analysis.
 
-    Introduced in chapter 20.
+    Serves chapter 20, through `from_table`.
 
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (0 or 1) of every axis and placebo,

@@ -61,7 +61,7 @@ def transported(
 ) -> pd.DataFrame:
     """Error rates that the audit predicts for the target, and gaps between its groups.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         frame: of `Audited`.

@@ -56,7 +56,7 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     averages over several pairs of a face, and for scores, it takes the standard error that the side
     of the interval towards the tolerance implies, with the interval's Student quantiles.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         table: columns estimate, low, high, p, n, transects, worse, better and verdict of

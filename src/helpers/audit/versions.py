@@ -26,7 +26,7 @@ RESAMPLES = 2000
 class Comparison:
     """What changed from one version to the next.
 
-    Introduced in chapter 20.
+    Serves chapter 20, through `compare`.
 
     Attributes:
         errors: a row per combination of levels and for all images: cell, before, after (error
@@ -79,7 +79,7 @@ def compare(before: Audited, after: Audited, plan: Mapping[str, Any]) -> Compari
 def in_lines(found: Comparison, tolerance: float) -> list[str]:
     """The comparison for a terminal: a line per group, then a line per effect that changed.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         found: of `compare`.

@@ -26,6 +26,8 @@ WORDS = {
 def spaced(name: str) -> str:
     """A name of an axis or group as a page writes it: spaces for underscores.
 
+    Nobody's gender can be read off a face, so that axis is called what it is.
+
     Serves chapter 20.
 
     Args:
@@ -35,10 +37,10 @@ def spaced(name: str) -> str:
         The words.
 
     Example:
-        >>> spaced("skin_colour")
-        'skin colour'
+        >>> spaced("skin_colour"), spaced("gender")
+        ('skin colour', 'perceived gender')
     """
-    return name.replace("_", " ")
+    return "perceived gender" if name == "gender" else name.replace("_", " ")
 
 
 def capital(text: str) -> str:
@@ -199,7 +201,7 @@ def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, st
         return WITHIN, f"In all {n} comparisons the error rate changes by less than {limit}."
     return INCONCLUSIVE, (
         f"No comparison is shown to be beyond the tolerance of {limit}, but {open_ones} of {n} are "
-        "undecided: these images are too few to rule such a change out."
+        "undecided: the data are too few to rule such a change out."
     )
 
 

@@ -1,0 +1,65 @@
+"""Smaller sizes of the shipped example, for a first look and for continuous integration.
+
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+from helpers.artifacts import profiles
+from helpers.audit.parts import KnownTruth
+from helpers.audit.specification import Specification
+
+
+def capped(specification: Specification, profile: str) -> Specification:
+    """An audit with no more faces than a profile has, under a name of its own.
+
+    The plan, the images and the report lie in other folders than those of the audit at its own
+    size, and both say that the sizes were cut.
+
+    Serves chapter 20.
+
+    Args:
+        specification: of an audit in the face world.
+        profile: "smoke", "laptop" or "paper".
+
+    Returns:
+        The audit itself where it is no larger than the profile.
+
+    Raises:
+        ValueError: no such profile, or an audit that makes no faces.
+
+    Example:
+        >>> one = Specification(
+        ...     name="mine", question="?", axes=["gender"],
+        ...     design={"tolerance": 0.1, "transects": 400},
+        ... )
+        >>> small = capped(one, "smoke")
+        >>> small.name, small.design.transects, small.generator.base_faces
+        ('mine-smoke', 40, 48)
+        >>> small.note
+        'The profile smoke cut this audit down to 40 faces (of 400), and its truth to 48 (of 400).'
+    """
+    sizes = profiles.load(profile)
+    generator, design = specification.generator, specification.design
+    made = specification.kind == "classification" and specification.images is None
+    if not made or not isinstance(generator, KnownTruth) or design.transects is None:
+        raise ValueError(
+            f"{specification.path}: a profile sets the sizes of audits in the face world that name "
+            "their number of faces (design.transects); this one keeps its own, leave --profile out"
+        )
+    faces = min(design.transects, sizes.n_transects)
+    base = min(generator.base_faces, sizes.n_truth)
+    if (faces, base) == (design.transects, generator.base_faces):
+        return specification
+    found = specification.model_copy(
+        update={
+            "name": f"{specification.name}-{profile}",
+            "design": design.model_copy(update={"transects": faces}),
+            "generator": generator.model_copy(update={"base_faces": base}),
+        }
+    )
+    found._note = (
+        f"The profile {profile} cut this audit down to {faces} faces (of {design.transects}), and "
+        f"its truth to {base} (of {generator.base_faces})."
+    )
+    return found

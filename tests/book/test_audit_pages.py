@@ -1,0 +1,43 @@
+"""What the pages on audits tell people to write is an audit file; what they tell to run, runs."""
+
+import re
+import shlex
+
+import pytest
+import yaml
+
+from helpers.audit import Specification
+from helpers.audit.__main__ import parser
+
+PAGES = ("audit-a-classifier", "audit-a-table")
+SHORT = {"name": "mine", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
+
+
+def blocks(repository, language):
+    for page in PAGES:
+        text = (repository / "book" / f"{page}.md").read_text(encoding="utf-8")
+        yield from re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_every_file_shown_is_an_audit_file(repository):
+    found = [yaml.safe_load(block) for block in blocks(repository, "yaml")]
+    assert len(found) >= 6
+    for content in found:
+        whole = content if "name" in content else SHORT | content
+        assert Specification.model_validate(whole).name
+
+
+def test_every_command_shown_is_one(repository):
+    text = "\n".join(blocks(repository, "sh"))
+    commands = re.findall(r"python -m helpers\.audit (.*)", text)
+    assert {command.split()[0] for command in commands} == {"run", "gate", "compare"}
+    for command in commands:
+        parser().parse_args(shlex.split(command, comments=True))
+    makefile = (repository / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)
+    assert targets and all(f"\n{target}:" in makefile for target in targets)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_contents_list_the_page(repository, page):
+    assert f"file: {page}\n" in (repository / "book" / "_toc.yml").read_text(encoding="utf-8")
