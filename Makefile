@@ -9,6 +9,9 @@ DEVICE ?= cpu
 TRAIN ?=
 # Steps that run side by side; by default a few, by the number of cores.
 JOBS ?=
+# Address of a Dask scheduler that makes a generator's images (chapter 19), as tcp://10.0.0.5:8786.
+SCHEDULER ?=
+export SCHEDULER
 
 # An active conda or virtual environment is used as it is if it holds this checkout's package, with
 # what the book needs; otherwise .venv.

@@ -259,6 +259,14 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Beyond error rates](18_beyond_error_rates.ipynb) | What does a difference of two error rates hide? |
 
 # %% [markdown]
+# Everything so far is drawn by this book. Whoever audits a model for use brings a generator that learned
+# from photographs, or images that somebody else made.
+#
+# | Chapter | Question |
+# |---|---|
+# | [Real generators](19_real_generators.ipynb) | How does a generator's file become transects, and which checks come first? |
+
+# %% [markdown]
 # ## Run it
 #
 # Numbers and figures come from one run of the whole book, unless a page says that it shows a record. The first command sets

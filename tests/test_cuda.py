@@ -37,6 +37,7 @@ COMPUTE = (
     "16_verification_measures",
     "17_verification_audit",
     "18_beyond_error_rates",
+    "19_real_generators",
 )
 
 

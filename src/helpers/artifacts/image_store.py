@@ -26,6 +26,7 @@ import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 
+from helpers.artifacts.sharing import Share, in_turn
 from helpers.artifacts.stage import atomic
 
 Chunk = tuple[int, int]
@@ -42,6 +43,7 @@ def fill(
     *,
     key: str,
     chunk: int,
+    share: Share = in_turn,
 ) -> np.ndarray:
     """Make one image per row and keep them; what an earlier run finished is not made again.
 
@@ -53,6 +55,7 @@ def fill(
         image_shape: (3, height, width).
         key: identifies the content, see `content_key`; images under another key are discarded.
         chunk: rows made at a time.
+        share: who makes the chunks, see `helpers.artifacts.sharing`; this process alone writes.
 
     Returns:
         uint8 (n, 3, height, width), a read-only memory map.
@@ -72,8 +75,11 @@ def fill(
             _allocate(path, shape)
             _record(path, key, finished)
         finished = _intact(path, open_memmap(path, mode="r"), finished)
-        for one in list(_missing(len(rows), finished, chunk)):
-            images = _made(rows[slice(*one)], make, image_shape)
+        missing = list(_missing(len(rows), finished, chunk))
+        made = share(make, lambda number: rows[slice(*missing[number])], len(missing))
+        for number, images in made:
+            one = missing[number]
+            _require_images(images, (one[1] - one[0], *image_shape))
             store = open_memmap(path, mode="r+")  # anew, or pages of all chunks would be held
             store[slice(*one)] = images
             store.flush()  # progress never claims what is not on disk
@@ -127,17 +133,10 @@ def as_float32(rows: ArrayLike) -> np.ndarray:
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def _made(
-    rows: np.ndarray,
-    make: Callable[[np.ndarray], np.ndarray],
-    image_shape: tuple[int, int, int],
-) -> np.ndarray:
-    """The images of some rows."""
-    images = make(rows)
-    expected = (len(rows), *image_shape)
+def _require_images(images: np.ndarray, expected: tuple[int, ...]) -> None:
+    """Raise ValueError unless these are images of that shape."""
     if images.shape != expected or images.dtype != np.uint8:
         raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
-    return images
 
 
 def _progress_path(path: Path) -> Path:

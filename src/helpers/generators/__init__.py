@@ -4,6 +4,7 @@ from pathlib import Path
 
 from helpers.generators.base import Generator
 from helpers.generators.checkpoint_loading import load_checkpoint
+from helpers.generators.image_set import ImageSet
 from helpers.generators.known_truth import KnownTruthGenerator
 from helpers.generators.style_generator import StyleGenerator
 from helpers.generators.style_layers import draw_weights

@@ -1,0 +1,111 @@
+"""Images of any generator on disk, made in chunks by threads here or by a cluster's workers.
+
+Chapter 19 makes its images with it; the face world's own are rendered by `helpers.faces.batches`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+
+from helpers.artifacts import kept
+from helpers.artifacts.image_store import as_float32, content_key, fill
+from helpers.artifacts.sharing import shared_out
+from helpers.generators.base import Generator
+from helpers.utils.checks import check_whole
+from helpers.utils.parallel import threads
+
+_CHUNK_PIXELS = 2**20  # 16 images at 256 pixels, one at 1024: a minute's work on one core at most
+_HERE = Path(__file__)
+
+
+def synthesize_to_store(
+    generator: Generator,
+    codes: ArrayLike,
+    path: str | Path,
+    *,
+    chunk: int | None = None,
+    **scene: float,
+) -> np.ndarray:
+    """Make a generator's images into a set on disk, on all cores or on a cluster.
+
+    `SCHEDULER=tcp://…` in the environment names a Dask scheduler whose workers make the images
+    (`pip install '.[cluster]'`); without it threads do. This process alone writes, a chunk at a
+    time, so that neither a killed worker nor an interrupted run loses what is finished, and a set
+    that is complete is not made again. The same chunks give the same bytes everywhere, on
+    processors of one kind. Introduced in chapter 19.
+
+    Args:
+        generator: whose `synthesize` makes an image of each code. Its class, `size` and `card`
+            (the hash of its weights, its truncation) are in the key of the set.
+        codes: (n, …), one code an image.
+        path: the `.npy` file.
+        chunk: images made at a time, by default what suits their size; it is in the key, since a
+            network's last bits depend on the batch.
+        scene: scene parameters, as `synthesize` takes them.
+
+    Returns:
+        uint8 (n, 3, height, width), a read-only memory map.
+
+    Raises:
+        ValueError: no codes; a chunk that is no positive integer; images that are not numbers, or
+            whose noise is random; no scheduler or no worker at that address, or one with other
+            code.
+        RuntimeError: a chunk that every worker died of.
+        OSError: the disk is full; the message says how much is needed and where.
+
+    Example:
+        >>> import tempfile
+        >>> from helpers import generators
+        >>> from helpers.generators.batches import synthesize_to_store
+        >>> learned = generators.load_generator("wgan", size=16)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     synthesize_to_store(learned, learned.sample(3, seed=1), f"{folder}/made.npy").shape
+        (3, 3, 16, 16)
+    """
+    codes = as_float32(codes)
+    if not len(codes):
+        raise ValueError(f"{path}: no codes to make images from")
+    if getattr(generator, "noise", None) == "random":
+        raise ValueError("random noise goes by the place of an image in a call: make it in one")
+    make = partial(_images, generator=generator, scene=scene)
+    shape = _shape(generator, codes, scene)
+    if chunk is None:
+        chunk = max(1, _CHUNK_PIXELS // math.prod(shape[1:]))
+    check_whole("chunk", chunk, 1)
+    makers = [generator, *([generator.network] if hasattr(generator, "network") else [])]
+    sources = [_HERE, *(Path(inspect.getfile(type(maker))) for maker in makers)]
+    settings = {
+        "generator": type(generator).__qualname__,
+        "size": shape[1:],
+        "card": getattr(generator, "card", None),
+        "scene": scene,
+        "chunk": chunk,
+        "code": [kept.made_by(source) for source in sources],
+    }
+    # A GPU is shared by no more than one.
+    here = threads() if generator.device.type == "cpu" else 1
+    key = content_key(codes, **settings)
+    return fill(path, codes, make, shape, key=key, chunk=chunk, share=shared_out(sources, here))
+
+
+def _shape(generator: Generator, codes: np.ndarray, scene: dict[str, float]) -> tuple[int, ...]:
+    """Shape of an image: square where the generator says its size, else that of the first one."""
+    if isinstance(size := getattr(generator, "size", None), int):
+        return 3, size, size
+    return _images(codes[:1], generator=generator, scene=scene).shape[1:]
+
+
+@torch.no_grad()
+def _images(codes: np.ndarray, *, generator: Generator, scene: dict[str, float]) -> np.ndarray:
+    """Images of a chunk of codes, uint8."""
+    made = generator.synthesize(torch.from_numpy(codes).to(generator.device), **scene)
+    if not torch.isfinite(made).all():
+        raise ValueError("the generator gave images with values that are not numbers")
+    return made.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()

@@ -1,0 +1,178 @@
+"""Checks that a learned generator needs before its images are believed.
+
+Did it copy its training photographs? Do the codes of an experiment leave the range that it was
+sampled in? Does an edit make faces look fake, or not be found as faces, at one level more than at
+the other? Chapter 19 runs them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from scipy.stats import binomtest
+
+from helpers.directions import Hyperplanes
+from helpers.utils.checks import as_finite, check_range
+
+_ROWS = 512
+"""Rows whose distances from all others are held at a time."""
+_ALARM = 0.01
+"""A warning is given that would be given as often for a generator that copies nothing."""
+
+
+def memorised(
+    made: ArrayLike, training: ArrayLike, held_out: ArrayLike, share: float = 0.01
+) -> pd.DataFrame:
+    """Find made images that lie nearer to a training image than photographs lie to each other.
+
+    The yardstick are real images that the generator was not trained on: how near do they come to a
+    training image? A made image is flagged if it comes nearer than all but `share` of them. As many
+    made images as that may be flagged by chance; if there are clearly more (binomial test), a
+    warning says so. The idea is that of Meehan, Chaudhuri and Dasgupta (2020), who compare the same
+    two sets of distances by ranks; here single images are named, so that they can be looked at.
+    Introduced in chapter 19.
+
+    Args:
+        made: features of made images, (n, D); of a network that tells people apart.
+        training: features of the training images, (t, D).
+        held_out: features of real images that are not among them, (h, D).
+        share: of the held-out images that would be flagged.
+
+    Returns:
+        One row a made image: `nearest` (row of the training image), `distance`, `flagged`.
+
+    Raises:
+        ValueError: sets of different width, empty or not finite; fewer held-out images than the
+            share needs; a share outside of (0, 0.5).
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.generators import realism
+        >>> photographs = np.random.default_rng(0).standard_normal((400, 4))
+        >>> made = np.array([[9.0, 9, 9, 9], photographs[7] + 1e-3])
+        >>> found = realism.memorised(made, photographs[:200], photographs[200:])
+        >>> found["nearest"][1].item(), found["flagged"].tolist()
+        (7, [False, True])
+    """
+    check_range("share", share, 0, 0.5, "()")
+    sets = {"made": made, "training": training, "held_out": held_out}
+    made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets.items())
+    if len({rows.shape[1] for rows in (made, training, held_out)}) > 1:
+        shapes = ", ".join(f"{name} {np.shape(rows)}" for name, rows in sets.items())
+        raise ValueError(f"expected features of one width, got {shapes}")
+    if len(held_out) * share < 1:
+        raise ValueError(f"{len(held_out)} held-out images, {1 / share:g} or more are needed")
+    nearest, distance = _nearest(made, training)
+    _, usual = _nearest(held_out, training)
+    flagged = distance < np.quantile(usual, share)
+    if binomtest(int(flagged.sum()), len(flagged), share, "greater").pvalue < _ALARM:
+        warnings.warn(
+            f"{flagged.sum()} of {len(flagged)} made images are nearer to a training image than "
+            f"{1 - share:.0%} of other photographs are: the generator may have memorised them",
+            stacklevel=2,
+        )
+    return pd.DataFrame({"nearest": nearest, "distance": distance, "flagged": flagged})
+
+
+def out_of_range(
+    codes: ArrayLike, sampled: ArrayLike, planes: Hyperplanes | None = None, share: float = 0.001
+) -> pd.DataFrame:
+    """Find codes that lie where the generator hardly ever samples.
+
+    A walk leads anywhere, and an image comes out of every code. Outside of the sampled range
+    nothing says that it is still a face of this generator's population. Introduced in chapter 19.
+
+    Args:
+        codes: of the experiment, (n, …); all but the first axis are taken together.
+        sampled: codes that the generator sampled (truncated as in the experiment), (m, …).
+        planes: hyperplanes whose decision values are looked at, besides the distance from the mean
+            of the sampled codes.
+        share: of the sampled codes that may lie outside, half of it on either side; of distances
+            only the far side counts.
+
+    Returns:
+        One row a code: `distance` from the mean, per hyperplane the decision value under its
+        attribute's name, and `outside`: the names of those that are out of range, with commas.
+
+    Raises:
+        ValueError: codes of another shape, empty or not finite; too few sampled codes for the
+            share.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.generators import realism
+        >>> sampled = np.random.default_rng(0).standard_normal((2000, 3))
+        >>> realism.out_of_range([[0.1, 0, 0], [0, 9, 0]], sampled)["outside"].tolist()
+        ['', 'distance']
+    """
+    check_range("share", share, 0, 1, "()")
+    codes, sampled = (
+        as_finite(np.reshape(rows, (len(rows), -1)), name, ndim=2)
+        for name, rows in (("codes", np.asarray(codes)), ("sampled", np.asarray(sampled)))
+    )
+    if codes.shape[1:] != sampled.shape[1:]:
+        raise ValueError(f"codes have {codes.shape[1]} numbers each, sampled {sampled.shape[1]}")
+    if len(sampled) * share < 1:
+        raise ValueError(f"{len(sampled)} sampled codes, {1 / share:g} or more are needed")
+    there, here = (_measures(rows, sampled.mean(0), planes) for rows in (sampled, codes))
+    low, high = there.quantile(share / 2), there.quantile(1 - share / 2)
+    low["distance"], high["distance"] = -np.inf, there["distance"].quantile(1 - share)
+    out = (here < low) | (here > high)
+    words = [", ".join(out.columns[row]) for row in out.to_numpy()]
+    return here.assign(outside=words)
+
+
+def not_found(answers: ArrayLike) -> np.ndarray:
+    """Whether a model found no face, as an outcome: int64 (n,), 1 where its whole answer is NaN.
+
+    A face that is not found is an error of the model, not a gap in the table. Its effect is
+    estimated first, on all images; effects on answers then speak about faces that were found at
+    both levels. Introduced in chapter 19.
+
+    Args:
+        answers: scores (n,) or rows of scores, or of features, (n, d).
+
+    Returns:
+        0 and 1.
+
+    Raises:
+        ValueError: an answer that is missing in part.
+
+    Example:
+        >>> from helpers.generators import realism
+        >>> realism.not_found([0.2, float("nan")]).tolist()
+        [0, 1]
+    """
+    answers = np.asarray(answers, dtype=np.float64)
+    missing = np.isnan(answers.reshape(len(answers), -1))
+    partly = missing.any(1) & ~missing.all(1)
+    if partly.any():
+        raise ValueError(f"answer {np.flatnonzero(partly)[0]} is missing in part")
+    return missing.all(1).astype(np.int64)
+
+
+def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -> pd.DataFrame:
+    measures = pd.DataFrame({"distance": np.linalg.norm(codes - mean, axis=1)})
+    if planes is not None:
+        measures[list(planes.names)] = planes.decision_values(codes)
+    return measures
+
+
+def _nearest(rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which of the others is the nearest, and how far it is, (n,) each."""
+    nearest, distance = zip(*_nearest_in_parts(rows, others), strict=True)
+    return np.concatenate(nearest), np.concatenate(distance)
+
+
+def _nearest_in_parts(
+    rows: np.ndarray, others: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for start in range(0, len(rows), _ROWS):
+        apart = cdist(rows[start : start + _ROWS], others)
+        nearest = apart.argmin(1)
+        yield nearest, apart[np.arange(len(nearest)), nearest]

@@ -1,0 +1,121 @@
+"""What a network answers about many images, chunk by chunk, kept as it comes.
+
+A reader that labels a hundred thousand samples, or a model under audit, is asked here. Chunks that
+are answered are not asked again. Chapter 19 labels and scores this way.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers.artifacts import kept
+from helpers.artifacts.image_store import content_key
+from helpers.artifacts.sharing import shared_out
+from helpers.models.training import check_images
+from helpers.utils.checks import check_whole
+from helpers.utils.parallel import threads
+
+_HERE = Path(__file__)
+
+
+def answers_about(
+    images: np.ndarray,
+    ask: Callable[[np.ndarray], Any],
+    folder: str | Path,
+    *,
+    version: str,
+    chunk: int = 256,
+) -> pd.DataFrame:
+    """Ask about images in chunks, on all cores or on a cluster, and keep every chunk's answers.
+
+    Who answers and where is as in `helpers.generators.batches.synthesize_to_store`. A chunk's file
+    is named after its place and a hash of its images, of `version` and of the code, appears whole
+    or not at all, and is read again when the same is asked. What was asked under another name is
+    removed at the end. Introduced in chapter 19.
+
+    Args:
+        images: uint8 (n, 3, height, width), an array or a memory map.
+        ask: uint8 images → a frame (n, columns) or an array (n,) or (n, k) of numbers, one row an
+            image that depends on that image only; NaN where there is no answer, such as no face.
+        folder: where the chunks' files go; one folder a stage of work.
+        version: what fixes the answers besides the images, for example the SHA-256 of the weights.
+        chunk: images asked about at a time.
+
+    Returns:
+        One row an image: the frame's columns, or `answer`, or `answer_0`, `answer_1`, …
+
+    Raises:
+        ValueError: images of another kind, a number of answers that does not fit; and as of
+            `synthesize_to_store`.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from helpers.models.answers import answers_about
+        >>> grey = np.full((3, 3, 8, 8), 51, np.uint8)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     mean = lambda images: images.mean((1, 2, 3)) / 255
+        ...     answers_about(grey, mean, folder, version="1", chunk=2)["answer"].round(2).tolist()
+        [0.2, 0.2, 0.2]
+    """
+    check_images(images)
+    check_whole("chunk", chunk, 1)
+    if not len(images):
+        raise ValueError("there are no images to ask about")
+    folder = Path(folder)
+    sources = [_HERE, *_source_of(ask)]
+    settings = {"version": version, "code": [kept.made_by(source) for source in sources]}
+    starts = range(0, len(images), chunk)
+    paths = [
+        folder / f"{start:08d}_{content_key(images[start : start + chunk], **settings)}.answers"
+        for start in starts
+    ]
+    found = {number: content for number, path in enumerate(paths) if (content := kept.read(path))}
+    missing = [number for number in range(len(paths)) if number not in found]
+
+    def of(place: int) -> np.ndarray:
+        start = starts[missing[place]]
+        return np.ascontiguousarray(images[start : start + chunk])
+
+    share = shared_out(sources, threads())
+    for place, content in share(partial(_answers, ask=ask), of, len(missing)):
+        kept.write(paths[missing[place]], content)
+        found[missing[place]] = content
+    for path in {*folder.glob("*.answers")} - {*paths}:
+        path.unlink()
+    tables = (pd.read_parquet(io.BytesIO(found[number])) for number in range(len(paths)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _answers(images: np.ndarray, *, ask: Callable[[np.ndarray], Any]) -> bytes:
+    """The answers about a chunk, as the content of a Parquet file."""
+    given = ask(images)
+    if not isinstance(given, pd.DataFrame):
+        values = np.asarray(given)
+        if values.ndim not in (1, 2):
+            raise ValueError(f"expected answers (n,) or (n, k), got {values.shape}")
+        several = values.ndim == 2
+        names = [f"answer_{k}" for k in range(values.shape[1])] if several else ["answer"]
+        given = pd.DataFrame(values.reshape(len(values), -1), columns=names)
+    if len(given) != len(images):
+        raise ValueError(f"expected an answer about each of {len(images)} images, got {len(given)}")
+    content = io.BytesIO()
+    given.reset_index(drop=True).to_parquet(content)
+    return content.getvalue()
+
+
+def _source_of(ask: Callable[[np.ndarray], Any]) -> list[Path]:
+    """The file that defines who answers, where there is one."""
+    while isinstance(ask, partial):
+        ask = ask.func
+    module = inspect.getmodule(ask if inspect.isroutine(ask) else type(ask))
+    file = getattr(module, "__file__", None)
+    return [Path(file)] if file else []

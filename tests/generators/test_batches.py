@@ -1,0 +1,67 @@
+"""Sets of a generator's images: what is in their key, and what is refused."""
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import generators
+from helpers.generators.batches import synthesize_to_store
+
+
+class Grey:
+    """Images of one grey each, which is the code."""
+
+    latent_dim, size = 1, 4
+
+    def __init__(self, card=None, size=4):
+        self.device, self.card, self.size = torch.device("cpu"), card or {}, size
+        self.calls = 0
+
+    def synthesize(self, w, **scene):
+        self.calls += 1
+        side = self.size or 5
+        return w.reshape(-1, 1, 1, 1).expand(-1, 3, side, 4) * scene.get("light", 1)
+
+
+CODES = np.array([[0.0], [0.2], [1.0], [3.0]])
+
+
+def made(path, generator, codes=CODES, **options):
+    return synthesize_to_store(generator, codes, path / "made.npy", **options)
+
+
+def test_images_are_those_of_the_generator(tmp_path):
+    images = made(tmp_path, Grey(), chunk=3)
+    assert images.shape == (4, 3, 4, 4)
+    assert images[:, 0, 0, 0].tolist() == [0, 51, 255, 255]
+    world = generators.load_generator("known-truth", size=16)
+    w = world.sample(2, seed=1)
+    straight = world.synthesize(w, yaw=0.0).mul(255).round().to(torch.uint8).numpy()
+    np.testing.assert_array_equal(made(tmp_path, world, w, yaw=0.0), straight)
+
+
+def test_a_finished_set_is_read_and_another_is_made(tmp_path):
+    made(tmp_path, Grey({"psi": 1}))
+    kept = Grey({"psi": 1})
+    made(tmp_path, kept)
+    assert kept.calls == 0
+    for other, options in ((Grey({"psi": 0.7}), {}), (Grey({"psi": 1}), {"light": 0.5})):
+        made(tmp_path, other, **options)
+        assert other.calls
+
+
+def test_images_that_are_not_square_show_their_shape(tmp_path):
+    assert made(tmp_path, Grey(size=None)).shape == (4, 3, 5, 4)
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no codes"):
+        made(tmp_path, Grey(), CODES[:0])
+    with pytest.raises(ValueError, match="chunk is 0"):
+        made(tmp_path, Grey(), chunk=0)
+    noisy = Grey()
+    noisy.noise = "random"
+    with pytest.raises(ValueError, match="random noise goes by the place"):
+        made(tmp_path, noisy)
+    with pytest.raises(ValueError, match="not numbers"):
+        made(tmp_path, Grey(), CODES * np.nan)

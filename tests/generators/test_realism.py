@@ -1,0 +1,72 @@
+"""Copies are found, and chance is no copying; codes out of range; faces that are not found."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from helpers.directions import Hyperplanes
+from helpers.generators import realism
+
+RANDOM = np.random.default_rng(3)
+TRAINING, HELD_OUT, FRESH = (RANDOM.standard_normal((n, 6)) for n in (600, 500, 700))
+
+
+def test_fresh_images_give_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = realism.memorised(FRESH, TRAINING, HELD_OUT)
+    assert found["flagged"].mean() < 0.03
+    apart = np.linalg.norm(FRESH[5] - TRAINING, axis=1)
+    assert found["nearest"][5] == apart.argmin()
+    assert found["distance"][5] == pytest.approx(apart.min())
+
+
+def test_copies_are_named_and_warned_of():
+    copies = TRAINING[[3, 77, 140, 300]] + 0.001
+    made = np.concatenate([FRESH[:20], copies])
+    with pytest.warns(UserWarning, match="of 24 made images are nearer .* memorised"):
+        found = realism.memorised(made, TRAINING, HELD_OUT)
+    assert found["flagged"][20:].all()
+    assert found["nearest"][20:].tolist() == [3, 77, 140, 300]
+
+
+@pytest.mark.parametrize(
+    ("made", "training", "held_out", "problem"),
+    [
+        (FRESH[:, :2], TRAINING, HELD_OUT, "features of one width"),
+        (FRESH[:0], TRAINING, HELD_OUT, "made: shape .0, 6., at least one row"),
+        (FRESH, TRAINING, HELD_OUT[:50], "50 held-out images, 100 or more"),
+        (FRESH * np.nan, TRAINING, HELD_OUT, "made: row 0, column 0 is nan"),
+    ],
+)
+def test_sets_that_misfit_are_refused(made, training, held_out, problem):
+    with pytest.raises(ValueError, match=problem):
+        realism.memorised(made, training, held_out)
+
+
+def test_codes_out_of_range_are_named_by_what_is_out():
+    sampled = RANDOM.standard_normal((4000, 3)) + 5
+    planes = Hyperplanes(("age", "skin"), np.eye(3)[:2], np.array([-5.0, -5.0]))
+    codes = np.array([[5, 5, 5], [5, 8.6, 5], [5, 0, 5], [5, 5, 30.0]])
+    found = realism.out_of_range(codes, sampled, planes)
+    assert found["outside"].tolist() == ["", "skin", "distance, skin", "distance"]
+    assert found["skin"].tolist() == pytest.approx([0, 3.6, -5, 0])
+    assert found["distance"][3] == pytest.approx(25, abs=0.1)
+    inside = realism.out_of_range(sampled, sampled, planes)
+    assert 0 < (inside["outside"] != "").mean() < 0.005
+
+
+def test_codes_of_several_axes_are_one_row():
+    sampled = RANDOM.standard_normal((2000, 4, 3))
+    assert len(realism.out_of_range(sampled[:5], sampled)) == 5
+    with pytest.raises(ValueError, match="codes have 3 numbers each, sampled 12"):
+        realism.out_of_range(sampled[:5, 0], sampled)
+    with pytest.raises(ValueError, match="100 sampled codes, 1000 or more"):
+        realism.out_of_range(sampled[:5], sampled[:100])
+
+
+def test_not_found():
+    assert realism.not_found([[1, 2], [np.nan, np.nan]]).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="answer 1 is missing in part"):
+        realism.not_found([[1, 2], [np.nan, 2]])

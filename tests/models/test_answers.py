@@ -1,0 +1,97 @@
+"""Answers in chunks: asked once, asked again where something changed, refused where they misfit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.models.answers import answers_about
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (7, 3, 4, 4), dtype=np.uint8)
+
+
+class Model:
+    """Says how bright images are, and remembers how many it saw."""
+
+    def __init__(self, fails=False):
+        self.seen, self.fails = [], fails
+
+    def __call__(self, images):
+        if self.fails and self.seen:
+            raise ConnectionError("gone")
+        self.seen.append(len(images))
+        return images.mean((1, 2, 3)) / 255
+
+
+def ask(folder, model, images=IMAGES, version="1"):
+    return answers_about(images, model, folder, version=version, chunk=3)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    monkeypatch.delenv("SCHEDULER", raising=False)
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+
+
+def test_every_chunk_is_asked_once(tmp_path):
+    model = Model()
+    found = ask(tmp_path, model)
+    np.testing.assert_array_equal(found["answer"], IMAGES.mean((1, 2, 3)) / 255)
+    pd.testing.assert_frame_equal(ask(tmp_path, model), found)
+    assert sorted(model.seen) == [1, 3, 3]
+
+
+def test_what_is_answered_outlives_an_interruption(tmp_path):
+    with pytest.raises(ConnectionError):
+        ask(tmp_path, Model(fails=True))
+    model = Model()
+    ask(tmp_path, model)
+    assert sorted(model.seen) == [1, 3]
+
+
+def test_only_what_changed_is_asked_again(tmp_path):
+    ask(tmp_path, Model())
+    other = IMAGES.copy()
+    other[4] = 0
+    model = Model()
+    assert ask(tmp_path, model, other)["answer"][4] == 0
+    assert model.seen == [3]
+    model = Model()
+    ask(tmp_path, model, other, version="2")
+    assert sorted(model.seen) == [1, 3, 3]
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_damaged_file_is_asked_again(tmp_path):
+    found = ask(tmp_path, Model())
+    path = min(tmp_path.iterdir())
+    path.write_bytes(path.read_bytes()[:-1])
+    model = Model()
+    with pytest.warns(UserWarning, match="is damaged"):
+        pd.testing.assert_frame_equal(ask(tmp_path, model), found)
+    assert model.seen == [3]
+
+
+def test_several_answers_have_names(tmp_path):
+    def several(images):
+        return np.zeros((len(images), 2))
+
+    assert list(ask(tmp_path, several)) == ["answer_0", "answer_1"]
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        (lambda images: np.zeros(1), "an answer about each of 3 images, got 1"),
+        (lambda images: np.zeros((3, 1, 1)), r"answers \(n,\) or \(n, k\), got \(3, 1, 1\)"),
+    ],
+)
+def test_answers_that_misfit_are_refused(tmp_path, model, problem):
+    with pytest.raises(ValueError, match=problem):
+        ask(tmp_path, model)
+
+
+def test_other_images_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="uint8"):
+        ask(tmp_path, Model(), IMAGES / 255)
+    with pytest.raises(ValueError, match="no images"):
+        ask(tmp_path, Model(), IMAGES[:0])
