@@ -145,11 +145,7 @@ def _read(kind: str, files: list[Path], known: Sequence[str]) -> Ingest:
 
 
 def _about(
-    people: Export,
-    ingest: Ingest,
-    frame: pd.DataFrame,
-    files: list[Path],
-    attributes: Sequence[str],
+    people: Export, ingest: Ingest, frame: pd.DataFrame, files: list[Path]
 ) -> dict[str, Any]:
     """What the report says of the people."""
     counts = annotations.count_tensor(frame)[1]
