@@ -2,7 +2,6 @@
 
 import sys
 
-import generator_files as made
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +13,7 @@ from helpers import annotations
 from helpers.annotations import crowd
 from helpers.audit import PeopleNeeded
 from helpers.audit.crowd_tasks import hidden_names
-from helpers.audit.run import plan_audit, run_audit
+from helpers.audit.run import run_audit
 
 HEAD = """\
 name: doors
@@ -184,13 +183,3 @@ def test_a_generator_waits_twice_for_people(write, home):
     assert [stage.stage for stage in report.people] == ["sampled images", "matched images"]
     dark, light = (images[level::2, 2, 5, 5].mean() for level in (1, 0))
     assert dark < light - 40, "the direction that people's answers give moves what they saw"
-
-
-def test_a_style_network_and_its_truncation(write, home):
-    (home / "network.pkl").write_bytes(made.dumps(made.with_others(made.ada())))
-    source = "generator: {kind: stylegan2, weights: network.pkl, truncation: 0.6, samples: 60}\n"
-    path = write(source + READER + PYTHON % "red")
-    assert plan_audit(path)[0]["generator"]["truncation"] == 0.6
-    report = run_audit(path)
-    assert any("truncation of 0.6" in one for one in report.limits)
-    assert report.provenance["generator"]["psi"] == 0.6
