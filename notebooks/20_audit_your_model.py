@@ -546,7 +546,7 @@ _ = figure.suptitle(f"{undecided} of {len(pair_report.disparities)} differences 
 # - If the effects with labels as they were set lay further from the truth than the two standard errors
 #   allow, run after run, the fault would lie with the analysis and not with chance or people.
 # - If reports of models without any effect raised alarms more often than the level allows, no verdict
-#   would be worth having. [Fifty sealed models](benchmarks.md#audits-of-sealed-models) were audited to
+#   would be worth having. [Fifty sealed models](benchmarks.md) were audited to
 #   count this.
 
 # %% [markdown]

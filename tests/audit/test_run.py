@@ -126,15 +126,6 @@ def test_an_axis_or_attribute_that_the_world_lacks(world_file, old, new, told):
         run_audit(world_file("prejudiced", FILE.replace(old, new)))
 
 
-@pytest.mark.parametrize(
-    "change", ["generator: {kind: stylegan2, weights: f.pkl}", "people: {kind: mturk}"]
-)
-def test_what_this_version_cannot_run_says_so(world_file, change):
-    text = FILE.replace("generator: {kind: known-truth, base_faces: 40}\n", "") + change + "\n"
-    with pytest.raises(NotImplementedError, match="reads but cannot run"):
-        run_audit(world_file("prejudiced", text))
-
-
 def test_only_the_axes_differ_within_a_unit(world_file):
     world = World.of(read_specification(world_file("prejudiced")))
     index, parameters = world.faces(10)

@@ -16,12 +16,9 @@ def test_files_that_ship_can_be_read(name):
 
 def test_the_file_of_the_specification_has_every_door():
     onnx = {"kind": "onnx", "path": "m.onnx", "input": {"size": 64, "std": [0.2, 0.2, 0.2]}}
-    one = Specification(**GOOD, generator={"kind": "stylegan2", "weights": "f.pkl"}, model=onnx)
-    assert (one.generator.truncation, one.model.threshold, one.people.kind) == (
-        0.7,
-        0.5,
-        "simulated",
-    )
+    generator = {"kind": "stylegan2", "weights": "f.pkl"}
+    one = Specification(**GOOD, generator=generator, people={"kind": "page"}, model=onnx)
+    assert (one.generator.truncation, one.model.threshold, one.people.raters) == (0.7, 0.5, 5)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +53,30 @@ def test_the_file_of_the_specification_has_every_door():
             "model.kind is python, table, with images was expected",
         ),
         ({"name": "My Audit"}, "name is 'My Audit'"),
+        (
+            {"generator": {"kind": "stylegan3", "weights": "f.pkl"}},
+            "people.kind is simulated with generator stylegan3, other people than that was",
+        ),
+        ({"people": {"kind": "table"}}, "people.kind is table with generator known-truth, other"),
+        ({"people": {"kind": "mturk"}}, "people.address is missing, the address that your images"),
+        (
+            {"people": {"kind": "page"}, "annotated": ["shoes"]},
+            "attribute, axes or annotated is 'shoes', people are asked about gender, facial_hair",
+        ),
+        (
+            {"people": {"kind": "reader", "models": {"age": {
+                "kind": "onnx", "path": "r.onnx", "input": {"size": 8, "sise": 1}}}}},
+            "people.models.age.input.sise is no key here (did you mean size?); allowed are size",
+        ),
+        (
+            {"people": {"kind": "reader", "models": {"age": {"kind": "table"}}}},
+            "people.models.age.kind is table, one of onnx, torch, python, http was expected",
+        ),
+        (
+            {"people": {"kind": "reader", "models": {"age": {
+                "kind": "onnx", "path": "r.onnx", "input": {"size": 8}}}}},
+            "people.models.gender is missing, a model of its own was expected",
+        ),
     ],
 )  # fmt: skip
 def test_a_fault_names_file_field_and_what_is_allowed(tmp_path, change, told):

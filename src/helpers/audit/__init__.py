@@ -1,6 +1,7 @@
 """Audit a model of one's own: one file in, one report out."""
 
 from helpers.audit.analysis import analyse
+from helpers.audit.crowd_tasks import PeopleNeeded
 from helpers.audit.gates import gate
 from helpers.audit.model_card import write_card
 from helpers.audit.pairs import Pairs, analyse_pairs, from_pairs

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.audit.example_model import make_example_model
-from helpers.audit.parts import Http, Input, Onnx, Torch
+from helpers.audit.parts import Http, Input, Model, Onnx, Torch
+from helpers.audit.progress import Counted, counting
 from helpers.audit.specification import Specification
 from helpers.audit.tables import check_answers
 from helpers.models import black_box
@@ -20,7 +21,9 @@ EXAMPLE = "example.onnx"
 """Of a file of this name, the run makes the book's example model if there is none yet."""
 
 
-def model_of(specification: Specification, folder: Path) -> black_box.BlackBox:
+def model_of(
+    specification: Specification, folder: Path, given: Model | None = None
+) -> black_box.BlackBox:
     """The model that an audit file describes, ready to be asked.
 
     Introduced in chapter 20.
@@ -28,6 +31,7 @@ def model_of(specification: Specification, folder: Path) -> black_box.BlackBox:
     Args:
         specification: of the audit.
         folder: where the answers of a model on the network are kept.
+        given: another model of the file, such as a reader's; by default the one that is audited.
 
     Returns:
         A callable: uint8 RGB images (n, 3, height, width) → probabilities (n,), NaN for no answer.
@@ -44,7 +48,7 @@ def model_of(specification: Specification, folder: Path) -> black_box.BlackBox:
         Traceback (most recent call last):
         ValueError: nowhere.onnx: no such file; model.path must name an ONNX file
     """
-    given = specification.model
+    given = specification.model if given is None else given
     if isinstance(given, Http):
         return _remote(specification, given, folder)
     preparation = prepared(given.input)
@@ -109,7 +113,11 @@ def ask(model: black_box.BlackBox, images: np.ndarray, folder: Path) -> np.ndarr
         answers = model(images)
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        answers, _ = black_box.ask_and_keep(model, images, folder)
+        watched = Counted(model, len(images))
+        try:
+            answers, _ = black_box.ask_and_keep(watched, images, folder)
+        finally:
+            watched.close()
     check_answers(pd.Series(answers), model.name)
     return answers
 
@@ -126,4 +134,5 @@ def _remote(specification: Specification, given: Http, folder: Path) -> black_bo
         headers=given.headers,
         timeout=given.timeout,
         seed=specification.design.seed,
+        progress=counting(given.url),
     )

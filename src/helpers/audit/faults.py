@@ -52,14 +52,21 @@ def in_words(error: ValidationError, content: dict[str, Any], top: Sequence[str]
         return f"{shown} is missing"
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context.get("tag", "missing")
-        return f"{shown}.kind is {tag}, one of {_tags(place[0])} was expected"
+        kinds = _tags("reader" if place[:3] == _OF_READER else place[0])
+        return f"{shown}.kind is {tag}, one of {kinds} was expected"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"{shown} is {first['input']!r}, keys with values were expected"
     message = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return f"{shown} is {first['input']!r}, {message} was expected"
 
 
+_OF_READER = ["people", "reader", "models"]
+"""Where the models of a reader stand, each with a tag of its own."""
+
+
 def _is_tag(content: dict[str, Any], place: list[str], k: int) -> bool:
+    if k == 4 and place[:3] == _OF_READER:
+        return True
     return (
         k == 1
         and place[0] in ("generator", "people", "model")
@@ -71,10 +78,15 @@ def _is_tag(content: dict[str, Any], place: list[str], k: int) -> bool:
 def _members(field: str) -> list[type[parts.Strict]]:
     """The classes that a part of the file can be, by their kinds."""
     return {
-        "generator": [parts.KnownTruth, parts.StyleGAN2, parts.Images, parts.PythonGenerator],
-        "people": [parts.Simulated, parts.Export, parts.Reader],
+        "generator": [parts.KnownTruth, parts.Style, parts.Images, parts.PythonGenerator],
+        "people": [parts.Simulated, parts.Export, parts.Reader, parts.InTable],
         "model": [parts.Onnx, parts.Torch, parts.PythonModel, parts.Http, parts.Table],
+        "reader": [parts.Onnx, parts.Torch, parts.PythonModel, parts.Http],
     }[field]
+
+
+def _is_of(member: type[parts.Strict], kind: str) -> bool:
+    return kind in member.model_fields["kind"].annotation.__args__
 
 
 def _tags(field: str) -> str:
@@ -89,7 +101,10 @@ def _keys(place: list[str], content: dict[str, Any], top: Sequence[str]) -> list
     if place[0] in ("generator", "people", "model"):
         kind = content[place[0]]["kind"]
         members = _members(place[0])
-        own = next(m for m in members if kind in m.model_fields["kind"].annotation.__args__)
+        own = next(m for m in members if _is_of(m, kind))
+        if place[:3] == _OF_READER:
+            own = next(m for m in _members("model") if _is_of(m, place[4]))
+            place = place[3:]
         for part in place[2:]:
             own = {"input": parts.Input, "output": parts.Output}[part]
         return list(own.model_fields)

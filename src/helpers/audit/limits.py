@@ -69,7 +69,10 @@ def of_images(data: Audited, parts: Mapping[str, Any], plan: Mapping[str, Any]) 
             "All labels are of one class, so a model that always gave this answer would look right."
         )
     if ties := int(frame["label"].isna().sum()):
-        found.append(f"{ties} images have no label, because raters tie; they are left out.")
+        found.append(
+            f"{ties} images have no label, because raters tie or nobody answered; they are left "
+            "out."
+        )
     if silent := int(frame["no_answer"].sum()):
         found.append(
             f"The model gave no answer for {silent} images ({percent(silent / len(frame))}). Error "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
 class Strict(BaseModel):
@@ -30,61 +30,46 @@ class KnownTruth(Strict):
     base_faces: int = Field(400, ge=20)  # of the truth, by intervention
 
 
-class StyleGAN2(Strict):
-    """Faces of somebody's StyleGAN2 weights."""
+class _Found(Strict):
+    """A generator in whose codes directions are found from answers about sampled images."""
 
-    kind: Literal["stylegan2"]
+    samples: int = Field(500, ge=20)  # images whose answers the directions are found from
+    quantiles: tuple[float, float] = (0.1, 0.9)  # of the samples' decision values: the levels
+    binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
+    # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
+
+    @field_validator("quantiles")
+    @classmethod
+    def _low_and_high(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not 0 < value[0] < value[1] < 1:
+            raise ValueError(f"generator.quantiles is {value}, 0 < low < high < 1 was expected")
+        return value
+
+
+class Style(_Found):
+    """Faces of somebody's style-based network, from the file of its weights."""
+
+    kind: Literal["stylegan2", "stylegan3", "eg3d"]
     weights: Path
     truncation: float = Field(0.7, gt=0, le=1)
 
 
 class Images(Strict):
-    """Pictures on disk, with a table that says which is which."""
+    """Pictures on disk, with a table that says which is which; see `generators.ImageSet`."""
 
     kind: Literal["images"]
     table: Path
 
 
-class PythonGenerator(Strict):
-    """Any object with `sample` and `synthesize`, as "module:name"."""
+class PythonGenerator(_Found):
+    """Any object with `sample` and `synthesize`, or a class of such, as "module:name"."""
 
     kind: Literal["python"]
     object: str = Field(pattern=r"^[\w.]+:\w+$")
+    version: str = Field(min_length=1)  # in your words; change it when the images change
 
 
-Generator = Annotated[
-    KnownTruth | StyleGAN2 | Images | PythonGenerator, Field(discriminator="kind")
-]
-
-
-# --- who says what a face looks like
-
-
-class Simulated(Strict):
-    """A simulated crowd, calibrated on real annotations."""
-
-    kind: Literal["simulated"] = "simulated"
-    raters: int = Field(5, ge=1, le=50)
-
-
-class Export(Strict):
-    """Answers that people gave elsewhere; without an export, the run stops and asks for it."""
-
-    kind: Literal["label-studio", "mturk", "ground-truth", "page"]
-    export: Path | None = None
-    raters: int = Field(5, ge=1)
-    price: float | None = Field(None, gt=0)  # money per answer
-    seconds: float | None = Field(None, gt=0)  # per answer
-
-
-class Reader(Strict):
-    """A classifier of attributes in place of people; the report marks it as such."""
-
-    kind: Literal["reader"]
-    path: Path
-
-
-People = Annotated[Simulated | Export | Reader, Field(discriminator="kind")]
+Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discriminator="kind")]
 
 
 # --- the model
@@ -163,7 +148,56 @@ class Table(Strict):
     fmr: float | None = Field(None, gt=0, lt=1)  # verification: sets the threshold
 
 
+Asked = Annotated[Onnx | Torch | PythonModel | Http, Field(discriminator="kind")]
 Model = Annotated[Onnx | Torch | PythonModel | Http | Table, Field(discriminator="kind")]
+
+
+# --- who says what a face looks like
+
+
+class Simulated(Strict):
+    """A simulated crowd, calibrated on real annotations."""
+
+    kind: Literal["simulated"] = "simulated"
+    raters: int = Field(5, ge=1, le=50)
+
+
+class Export(Strict):
+    """People who answer in a tool; without their export, the run writes tasks and stops."""
+
+    kind: Literal["label-studio", "mturk", "ground-truth", "page"]
+    export: Path | None = None  # a file, or a folder with all exports; by default in artifacts
+    raters: int = Field(5, ge=1)
+    price: float | None = Field(None, gt=0)  # money per answer
+    seconds: float | None = Field(None, gt=0)  # per answer
+    size: int = Field(256, ge=16)  # of the images that people see in the face world, pixels
+    address: str | None = None  # where the images will lie: https://… of mturk, s3://… of the other
+
+    @model_validator(mode="after")
+    def _with_address(self) -> Export:
+        starts = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind)
+        if starts and not (self.address or "").startswith(starts):
+            raise ValueError(
+                f"people.address is {self.address or 'missing'}, the address that your images will "
+                f"have, {starts}…/, was expected"
+            )
+        return self
+
+
+class Reader(Strict):
+    """Classifiers of attributes in place of people; the report marks them as such."""
+
+    kind: Literal["reader"]
+    models: dict[str, Asked] = Field(min_length=1)  # attribute → the model that tells it
+
+
+class InTable(Strict):
+    """Labels and annotated scores that stand in the table of images."""
+
+    kind: Literal["table"]
+
+
+People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="kind")]
 
 
 # --- the columns of a table, and the design

@@ -150,6 +150,9 @@ def make_plan(
         content |= {"reference": specification.reference, "fmr": specification.model.fmr}
     else:
         content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
+    if specification.kind == "classification" and specification.images is None:
+        content["generator"] = specification.generator.model_dump(mode="json")
+        content["people"] = specification.people.kind
     if specification.target is not None:
         content["target"] = specification.target.name
     if specification.note:

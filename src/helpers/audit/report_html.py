@@ -18,6 +18,7 @@ from markupsafe import Markup
 from helpers.artifacts import atomic
 from helpers.audit import report_figures, words
 from helpers.audit.appendix import REGULATIONS
+from helpers.audit.contact_sheet import Sheet
 from helpers.audit.report_schema import Report
 from helpers.utils.numbers import in_points
 
@@ -33,7 +34,7 @@ SHORT = dict(zip(HEADS, ("beyond", "within", "undecided", "not estimable"), stri
 """Verdict → how a table says it."""
 
 
-def write_html(report: Report, path: Path) -> Path:
+def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
     """Write `report.html`.
 
     Introduced in chapter 20.
@@ -41,6 +42,7 @@ def write_html(report: Report, path: Path) -> Path:
     Args:
         report: to write.
         path: of the file.
+        sheet: some of the images, for the reader to see what was changed.
 
     Returns:
         The path.
@@ -58,17 +60,18 @@ def write_html(report: Report, path: Path) -> Path:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as temporary:
-        temporary.write_text(page(report), encoding="utf-8")
+        temporary.write_text(page(report, sheet), encoding="utf-8")
     return path
 
 
-def page(report: Report) -> str:
+def page(report: Report, sheet: Sheet | None = None) -> str:
     """The page as text.
 
     Serves chapter 20.
 
     Args:
         report: to show.
+        sheet: as of `write_html`.
 
     Returns:
         HTML.
@@ -103,6 +106,7 @@ def page(report: Report) -> str:
         axes=_by_axis(report),
         figures=_figures(report),
         regulations=REGULATIONS,
+        sheet=sheet,
     )
 
 

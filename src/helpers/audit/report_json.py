@@ -30,6 +30,7 @@ from helpers.audit.planning import (
     departures,
 )
 from helpers.audit.report_schema import (
+    Answers,
     AtThreshold,
     Carried,
     Disparity,
@@ -54,6 +55,9 @@ def build_report(
     now: Mapping[str, Any],
     truth: pd.DataFrame | None = None,
     model: Mapping[str, Any] | None = None,
+    people: Sequence[Mapping[str, Any]] = (),
+    generator: Mapping[str, Any] | None = None,
+    told: Sequence[str] = (),
 ) -> Report:
     """The report of an analysis.
 
@@ -66,6 +70,9 @@ def build_report(
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `helpers.scorecard.truth.effects`, in the known-truth world.
         model: the card of the model that was asked.
+        people: of `Said.about`, for every stage that asked people, with the key `stage`.
+        generator: the card of a generator of somebody's own.
+        told: limits that the images and the people brought.
 
     Returns:
         The report.
@@ -99,13 +106,20 @@ def build_report(
         answer=answer,
         tolerance=now["tolerance"],
         level=now["level"],
-        limits=limit(data, parts, now),
+        limits=[*told, *limit(data, parts, now)],
+        people=[_answers(one) for one in people],
         plan=kept,
         provenance={
             "versions": {"python": platform.python_version(), **_versions()},
             "inputs": now["inputs"],
             "seed": now["seed"],
             "model": dict(model) if model else None,
+            "generator": dict(generator) if generator else None,
+            "readers": {
+                f"{name} ({one['stage']})": card["hash"]
+                for one in people
+                for name, card in one.get("models", {}).items()
+            },
         },
         **parts,
     )
@@ -260,6 +274,15 @@ def _truth(truth: pd.DataFrame, axis: str, held: Mapping[str, int]) -> dict[str,
         here &= truth[other].eq(held[other]).fillna(False) if other in held else truth[other].isna()
     (row,) = truth[here].to_dict("records")
     return {"truth": _plain(row["effect"]), "truth_se": _plain(row["se"])}
+
+
+def _answers(about: Mapping[str, Any]) -> Answers:
+    """A stage of people, with numbers as JSON has them; the cards of a reader stand elsewhere."""
+    known = {name: value for name, value in about.items() if name in Answers.model_fields}
+    for name in ("ingest", "agreement"):
+        rows = about.get(name, [])
+        known[name] = [{key: _plain(value) for key, value in row.items()} for row in rows]
+    return Answers(**known)
 
 
 def _rows(

@@ -169,6 +169,41 @@ class Disparity(Part):
     sentence: str = ""
 
 
+class Rejected(Part):
+    """What was found in people's exports that was not taken as it was; see `annotations.Ingest`."""
+
+    reason: str
+    unit: str
+    count: int
+    dropped: bool
+
+
+class Agreement(Part):
+    """How far people agree about an attribute; see `annotations.agreement_table`."""
+
+    attribute: str
+    images: int
+    raters: Number
+    sd: Number
+    alpha: Number
+    alpha_low: Number
+    alpha_high: Number
+    reason: str
+
+
+class Answers(Part):
+    """Who said what the images show, at one stage of the audit."""
+
+    kind: str
+    stage: str
+    people: int | None = None
+    answers: int | None = None
+    wanted: int | None = None
+    ingest: list[Rejected] = []
+    agreement: list[Agreement] = []
+    files: dict[str, str] = {}
+
+
 class PlanKept(Part):
     """The plan, and whether the analysis kept to it."""
 
@@ -194,6 +229,7 @@ class Report(Part):
         averages, no_answer, placebos: families of their own.
         interactions, thresholds, scores, rates, leakage, target: see their classes.
         match_rates, disparities: of a verification.
+        people: who said what the images show, a row for each stage that asked them.
         limits: what the report does not say, a sentence each.
         plan: see `PlanKept`.
         provenance: versions, hashes, seed and the model's card.
@@ -226,6 +262,7 @@ class Report(Part):
     target: list[Carried] = []
     match_rates: list[MatchRates] = []
     disparities: list[Disparity] = []
+    people: list[Answers] = []
     limits: list[str]
     plan: PlanKept
     provenance: dict[str, Any]

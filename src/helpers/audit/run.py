@@ -17,18 +17,21 @@ from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT
 from helpers.audit.analysis import analyse
 from helpers.audit.asking import ask, model_of
+from helpers.audit.contact_sheet import Sheet, contact_sheet
+from helpers.audit.image_sets import open_image_set, set_index
 from helpers.audit.model_card import write_card
 from helpers.audit.pairs import Pairs, analyse_pairs, from_pairs
-from helpers.audit.parts import KnownTruth, Simulated
+from helpers.audit.parts import Images
 from helpers.audit.planning import keep_plan, make_plan
 from helpers.audit.report_html import write_html
 from helpers.audit.report_json import build_report, write_json
 from helpers.audit.report_schema import Report
+from helpers.audit.shown import show
 from helpers.audit.sizes import capped
 from helpers.audit.specification import Specification, read_specification
 from helpers.audit.tables import Audited, from_table, judged
 from helpers.audit.target import target_population, transported
-from helpers.audit.world import World, render_faces, simulated_answers
+from helpers.audit.world import World
 from helpers.models import black_box
 
 Say = Callable[[str], None]
@@ -107,7 +110,7 @@ def run_audit(
     Raises:
         ValueError: a fault in the file, a table or the model's answers, in one sentence; what was
             finished stays.
-        NotImplementedError: a generator or people of a kind that this version cannot run.
+        PeopleNeeded: people have to answer first; the sentence says what was written for them.
 
     Example:
         >>> run_audit("nowhere.yml")
@@ -115,10 +118,11 @@ def run_audit(
         ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
     """
     specification = _read(path, profile)
-    _require_supported(specification)
+    _require_a_model(specification)
     plan, now = plan_audit(path, say, profile)
-    truth = None
+    sheet = None
     data: Audited | Pairs
+    more: dict[str, Any] = {"model": card}
     if specification.kind == "verification":
         data = from_pairs(specification.beside(specification.pairs), specification)
         tables = analyse_pairs(data, now)
@@ -126,13 +130,13 @@ def run_audit(
         if specification.images is not None:
             data = from_table(specification.beside(specification.images), specification)
         else:
-            data, truth, card = _in_the_world(specification, now, say)
+            data, more, sheet = _with_a_model(specification, now, say)
         tables = analyse(data, now)
         if specification.target is not None:
             people = target_population(specification)
             tables["target"] = transported(data.frame, now, people, specification.target.by)
-    report = build_report(data, tables, plan, now, truth, card)
-    return _written(report, folders(specification)[1], say)
+    report = build_report(data, tables, plan, now, **more)
+    return _written(report, sheet, folders(specification)[1], say)
 
 
 def _read(path: str | Path, profile: str | None) -> Specification:
@@ -140,10 +144,10 @@ def _read(path: str | Path, profile: str | None) -> Specification:
     return specification if profile is None else capped(specification, profile)
 
 
-def _written(report: Report, folder: Path, say: Say) -> Report:
+def _written(report: Report, sheet: Sheet | None, folder: Path, say: Say) -> Report:
     write_json(report, folder / "report.json")
     write_card(report, folder / "model_card.md")
-    say(f"report: {write_html(report, folder / 'report.html')}")
+    say(f"report: {write_html(report, folder / 'report.html', sheet)}")
     return report
 
 
@@ -158,60 +162,60 @@ def _plan(specification: Specification) -> dict[str, Any]:
         inputs.append(specification.beside(specification.images))
         # The table is read for its faces alone; its answers do not enter the plan.
         units = from_table(inputs[-1], specification).frame["unit"].nunique()
+    elif isinstance(specification.generator, Images):
+        inputs.append(specification.beside(specification.generator.table))
+        units = set_index(open_image_set(specification))["unit"].nunique()
     if specification.target is not None:
         target_population(specification)  # a fault in it is told before the model is asked
         inputs.append(specification.beside(specification.target.table))
     return make_plan(specification, units, inputs)
 
 
-def _require_supported(specification: Specification) -> None:
-    """Say in one sentence what this version cannot run yet."""
-    if specification.kind == "verification" or specification.images is not None:
-        return
-    generator, people = specification.generator, specification.people
-    if not isinstance(generator, KnownTruth):
-        raise NotImplementedError(
-            f"{specification.path}: generator.kind is {generator.kind}, which this version reads "
-            "but cannot run; make the images and the scores yourself and bring a table (images)"
-        )
-    if not isinstance(people, Simulated):
-        raise NotImplementedError(
-            f"{specification.path}: people.kind is {people.kind}, which this version reads but "
-            "cannot run with the face world; bring a table with the raters' answers (images)"
-        )
-    if specification.model.kind == "table":
+def _require_a_model(specification: Specification) -> None:
+    """Say in one sentence that images without a table need a model that can be asked."""
+    from_files = specification.kind == "verification" or specification.images is not None
+    if not from_files and specification.model.kind == "table":
         raise ValueError(
             f"{specification.path}: model.kind is table, but no table is given; name one under "
             "images, or a model of kind onnx, torch, python or http"
         )
 
 
-def _in_the_world(
+def _with_a_model(
     specification: Specification, plan: dict[str, Any], say: Say
-) -> tuple[Audited, pd.DataFrame, dict[str, Any]]:
-    """Images, people's labels and the model's answers in the face world, and the truth."""
+) -> tuple[Audited, dict[str, Any], Sheet]:
+    """Images, people's labels and the model's answers; what the report has besides; some images."""
     kept = folders(specification)[0]
-    model, size = model_of(specification, kept / "answers"), specification.size
-    world = World.of(specification)
-    index, parameters = world.faces(plan["sizes"]["units"])
-    images = render_faces(parameters, size, kept)
-    say(f"faces: {len(index):,} images of {plan['sizes']['units']} faces, {size} pixels wide")
-    labelled = simulated_answers(index, parameters, specification)
-    say(f"people: {specification.people.raters} simulated raters looked at every image")
-    if isinstance(model, black_box.LocalModel):
-        black_box.check_model(model, images)
-    labelled["score"] = ask(model, images, kept / "answers")
-    silent = int(np.isnan(labelled["score"]).sum())
-    say(f"model: {len(index) - silent:,} answers, {silent:,} images without one")
-    data = judged(labelled, plan["threshold"], True, "the known-truth face world")
-    truth = world.truth(
-        lambda shown: ask(model, shown, kept / "answers"),
-        plan["threshold"],
+    model = model_of(specification, kept / "answers")
+    shown = show(specification, plan, kept, model, say)
+    score = ask(model, shown.images, kept / "answers")
+    silent = int(np.isnan(score).sum())
+    say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
+    scored = shown.labelled.assign(score=score)
+    data = judged(scored, plan["threshold"], True, shown.source)
+    more: dict[str, Any] = {"model": model.card(), "people": shown.people}
+    more |= {"generator": shown.generator, "told": shown.told}
+    if shown.world is not None:
+        more["truth"] = _truth(specification, shown.world, model, plan["threshold"], kept)
+        say(f"truth: {specification.generator.base_faces} other faces, by intervention")
+    sheet = contact_sheet(shown.images, shown.labelled, specification.axes)
+    return data, more, sheet
+
+
+def _truth(
+    specification: Specification,
+    world: World,
+    model: black_box.BlackBox,
+    threshold: float,
+    kept: Path,
+) -> pd.DataFrame:
+    """The effects by intervention, on other faces of the world."""
+    return world.truth(
+        lambda images: ask(model, images, kept / "answers"),
+        threshold,
         specification.generator.base_faces,
-        size,
+        specification.size,
         specification.attribute,
         kept / "truth.npy",
         [*specification.axes],
     )
-    say(f"truth: {specification.generator.base_faces} other faces, by intervention")
-    return data, truth, model.card()

@@ -13,15 +13,20 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
+from helpers.annotations.schema import ATTRIBUTES
 from helpers.audit.faults import in_words
 from helpers.audit.parts import (
     Columns,
     Design,
+    Export,
     Generator,
     Http,
+    Images,
+    InTable,
     KnownTruth,
     Model,
     People,
+    Reader,
     Simulated,
     Strict,
     Table,
@@ -48,7 +53,7 @@ class Specification(Strict):
         classes: names of the answers 0 and 1.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
-        images: table with images and scores, in place of a generator and people.
+        images: table with images' names, labels and scores, in place of a generator and people.
         pairs: table of pairs with similarities, of a verification.
         columns: names of the columns in such a table.
         reference: of a verification, the group that the others are compared with.
@@ -127,7 +132,45 @@ class Specification(Strict):
                     "images is given besides generator or people: a table brings its own images "
                     "and labels, leave the others out"
                 )
+        else:
+            self._people_fitting()
         return self
+
+    def _people_fitting(self) -> None:
+        """Raise ValueError where these people cannot say what the audit needs."""
+        people, source, kind = self.people, self.generator, self.generator.kind
+        if isinstance(people, Simulated):
+            fits = isinstance(source, KnownTruth)
+            _require(
+                fits, "people.kind", f"simulated with generator {kind}", "other people than that"
+            )
+        elif isinstance(people, InTable):
+            fits = isinstance(source, Images)
+            _require(fits, "people.kind", f"table with generator {kind}", "other people than that")
+        elif isinstance(people, Export):
+            for name in self.asked_of_samples if self.finds_directions else self.asked:
+                known = f"people are asked about {', '.join(ATTRIBUTES)}; one of these"
+                _require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
+        elif isinstance(people, Reader):
+            for name in self.asked_of_samples if self.finds_directions else self.asked:
+                _require(
+                    name in people.models, f"people.models.{name}", "missing", "a model of its own"
+                )
+
+    @property
+    def asked(self) -> list[str]:
+        """What people are asked about the images that the model is shown."""
+        return [*dict.fromkeys([self.attribute, *self.annotated])]
+
+    @property
+    def asked_of_samples(self) -> list[str]:
+        """What people are asked about sampled images, where directions are found from that."""
+        return [*dict.fromkeys([*self.axes, *self.asked])]
+
+    @property
+    def finds_directions(self) -> bool:
+        """Whether directions are found from answers about sampled images."""
+        return not isinstance(self.generator, KnownTruth | Images)
 
     @property
     def path(self) -> Path:

@@ -87,10 +87,10 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     images["unit"] = raw[columns.unit].astype(str)
     for axis, names in axes.items():
         images[f"{axis}_level"] = as_levels(raw[axis], names, source)
-    images["label"] = _labels(raw[labelled], specification.classes, source)
+    images["label"] = as_labels(raw[labelled], specification.classes, source)
     images["score"] = _scores(raw[answered], specification, source)
     for name in specification.annotated:
-        images[name] = _annotated(raw[name], source)
+        images[name] = as_annotated(raw[name], source)
     require_complete(images, axes, specification.design.incomplete, source)
     return judged(images, specification.threshold, columns.decision is None, source)
 
@@ -172,8 +172,26 @@ def _where(row: pd.Series, places: Sequence[str]) -> str:
     return ", ".join(f"{place.removesuffix('_level')} {row[place]}" for place in places)
 
 
-def _labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.Series:
-    """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie."""
+def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.Series:
+    """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie.
+
+    Serves chapter 20.
+
+    Args:
+        values: a column of labels, or one of each rater.
+        classes: names of the answers 0 and 1.
+        source: of the table.
+
+    Returns:
+        A label for every row.
+
+    Raises:
+        ValueError: a cell that is no label, or an empty one where there is one column.
+
+    Example:
+        >>> as_labels(pd.DataFrame({"label": ["male", "0"]}), ("female", "male"), "a.csv").tolist()
+        [1.0, 0.0]
+    """
     code = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, classes[0]: 0, classes[1]: 1}
     found = values.apply(lambda column: column.astype(str).str.strip().map(code))
     for name in values:
@@ -228,7 +246,25 @@ def check_answers(score: pd.Series, where: str) -> None:
         )
 
 
-def _annotated(values: pd.Series, source: str) -> pd.Series:
+def as_annotated(values: pd.Series, source: str) -> pd.Series:
+    """Mean answers of people, from 0 to 1.
+
+    Serves chapter 20.
+
+    Args:
+        values: of a column.
+        source: of the table.
+
+    Returns:
+        Numbers.
+
+    Raises:
+        ValueError: a cell that is none, or outside.
+
+    Example:
+        >>> as_annotated(pd.Series(["0.25"], name="makeup"), "faces.csv").tolist()
+        [0.25]
+    """
     score = pd.to_numeric(values, errors="coerce")
     refuse_rows(~score.between(0, 1), values, source, "a mean answer from 0 to 1")
     return score.astype(float)

@@ -1,0 +1,220 @@
+"""The images of an audit and what people say of them, from every kind of generator.
+
+Serves chapter 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from helpers.audit.crowd_answers import Said, people_said
+from helpers.audit.found_directions import (
+    BASES,
+    SAMPLES,
+    find_directions,
+    generator_of,
+    sampled_codes,
+)
+from helpers.audit.image_sets import open_image_set, said_in_table, set_index, set_pixels
+from helpers.audit.parts import Images, InTable, KnownTruth, Reader, Simulated, Style
+from helpers.audit.reader import reader_said
+from helpers.audit.specification import Specification
+from helpers.audit.world import World, render_faces, simulated_answers
+from helpers.generators.batches import synthesize_to_store
+from helpers.models import black_box
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Images, and what is known of them before the model is asked.
+
+    Serves chapter 20.
+
+    Attributes:
+        labelled: a row per image: image_id, unit, levels, label, annotated columns.
+        images: uint8 (n, 3, height, width), in the order of the rows.
+        source: of the images, for the report.
+        world: whose truth can be computed, of the face world.
+        people: of `Said.about`, with the key `stage`.
+        generator: the card of somebody's own.
+        told: limits for the report.
+
+    Example:
+        >>> Shown(pd.DataFrame({"label": [1]}), np.zeros((1, 3, 8, 8), np.uint8), "faces").told
+        []
+    """
+
+    labelled: pd.DataFrame
+    images: np.ndarray
+    source: str
+    world: World | None = None
+    people: list[dict[str, Any]] = field(default_factory=list)
+    generator: Mapping[str, Any] | None = None
+    told: list[str] = field(default_factory=list)
+
+
+def show(
+    specification: Specification,
+    plan: Mapping[str, Any],
+    folder: Path,
+    model: black_box.BlackBox,
+    say: Say,
+) -> Shown:
+    """Make or read the images of an audit, and get the labels of them.
+
+    Introduced in chapter 20.
+
+    Args:
+        specification: of the audit.
+        plan: of the audit; its sizes count.
+        folder: of the audit's artifacts.
+        model: under audit, tried on some of the images before people are asked.
+        say: takes a sentence after every stage.
+
+    Returns:
+        Images and labels.
+
+    Raises:
+        PeopleNeeded: people have to answer before the audit can go on.
+        ValueError: a fault of the generator, a table, an export or the model.
+
+    Example:
+        >>> show.__annotations__["return"]
+        'Shown'
+    """
+    source = specification.generator
+    if isinstance(source, KnownTruth):
+        return _of_the_world(specification, plan["sizes"]["units"], folder, model, say)
+    if isinstance(source, Images):
+        return _of_a_set(specification, folder, model, say)
+    return _of_a_generator(specification, plan["sizes"]["units"], folder, model, say)
+
+
+def _of_the_world(
+    specification: Specification, units: int, folder: Path, model: black_box.BlackBox, say: Say
+) -> Shown:
+    size, people = specification.size, specification.people
+    world = World.of(specification)
+    index, parameters = world.faces(units)
+    images = render_faces(parameters, size, folder)
+    say(f"faces: {len(index):,} images of {units} faces, {size} pixels wide")
+    _try(model, images)
+    source = "the known-truth face world"
+    if isinstance(people, Simulated):
+        labelled = simulated_answers(index, parameters, specification)
+        say(f"people: {people.raters} simulated raters looked at every image")
+        return Shown(labelled, images, source, world)
+    seen = images
+    if not isinstance(people, Reader):
+        seen = render_faces(parameters, people.size, folder / "people")
+    said = _said(specification, seen, specification.asked, folder, model, say)
+    return Shown(
+        said.labelled(index, specification),
+        images,
+        source,
+        world,
+        [said.about | {"stage": "matched images"}],
+        None,
+        said.limits,
+    )
+
+
+def _of_a_set(
+    specification: Specification, folder: Path, model: black_box.BlackBox, say: Say
+) -> Shown:
+    found = open_image_set(specification)
+    index = set_index(found)
+    images = set_pixels(found, folder)
+    say(f"faces: {len(index):,} images of {index['unit'].nunique()} matched faces, from a folder")
+    _try(model, images)
+    said = _said(specification, images, specification.asked, folder, model, say)
+    return Shown(
+        said.labelled(index, specification),
+        images,
+        specification.generator.table.name,
+        None,
+        [said.about | {"stage": "matched images"}],
+        found.card,
+        said.limits,
+    )
+
+
+def _of_a_generator(
+    specification: Specification, units: int, folder: Path, model: black_box.BlackBox, say: Say
+) -> Shown:
+    source, seed = specification.generator, specification.design.seed
+    generator = generator_of(specification)
+    folder.mkdir(parents=True, exist_ok=True)
+    with torch.no_grad():
+        codes = sampled_codes(generator, source.samples, seed, SAMPLES)
+        samples = synthesize_to_store(generator, codes, folder / "samples.npy")
+    say(f"samples: {len(samples):,} images, of which directions are found")
+    _try(model, samples)
+    asked = specification.asked_of_samples
+    first = _said(specification, samples, asked, folder, model, say, "samples")
+    found = find_directions(codes, first.scores, specification)
+    with torch.no_grad():
+        index, cells = found.transects(sampled_codes(generator, units, seed, BASES))
+        images = synthesize_to_store(generator, cells, folder / "images.npy")
+    say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
+    second = _said(specification, images, specification.asked, folder, model, say, "transects")
+    stages = {"sampled images": first, "matched images": second}
+    told = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
+    if isinstance(source, Style):
+        told.insert(0, _of_truncation(source.truncation))
+    return Shown(
+        second.labelled(index, specification),
+        images,
+        f"a generator, {source.kind}",
+        None,
+        [said.about | {"stage": stage} for stage, said in stages.items()],
+        getattr(generator, "card", None),
+        told,
+    )
+
+
+def _said(
+    specification: Specification,
+    images: np.ndarray,
+    attributes: Sequence[str],
+    folder: Path,
+    model: black_box.BlackBox,
+    say: Say,
+    stage: str = "",
+) -> Said:
+    """What people, a reader or the table say of images."""
+    people = specification.people
+    if isinstance(people, InTable):
+        said, who = said_in_table(specification), "labels stand in the table"
+    elif isinstance(people, Reader):
+        said = reader_said(images, attributes, specification, folder / "answers", model)
+        who = "a classifier read the images in their place"
+    else:
+        said = people_said(images, attributes, specification, folder, stage)
+        who = f"{said.about['people']} people gave {said.about['answers']:,} answers"
+    say(f"people: {who}")
+    return said
+
+
+def _try(model: black_box.BlackBox, images: np.ndarray) -> None:
+    """Refuse what is no model before people are asked to work for it."""
+    if isinstance(model, black_box.LocalModel):
+        black_box.check_model(model, images)
+
+
+def _of_truncation(psi: float) -> str:
+    if psi == 1:
+        return "The generator's codes were not truncated, so that some faces look odd."
+    return (
+        f"The faces were made with a truncation of {psi:g}: they are nearer to the generator's "
+        "mean face than those it was trained on, and unusual faces are missing."
+    )

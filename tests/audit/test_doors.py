@@ -1,0 +1,185 @@
+"""Every door of an audit from its file to its report: images, generators, and kinds of models."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from face_endpoint import FaceEndpoint
+from PIL import Image
+
+from helpers import annotations
+from helpers.annotations import crowd
+from helpers.audit import PeopleNeeded
+from helpers.audit.crowd_tasks import hidden_names
+from helpers.audit.run import run_audit
+
+HEAD = """\
+name: doors
+question: Does darker skin make the model err more often?
+axes: {skin_colour: [light, dark]}
+classes: [female, male]
+design: {tolerance: 0.05, transects: 12}
+"""
+WORLD = "generator: {kind: known-truth, base_faces: 20}\n"
+PYTHON = 'model: {kind: python, function: "models_of_test:%s", version: "1", input: {size: 16}}\n'
+READER = (
+    'people: {kind: reader, models: {gender: {kind: python, function: "models_of_test:green", '
+    'version: "1", input: {size: 16}}, skin_colour: {kind: python, function: '
+    '"models_of_test:dark", version: "1", input: {size: 16}}}}\n'
+)
+MODELS = '''
+import numpy as np
+import torch
+
+def red(x): return x[:, 0].mean((1, 2))
+def green(x): return x[:, 1].mean((1, 2))
+def dark(x): return 1 - x[:, 2].mean((1, 2))
+
+class Colours:
+    """Codes are how much red, green and blue an image has."""
+
+    latent_dim, size, device = 4, 16, torch.device("cpu")
+
+    def sample(self, n, seed):
+        drawn = torch.Generator().manual_seed(seed)
+        return torch.randn(n, 4, generator=drawn)
+
+    def synthesize(self, w):
+        colour = torch.sigmoid(w[:, :3])[:, :, None, None].expand(-1, 3, 16, 16).clone()
+        colour[:, :, 0, 0] = torch.sigmoid(w[:, 3:])
+        return colour
+'''
+
+
+@pytest.fixture
+def write(home, monkeypatch):
+    """Write an audit file, with the models and the generator of the test beside it."""
+    monkeypatch.syspath_prepend(home)
+    monkeypatch.delitem(sys.modules, "models_of_test", raising=False)
+    (home / "models_of_test.py").write_text(MODELS, encoding="utf-8")
+
+    def written(text):
+        path = home / "doors.yml"
+        path.write_text(HEAD + text, encoding="utf-8")
+        return path
+
+    return written
+
+
+def test_http(write):
+    with FaceEndpoint() as endpoint:
+        model = (
+            f"model: {{kind: http, url: '{endpoint.url}', read: faces.0.gender.p_male, "
+            "version: '1', size: 32, max_calls: 100, per_second: 1000}\n"
+        )
+        report = run_audit(write(WORLD + model))
+        assert endpoint.calls == len(set(endpoint.answered)) <= 24 + 40
+        again = run_audit(write(WORLD + model))
+        assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
+    assert again.effects == report.effects and report.data["images"] == 24
+    assert report.provenance["model"]["kind"] == "remote"
+
+
+class Red(torch.nn.Module):
+    def forward(self, images):
+        return images[:, 0].mean((1, 2))[:, None]
+
+
+def test_torch(write, home):
+    batch = torch.export.Dim("batch", min=1, max=4096)
+    program = torch.export.export(Red(), (torch.zeros(2, 3, 32, 32),), dynamic_shapes=({0: batch},))
+    torch.export.save(program, home / "red.pt2")
+    report = run_audit(write(WORLD + "model: {kind: torch, path: red.pt2, input: {size: 32}}\n"))
+    assert report.data["images"] == 24 and report.provenance["model"]["file"] == "red.pt2"
+
+
+@pytest.fixture
+def image_table(home):
+    """Twelve units, each with a light and a dark image, in a folder with a table."""
+    draw, rows = np.random.default_rng(1), []
+    for unit in range(12):
+        colour = draw.integers(60, 200, 3)
+        for level, name in enumerate(("light", "dark")):
+            file = f"{unit}-{name}.png"
+            colours = (colour + np.array([30, 0, -30]) * level).clip(0, 255)
+            Image.new("RGB", (32, 32), tuple(map(int, colours))).save(home / file)
+            rows.append((file, unit, name, "male" if unit % 2 else "female"))
+    table = pd.DataFrame(rows, columns=["file", "unit", "skin_colour", "label"])
+    table.to_csv(home / "index.csv", index=False)
+    return table
+
+
+SET = "generator: {kind: images, table: index.csv}\n"
+
+
+def test_a_folder_of_images_with_labels(write, image_table):
+    path = write(SET + "people: {kind: table}\n" + PYTHON % "red")
+    report = run_audit(path)
+    wrong = {}
+    for row in image_table.itertuples():
+        red = np.asarray(Image.open(path.parent / row.file))[0, 0, 0] / 255
+        wrong.setdefault(row.skin_colour, []).append((red > 0.5) != (row.label == "male"))
+    expected = np.mean(wrong["dark"]) - np.mean(wrong["light"])
+    assert report.effects[0].estimate == pytest.approx(expected)
+    assert report.plan.content["sizes"]["units"] == 12 and report.data["source"] == "index.csv"
+    assert report.provenance["generator"]["images"] == 24
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("0-dark.png,0,dark", "0-dark.png,0,darkish"), "row 3 is 'darkish'|level of skin_colour"),
+        (("0-dark.png,0,dark,female\n", ""), "unit 0 has 1 of 2 combinations"),
+        (("dark,female", "dark,woman"), "'woman', a label"),
+        (("0-dark.png", "gone.png"), "no file 'gone.png'"),
+        (("label", "labels"), "no column 'label'"),
+    ],
+)
+def test_a_folder_with_a_fault(write, image_table, home, change, told):
+    table = home / "index.csv"
+    table.write_text(table.read_text().replace(*change, 1))
+    with pytest.raises(ValueError, match=told) as raised:
+        run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
+    assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+GENERATOR = (
+    'generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 60}\n'
+)
+
+
+def test_directions_of_a_generator_from_a_reader(write):
+    placebo = "placebos: {noise: [one way, other way]}\n"
+    report = run_audit(write(placebo + GENERATOR + READER + PYTHON % "red"))
+    assert report.data["images"] == 48 and report.placebos
+    assert [stage.kind for stage in report.people] == ["reader", "reader"]
+    assert any("No people looked" in one for one in report.limits)
+    assert any("from answers about 60 sampled images" in one for one in report.limits)
+    assert "gender (sampled images)" in report.provenance["readers"]
+
+
+def test_the_model_is_not_its_own_reader(write):
+    with pytest.raises(ValueError, match="people.models.gender is the model under audit"):
+        run_audit(write(GENERATOR + READER + PYTHON % "green"))
+
+
+def test_a_generator_waits_twice_for_people(write, home):
+    people = "people: {kind: page, export: handed-in}\n"
+    path = write(GENERATOR + people + PYTHON % "red")
+    kept = home / "artifacts" / "audits" / "doors"
+    for stage, store in (("samples", "samples.npy"), ("transects", "images.npy")):
+        with pytest.raises(PeopleNeeded, match=f"people/{stage}/tasks"):
+            run_audit(path)
+        images = np.load(kept / store)
+        green, blue = images[:, 1, 5, 5] / 255, images[:, 2, 5, 5] / 255
+        seen = pd.DataFrame({"gender": green, "skin_colour": 1 - blue}, hidden_names(images))
+        answers = crowd.annotate(seen[~seen.index.duplicated()], 3, seed=1, stage=stage)
+        place = home / "handed-in" / stage
+        place.mkdir(parents=True)
+        annotations.write_label_studio(answers, place / "all.json")
+    report = run_audit(path)
+    assert [stage.stage for stage in report.people] == ["sampled images", "matched images"]
+    dark, light = (images[level::2, 2, 5, 5].mean() for level in (1, 0))
+    assert dark < light - 40, "the direction that people's answers give moves what they saw"
