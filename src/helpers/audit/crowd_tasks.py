@@ -33,7 +33,7 @@ SERVED = "/data/local-files/?d=faces/"
 class PeopleNeeded(Exception):
     """An audit waits for people; its text says what was written and what to do.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Example:
         >>> str(PeopleNeeded("Send page.html to five people."))
@@ -72,7 +72,7 @@ def write_tasks(
 ) -> str:
     """Write what people need to answer, for the tool that the audit file names.
 
-    Introduced in chapter 20.
+    Serves chapter 20.
 
     Args:
         images: uint8 (n, 3, height, width).
