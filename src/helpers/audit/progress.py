@@ -5,12 +5,16 @@ Serves chapter 20.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import numpy as np
 from tqdm import tqdm
 
 from helpers.models.black_box import Answers, LocalModel
+
+# tqdm's own lock is for several processes, and a kernel that ends leaves it to the system.
+tqdm.set_lock(threading.RLock())
 
 
 def bar(total: int, told: str) -> tqdm:
