@@ -9,7 +9,7 @@ import yaml
 from helpers.audit import Specification
 from helpers.audit.__main__ import parser
 
-PAGES = ("audit-a-classifier", "audit-a-table")
+PAGES = ("audit-a-classifier", "audit-a-table", "bring-your-generator")
 SHORT = {"name": "mine", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
 
 
@@ -21,7 +21,7 @@ def blocks(repository, language):
 
 def test_every_file_shown_is_an_audit_file(repository):
     found = [yaml.safe_load(block) for block in blocks(repository, "yaml")]
-    assert len(found) >= 6
+    assert len(found) >= 15
     for content in found:
         whole = content if "name" in content else SHORT | content
         assert Specification.model_validate(whole).name

@@ -26,6 +26,9 @@ from helpers.utils import seeding
 
 SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
+AGE = "age"
+CANDIDATES = 10
+"""Codes drawn for every face, where children are left out."""
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,57 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
     return codes
 
 
+def base_codes(
+    generator: Generator, found: Found, units: int, specification: Specification
+) -> np.ndarray:
+    """Codes of the faces of the transects, float32 (units, D).
+
+    Where people were asked about age and it is no axis, only codes count whose age is at least
+    `generator.adult` by the plane that was fitted to the answers.
+
+    Serves chapter 20.
+
+    Args:
+        generator: of `generator_of`.
+        found: of `find_directions`.
+        units: faces.
+        specification: of the audit.
+
+    Returns:
+        The codes.
+
+    Raises:
+        ValueError: too few of the faces that the generator makes are adults.
+
+    Example:
+        >>> from helpers import generators
+        >>> one = Specification(
+        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
+        ...     generator={"kind": "python", "object": "a:b", "version": "1"},
+        ...     people={"kind": "page"}, annotated=["age"],
+        ... )
+        >>> plane = Hyperplanes(("age",), np.eye(1, 128), np.zeros(1))
+        >>> learned = generators.load_generator("wgan")
+        >>> codes = base_codes(learned, Found(plane, {}, []), 5, one)
+        >>> codes.shape, bool((codes[:, 0] >= -0.05).all())
+        ((5, 128), True)
+    """
+    source, seed = specification.generator, specification.design.seed
+    if AGE not in found.planes.names or AGE in specification.axes:
+        return sampled_codes(generator, units, seed, BASES)
+    codes = sampled_codes(generator, CANDIDATES * units, seed, BASES)
+    # The middle of the scale has the value zero; an attribute cut in two has its cut there.
+    least = 0.0 if AGE in source.binary else source.adult - 0.5
+    adults = np.flatnonzero(found.planes.select([AGE]).decision_values(codes)[:, 0] >= least)
+    if len(adults) < units:
+        raise ValueError(
+            f"{specification.path}: only {len(adults)} of {len(codes)} faces of the generator are "
+            f"at least as old as generator.adult ({source.adult:g}), {units} are needed; lower it, "
+            "or take fewer transects"
+        )
+    return codes[adults[:units]]
+
+
 @dataclass(frozen=True)
 class Found:
     """What was found in a generator's codes.
@@ -270,6 +324,11 @@ def _limits(planes: Hyperplanes, inflation: dict[str, float], n: int) -> list[st
         f"attribute was cut in two): {fitted}. A poor direction moves its attribute less, and "
         "others more."
     ]
+    if AGE not in planes.names:
+        found.append(
+            "Children are not left out: nobody was asked about age, so that no direction tells "
+            "them from adults."
+        )
     close = [name for name, value in inflation.items() if value > VIF_CAP]
     if close:
         told = ", ".join(name.replace("_", " ") for name in close)

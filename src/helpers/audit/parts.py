@@ -37,6 +37,7 @@ class _Found(Strict):
     quantiles: tuple[float, float] = (0.1, 0.9)  # of the samples' decision values: the levels
     binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
     # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
+    adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about
 
     @field_validator("quantiles")
     @classmethod

@@ -16,8 +16,8 @@ import torch
 
 from helpers.audit.crowd_answers import Said, people_said
 from helpers.audit.found_directions import (
-    BASES,
     SAMPLES,
+    base_codes,
     find_directions,
     generator_of,
     sampled_codes,
@@ -163,7 +163,7 @@ def _of_a_generator(
     first = _said(specification, samples, asked, folder, model, say, "samples")
     found = find_directions(codes, first.scores, specification)
     with torch.no_grad():
-        index, cells = found.transects(sampled_codes(generator, units, seed, BASES))
+        index, cells = found.transects(base_codes(generator, found, units, specification))
         images = synthesize_to_store(generator, cells, folder / "images.npy")
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     second = _said(specification, images, specification.asked, folder, model, say, "transects")
