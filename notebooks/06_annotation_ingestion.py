@@ -225,11 +225,10 @@ pd.DataFrame({name: vars(cue) for name, cue in cues.CUES.items()}).T
 
 # %%
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
-parameters = torch.from_numpy(
-    np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
-)
 images = stage.load("05_transect_generation", "fitted_images.npy")
-shown = faces.visible_scores(parameters).set_index(index.index)
+parameters = np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
+shown = faces.visible_scores(torch.from_numpy(parameters)).set_index(index.index)
+del parameters  # of a long study hundreds of megabytes
 
 # %% [markdown]
 # `shown` holds what an image shows, attribute by attribute, gender as the shape of the face alone: what

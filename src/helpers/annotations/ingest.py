@@ -21,6 +21,7 @@ from helpers.annotations.people import told_apart
 from helpers.annotations.raw import Source
 from helpers.annotations.repeats import duplicates, older_versions
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
+from helpers.utils.processes import release_memory
 
 OLDER = "older version"
 SEVERAL_VISITS = "several answers of one name"
@@ -145,6 +146,7 @@ def validate(
         raise report.nothing_usable(sources, table)
     visits, visit = read.visits[_REPEATED], read.visit[good]
     del read  # the table of the answers takes more than all of this
+    release_memory()
     names = [f"{source}:{one.path.name}" for one in sources]
     columns = _of_answers(visits, visit, names, salt) | {
         "attribute": occurring(pd.Categorical.from_codes(asked[good], list(scales))),
@@ -278,7 +280,7 @@ def _of_answers(
     """Columns of the tidy table that repeat those of assignments, for the answers' `visit`."""
     answered = np.zeros(len(visits), dtype=bool)
     answered[visit] = True
-    row = (answered.cumsum() - 1).astype(np.int32)[visit]
+    row = np.take((answered.cumsum() - 1).astype(np.int32), visit, out=visit)  # in its place
     visits = visits[answered]
     annotator = visits["annotator"].array
     hashes = [hash_annotator(name, salt) for name in annotator.categories]
