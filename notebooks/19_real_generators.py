@@ -228,7 +228,7 @@ def moved(which, steps=(-1, -0.5, 0, 0.5, 1)) -> torch.Tensor:
 
 
 # %% mystnb={"image": {"alt": "Four rows of five abstract patterns in a few colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
-rows = torch.cat([moved(which) for which in layers.values()])
+rows = torch.cat([moved(which) for which in layers.values()]).cpu()
 gallery = figures.gallery(rows, 5, row_labels=[*layers])
 
 # %% tags=["remove-input"]
@@ -294,7 +294,7 @@ assert np.allclose(dual @ planes.normals.T, np.eye(3), atol=1e-9)
 names = [
     f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
 ]
-gallery = figures.gallery(pictures, 9, names)
+gallery = figures.gallery(pictures.cpu(), 9, names)
 
 # %% [markdown]
 # Exact decision values are not exact attributes. What an image shows is measured again at both ends of

@@ -6,7 +6,6 @@ import re
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium
 from jsonschema import Draft202012Validator
 
 from helpers import audit
@@ -63,10 +62,9 @@ def test_departures_are_shown(report):
 
 
 @pytest.mark.browser
-def test_the_page_fits_desk_and_phone_and_is_accessible(report, tmp_path):
+def test_the_page_fits_desk_and_phone_and_is_accessible(report, tmp_path, chromium):
     path = write_html(report, tmp_path / "report.html")
-    with chromium() as browser:
-        tab = browser.new_page()
+    with chromium.new_page() as tab:
         requests = []
         tab.on("request", lambda request: requests.append(request.url))
         for width in (1200, 390):

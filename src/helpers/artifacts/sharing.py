@@ -75,7 +75,9 @@ def _in_threads(
                 while waiting and len(running) < threads + 1:
                     number = waiting.popleft()
                     running[pool.submit(work, chunk(number))] = number
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                done = wait(running, return_when=FIRST_COMPLETED).done
+                # What is finished is handed out, to be kept, before a failure ends all.
+                for future in sorted(done, key=lambda one: one.exception() is not None):
                     yield running.pop(future), future.result()
         finally:
             pool.shutdown(cancel_futures=True)
