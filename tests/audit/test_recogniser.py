@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import yaml
 from face_endpoint import FaceEndpoint, send
 from onnx import TensorProto, helper, numpy_helper
@@ -312,6 +313,30 @@ def test_an_address_answers_embeddings_once(write, home):
         assert endpoint.calls == len(distinct)
     assert report.data["failures_to_enrol"] == 1
     assert report.provenance["model"]["kind"] == "remote"
+
+
+class MeanColour(torch.nn.Module):
+    def forward(self, images):
+        return images.mean((2, 3))
+
+
+def test_a_file_of_torch_answers_as_that_of_onnx(write, home):
+    draw(home)
+    batch = torch.export.Dim("batch", min=1, max=4096)
+    shown, shapes = (torch.zeros(2, 3, SIZE, SIZE),), ({0: batch},)
+    program = torch.export.export(MeanColour(), shown, dynamic_shapes=shapes)
+    torch.export.save(program, home / "mean.pt2")
+    model = {"kind": "torch", "path": "mean.pt2", "input": {"size": SIZE}, "threshold": 0.98}
+    report = run_audit(write(model=model))
+    other = run_audit(write(name="onnx", model=ONNX | {"threshold": 0.98}))
+    assert report.match_rates == other.match_rates, "a turn changes no angle"
+
+
+def test_a_detector_that_is_missing_is_named(write, home):
+    draw(home)
+    given = {"preset": "sface", "detector": "yunet.onnx"}
+    with pytest.raises(ValueError, match="yunet.onnx: no such file; input.detector must name"):
+        run_audit(write(model=ONNX | {"input": given}))
 
 
 def test_points_of_a_table_align_faces(write, home, tmp_path):

@@ -63,7 +63,7 @@ def model_of(
     preparation = prepared(given.input)
     reading = {"index": given.output.index, "activation": given.output.activation, "gives": gives}
     if given.input.detector is not None:
-        reading["find"] = black_box.FaceDetector(specification.beside(given.input.detector))
+        reading["find"] = _detector(specification.beside(given.input.detector))
     if isinstance(given, Onnx):
         path = specification.beside(given.path)
         if path.name in EXAMPLES:
@@ -191,6 +191,12 @@ def _asked(
         return black_box.ask_and_keep(watched, images, folder, points=points)
     finally:
         watched.close()
+
+
+def _detector(path: Path) -> black_box.FaceDetector:
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; input.detector must name a YuNet file")
+    return black_box.FaceDetector(path)
 
 
 def _remote(
