@@ -17,7 +17,7 @@ from helpers.models import black_box
 from helpers.verification import study
 
 COMPOSITION, LOSS, TAUGHT, IMAGES_TAUGHT, EPOCHS = "mostly european", "arcface", 300, 8, 14
-PEOPLE, IMAGES, SIZE, SEED = 30, 5, 64, 21
+PEOPLE, IMAGES, SIZE, SEED = 60, 5, 64, 21
 """People of each group, images of each of them, and their size in pixels."""
 
 
