@@ -7,6 +7,7 @@ process that they were forked from is gone.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import re
@@ -94,6 +95,9 @@ def _signal(pid: int, number: int) -> None:
 
 
 def _be(log: Path, work: Callable, *arguments: object) -> None:
+    # What was imported before the fork is not looked through for garbage: each look writes to all
+    # of it, so that this process would have a copy of its own, of more than a hundred megabytes.
+    gc.freeze()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if the runner's was
     os.setsid()  # an interrupt at the keyboard is for the runner, which passes it on
     die_with_parent(os.getppid())
