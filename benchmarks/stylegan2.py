@@ -97,8 +97,8 @@ def elapsed(run: Callable[[], Tensor]) -> float:
     return 1e3 * (time.perf_counter() - start)
 
 
-def measure(size: int, n: int) -> tuple[list[dict[str, str | float]], dict[str, str]]:
-    """Rows of the table, and how far the results are apart, of n images of one resolution."""
+def measure(size: int, n: int) -> list[dict[str, str | float]]:
+    """Rows of the table, for n images of one resolution at a time."""
     network = style_layers.draw_weights(stylegan2.StyleGAN2(CONFIGS[size]), seed=0)
     ws = network.mapping(torch.randn(n, 512, generator=torch.Generator().manual_seed(1)))
 
@@ -111,42 +111,36 @@ def measure(size: int, n: int) -> tuple[list[dict[str, str | float]], dict[str, 
         "package, float32": lambda: fast(torch.float32),
         "package, bfloat16": lambda: fast(torch.bfloat16),
     }
-    images = {what: run() for what, run in runs.items()}  # what is made once is not counted
-    wanted = images["straight, float32"]
-    drawn = f"{size} x {size}, {n} at a time"
-    apart = {
-        f"largest difference, {drawn}, {what}": f"{(image - wanted).abs().max():.1e}"
-        for what, image in images.items()
-        if image is not wanted
-    } | {f"standard deviation of raw images, {drawn}": f"{wanted.std():.2f}"}
+    images = [run() for run in runs.values()]  # what is made once is not counted
+    wanted = images[0]
+    apart = [((image - wanted).abs().max() / wanted.std()).item() for image in images]
+    del images
     times = {what: [] for what in runs}
     for _ in range(REPEATS[size]):
         for what, run in runs.items():
             times[what].append(elapsed(run))
     first = times["straight, float32"]
     rows = []
-    for what, taken in times.items():
+    for (what, taken), difference in zip(times.items(), apart, strict=True):
         faster = [a / b for a, b in zip(first, taken, strict=True)]
         rows.append(
             {
-                "what": f"{drawn}: {what}",
+                "what": f"{size} x {size}, {n} at a time: {what}",
                 "ms an image": statistics.median(taken) / n,
                 "times as fast": statistics.median(first) / statistics.median(taken),
                 "least, of pairs": min(faster),
                 "most": max(faster),
+                "largest difference, standard deviations": difference,
             }
         )
-    return rows, apart
+    return rows
 
 
 def main() -> None:
     torch.set_num_threads(THREADS)
-    rows, facts = [], {"threads": THREADS, "weights": "random"}
     with torch.inference_mode():
-        for size, n in product(CONFIGS, AT_A_TIME):
-            found, apart = measure(size, n)
-            rows, facts = rows + found, facts | apart
-    write_rows("stylegan2", facts, rows, ["torch"])
+        rows = [row for size, n in product(CONFIGS, AT_A_TIME) for row in measure(size, n)]
+    write_rows("stylegan2", {"threads": THREADS, "weights": "random"}, rows, ["torch"])
 
 
 if __name__ == "__main__":
