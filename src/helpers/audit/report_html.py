@@ -20,7 +20,7 @@ from helpers.audit import report_figures, words
 from helpers.audit.appendix import REGULATIONS
 from helpers.audit.contact_sheet import Sheet
 from helpers.audit.report_schema import Report
-from helpers.utils.numbers import in_points
+from helpers.utils.numbers import with_minus
 
 SYMBOLS = {"exceeds": "▲", "within": "●", "inconclusive": "◆", "not estimable": "✕"}
 """Verdict → sign, so that colour is not the only difference."""
@@ -85,10 +85,14 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
         True
     """
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: with_minus(str(value)) if isinstance(value, float) else value,
     )
     environment.filters |= {
-        "points": lambda value: "–" if value is None else in_points(value),
+        "points": words.points,
         "percent": words.percent,
         "spaced": words.spaced,
         "p": _p,
@@ -180,4 +184,4 @@ def _p(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return "–" if value is None else with_minus(f"{value:.2f}")
