@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from helpers.artifacts import atomic
 from helpers.audit import words
 from helpers.audit.report_schema import Report
+from helpers.audit.writing import write_text
 from helpers.utils.numbers import with_minus
 
 OPEN = "*To be filled in by those who made the model.*"
@@ -42,10 +42,7 @@ def write_card(report: Report, path: Path) -> Path:
         ...     write_card(report, Path(folder, "model_card.md")).read_text()[:15]
         '---\\nmodel-index'
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_text(card(report), encoding="utf-8")
-    return path
+    return write_text(path, card(report))
 
 
 def card(report: Report) -> str:

@@ -15,11 +15,11 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from helpers.artifacts import atomic
 from helpers.audit import report_figures, words
 from helpers.audit.appendix import REGULATIONS
 from helpers.audit.contact_sheet import Sheet
 from helpers.audit.report_schema import Report
+from helpers.audit.writing import write_text
 from helpers.utils.numbers import with_minus
 
 SYMBOLS = {"exceeds": "▲", "within": "●", "inconclusive": "◆", "not estimable": "✕"}
@@ -58,10 +58,7 @@ def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
         ...     path.read_text(encoding="utf-8")[:15]
         '<!DOCTYPE html>'
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_text(page(report, sheet), encoding="utf-8")
-    return path
+    return write_text(path, page(report, sheet))
 
 
 def page(report: Report, sheet: Sheet | None = None) -> str:
