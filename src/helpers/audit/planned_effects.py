@@ -39,9 +39,9 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         `helpers.effects.matched_effects` and of `helpers.audit.verdicts.judge`, base_rate (error
         rate at the low level, in complete pairs), faces_worse and faces_better (those that err more
         often at the high or at the low level), e_value and e_value_limit, gamma (Rosenbaum's Γ of
-        these faces, see `_explained`) and tipping: what a hidden attribute that moves over its
-        whole range along with the axis would have to change the error rate by, to explain what the
-        interval is sure of.
+        these faces, since pairs of one face are not independent) and tipping: what a hidden
+        attribute that moves over its whole range along with the axis would have to change the error
+        rate by, to explain what the interval is sure of.
 
     Example:
         >>> from helpers.audit.pretended import pretend
@@ -161,7 +161,6 @@ def matched_row(
     row = effects.matched_effects(
         part, outcome, f"{axis}_level", [], UNIT, tolerance=plan["tolerance"]
     ).iloc[0]
-    # Of the low level in complete pairs; what pairs lack has no counterpart.
     exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
     own = {"axis": axis, "cell": cell_name(plan["axes"], held), "held": dict(held)}
     counted = _counted(part, outcome, f"{axis}_level", levels)
@@ -178,6 +177,7 @@ def _counted(
     high = paired[place] == 1
     change = paired[outcome].where(high, -paired[outcome]).groupby(paired[UNIT]).sum().round(9)
     return {
+        # Of the low level in complete pairs; what pairs lack has no counterpart.
         "base_rate": float(paired.loc[~high, outcome].mean()),
         "faces_worse": int((change > 0).sum()),
         "faces_better": int((change < 0).sum()),
