@@ -19,7 +19,7 @@ from helpers.artifacts.stage import atomic
 RECORD = "page.json"
 EXECUTOR = tuple(lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py"))
 """What turns a notebook into a page."""
-_AUDITS = re.compile(r'"(audits/[\w.-]+)"')
+_AUDITS = re.compile(r'"audits(?:/|" / ")([\w.-]+)"')
 
 
 def executed(page: str, profile: str) -> Path:
@@ -38,9 +38,9 @@ def basis(page: str, profile: str) -> dict[str, Any]:
 
 
 def audits(source: Path) -> list[Path]:
-    """Files that a notebook names by strings such as "audits/example.yml", and that are there."""
+    """Files that are there and a notebook names as "audits/own.yml" or "audits" / "own.yml"."""
     named = _AUDITS.findall(source.read_text(encoding="utf-8"))
-    return sorted(path for name in {*named} if (path := lineage.ROOT / name).is_file())
+    return sorted(path for name in {*named} if (path := lineage.ROOT / "audits" / name).is_file())
 
 
 def record(page: str, profile: str, made_from: dict[str, Any], seconds: float) -> None:
