@@ -3,11 +3,11 @@
 Run `make smoke`, then `python benchmarks/memory.py`. The chapters themselves are executed as
 `make reproduce` executes them, with the laptop's parameters and ever more transects; only the
 pixels are noise, because drawing 1.6 million faces takes hours and what they show takes no memory,
-and resamples are the smoke run's, because no more than a few are held at a time. Chapters 03 and 04 are
-those of the smoke run. The plan of the audit names the number of transects, so it is made for each,
-and chapter 02, which reads it, and chapter 01, which reads that, are run anew with the smoke run's
-sizes. A kernel that holds more than `LIMIT` is ended. It takes three quarters of an hour and 15 GB of disk, on Linux
-only: the peak is read from /proc.
+and resamples are the smoke run's, because no more than a few are held at a time. Chapters 03 and
+04 are those of the smoke run. The plan of the audit names the number of transects, so it is made
+for each, and chapter 02, which reads it, and chapter 01, which reads that, are run anew with the
+smoke run's sizes. A kernel that holds more than `LIMIT` is ended. It takes three quarters of an
+hour and 15 GB of disk, on Linux only: the peak is read from /proc.
 """
 
 import os
