@@ -3,11 +3,11 @@
 Run `make smoke`, then `python benchmarks/memory.py`. The chapters themselves are executed as
 `make reproduce` executes them, with the laptop's parameters and ever more transects; only the
 pixels are noise, because drawing 1.6 million faces takes hours and what they show takes no memory,
-and resamples are the smoke run's, because no more than a few are held at a time. Chapters 01, 03
-and 04 are those of the smoke run. The plan of the audit names the number of transects, so it is
-made for each, and chapter 02, which reads it, is run anew with the smoke run's sizes. A kernel that
-holds more than `LIMIT` is ended. It takes three quarters of an hour and 15 GB of disk, on Linux
-only: the peak is read from /proc.
+and resamples are the smoke run's, because no more than a few are held at a time. Chapters 03 and
+04 are those of the smoke run. The plan of the audit names the number of transects, so it is made
+for each, and chapter 02, which reads it, and chapter 01, which reads that, are run anew with the
+smoke run's sizes. A kernel that holds more than `LIMIT` is ended. It takes three quarters of an
+hour and 15 GB of disk, on Linux only: the peak is read from /proc.
 """
 
 import os
@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 from execute import parameterised  # noqa: E402
 from run import THREADS  # noqa: E402
 
-BEFORE = ("01_observational_audit", "03_direction_fitting", "04_orthogonalization")
-MODELS = "02_face_world"
+BEFORE = ("03_direction_fitting", "04_orthogonalization")
+OF_THE_PLAN = ("02_face_world", "01_observational_audit")
 CHAPTERS = (
     "05_transect_generation",
     "06_annotation_ingestion",
@@ -131,13 +131,15 @@ def run_all(n_transects: int) -> dict[str, dict[str, float]]:
         os.environ["HELPERS_ARTIFACTS"] = scratch
         try:
             make_plan(size)
-            run(MODELS, asdict(smoke) | run_as, Path(scratch))
-            values = asdict(size) | run_as
-            found = {chapter: run(chapter, values, Path(scratch)) for chapter in CHAPTERS}
+            for chapter in OF_THE_PLAN:
+                run(chapter, asdict(smoke) | run_as, Path(scratch))
+            found = {}
+            for chapter in CHAPTERS:
+                peak = found[chapter] = run(chapter, asdict(size) | run_as, Path(scratch))
+                words = f"{peak['MB']:,.0f} MB, {peak['seconds']:,.0f} s"
+                print(f"{n_transects:7,d} {chapter}: {words}", flush=True)
         finally:
             os.environ["HELPERS_ARTIFACTS"] = str(made.parent)
-    for chapter, peak in found.items():
-        print(f"{n_transects:7,d} {chapter}: {peak['MB']:,.0f} MB, {peak['seconds']:,.0f} s")
     return found
 
 

@@ -2,13 +2,15 @@
 
 Run `python benchmarks/stylegan2.py` on an idle machine. The competitor follows the formulae
 operation by operation: weights modulated for every image and convolved in groups, channels first,
-every filter after zeros between the pixels and a margin. Both draw the same image of the same
-random network, one after the other in turn, in one process on two threads.
+every filter after zeros between the pixels and a margin. Both draw the same images of the same
+random network, one after the other in turn, in one process on two threads: a single image, and four
+at a time, as transects are drawn.
 """
 
 import statistics
 import time
 from collections.abc import Callable
+from itertools import product
 
 import torch
 import torch.nn.functional as functional
@@ -19,6 +21,7 @@ from helpers.generators import style_layers, stylegan2
 
 THREADS = 2
 REPEATS = {256: 15, 1024: 7}
+AT_A_TIME = (1, 4)
 CONFIGS = {
     256: stylegan2.Config(512, 0, 512, 256, channel_base=16384, conv_clamp=256),
     1024: stylegan2.Config(512, 0, 512, 1024, conv_clamp=256),
@@ -94,10 +97,10 @@ def elapsed(run: Callable[[], Tensor]) -> float:
     return 1e3 * (time.perf_counter() - start)
 
 
-def measure(size: int) -> tuple[list[dict[str, str | float]], dict[str, str]]:
-    """Rows of the table, and how far the results are apart, at one resolution."""
+def measure(size: int, n: int) -> list[dict[str, str | float]]:
+    """Rows of the table, for n images of one resolution at a time."""
     network = style_layers.draw_weights(stylegan2.StyleGAN2(CONFIGS[size]), seed=0)
-    ws = network.mapping(torch.randn(1, 512, generator=torch.Generator().manual_seed(1)))
+    ws = network.mapping(torch.randn(n, 512, generator=torch.Generator().manual_seed(1)))
 
     def fast(precision: torch.dtype) -> Tensor:
         network.synthesis.precision = precision
@@ -108,41 +111,36 @@ def measure(size: int) -> tuple[list[dict[str, str | float]], dict[str, str]]:
         "package, float32": lambda: fast(torch.float32),
         "package, bfloat16": lambda: fast(torch.bfloat16),
     }
-    images = {what: run() for what, run in runs.items()}  # what is made once is not counted
-    wanted = images["straight, float32"]
-    apart = {
-        f"largest difference at {size} x {size}, {what}": f"{(image - wanted).abs().max():.1e}"
-        for what, image in images.items()
-        if image is not wanted
-    } | {f"standard deviation of the raw image at {size} x {size}": f"{wanted.std():.2f}"}
+    images = [run() for run in runs.values()]  # what is made once is not counted
+    wanted = images[0]
+    apart = [((image - wanted).abs().max() / wanted.std()).item() for image in images]
+    del images
     times = {what: [] for what in runs}
     for _ in range(REPEATS[size]):
         for what, run in runs.items():
             times[what].append(elapsed(run))
     first = times["straight, float32"]
     rows = []
-    for what, taken in times.items():
+    for (what, taken), difference in zip(times.items(), apart, strict=True):
         faster = [a / b for a, b in zip(first, taken, strict=True)]
         rows.append(
             {
-                "what": f"{size} x {size}: {what}",
-                "ms, median": statistics.median(taken),
+                "what": f"{size} x {size}, {n} at a time: {what}",
+                "ms an image": statistics.median(taken) / n,
                 "times as fast": statistics.median(first) / statistics.median(taken),
                 "least, of pairs": min(faster),
                 "most": max(faster),
+                "largest difference, standard deviations": difference,
             }
         )
-    return rows, apart
+    return rows
 
 
 def main() -> None:
     torch.set_num_threads(THREADS)
-    rows, facts = [], {"threads": THREADS, "images at a time": 1, "weights": "random"}
     with torch.inference_mode():
-        for size in CONFIGS:
-            found, apart = measure(size)
-            rows, facts = rows + found, facts | apart
-    write_rows("stylegan2", facts, rows, ["torch"])
+        rows = [row for size, n in product(CONFIGS, AT_A_TIME) for row in measure(size, n)]
+    write_rows("stylegan2", {"threads": THREADS, "weights": "random"}, rows, ["torch"])
 
 
 if __name__ == "__main__":

@@ -435,8 +435,8 @@ _ = ax.set_title(
 # the face world; its reader does not know that.
 
 # %%
-of_table = read_specification(ROOT / "audits" / "table.yml")
-rows = from_table(ROOT / "audits" / "table.csv", of_table)
+of_table = read_specification(ROOT / "audits/table.yml")
+rows = from_table(ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, rows.frame["unit"].nunique())
 table_report = build_report(rows, analyse(rows, plan_of_table), plan_of_table, plan_of_table)
 Markdown(f"> **{table_report.question}** {table_report.answer}")
@@ -469,7 +469,7 @@ claim(
 # last row is dropped, as an export that was cut off would do:
 
 # %%
-cut_off = pd.read_csv(ROOT / "audits" / "table.csv").iloc[:-1]
+cut_off = pd.read_csv(ROOT / "audits/table.csv").iloc[:-1]
 try:
     from_table(cut_off, of_table)
 except ValueError as error:

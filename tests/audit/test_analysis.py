@@ -1,5 +1,7 @@
 """The analysis against what was planted, and against the functions that it hands on."""
 
+from math import comb
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,6 +75,30 @@ def test_what_gets_no_answer_is_an_effect_of_its_own():
     assert (cells["n"] == 150).all() and (cells["missing"] == 50).all()
 
 
+def gamma_by_hand(table, axis, held):
+    """Rosenbaum's Γ of one cell: faces counted one by one, binomial tails summed term by term."""
+    worse = better = 0
+    for _, face in table.groupby("unit"):
+        here = face[(face[[*held]] == pd.Series(held)).all(axis=1)]
+        errors = (here["score"] > 0.5) != here["label"]
+        low, high = (int(errors[here[axis] == name].sum()) for name in BASE["axes"][axis])
+        worse, better = worse + (high > low), better + (high < low)
+    n, commoner = worse + better, max(worse, better)
+
+    def p(gamma):
+        share = gamma / (1 + gamma)
+        chances = [comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(commoner, n + 1)]
+        return 2 * sum(chances) - chances[0]  # of the split that occurred, half
+
+    low, high = 1.0, 1e6
+    if p(low) >= 0.05:
+        return np.nan
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if p(middle) < 0.05 else (low, middle)
+    return low
+
+
 def test_a_placebo_is_a_family_of_its_own_and_crossed_with_the_axes():
     parts = [
         pretended_table(80, 0.3, seed=k).assign(clothes=name)
@@ -83,8 +109,21 @@ def test_a_placebo_is_a_family_of_its_own_and_crossed_with_the_axes():
     assert tables["placebo axes"]["p_holm"].item() > 0.05
     assert tables["placebo axes"]["n"].item() == 320
     cells = tables["effects by cell"]
-    assert not cells["exact"].any() and (cells["n"] == 160).all() and cells["gamma"].isna().all()
+    assert not cells["exact"].any() and (cells["n"] == 160).all()
+    # Two pairs of a face are not independent: it is faces that Γ counts.
+    for row in cells.itertuples():
+        held = {axis: BASE["axes"][axis][level] for axis, level in row.held.items()}
+        assert row.gamma == pytest.approx(gamma_by_hand(table, row.axis, held), nan_ok=True)
+    assert cells["gamma"].notna().any() and cells["gamma"].isna().any()
     assert cells["verdict"].tolist()[0] == "exceeds"
+
+
+def test_gamma_of_one_pair_a_face_is_that_of_the_discordant_pairs(analysed):
+    _, _, tables = analysed
+    cells = tables["effects by cell"]
+    assert cells["exact"].all() and cells["gamma"].notna().any()
+    of_pairs = effects.rosenbaum_gamma(cells["worse"], cells["better"])
+    np.testing.assert_array_equal(cells["gamma"], of_pairs)
 
 
 def test_three_axes_have_twelve_cells_and_one_has_one():

@@ -13,6 +13,9 @@ from helpers.artifacts.lineage import ROOT
 from helpers.audit.model_card import card
 from helpers.audit.report_html import page, write_html
 from helpers.audit.report_json import read_json, schema, write_json
+from helpers.audit.report_schema import Answers
+from helpers.audit.words import points
+from helpers.utils.numbers import with_minus
 
 
 def test_the_published_schema_is_that_of_the_code():
@@ -48,6 +51,33 @@ def test_the_page_needs_no_other_file(report):
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
+
+
+def test_negative_numbers_have_minus_signs_in_words_and_stay_numbers_in_json(report, tmp_path):
+    about = {"kind": "page", "stage": "images", "people": 2, "answers": 4, "wanted": 2}
+    alpha = dict.fromkeys(("raters", "sd", "alpha_low", "alpha_high"), 1.0) | {"alpha": -0.25}
+    agreement = [{"attribute": "makeup", "images": 2, "reason": ""} | alpha]
+    content = report.plan.content | {"threshold": -0.125}
+    told = report.model_copy(
+        update={
+            "threshold": -0.125,
+            "people": [Answers(**about, agreement=agreement)],
+            "plan": report.plan.model_copy(update={"content": content}),
+        }
+    )
+    cells = re.findall(r">([^<]+)<", re.sub(r"<style.*?</style>", "", page(told), flags=re.S))
+    _, head, body = card(told).split("---\n", 2)
+    (index,) = yaml.safe_load(head)["model-index"]
+    intervals = [one["interval"] for one in index["results"][0]["metrics"]]
+    sentences = [row.sentence for row in told.effects]
+    for text in (*cells, body, *intervals, *sentences, *told.limits):
+        assert with_minus(text) == text
+    lowest = min(row.low for row in told.effects)
+    for texts in (cells, [body], intervals, sentences):
+        assert lowest < 0 and any(points(lowest) in text for text in texts)
+    assert {"−0.25", "−0.125"} <= {*cells} and "threshold −0.125" in body
+    read = json.loads(write_json(told, tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert min(row["low"] for row in read["effects"]) == lowest
 
 
 def test_words_of_the_audit_file_cannot_become_code(report):

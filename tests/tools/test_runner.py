@@ -1,5 +1,6 @@
 """The runner: what is first, and what it says. Kills are in tests/faults."""
 
+import gc
 import os
 import re
 import sys
@@ -130,3 +131,14 @@ def test_a_process_that_leads_no_group_yet_is_ended(monkeypatch):
     monkeypatch.setattr(kernels, "RUNNING", {process})
     kernels.end_all(patience=0.1)
     assert process.exitcode
+
+
+def what_is_not_looked_through():
+    print(gc.get_freeze_count())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere kernels are not forked")
+def test_no_look_for_garbage_goes_through_the_libraries(steps, tmp_path):
+    log = tmp_path / "log"
+    kernels.start(log, what_is_not_looked_through).join(60)
+    assert int(log.read_text()) > 100_000

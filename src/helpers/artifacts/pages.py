@@ -1,12 +1,14 @@
 """Records of executed pages: what a notebook was run with, so that only stale ones run again.
 
-A page draws, so it is stale where its stage is, and also where only its figures' code has changed.
+A page draws, so it is stale where its stage is, and also where only its figures' code has changed,
+or a file of `audits/` that it names.
 The record stands beside the executed notebook and is written after it. Every chapter has one.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from helpers.artifacts.stage import atomic
 RECORD = "page.json"
 EXECUTOR = tuple(lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py"))
 """What turns a notebook into a page."""
+_AUDITS = re.compile(r'"audits(?:/|" / ")([\w.-]+)"')
 
 
 def executed(page: str, profile: str) -> Path:
@@ -28,10 +31,16 @@ def basis(page: str, profile: str) -> dict[str, Any]:
     """What a page is made from at this moment: code, the profile's values, the stages it reads."""
     source = lineage.source_of(page)
     return {
-        "code": lineage.sources(page) | lineage.hashes(list(EXECUTOR)),
+        "code": lineage.sources(page) | lineage.hashes([*EXECUTOR, *audits(source)]),
         "parameters": asdict(profiles.load(profile)),
         "stages": {stage: _content(stage, profile) for stage in lineage.inputs(source)},
     }
+
+
+def audits(source: Path) -> list[Path]:
+    """Files that are there and a notebook names as "audits/own.yml" or "audits" / "own.yml"."""
+    named = _AUDITS.findall(source.read_text(encoding="utf-8"))
+    return sorted(path for name in {*named} if (path := lineage.ROOT / "audits" / name).is_file())
 
 
 def record(page: str, profile: str, made_from: dict[str, Any], seconds: float) -> None:

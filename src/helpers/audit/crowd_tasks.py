@@ -23,6 +23,7 @@ from helpers.annotations.label_studio import labelling_config
 from helpers.annotations.schema import ATTRIBUTES, heading
 from helpers.artifacts import atomic
 from helpers.audit.parts import Export
+from helpers.audit.writing import write_text
 
 ON_A_PAGE = 100
 """Images of one page: what a person answers about in an hour, and a phone can hold."""
@@ -125,9 +126,9 @@ def _label_studio(shown: Shown, attributes: list[str], people: Export, folder: P
         "enable_empty_annotation": False,
         "sampling": "Uniform sampling",
     }
-    _write(folder / "config.xml", config)
-    _write(folder / "tasks.json", json.dumps(tasks, indent=1) + "\n")
-    _write(folder / "project.json", json.dumps(project, indent=1) + "\n")
+    write_text(folder / "config.xml", config)
+    write_text(folder / "tasks.json", json.dumps(tasks, indent=1) + "\n")
+    write_text(folder / "project.json", json.dumps(project, indent=1) + "\n")
     return (
         "start Label Studio with LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true "
         f"LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={(folder / 'served').resolve()} label-studio "
@@ -141,8 +142,8 @@ def _mturk(shown: Shown, attributes: list[str], people: Export, folder: Path) ->
     names = [name for name, _ in shown]
     address = str(people.address)
     batch = {"image_id": names, "image_url": [f"{address}{name}.png" for name in names]}
-    _write(folder / "tasks.csv", pd.DataFrame(batch).to_csv(index=False))
-    _write(folder / "layout.html", _form(attributes, "${image_url}"))
+    write_text(folder / "tasks.csv", pd.DataFrame(batch).to_csv(index=False))
+    write_text(folder / "layout.html", _form(attributes, "${image_url}"))
     return (
         f"put the files of images at {address}, make an MTurk project with layout.html and "
         f"{people.raters} assignments a task, publish a batch of tasks.csv, and download its "
@@ -154,9 +155,9 @@ def _ground_truth(shown: Shown, attributes: list[str], people: Export, folder: P
     _save_images(shown, folder / "images")
     address = str(people.address)
     lines = [json.dumps({"source-ref": f"{address}{name}.png"}) for name, _ in shown]
-    _write(folder / "input.manifest", "\n".join(lines) + "\n")
+    write_text(folder / "input.manifest", "\n".join(lines) + "\n")
     source = "{{ task.input.taskObject | grant_read_access }}"
-    _write(folder / "template.liquid.html", _form(attributes, source))
+    write_text(folder / "template.liquid.html", _form(attributes, source))
     return (
         f"put the files of images at {address}, start a custom labelling job of SageMaker Ground "
         f"Truth with input.manifest, template.liquid.html and {people.raters} workers an item, "
@@ -201,8 +202,3 @@ def _save_images(shown: Shown, folder: Path) -> None:
         if not path.exists():  # an earlier run that was interrupted wrote it whole
             with atomic(path) as temporary:
                 Image.fromarray(np.ascontiguousarray(image)).save(temporary, "png")
-
-
-def _write(path: Path, text: str) -> None:
-    with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -44,10 +44,7 @@ def open_image_set(specification: Specification) -> ImageSet:
         Traceback (most recent call last):
         ValueError: nowhere.csv: no such table; the path is relative to the audit file
     """
-    source = specification.generator
-    assert isinstance(source, Images)
-    table = specification.beside(source.table)
-    raw = read_table(table, str(table))
+    table, raw = _table(specification)
     axes = {**specification.axes, **specification.placebos}
     unit = specification.columns.unit
     require_named(raw, [FILE, unit, *axes], str(table))
@@ -131,12 +128,17 @@ def said_in_table(specification: Specification) -> Said:
         Traceback (most recent call last):
         ValueError: nowhere.csv: no such table; the path is relative to the audit file
     """
-    source = specification.generator
-    assert isinstance(source, Images)
-    table = specification.beside(source.table)
-    raw = read_table(table, str(table))
+    table, raw = _table(specification)
     labelled = specification.columns.answers or [specification.columns.label]
     require_named(raw, [*labelled, *specification.annotated], str(table))
     scores = {name: as_annotated(raw[name], str(table)) for name in specification.annotated}
     scores[specification.attribute] = as_labels(raw[labelled], specification.classes, str(table))
     return Said(pd.DataFrame(scores).reset_index(drop=True), {"kind": "table"})
+
+
+def _table(specification: Specification) -> tuple[Path, pd.DataFrame]:
+    """Where the table of images lies, and what is in it."""
+    source = specification.generator
+    assert isinstance(source, Images)
+    table = specification.beside(source.table)
+    return table, read_table(table, str(table))

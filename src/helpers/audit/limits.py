@@ -10,8 +10,7 @@ from typing import Any
 
 from helpers.audit.pairs import Pairs
 from helpers.audit.tables import Audited
-from helpers.audit.words import percent, spaced
-from helpers.utils.numbers import in_points
+from helpers.audit.words import percent, points, spaced
 
 FEW = 30
 """Units below which an interval leans on its assumptions."""
@@ -88,13 +87,13 @@ def of_images(data: Audited, parts: Mapping[str, Any], plan: Mapping[str, Any]) 
     for one in moved:
         found.append(
             f"Along {spaced(one.axis)}, {spaced(one.attribute)} moves as well, by "
-            f"{in_points(one.estimate)} points of its scale; the effect of {spaced(one.axis)} "
+            f"{points(one.estimate)} points of its scale; the effect of {spaced(one.axis)} "
             "includes what that does."
         )
     for one in parts["placebos"]:
         if (one.p_holm or 1) < plan["level"]:
             found.append(
-                f"The model reacts to the placebo {spaced(one.axis)} ({in_points(one.estimate)} "
+                f"The model reacts to the placebo {spaced(one.axis)} ({points(one.estimate)} "
                 "points). Effects of this size need no bias to arise."
             )
     units = frame["unit"].nunique()

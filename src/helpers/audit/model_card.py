@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from helpers.artifacts import atomic
 from helpers.audit import words
 from helpers.audit.report_schema import Report
-from helpers.utils.numbers import in_points
+from helpers.audit.writing import write_text
+from helpers.utils.numbers import with_minus
 
 OPEN = "*To be filled in by those who made the model.*"
 
@@ -42,10 +42,7 @@ def write_card(report: Report, path: Path) -> Path:
         ...     write_card(report, Path(folder, "model_card.md")).read_text()[:15]
         '---\\nmodel-index'
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_text(card(report), encoding="utf-8")
-    return path
+    return write_text(path, card(report))
 
 
 def card(report: Report) -> str:
@@ -70,7 +67,7 @@ def card(report: Report) -> str:
     model = report.provenance["model"] or {}
     details = [f"- {name}: {value}" for name, value in model.items()] or [OPEN]
     groups = "axes and their cells" if report.kind == "classification" else "groups"
-    source = report.data["source"]
+    source, threshold = report.data["source"], with_minus(f"{report.threshold:g}")
     sections = {
         "Model details": [*details, "", f"Audited as *{report.name}* on {report.made[:10]}."],
         "Intended use": [OPEN],
@@ -80,7 +77,7 @@ def card(report: Report) -> str:
             + ".",
         ],
         "Metrics": [
-            f"Differences of error rates at the threshold {report.threshold:g}, with 95 % "
+            f"Differences of error rates at the threshold {threshold}, with 95 % "
             f"intervals; verdicts against a tolerance of {100 * report.tolerance:g} points, "
             f"adjusted by Holm over the planned family at {report.level:g}."
         ],
@@ -128,7 +125,7 @@ def _index(report: Report) -> dict[str, Any]:
             "verdict": row.verdict,
             "interval": None
             if row.low is None
-            else f"{in_points(row.low)} to {in_points(row.high)} points",
+            else f"{words.points(row.low)} to {words.points(row.high)} points",
         }
         for row in report.judged
     ]

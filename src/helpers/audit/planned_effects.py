@@ -37,9 +37,11 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     Returns:
         A row per axis and cell: axis, cell, held (axis → level), the columns of
         `helpers.effects.matched_effects` and of `helpers.audit.verdicts.judge`, base_rate (error
-        rate at the low level, in complete pairs), e_value and e_value_limit, gamma (Rosenbaum's Γ)
-        and tipping: what a hidden attribute that moves over its whole range along with the axis
-        would have to change the error rate by, to explain what the interval is sure of.
+        rate at the low level, in complete pairs), faces_worse and faces_better (those that err more
+        often at the high or at the low level), e_value and e_value_limit, gamma (Rosenbaum's Γ of
+        these faces, since pairs of one face are not independent) and tipping: what a hidden
+        attribute that moves over its whole range along with the axis would have to change the error
+        rate by, to explain what the interval is sure of.
 
     Example:
         >>> from helpers.audit.pretended import pretend
@@ -142,7 +144,8 @@ def matched_row(
         plan: of the audit.
 
     Returns:
-        Column → value: axis, cell, held, those of `matched_effects`, exact and base_rate.
+        Column → value: axis, cell, held, those of `matched_effects`, exact, base_rate, faces_worse
+        and faces_better.
 
     Example:
         >>> from helpers.audit.pretended import pretend
@@ -158,31 +161,41 @@ def matched_row(
     row = effects.matched_effects(
         part, outcome, f"{axis}_level", [], UNIT, tolerance=plan["tolerance"]
     ).iloc[0]
-    # Of the low level in complete pairs; what pairs lack has no counterpart.
     exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
-    base = _base_rate(part, outcome, f"{axis}_level", levels)
     own = {"axis": axis, "cell": cell_name(plan["axes"], held), "held": dict(held)}
-    return own | row.to_dict() | {"exact": bool(exact), "base_rate": base}
+    counted = _counted(part, outcome, f"{axis}_level", levels)
+    return own | row.to_dict() | {"exact": bool(exact)} | counted
 
 
-def _base_rate(part: pd.DataFrame, outcome: str, place: str, levels: Sequence[str]) -> float:
+def _counted(
+    part: pd.DataFrame, outcome: str, place: str, levels: Sequence[str]
+) -> dict[str, float]:
+    """What complete pairs say besides: the rate at the low level, and faces by their direction."""
     others = [UNIT, *(level for level in levels if level != place)]
     known = part[part[outcome].notna()]
-    paired = known.groupby(others)[place].transform("size") == 2
-    low = known[paired & (known[place] == 0)]
-    return float(low[outcome].mean()) if len(low) else np.nan
+    paired = known[known.groupby(others)[place].transform("size") == 2]
+    high = paired[place] == 1
+    change = paired[outcome].where(high, -paired[outcome]).groupby(paired[UNIT]).sum().round(9)
+    return {
+        # Of the low level in complete pairs; what pairs lack has no counterpart.
+        "base_rate": float(paired.loc[~high, outcome].mean()),
+        "faces_worse": int((change > 0).sum()),
+        "faces_better": int((change < 0).sum()),
+    }
 
 
 def _explained(table: pd.DataFrame) -> pd.DataFrame:
-    """How strong something hidden would have to be, beside every effect."""
+    """How strong something hidden would have to be, beside every effect.
+
+    Γ asks for independent pairs. Those of one face are not, so each face counts once, as a pair of
+    its images at the one level and at the other; of these the one or the other errs more often.
+    With one pair per face, that is the pair.
+    """
     values = effects.e_values(table, table["base_rate"].fillna(0))
-    whole = table["exact"] & table["n"].gt(0)
-    counts = table[["worse", "better"]].where(whole, 0)
     sure = np.where(table["low"] > 0, table["low"], np.where(table["high"] < 0, table["high"], 0.0))
-    gamma = effects.rosenbaum_gamma(counts["worse"], counts["better"])
     return table.assign(
         e_value=values["e_value"],
         e_value_limit=values["e_value_limit"],
-        gamma=np.where(whole, gamma, np.nan),
+        gamma=effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"]),
         tipping=np.abs(sure),
     )

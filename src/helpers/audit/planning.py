@@ -18,10 +18,10 @@ from typing import Any
 from scipy.optimize import brentq
 
 from helpers import effects
-from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.audit.routes import IMAGES
 from helpers.audit.specification import Specification
+from helpers.audit.writing import write_text
 from helpers.effects.audit_plan import Family, digest
 
 LEVEL = 0.05
@@ -193,9 +193,7 @@ def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
         0.1
     """
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(plan, indent=1) + "\n")
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         whole = isinstance(kept, dict) and kept["sha256"] == digest(kept)

@@ -99,6 +99,26 @@ def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -
         )
 
 
+def coded(values: pd.Series, names: Sequence[str]) -> pd.Series:
+    """Cells that say 0 or 1, or name one of two things, as numbers.
+
+    Serves chapter 20.
+
+    Args:
+        values: of a column.
+        names: of what 0 and 1 stand for.
+
+    Returns:
+        0.0 and 1.0, NaN for everything else.
+
+    Example:
+        >>> coded(pd.Series(["dark", 0, "grey"]), ("light", "dark")).tolist()
+        [1.0, 0.0, nan]
+    """
+    code = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, names[0]: 0.0, names[1]: 1.0}
+    return values.astype(str).str.strip().map(code)
+
+
 def as_levels(values: pd.Series, names: Sequence[str], source: str) -> pd.Series:
     """Levels 0 and 1 of an axis, given as such or by their names.
 
@@ -119,7 +139,6 @@ def as_levels(values: pd.Series, names: Sequence[str], source: str) -> pd.Series
         >>> as_levels(pd.Series(["dark", "0"]), ("light", "dark"), "faces.csv").tolist()
         [1, 0]
     """
-    code = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, names[0]: 0, names[1]: 1}
-    found = values.astype(str).str.strip().map(code)
+    found = coded(values, names)
     refuse_rows(found.isna(), values, source, f"{names[0]!r} (0) or {names[1]!r} (1)")
     return found.astype(int)

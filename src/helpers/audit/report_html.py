@@ -15,12 +15,12 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from helpers.artifacts import atomic
 from helpers.audit import report_figures, words
 from helpers.audit.appendix import REGULATIONS
 from helpers.audit.contact_sheet import Sheet
 from helpers.audit.report_schema import Report
-from helpers.utils.numbers import in_points
+from helpers.audit.writing import write_text
+from helpers.utils.numbers import with_minus
 
 SYMBOLS = {"exceeds": "▲", "within": "●", "inconclusive": "◆", "not estimable": "✕"}
 """Verdict → sign, so that colour is not the only difference."""
@@ -58,10 +58,7 @@ def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
         ...     path.read_text(encoding="utf-8")[:15]
         '<!DOCTYPE html>'
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_text(page(report, sheet), encoding="utf-8")
-    return path
+    return write_text(path, page(report, sheet))
 
 
 def page(report: Report, sheet: Sheet | None = None) -> str:
@@ -85,10 +82,14 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
         True
     """
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: with_minus(str(value)) if isinstance(value, float) else value,
     )
     environment.filters |= {
-        "points": lambda value: "–" if value is None else in_points(value),
+        "points": words.points,
         "percent": words.percent,
         "spaced": words.spaced,
         "p": _p,
@@ -180,4 +181,4 @@ def _p(value: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return "–" if value is None else with_minus(f"{value:.2f}")

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from helpers.artifacts import atomic
 from helpers.audit import limits, words
 from helpers.audit.pairs import Pairs
 from helpers.audit.planning import (
@@ -45,6 +44,7 @@ from helpers.audit.report_schema import (
     Report,
 )
 from helpers.audit.tables import Audited
+from helpers.audit.writing import write_text
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 Tables = Mapping[str, pd.DataFrame]
@@ -149,10 +149,7 @@ def write_json(report: Report, path: Path) -> Path:
         ...     read_json(write_json(report, Path(folder, "report.json"))) == report
         True
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    return path
+    return write_text(path, report.model_dump_json(indent=1) + "\n")
 
 
 def read_json(path: str | Path) -> Report:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.audit.reading import as_levels, read_table, refuse_rows, require_named
+from helpers.audit.reading import as_levels, coded, read_table, refuse_rows, require_named
 from helpers.audit.specification import Specification
 
 
@@ -192,8 +192,7 @@ def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.S
         >>> as_labels(pd.DataFrame({"label": ["male", "0"]}), ("female", "male"), "a.csv").tolist()
         [1.0, 0.0]
     """
-    code = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, classes[0]: 0, classes[1]: 1}
-    found = values.apply(lambda column: column.astype(str).str.strip().map(code))
+    found = values.apply(coded, names=classes)
     for name in values:
         bad = found[name].isna() & values[name].notna()
         refuse_rows(
@@ -202,7 +201,7 @@ def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.S
     if values.shape[1] == 1:
         name = values.columns[0]
         refuse_rows(values[name].isna(), values[name], source, "a label")
-    share = found.astype(float).mean(axis=1)
+    share = found.mean(axis=1)
     return share.round().where(share != 0.5)
 
 
@@ -211,8 +210,7 @@ def _scores(values: pd.Series, specification: Specification, source: str) -> pd.
     empty, decided = values.isna(), specification.columns.decision is not None
     if decided:
         names = specification.classes
-        code = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, names[0]: 0.0, names[1]: 1.0}
-        score = values.astype(str).str.strip().map(code)
+        score = coded(values, names)
         refuse_rows(score.isna() & ~empty, values, source, f"{names[0]!r} (0) or {names[1]!r} (1)")
     else:
         score = pd.to_numeric(values, errors="coerce")

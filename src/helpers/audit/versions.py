@@ -15,9 +15,9 @@ import pandas as pd
 from helpers import effects
 from helpers.audit.planning import cell_name, held_levels
 from helpers.audit.tables import Audited
+from helpers.audit.words import points
 from helpers.effects.matched import matched_effects
 from helpers.effects.simultaneous import max_t_intervals
-from helpers.utils.numbers import in_points
 
 RESAMPLES = 2000
 
@@ -98,15 +98,15 @@ def in_lines(found: Comparison, tolerance: float) -> list[str]:
     for row in found.errors.itertuples():
         lines.append(
             f"{row.cell}: {100 * row.before:.1f} % → {100 * row.after:.1f} %, "
-            f"{in_points(row.estimate)} ({in_points(row.low)} to {in_points(row.high)}), "
+            f"{points(row.estimate)} ({points(row.low)} to {points(row.high)}), "
             f"{row.verdict}"
         )
     lines.append("effects of the axes, after minus before, in points; intervals hold together")
     for row in found.effects.itertuples():
         lines.append(
-            f"{row.axis.replace('_', ' ')}, {row.cell}: {in_points(row.before)} → "
-            f"{in_points(row.after)}, {in_points(row.estimate)} ({in_points(row.low)} to "
-            f"{in_points(row.high)})"
+            f"{row.axis.replace('_', ' ')}, {row.cell}: {points(row.before)} → "
+            f"{points(row.after)}, {points(row.estimate)} ({points(row.low)} to "
+            f"{points(row.high)})"
         )
     return lines
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from helpers.utils.numbers import in_points
+from helpers.utils.numbers import in_points, with_minus
 
 ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""
@@ -103,6 +103,24 @@ def percent(rate: float | None) -> str:
     return "–" if rate is None else f"{100 * rate:.1f} %"
 
 
+def points(difference: float | None) -> str:
+    """A difference of rates in points with its sign, a true minus; "–" where there is none.
+
+    Serves chapter 20.
+
+    Args:
+        difference: a fraction.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> points(-0.0304), points(None)
+        ('−3.0', '–')
+    """
+    return "–" if difference is None else with_minus(in_points(difference))
+
+
 def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: float) -> str:
     """What was found in one cell, for somebody who reads no table.
 
@@ -131,9 +149,9 @@ def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: fl
     size, base = 100 * abs(row["estimate"]), row["base_rate"]
     rates = ""
     if base is not None:
-        rates = f"{100 * (base + row['estimate']):.1f} instead of {100 * base:.1f}; "
+        rates = f"{100 * (base + row['estimate']):z.1f} instead of {100 * base:.1f}; "
     change = "as often" if size < 0.05 else f"in {size:.1f} {_more(row['estimate'])} of 100 images"
-    ends = f"95 % interval {in_points(row['low'])} to {in_points(row['high'])} points"
+    ends = f"95 % interval {points(row['low'])} to {points(row['high'])} points"
     inside = -tolerance < row["low"] and row["high"] < tolerance
     within = "is within" if inside else "is, by two one-sided tests, within"
     told = f"{where}: with {contrast(levels)} the model errs {change} ({rates}{ends})."
@@ -160,7 +178,7 @@ def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     Example:
         >>> rows = [{"cell": "male", "estimate": -0.01, "verdict": "within"}]
         >>> axis_sentence(rows)
-        'Within the tolerance in 1 of 1 cells; largest estimate -1.0 points (male).'
+        'Within the tolerance in 1 of 1 cells; largest estimate −1.0 points (male).'
     """
     counts = Counter(row["verdict"] for row in rows)
     told = [f"{WORDS[one]} in {counts[one]}" for one in ORDER if counts[one]]
@@ -169,7 +187,7 @@ def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     largest = ""
     if known:
         row = max(known, key=lambda one: abs(one["estimate"]))
-        largest = f"; largest estimate {in_points(row['estimate'])} points ({row['cell']})"
+        largest = f"; largest estimate {points(row['estimate'])} points ({row['cell']})"
     return f"{capital(', '.join(told))}{largest}."
 
 
@@ -247,6 +265,6 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
     }
     return (
         f"{name}: the {rate} is {percent(row['rate'])}, against {percent(row['reference_rate'])} "
-        f"for {row['reference']}: {in_points(row['estimate'])} points (95 % interval "
-        f"{in_points(row['low'])} to {in_points(row['high'])}). {ending[row['verdict']]}"
+        f"for {row['reference']}: {points(row['estimate'])} points (95 % interval "
+        f"{points(row['low'])} to {points(row['high'])}). {ending[row['verdict']]}"
     )
