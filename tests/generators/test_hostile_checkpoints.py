@@ -257,7 +257,7 @@ PICKLES = {
     "a size that is no number": (lambda: with_tensor(0, ("6",), (1,)), VIEW),
     "a size that is a float": (lambda: with_tensor(0, (6.0,), (1,)), VIEW),
     "no strides": (lambda: with_tensor(0, (6,), ()), VIEW),
-    "a storage that is short": (lambda: storage(GOOD[:-1]), "were announced"),
+    "a storage that is short": (lambda: storage(GOOD[:-1]), "ends 1 bytes after the file"),
     "a storage that is long": (lambda: storage(GOOD + b"\0"), "not those that were announced"),
     "a storage with another length": (
         lambda: storage(GOOD[:-32] + struct.pack("<q", 2**40) + GOOD[-24:]),
@@ -621,7 +621,10 @@ ZIPS = {
         made.rosinality(torch_file(**{"encoder.0.weight": torch.zeros(3)}), False),
         "weights 'encoder.0.weight', which its options do not ask for",
     ),
-    "half of an old file": (made.rosinality(torch_file(), False)[:-9], "were announced"),
+    "half of an old file": (
+        made.rosinality(torch_file(), False)[:-9],
+        "ends 9 bytes after the file",
+    ),
 }
 
 

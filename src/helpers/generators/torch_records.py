@@ -134,10 +134,10 @@ def read_before_zip(content: bytes | bytearray) -> tuple[Any, Storages]:
         code, count = types[name]
         written = int.from_bytes(content[start : start + 8], "little")
         end = start + 8 + count * code.itemsize
-        if end > len(content):
-            raise ValueError(f"{len(content)} bytes, of which a storage ends at {end}")
         if written != count or name in storages:
             raise ValueError(f"a storage of {written} numbers where {count} were announced")
+        if end > len(content):
+            raise ValueError(f"a storage that ends {end - len(content):,} bytes after the file")
         storages[name] = np.frombuffer(content, code, count, start + 8)
         start = end
     if len(order) != len(types) or start != len(content):
