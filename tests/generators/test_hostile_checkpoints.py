@@ -257,7 +257,7 @@ PICKLES = {
     "a size that is no number": (lambda: with_tensor(0, ("6",), (1,)), VIEW),
     "a size that is a float": (lambda: with_tensor(0, (6.0,), (1,)), VIEW),
     "no strides": (lambda: with_tensor(0, (6,), ()), VIEW),
-    "a storage that is short": (lambda: storage(GOOD[:-1]), "were announced"),
+    "a storage that is short": (lambda: storage(GOOD[:-1]), "ends 1 bytes after the file"),
     "a storage that is long": (lambda: storage(GOOD + b"\0"), "not those that were announced"),
     "a storage with another length": (
         lambda: storage(GOOD[:-32] + struct.pack("<q", 2**40) + GOOD[-24:]),
@@ -335,7 +335,7 @@ PICKLES = {
     "a true z": (lambda: options(z_dim=True), "z_dim is True"),
     "another version": (lambda: bad_meta(version=5), "written in version 5, not 6"),
     "no class": (lambda: bad_meta(type="function"), "a network written"),
-    "no state": (bad_meta, "an operation on nothing"),
+    "no state": (bad_meta, "no entry '_modules'"),
     "no generator": (lambda: {"G": None}, "no entry 'G_ema'"),
     "None as generator": (lambda: made.with_others(None), "a NoneType in place of a part"),
     "a list": (lambda: [1, 2, 3], "a list in place of a dictionary"),
@@ -378,7 +378,7 @@ BYTES = {
     "a mark alone": (b"\x80\x02(.", "a mark in place of a value"),
     "a memory that is empty": (b"\x80\x02h\x07.", "an operation on nothing"),
     "a list of itself": (b"\x80\x02]q\x00h\x00a.", "a list in place of a dictionary"),
-    "two values": (b"\x80\x02NN.", "expected"),
+    "two values": (b"\x80\x02NN.", "2 values where one"),
     "a state of a number": (b"\x80\x02K\x01}b.", "a state of something that takes none"),
     "an attack by eval": (b"cbuiltins\neval\n(S'1'\ntR.", "builtins.eval', which is not run"),
 }  # fmt: skip
@@ -395,6 +395,152 @@ def test_empty_objects_are_limited_in_number(tmp_path, monkeypatch):
     assert 1000 * len(made.stylegan2_weights()) < pickle_reading.LONGEST <= 500_000
     monkeypatch.setattr(pickle_reading, "LONGEST", 20_000)
     refused(write(tmp_path, b"\x80\x04(" + b"\x8f" * 40_000 + b"t."), "20,000 operations")
+
+
+# --- small files whose contents occur many times: lists within lists, names, options
+
+
+def text(words: str) -> bytes:
+    content = words.encode()
+    return b"X" + struct.pack("<I", len(content)) + content
+
+
+def name(module: str, of: str) -> bytes:
+    return text(module) + text(of) + b"\x93"
+
+
+def entries(*pairs: tuple[bytes, bytes]) -> bytes:
+    return b"}(" + b"".join(key + value for key, value in pairs) + b"u"
+
+
+def part(state: bytes, version: bytes = b"K\x06") -> bytes:
+    meta = entries(
+        (text("type"), text("class")),
+        (text("version"), version),
+        (text("class_name"), text("Generator")),
+        (text("state"), state),
+    )
+    return name("torch_utils.persistence", "_reconstruct_persistent_obj") + meta + b"\x85R"
+
+
+def module(*children: tuple[bytes, bytes], more: bytes = b"}") -> bytes:
+    return part(
+        entries(
+            *((text(one), b"}") for one in ("_init_kwargs", "_buffers", "rendering_kwargs")),
+            *((text(one), b"N") for one in ("neural_rendering_resolution",)),
+            (text("_parameters"), more),
+            (text("_modules"), entries(*children)),
+        )
+    )
+
+
+def with_synthesis(*children: tuple[bytes, bytes]) -> bytes:
+    synthesis = (text("synthesis"), module((text("input"), b"N")))
+    return generator(module(synthesis, *children))
+
+
+def generator(value: bytes, before: bytes = b"") -> bytes:
+    return b"\x80\x04" + before + entries((text("G_ema"), value)) + b"."
+
+
+LAUGHS = text("ha") + b"q\x070](h\x07h\x07e" * 60
+"""Sixty lists, each twice in the next: to write it out would take 2**60 words."""
+SHARED = text("n" * 100_000) + b"q\x630"
+NUMBERED = b"}(" + b"".join(text(str(k)) + b"K\x01" for k in range(2000)) + b"u"
+
+
+def of_many_variables() -> bytes:
+    """Variables of TensorFlow in a part with a long name."""
+    dtype = name("numpy", "dtype") + text("f4") + b"\x89\x88\x87R"
+    zero = name("numpy.core.multiarray", "scalar") + dtype + b"C\x04\0\0\0\0\x86Rq\x090"
+    variables = b"](" + b"".join(text(str(k)) + b"h\x09\x86" for k in range(2000)) + b"e"
+    kind = name("dnnlib.tflib.network", "Network") + b")\x81"
+    inner = kind + entries((text("variables"), variables)) + b"b"
+    components = entries((text("n" * 100_000), inner))
+    own = (("version", b"K\x05"), ("variables", b"]"), ("components", components))
+    own += (("static_kwargs", entries((text("resolution"), b"K\x10"))),)
+    whole = kind + entries(*((text(key), value) for key, value in own)) + b"b"
+    return b"\x80\x04" + zero + b"NN" + whole + b"\x87."
+
+
+def of_many_parts(depth: int = 100) -> bytes:
+    """Parts within parts, which share one long name."""
+    inner = module()
+    for _ in range(depth):
+        inner = module((b"h\x63", inner))
+    synthesis = (text("synthesis"), module((text("input"), b"N")))
+    return generator(module(synthesis, (b"h\x63", inner)), SHARED)
+
+
+def of_many_options() -> bytes:
+    """Options of EG3D's rays, which share one long list."""
+    shared = b"](" + b"N" * 5000 + b"eq\x110"
+    each = b"".join(b"M" + struct.pack("<H", k) + b"h\x11" for k in range(5000))
+    return generator(
+        part(
+            entries(
+                (text("_init_kwargs"), b"}"),
+                (text("_modules"), entries((text("backbone"), b"N"))),
+                (text("rendering_kwargs"), b"}(" + each + b"u"),
+            )
+        ),
+        shared,
+    )
+
+
+def of_a_laughing_type() -> bytes:
+    dtype = name("numpy", "dtype") + LAUGHS + b"\x89\x88\x87R"
+    number = name("numpy.core.multiarray", "scalar") + dtype + b"C\x04\0\0\0\0\x86R"
+    own = entries((text("_init_kwargs"), entries((text("z_dim"), number))))
+    synthesis = entries((text("synthesis"), module((text("input"), b"N"))))
+    return generator(part(own[:-1] + text("_modules") + synthesis + b"u"))
+
+
+def of_a_laughing_storage() -> bytes:
+    key = b"(" + text("storage") + LAUGHS + text("0") + text("cpu") + b"K\x01tQ"
+    view = b"(" + key + b"K\x00K\x01\x85K\x01\x85\x89NtR"
+    state = entries((text("style.1.weight"), name("torch._utils", "_rebuild_tensor_v2") + view))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a/data.pkl", b"\x80\x04" + entries((text("g_ema"), state)) + b".")
+        archive.writestr("a/data/0", bytes(4))
+    return stream.getvalue()
+
+
+MANY = {
+    "a version": (generator(part(b"}", LAUGHS)), "a list in place of a plain value"),
+    "what is called": (generator(LAUGHS + b")R"), "a call of 'list', which is not run"),
+    "a type of numbers": (of_a_laughing_type(), "a list in place of the name of a type"),
+    "a type of a storage": (of_a_laughing_storage(), "a list in place of the type of a storage"),
+    "names of parts": (of_many_parts(), "a name of 100,001 letters"),
+    "names of weights": (
+        with_synthesis((text("n" * 100_000), module(more=NUMBERED))),
+        "a name of 100,001 letters",
+    ),
+    "names of variables": (of_many_variables(), "a name of 100,002 letters"),
+    "values of options": (of_many_options(), "an option with 5,000 values"),
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_what_a_file_says_once_is_not_written_out_many_times(tmp_path, what):
+    content, found = MANY[what]
+    refused(write(tmp_path, content), found)
+
+
+def test_zip_files_that_torch_does_not_write(tmp_path):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for folder in "ab":
+            archive.writestr(f"{folder}/data.pkl", b"\x80\x02N.")
+    refused(write(tmp_path, stream.getvalue()), "2 parts called data.pkl")
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a/data.pkl", b"\x80\x02N.")
+    secret = bytearray(stream.getvalue())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        secret[secret.index(header) + flags] |= 1
+    refused(write(tmp_path, bytes(secret)), "a damaged zip file .*encrypted")
 
 
 # --- files of torch
@@ -475,7 +621,10 @@ ZIPS = {
         made.rosinality(torch_file(**{"encoder.0.weight": torch.zeros(3)}), False),
         "weights 'encoder.0.weight', which its options do not ask for",
     ),
-    "half of an old file": (made.rosinality(torch_file(), False)[:-9], "were announced"),
+    "half of an old file": (
+        made.rosinality(torch_file(), False)[:-9],
+        "ends 9 bytes after the file",
+    ),
 }
 
 

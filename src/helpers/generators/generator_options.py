@@ -14,6 +14,7 @@ from helpers.utils.pickled_numbers import simple
 
 LARGEST = 2**20
 """Of any option that counts something."""
+_LONGEST_LIST = 64
 LAYERS = 64
 """The most layers."""
 _STYLE = ("z_dim", "c_dim", "w_dim", "resolution", "image_channels", "channel_base", "channel_max")
@@ -156,10 +157,17 @@ class Options:
 
 
 def plain(value: Any) -> Any:
-    """A plain value or a list of such.
+    """A plain value or a short list of such.
+
+    Raises:
+        ValueError: neither, or a long list; many options may share one in the file.
 
     Example:
         >>> plain([0, 0, 0.2])
         [0, 0, 0.2]
     """
-    return [simple(one) for one in value] if isinstance(value, list | tuple) else simple(value)
+    if not isinstance(value, list | tuple):
+        return simple(value)
+    if len(value) > _LONGEST_LIST:
+        raise ValueError(f"an option with {len(value):,} values")
+    return [simple(one) for one in value]

@@ -15,6 +15,7 @@ from helpers.utils.pickled_numbers import is_call, misplaced, simple
 
 _PERSISTENT = Name("torch_utils.persistence", "_reconstruct_persistent_obj")
 _VERSION = 6
+_LONGEST_NAME = 1000
 _DICTS = (Name("collections", "OrderedDict"), Name("dnnlib.util", "EasyDict"))
 _EG3D = "training.volumetric_rendering"
 _PLAIN = (
@@ -57,9 +58,23 @@ def mapping(value: Any) -> dict[Any, Any]:
     return value
 
 
-def is_network(value: Any) -> bool:
-    """Whether this describes a network of `torch_utils.persistence`."""
-    return is_call(value, _PERSISTENT)
+def joined(prefix: str, name: Any) -> str:
+    """The name of a weight within a part.
+
+    A long name that many parts share has its place in the file once, but in their weights' names
+    once each.
+
+    Raises:
+        ValueError: it is longer than any that occurs.
+
+    Example:
+        >>> joined("synthesis.b4.", "const")
+        'synthesis.b4.const'
+    """
+    found = f"{prefix}{name}"
+    if len(found) > _LONGEST_NAME:
+        raise ValueError(f"a name of {len(found):,} letters ({found[:80]!r}…)")
+    return found
 
 
 def read_part(value: Any) -> Part:
@@ -71,7 +86,7 @@ def read_part(value: Any) -> Part:
     if is_call(value, _PERSISTENT):
         (content,) = value.arguments
         meta = mapping(content)
-        version = meta.get("version")
+        version = simple(meta.get("version"))
         if simple(meta.get("type")) != "class" or version != _VERSION:
             raise ValueError(f"a network written in version {version!r:.20}, not {_VERSION}")
         return Part(str(simple(meta["class_name"]))[:80], mapping(meta["state"]))
@@ -97,7 +112,7 @@ def _walk(part: Part, prefix: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
     for group in ("_parameters", "_buffers"):
         for name, value in mapping(part.attributes[group]).items():
             if value is not None:
-                yield f"{prefix}{name}", value
+                yield joined(prefix, name), value
     for name, child in part.children().items():
         if child is not None:
-            yield from _walk(read_part(child), f"{prefix}{name}.", seen)
+            yield from _walk(read_part(child), joined(prefix, f"{name}."), seen)

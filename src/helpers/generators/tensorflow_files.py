@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from helpers.generators.generator_options import Options, checked
-from helpers.generators.module_records import mapping
+from helpers.generators.module_records import joined, mapping
 from helpers.generators.torch_records import Budget
 from helpers.utils.pickle_reading import Name
 from helpers.utils.pickled_numbers import array, is_call, misplaced, simple
@@ -95,7 +95,7 @@ def _variables(state: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
         yield str(simple(name)), values
     for part, component in mapping(state["components"]).items():
         for name, values in _state(component)["variables"]:
-            yield f"{part}/{simple(name)}", values
+            yield joined(f"{part}/", simple(name)), values
 
 
 def _config(options: Options) -> dict[str, Any]:

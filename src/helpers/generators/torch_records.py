@@ -134,8 +134,10 @@ def read_before_zip(content: bytes | bytearray) -> tuple[Any, Storages]:
         code, count = types[name]
         written = int.from_bytes(content[start : start + 8], "little")
         end = start + 8 + count * code.itemsize
-        if written != count or end > len(content) or name in storages:
+        if written != count or name in storages:
             raise ValueError(f"a storage of {written} numbers where {count} were announced")
+        if end > len(content):
+            raise ValueError(f"a storage that ends {end - len(content):,} bytes after the file")
         storages[name] = np.frombuffer(content, code, count, start + 8)
         start = end
     if len(order) != len(types) or start != len(content):
@@ -155,7 +157,10 @@ def read_zip(content: bytes) -> tuple[Any, Storages]:
         raise ValueError("compressed parts, which torch does not write")
     if sum(part.file_size for part in parts) > len(content):
         raise ValueError("parts that together are larger than the file")
-    (main,) = (name for name in archive.namelist() if name.endswith("/data.pkl"))
+    pickles = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+    if len(pickles) != 1:
+        raise ValueError(f"a zip file with {len(pickles)} parts called data.pkl, not with one")
+    main = pickles[0]
     root = main.removesuffix("data.pkl")
     order = f"{root}byteorder"
     if order in archive.namelist() and _unzipped(archive.read, order) != b"little":
@@ -178,7 +183,7 @@ def _unzipped(act: Callable[[Any], Any], argument: Any) -> Any:
     """What an action on a zip file gives; it may find damage in ways of its own."""
     try:
         return act(argument)
-    except (zipfile.BadZipFile, NotImplementedError, struct.error, OSError) as error:
+    except (zipfile.BadZipFile, KeyError, RuntimeError, struct.error, OSError) as error:
         raise ValueError(f"a damaged zip file ({error})") from None
 
 
@@ -187,8 +192,10 @@ def _described(key: Any) -> tuple[str, tuple[np.dtype, int]]:
     word, kind, name, _, count, *view = key
     if word != "storage" or view not in ([], [None]):
         raise ValueError("a storage of an unknown form")
-    if not isinstance(kind, Name) or kind.module != "torch" or kind.name not in _TYPES:
-        raise ValueError(f"a storage of {str(kind)[:80]!r}, which is not read")
+    if not isinstance(kind, Name):
+        raise misplaced(kind, "the type of a storage")
+    if kind.module != "torch" or kind.name not in _TYPES:
+        raise ValueError(f"a storage of {str(kind)!r}, which is not read")
     if not isinstance(name, str) or type(count) is not int or not 0 <= count < 2**48:
         raise ValueError("a storage without a name or a length")
     return name, (np.dtype(_TYPES[kind.name]), count)

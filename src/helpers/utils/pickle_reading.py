@@ -78,7 +78,9 @@ class Note:
         self.items: dict[Any, Any] | None = None
 
     def __repr__(self) -> str:
-        return f"a call of {str(self.called)[:80]!r}, which is not run"
+        # Of anything else no words are made: lists within lists may take for ever.
+        called = self.called if isinstance(self.called, Name) else type(self.called).__name__
+        return f"a call of {str(called)!r}, which is not run"
 
 
 def read_pickle(content: io.BytesIO, outside: list[Any] | None = None) -> Any:
@@ -115,7 +117,9 @@ def read_pickle(content: io.BytesIO, outside: list[Any] | None = None) -> Any:
                     raise ValueError(f"a pickle of more than {LONGEST:,} operations")
                 machine.place = place or 0
                 machine.step(opcode.name, argument)
-            (value,) = machine.taken(len(machine.stack))
+            if len(machine.stack) > 1:
+                raise ValueError(f"{len(machine.stack)} values where one was expected")
+            (value,) = machine.taken(1)
         except DAMAGE as error:
             raise PickleError(_words(error), machine.place) from None
     return value
@@ -144,6 +148,12 @@ def _words(error: Exception) -> str:
         return str(error)[:300]
     if isinstance(error, RecursionError):
         return "values that are nested too deeply"
+    if isinstance(error, MemoryError):
+        return "more than fits into memory"
+    if isinstance(error, OSError):
+        return f"what cannot be read ({error.strerror})"
+    if isinstance(error, KeyError) and isinstance(error.args[0], str):
+        return f"no entry {error.args[0][:80]!r}"
     return "an operation on nothing"
 
 

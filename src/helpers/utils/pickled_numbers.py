@@ -99,8 +99,10 @@ def dtype(value: Any) -> np.dtype:
     if not is_call(value, _DTYPE):
         raise misplaced(value, "a type of numbers")
     code, order = value.arguments[0], "<" if value.state is None else value.state[1]
-    if not (isinstance(code, str) and _NUMBERS.fullmatch(code)):
-        raise ValueError(f"an array of something else than numbers ({str(code)[:20]!r})")
+    if not isinstance(code, str):
+        raise misplaced(code, "the name of a type")
+    if not _NUMBERS.fullmatch(code):
+        raise ValueError(f"an array of something else than numbers ({code[:20]!r})")
     if order not in _ORDERS:
         raise ValueError("an array whose bytes have an unknown order")
     return np.dtype(order + code)
