@@ -18,8 +18,8 @@
 # All faces so far came from a world that was made for this book. Whoever audits a model for use will
 # take a generator that has learned from photographs, a diffusion model, or a folder of images that
 # somebody else made. {cite:t}`transects` took StyleGAN2 {cite:p}`stylegan2`. Such a file is hundreds
-# of megabytes large, forbids commercial use, and may run code when it is opened. This chapter takes
-# one in, walks through it, and checks it before anybody is asked about its images.
+# of megabytes large, often not for commercial use, and may run code when it is opened. This chapter
+# takes one in, walks through it, and checks it before anybody is asked about its images.
 
 # %% [markdown]
 # ## Question
@@ -98,6 +98,8 @@ pd.options.display.float_format = "{:.3f}".format
 SIZES = {"resolution": 64, "channel_base": 1024, "channel_max": 64}
 config = stylegan2.Config(z_dim=32, c_dim=0, w_dim=32, **SIZES)
 drawn = draw_weights(stylegan2.StyleGAN2(config), seed)
+for _, block in drawn.synthesis.blocks():  # most of its colours would be out of range
+    block.torgb.weight /= 3
 
 # %% tags=["hide-input"]
 published = stage.path("published.pt")
@@ -227,7 +229,7 @@ def moved(which, steps=(-1, -0.5, 0, 0.5, 1)) -> torch.Tensor:
     return generator.synthesize(codes)
 
 
-# %% mystnb={"image": {"alt": "Four rows of five abstract patterns in a few colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
+# %% mystnb={"image": {"alt": "Four rows of five blurred patterns in many colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
 rows = torch.cat([moved(which) for which in layers.values()]).cpu()
 gallery = figures.gallery(rows, 5, row_labels=[*layers])
 

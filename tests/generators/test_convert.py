@@ -8,6 +8,7 @@ import pytest
 import safetensors.torch
 import torch
 
+from helpers.generators import load_generator
 from helpers.generators.checkpoint_files import read
 from helpers.generators.convert import main, write_converted
 
@@ -144,12 +145,24 @@ def changed_card(tmp_path, **changes):
         ({"kind": "stylegan3"}, "num_layers is None"),
         ({"sha256": "0" * 64}, "the weights are not those"),
         ({"sha256": None}, "no readable generator"),
+        ({"psi": "a"}, "psi 'a' in its card"),
+        ({"precision": ["float32"]}, r"precision \['float32'\] in its card"),
     ],
 )
 def test_cards_that_do_not_fit(tmp_path, changes, found):
     target = changed_card(tmp_path, **changes)
     with pytest.raises(ValueError, match=f"ada.safetensors: .*{found}"):
         read(target)
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [({"psi": 9}, "truncation is 9"), ({"precision": "x"}, "'x'"), ({"noise": "x"}, "'x'")],
+)
+def test_settings_that_do_not_fit(tmp_path, changes, found):
+    target = changed_card(tmp_path, **changes)
+    with pytest.raises(ValueError, match=f"ada.safetensors: .*{found}"):
+        load_generator("stylegan2", weights=target)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, "null", '{"sha256": 1}'])

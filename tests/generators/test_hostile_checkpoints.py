@@ -654,7 +654,7 @@ def test_a_storage_that_all_weights_share_is_read_once(tmp_path, zipped):
 
 def test_what_is_no_file(tmp_path):
     refused(tmp_path / "missing.pkl", "no such file")
-    refused(tmp_path, "no such file")
+    refused(tmp_path, "no regular file")
     (tmp_path / "loop.pkl").symlink_to(tmp_path / "loop.pkl")
     refused(tmp_path / "loop.pkl", "expected a trained generator")
 

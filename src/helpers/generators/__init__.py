@@ -50,7 +50,11 @@ def load_generator(
     if name in FROM_FILES:
         if weights is None:
             raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
-        return StyleGenerator(load_checkpoint(weights, kind=name), device, **options)
+        network = load_checkpoint(weights, kind=name)
+        try:
+            return StyleGenerator(network, device, **options)
+        except ValueError as error:  # of the card's settings, or of the options
+            raise ValueError(f"{weights}: {error}") from None
     if weights is not None or options:
         given = sorted([*options, *["weights"] * (weights is not None)])
         raise ValueError(f"the generator {name} comes with the book; it takes no {given}")

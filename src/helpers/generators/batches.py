@@ -105,7 +105,9 @@ def _shape(generator: Generator, codes: np.ndarray, scene: dict[str, float]) -> 
 @torch.no_grad()
 def _images(codes: np.ndarray, *, generator: Generator, scene: dict[str, float]) -> np.ndarray:
     """Images of a chunk of codes, uint8."""
-    made = generator.synthesize(torch.from_numpy(codes).to(generator.device), **scene)
+    # A copy, which torch aligns: products of matrices hang on where they lie by their last bits.
+    aligned = torch.tensor(codes, device=generator.device)
+    made = generator.synthesize(aligned, **scene)
     if not torch.isfinite(made).all():
         raise ValueError("the generator gave images with values that are not numbers")
     return made.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()

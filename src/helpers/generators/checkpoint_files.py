@@ -63,6 +63,10 @@ class Checkpoint:
     card: dict[str, Any]
 
 
+SETTINGS = {"psi": (int, float), "noise": str, "precision": str}
+"""Of a converted file's card: how its images are made, unless the caller says otherwise."""
+
+
 def read(path: str | Path) -> Checkpoint:
     """Read a trained generator; nothing in the file is run, and no more allocated than it has.
 
@@ -81,6 +85,7 @@ def read(path: str | Path) -> Checkpoint:
     try:
         if converted:
             kind, config = card["kind"], mapping(card["kwargs"])
+            _check_settings(card)
             tensors = safetensors.torch.load(stored)
         else:
             kind, config, tensors, card = _foreign(path)
@@ -122,10 +127,17 @@ def _foreign(path: Path) -> tuple[str, dict[str, Any], dict[str, Tensor], dict[s
 def _content(path: Path) -> bytes:
     """The bytes of a file; a link is followed."""
     if not path.is_file():
-        raise ValueError("no such file")
+        raise ValueError("what is no regular file" if path.exists() else "no such file")
     if path.stat().st_size > LARGEST:
         raise ValueError(f"more than {LARGEST:,} bytes")
     return path.read_bytes()
+
+
+def _check_settings(card: Mapping[str, Any]) -> None:
+    """Refuse settings of another type; their values are the generator's to judge."""
+    for name, wanted in SETTINGS.items():
+        if name in card and not isinstance(card[name], wanted):
+            raise ValueError(f"{name} {card[name]!r} in its card")
 
 
 def _opened(content: bytes) -> tuple[Any, Storages | None]:
