@@ -272,6 +272,7 @@ def stylegan3(letter: str) -> tuple[Part, dict[str, Tensor]]:
         kernel = 1 if last or letter == "r" else 3
         weights.layer(name, width, outside, kernel, 6)
         weights.add(f"{name}.magnitude_ema")
+        weights.found[f"{name}.magnitude_ema"].abs_().add_(1)  # a mean of squares
         if not last:
             weights.add(f"{name}.up_filter", 24 if RATES[number] > rate else 12)
             radial = letter == "r" and number < 12

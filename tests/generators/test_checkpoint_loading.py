@@ -40,10 +40,10 @@ def test_a_file_becomes_a_network(tmp_path, name):
     c = torch.eye(found.c_dim)[:2] if found.c_dim else None
     ws, same = (network.mapping(z, c, psi=0.7) for network in (found, again))
     assert ws.shape == (2, found.num_ws, found.w_dim) and torch.equal(ws, same)
-    if found.resolution == 16:
+    if found.kind != "eg3d":
         images = found.synthesis(ws)
-        assert images.shape == (2, 3, 16, 16) and images.isfinite().all()
-        assert torch.equal(images, again.synthesis(ws))
+        assert images.shape == (2, 3, found.resolution, found.resolution)
+        assert images.isfinite().all() and torch.equal(images, again.synthesis(ws))
     styles, same = found.styles(ws), again.styles(ws)
     assert styles.keys() == same.keys() and len(styles) > 4
     assert all(torch.equal(values, same[layer]) for layer, values in styles.items())
@@ -76,6 +76,16 @@ def test_options_that_only_the_network_knows_name_the_file(tmp_path):
     network.state["rendering_kwargs"] = made.EasyDict(made.RENDERING | {"clamp_mode": "relu"})
     path.write_bytes(made.dumps(made.with_others(network)))
     with pytest.raises(ValueError, match="eg3d.pkl: .*relu"):
+        generators.load_checkpoint(path)
+
+
+def test_a_mean_of_squares_that_is_negative(tmp_path):
+    network, weights = made.stylegan3("t")
+    name = next(name for name in weights if name.endswith("magnitude_ema"))
+    weights[name].neg_()
+    path = tmp_path / "t.pkl"
+    path.write_bytes(made.dumps(made.with_others(network)))
+    with pytest.raises(ValueError, match="t.pkl: .*magnitude_ema', a mean of squares, that is not"):
         generators.load_checkpoint(path)
 
 

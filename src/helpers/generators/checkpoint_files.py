@@ -168,3 +168,5 @@ def _check_weights(tensors: Mapping[str, Tensor], expected: Mapping[str, tuple[i
     for name, values in tensors.items():
         if values.dtype != torch.float32 or not values.isfinite().all():
             raise ValueError(f"{name!r} that are not finite float32 numbers")
+        if name.endswith("magnitude_ema") and not (values > 0).all():
+            raise ValueError(f"{name!r}, a mean of squares, that is not positive")
