@@ -193,7 +193,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # and each estimate is scored against an intervention on the faces themselves. The readers take the
 # files of a real crowd, from Label Studio or Mechanical Turk. A model of your own takes one file and
 # one command, [](20_audit_your_model): as a file or an address, or as a [table](audit-a-table) of its
-# answers.
+# answers; so does a [recogniser](audit-a-recogniser).
 
 # %% [markdown]
 # ## Who it is for, and how to read it

@@ -9,7 +9,7 @@ from helpers.audit.specification import Specification, read_specification
 GOOD = {"name": "a", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
 
 
-@pytest.mark.parametrize("name", ["example", "table"])
+@pytest.mark.parametrize("name", ["example", "table", "verification"])
 def test_files_that_ship_can_be_read(name):
     assert read_specification(ROOT / "audits" / f"{name}.yml").name == name
 
@@ -18,7 +18,7 @@ def test_the_file_of_the_specification_has_every_door():
     onnx = {"kind": "onnx", "path": "m.onnx", "input": {"size": 64, "std": [0.2, 0.2, 0.2]}}
     generator = {"kind": "stylegan2", "weights": "f.pkl"}
     one = Specification(**GOOD, generator=generator, people={"kind": "page"}, model=onnx)
-    assert (one.generator.truncation, one.model.threshold, one.people.raters) == (0.7, 0.5, 5)
+    assert (one.generator.truncation, one.threshold, one.people.raters) == (0.7, 0.5, 5)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_file_of_the_specification_has_every_door():
         ({"axes": {"a": ["x", "x"]}}, "axes.a is ('x', 'x'), two different levels was expected"),
         ({"placebos": ["gender"]}, "placebos is also an axis, other attributes was expected"),
         ({"axes": [*"abcdef"]}, "axes is 6 attributes with the placebos, at most 5 was expected"),
-        ({"kind": "verification"}, "pairs is missing, a table of pairs was expected"),
+        ({"kind": "verification"}, "pairs is missing, either a table of pairs or images"),
         (
             {"images": "a.csv", "people": {"kind": "simulated"}},
             "images is given besides generator or people: a table brings its own images",

@@ -9,22 +9,28 @@ import yaml
 from helpers.audit import Specification
 from helpers.audit.__main__ import parser
 
-PAGES = ("audit-a-classifier", "audit-a-table", "bring-your-generator")
+PAGES = ("audit-a-classifier", "audit-a-recogniser", "audit-a-table", "bring-your-generator")
 SHORT = {"name": "mine", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
+OF_RECOGNISER = {"kind": "verification", "images": "faces.csv", "reference": "a"}
+OF_RECOGNISER |= {one: value for one, value in SHORT.items() if one != "axes"}
 
 
-def blocks(repository, language):
-    for page in PAGES:
+def blocks(repository, language, pages=PAGES):
+    for page in pages:
         text = (repository / "book" / f"{page}.md").read_text(encoding="utf-8")
         yield from re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def test_every_file_shown_is_an_audit_file(repository):
-    found = [yaml.safe_load(block) for block in blocks(repository, "yaml")]
-    assert len(found) >= 15
-    for content in found:
-        whole = content if "name" in content else SHORT | content
-        assert Specification.model_validate(whole).name
+    counts = {}
+    for page in PAGES:
+        short = OF_RECOGNISER if page == "audit-a-recogniser" else SHORT
+        found = [yaml.safe_load(block) for block in blocks(repository, "yaml", [page])]
+        counts[page] = len(found)
+        for content in found:
+            whole = content if "name" in content else short | content
+            assert Specification.model_validate(whole).name
+    assert sum(counts.values()) >= 19 and counts["audit-a-recogniser"] >= 5, counts
 
 
 def test_every_command_shown_is_one(repository):

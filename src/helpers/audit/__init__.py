@@ -3,8 +3,9 @@
 from helpers.audit.analysis import analyse
 from helpers.audit.crowd_tasks import PeopleNeeded
 from helpers.audit.gates import gate
+from helpers.audit.group_rates import analyse_pairs
 from helpers.audit.model_card import write_card
-from helpers.audit.pairs import Pairs, analyse_pairs, from_pairs
+from helpers.audit.pairs import Pairs, from_pairs
 from helpers.audit.planning import departures, keep_plan, make_plan
 from helpers.audit.report_json import build_report, read_json, schema, write_json
 from helpers.audit.report_schema import Report

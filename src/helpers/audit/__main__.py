@@ -17,6 +17,7 @@ from helpers.audit import gates
 from helpers.audit.crowd_tasks import PeopleNeeded
 from helpers.audit.planning import make_plan
 from helpers.audit.report_json import schema
+from helpers.audit.routes import CLASSIFICATION
 from helpers.audit.specification import read_specification
 from helpers.audit.tables import from_table
 from helpers.audit.versions import compare, in_lines
@@ -34,7 +35,8 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m helpers.audit",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="audits/example.yml and audits/table.yml are files to copy.",
+        epilog="Files to copy: audits/example.yml (a classifier), audits/verification.yml (a "
+        "recogniser), audits/table.yml (answers that are there already).",
     )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, told in {
@@ -101,8 +103,8 @@ def _do(chosen: argparse.Namespace) -> int:
 
 def _compare(before: str, after: str) -> None:
     files = [read_specification(path) for path in (before, after)]
-    if any(one.images is None for one in files):
-        raise ValueError("compare takes two audit files with tables (images)")
+    if any(one.route != CLASSIFICATION or one.images is None for one in files):
+        raise ValueError("compare takes two audit files of classifiers with tables (images)")
     old, new = (from_table(one.beside(one.images), one) for one in files)
     plan = make_plan(files[0], old.frame["unit"].nunique())
     print("\n".join(in_lines(compare(old, new, plan), plan["tolerance"])))

@@ -5,20 +5,27 @@ Serves chapter 20.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from helpers.audit.example_model import make_example_model
+from helpers.audit.example_recogniser import make_example_recogniser
 from helpers.audit.parts import Http, Input, Model, Onnx, Torch
 from helpers.audit.progress import Counted, counting
 from helpers.audit.specification import Specification
 from helpers.audit.tables import check_answers
 from helpers.models import black_box
 
-EXAMPLE = "example.onnx"
-"""Of a file of this name, the run makes the book's example model if there is none yet."""
+EXAMPLES = {
+    "example.onnx": make_example_model,
+    "example-recogniser.onnx": make_example_recogniser,
+}
+"""Of a file of such a name, the run makes the book's example model if there is none yet."""
+TRIED = 64
+"""Images that a recogniser is tried on, from all parts of the table."""
 
 
 def model_of(
@@ -34,7 +41,8 @@ def model_of(
         given: another model of the file, such as a reader's; by default the one that is audited.
 
     Returns:
-        A callable: uint8 RGB images (n, 3, height, width) → probabilities (n,), NaN for no answer.
+        A callable: uint8 RGB images (n, 3, height, width) → probabilities (n,), or vectors (n, d)
+        of a recogniser, NaN for no answer.
 
     Raises:
         ValueError: the file or function cannot be loaded, or does not fit its preparation.
@@ -48,15 +56,18 @@ def model_of(
         Traceback (most recent call last):
         ValueError: nowhere.onnx: no such file; model.path must name an ONNX file
     """
-    given = specification.model if given is None else given
+    recogniser = given is None and specification.kind == "verification"
+    given, gives = given or specification.model, "embedding" if recogniser else "probability"
     if isinstance(given, Http):
-        return _remote(specification, given, folder)
+        return _remote(specification, given, gives, folder)
     preparation = prepared(given.input)
-    reading = {"index": given.output.index, "activation": given.output.activation}
+    reading = {"index": given.output.index, "activation": given.output.activation, "gives": gives}
+    if given.input.detector is not None:
+        reading["find"] = _detector(specification.beside(given.input.detector))
     if isinstance(given, Onnx):
         path = specification.beside(given.path)
-        if path.name == EXAMPLE:
-            make_example_model(path)
+        if path.name in EXAMPLES:
+            EXAMPLES[path.name](path)
         output = 0 if given.output.name is None else given.output.name
         return black_box.onnx_model(path, preparation, output=output, **reading)
     if isinstance(given, Torch):
@@ -79,9 +90,11 @@ def prepared(given: Input) -> black_box.Preparation:
         >>> prepared(Input(size=48, range=(-1, 1))).mean
         1.0
     """
+    if given.preset is not None:
+        return replace(black_box.preset(given.preset), flip_average=given.flip_average)
     low, high = given.range
     mean = np.asarray(given.mean, dtype=float) - low
-    rest = given.model_dump(exclude={"range", "mean"})
+    rest = given.model_dump(exclude={"range", "mean", "preset", "detector"})
     return black_box.Preparation(scale=(high - low) / 255, mean=mean.tolist(), **rest)
 
 
@@ -112,17 +125,83 @@ def ask(model: black_box.BlackBox, images: np.ndarray, folder: Path) -> np.ndarr
     if isinstance(model, black_box.RemoteModel):  # which keeps its answers itself
         answers = model(images)
     else:
-        folder.mkdir(parents=True, exist_ok=True)
-        watched = Counted(model, len(images))
-        try:
-            answers, _ = black_box.ask_and_keep(watched, images, folder)
-        finally:
-            watched.close()
+        answers, _ = _asked(model, images, folder)
     check_answers(pd.Series(answers), model.name)
     return answers
 
 
-def _remote(specification: Specification, given: Http, folder: Path) -> black_box.RemoteModel:
+def embed(
+    model: black_box.BlackBox, images: np.ndarray, folder: Path, points: np.ndarray | None = None
+) -> black_box.Answers:
+    """Ask a recogniser about images, after trying it; what it said before is not asked again.
+
+    A model on the network is not tried, and its answers are judged as they come.
+
+    Serves chapter 20.
+
+    Args:
+        model: of `model_of`.
+        images: uint8 (n, 3, height, width).
+        folder: where answers are kept.
+        points: five points of every face, (n, 5, 2), NaN where none was found; for models that
+            are aligned by them and find none themselves.
+
+    Returns:
+        Embeddings (n, d), NaN where there is none, with the reasons.
+
+    Raises:
+        ValueError: outputs that are no vectors, one vector for all images, none at all, or two for
+            one image.
+
+    Example:
+        >>> import tempfile
+        >>> model = black_box.python_model(
+        ...     lambda x: x.mean((2, 3)), version="1", gives="embedding"
+        ... )
+        >>> images = np.stack([np.full((3, 8, 8), value, np.uint8) for value in (1, 255)])
+        >>> with tempfile.TemporaryDirectory() as place:
+        ...     embed(model, images, Path(place)).values.shape
+        (2, 3)
+    """
+    if isinstance(model, black_box.RemoteModel):
+        answers = model.ask(images)
+    else:
+        some = np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))
+        black_box.check_model(model, images[some], None if points is None else points[some])
+        answers = _asked(model, images, folder, points)
+    vectors, reasons = answers
+    found = vectors[reasons == ""]
+    if not len(found):
+        raise ValueError(f"{model.name} has no embedding of any image; is it the right model?")
+    if len(found) > 1 and np.ptp(found, axis=0).max() == 0:
+        raise ValueError(
+            f"{model.name} is one vector for all of {len(found)} images; a constant answer shows "
+            "nothing, is it the right model output?"
+        )
+    return answers
+
+
+def _asked(
+    model: black_box.LocalModel, images: np.ndarray, folder: Path, points: np.ndarray | None = None
+) -> black_box.Answers:
+    """Answers of a model that computes here, kept, and counted on a bar."""
+    folder.mkdir(parents=True, exist_ok=True)
+    watched = Counted(model, len(images))
+    try:
+        return black_box.ask_and_keep(watched, images, folder, points=points)
+    finally:
+        watched.close()
+
+
+def _detector(path: Path) -> black_box.FaceDetector:
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; input.detector must name a YuNet file")
+    return black_box.FaceDetector(path)
+
+
+def _remote(
+    specification: Specification, given: Http, gives: black_box.Gives, folder: Path
+) -> black_box.RemoteModel:
     """A model on the network, within its limits."""
     limits = black_box.CallLimits(max_calls=given.max_calls, per_second=given.per_second)
     return black_box.remote_model(
@@ -133,6 +212,7 @@ def _remote(specification: Specification, given: Http, folder: Path) -> black_bo
         limits=limits,
         headers=given.headers,
         timeout=given.timeout,
+        gives=gives,
         seed=specification.design.seed,
         progress=counting(given.url),
     )

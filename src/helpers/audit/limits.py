@@ -5,7 +5,7 @@ Serves chapter 20.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from helpers.audit.pairs import Pairs
@@ -109,7 +109,7 @@ def of_pairs(data: Pairs, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> 
 
     Args:
         data: the pairs.
-        parts: of the report: match_rates, disparities.
+        parts: of the report: disparities and enrolment.
         plan: that counts.
 
     Returns:
@@ -118,7 +118,7 @@ def of_pairs(data: Pairs, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> 
     Example:
         >>> import pandas as pd
         >>> pairs = Pairs(pd.DataFrame({"group": ["a"]}), "pairs.csv")
-        >>> of_pairs(pairs, {"disparities": []}, {"fmr": 0.01})[-1][:16]
+        >>> of_pairs(pairs, {"disparities": []}, {"fmr": 0.01, "model": "table"})[-1][:16]
         'The threshold wa'
     """
     found = [
@@ -127,9 +127,14 @@ def of_pairs(data: Pairs, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> 
         "Groups can differ in more than the trait that names them, such as in the quality of their "
         "pictures. A gap between groups is not an effect of the trait unless the pictures are "
         "matched.",
-        "The similarities were in the table before the plan was written. Nobody but the authors "
-        "can vouch that the plan does not follow from them.",
     ]
+    if data.images is None:
+        found.append(
+            "The similarities were in the table before the plan was written. Nobody but the "
+            "authors can vouch that the plan does not follow from them."
+        )
+    else:
+        found += _of_enrolment(data, parts, plan)
     if any(one.verdict == "inconclusive" for one in parts["disparities"]):
         found.append("“Undecided” is not “no gap”: there are too few identities to rule one out.")
     if plan["fmr"] is not None:
@@ -138,3 +143,32 @@ def of_pairs(data: Pairs, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> 
             "threshold that is set elsewhere gives other rates."
         )
     return found
+
+
+def _of_enrolment(data: Pairs, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
+    """Limits of pairs that were made of images, by a recogniser that was asked."""
+    images = data.images
+    if silent := int((images["enrolled"] == 0).sum()):
+        worst = max(parts["enrolment"], key=lambda one: one.rate)
+        yield (
+            f"The model made no embedding of {silent} images ({percent(silent / len(images))}; "
+            f"most of {worst.group}, {percent(worst.rate)}). Their {data.left_out} pairs are left "
+            "out: error rates are of faces that were found, and a group whose hard pictures are "
+            "not found looks easy."
+        )
+    if failed := int(images["failed_call"].sum()):
+        yield (
+            f"{failed} of these images have no embedding because calls failed, not because no face "
+            "was found; run the audit again to ask about them."
+        )
+    yield (
+        "People are compared within their group only, which is where they are mixed up most; among "
+        "strangers of all groups false matches are rarer."
+    )
+    full = [row.group for row in parts["match_rates"] if row.negatives >= plan["impostors"]]
+    if full:
+        yield (
+            f"Of the pairs of two people, {plan['impostors']:,} of a group were drawn at random, "
+            f"in {len(full)} of {len(parts['match_rates'])} groups; other draws give slightly "
+            "other rates."
+        )

@@ -86,7 +86,7 @@ def card(report: Report) -> str:
         "Quantitative analyses": [
             f"**{report.answer}**",
             "",
-            *(f"- {row.sentence}" for row in report.judged),
+            *(f"- {row.sentence}" for row in [*report.judged, *report.failures_to_enrol]),
         ],
         "Ethical considerations": [
             "Perceived traits are judgements of people who look at a picture, and no identity.",
@@ -109,7 +109,8 @@ def _factor(row: Any) -> str:
 def _counts(report: Report) -> str:
     data = report.data
     if report.kind == "verification":
-        return f"{data['pairs']} pairs of {data['identities']} identities"
+        images = f"{data['images']} images of " if "images" in data else ""
+        return f"{data['pairs']} pairs, {images}{data['identities']} identities"
     return f"{data['images']} images of {data['units']} matched faces"
 
 

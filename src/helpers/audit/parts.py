@@ -76,10 +76,13 @@ Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discr
 # --- the model
 
 
+PRESET_KEYS = {"preset", "detector", "flip_average"}
+
+
 class Input(Strict):
     """What a model takes in; see `helpers.models.black_box.Preparation`."""
 
-    size: int = Field(gt=0)
+    size: int | None = Field(None, gt=0)
     channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
     range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
@@ -88,6 +91,28 @@ class Input(Strict):
     align: Literal["none", "crop", "arcface"] = "none"
     box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
     flip_average: bool = False
+    preset: Literal["arcface", "sface"] | None = None  # a public recogniser's, for all of these
+    detector: Path | None = None  # a file of YuNet, which finds the points that arcface aligns by
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Input:
+        if self.preset is None and self.size is None:
+            raise ValueError(
+                "input.size is missing; it, or the preset of a recogniser, was expected"
+            )
+        if self.preset is not None and (other := self.model_fields_set - PRESET_KEYS):
+            raise ValueError(
+                f"input.{min(other)} is given besides input.preset {self.preset}, which sets it; "
+                "leave one of them out"
+            )
+        if self.detector is not None and not self.by_points:
+            raise ValueError("input.detector is given, but nothing is aligned; set align: arcface")
+        return self
+
+    @property
+    def by_points(self) -> bool:
+        """Whether faces are aligned by five points."""
+        return self.preset is not None or self.align == "arcface"
 
 
 class Output(Strict):
@@ -98,10 +123,19 @@ class Output(Strict):
     activation: Literal["none", "sigmoid", "softmax"] = "none"
 
 
-class _Asked(Strict):
+class _Cut(Strict):
+    threshold: float | None = None  # of a score, 0.5 by default; or of a similarity
+    fmr: float | None = Field(None, gt=0, lt=1)  # verification: sets the threshold
+
+    @property
+    def cut(self) -> float:
+        """Score above which a classifier's answer is 1."""
+        return 0.5 if self.threshold is None else self.threshold
+
+
+class _Asked(_Cut):
     input: Input
     output: Output = Output()
-    threshold: float = Field(0.5, ge=0, le=1)
 
 
 class Onnx(_Asked):
@@ -126,7 +160,7 @@ class PythonModel(_Asked):
     function: str = Field(pattern=r"^[\w.]+:\w+$")
 
 
-class Http(Strict):
+class Http(_Cut):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
@@ -138,15 +172,30 @@ class Http(Strict):
     max_calls: int = Field(ge=1)
     per_second: float = Field(5.0, gt=0)
     timeout: float = Field(30.0, gt=0)
-    threshold: float = Field(0.5, ge=0, le=1)
 
 
-class Table(Strict):
+class Table(_Cut):
     """Scores that stand in the table of images or pairs."""
 
     kind: Literal["table"] = "table"
-    threshold: float | None = None
-    fmr: float | None = Field(None, gt=0, lt=1)  # verification: sets the threshold
+
+
+def require_score_cut(model: _Cut, field: str) -> None:
+    """Raise ValueError where a classifier's threshold is none of a score.
+
+    Serves chapter 20.
+
+    Args:
+        model: of the file.
+        field: where it stands.
+
+    Example:
+        >>> require_score_cut(Table(threshold=0.7), "model")
+    """
+    if not 0 <= model.cut <= 1:
+        raise ValueError(f"{field}.threshold is {model.cut:g}, a score from 0 to 1 was expected")
+    if model.fmr is not None:
+        raise ValueError(f"{field}.fmr is given, but only a recogniser's threshold is set by it")
 
 
 Asked = Annotated[Onnx | Torch | PythonModel | Http, Field(discriminator="kind")]
@@ -191,6 +240,12 @@ class Reader(Strict):
     kind: Literal["reader"]
     models: dict[str, Asked] = Field(min_length=1)  # attribute → the model that tells it
 
+    @model_validator(mode="after")
+    def _of_scores(self) -> Reader:
+        for name, model in self.models.items():
+            require_score_cut(model, f"people.models.{name}")
+        return self
+
 
 class InTable(Strict):
     """Labels and annotated scores that stand in the table of images."""
@@ -205,7 +260,7 @@ People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="k
 
 
 class Columns(Strict):
-    """Names of columns, for a table of images or of pairs."""
+    """Names of columns, for a table of images or of pairs; `TAKES` says which route reads which."""
 
     image: str = "image_id"
     unit: str = "unit"
@@ -214,6 +269,8 @@ class Columns(Strict):
     score: str | None = "score"
     decision: str | None = None  # 0 or 1, in place of a score
     group: str = "group"
+    identity: str = "identity"
+    points: list[str] | None = Field(None, min_length=10, max_length=10)  # x and y of five points
     first: str = "first"
     second: str = "second"
     same: str = "same"
@@ -229,6 +286,7 @@ class Design(Strict):
     seed: int = Field(1, ge=0)
     expected_error: float = Field(0.1, gt=0, lt=0.5)  # a guess, for the sizes only
     incomplete: Literal["refuse", "pairs"] = "refuse"
+    impostors: int = Field(10_000, ge=1)  # pairs of two people in a group, at most
 
 
 class Target(Strict):

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from helpers import effects
 from helpers.artifacts.lineage import file_hash
+from helpers.audit.routes import IMAGES
 from helpers.audit.specification import Specification
 from helpers.audit.writing import write_text
 from helpers.effects.audit_plan import Family, digest
@@ -30,6 +31,7 @@ NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "er
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 """Looked at besides the audit's own, outside of the families of tests."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
+ENROLMENT, FTE = "failures to enrol by group", "FTE"
 NO_AXIS = ""
 
 
@@ -92,7 +94,8 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
     """
     axes, placebos = specification.axes, specification.placebos
     if specification.kind == "verification":
-        return {GROUPS: [[measure] for measure in MEASURES]}
+        enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
+        return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
     cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
     found = {CELLS: cells, AVERAGES: [[axis, "all faces"] for axis in axes]}
     if len(axes) > 1:
@@ -148,6 +151,8 @@ def make_plan(
     }
     if specification.kind == "verification":
         content |= {"reference": specification.reference, "fmr": specification.model.fmr}
+        if specification.route == IMAGES:
+            content["impostors"] = specification.design.impostors
     else:
         content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
     if specification.kind == "classification" and specification.images is None:

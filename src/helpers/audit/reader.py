@@ -75,7 +75,7 @@ def reader_said(
                 f"{specification.path}: people.models.{name} is the model under audit, which would "
                 "agree with itself everywhere; give another classifier, or people"
             )
-        scores[name] = _centred(ask(model, images, folder), given.threshold)
+        scores[name] = _centred(ask(model, images, folder), given.cut)
         cards[name] = model.card()
     limit = LIMIT.format(names=", ".join(name.replace("_", " ") for name in attributes))
     return Said(pd.DataFrame(scores), {"kind": people.kind, "models": cards}, [limit])

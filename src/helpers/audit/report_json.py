@@ -22,6 +22,7 @@ from helpers.audit.pairs import Pairs
 from helpers.audit.planning import (
     AVERAGES,
     CELLS,
+    ENROLMENT,
     GROUPS,
     INTERACTIONS,
     NO_ANSWER,
@@ -34,6 +35,7 @@ from helpers.audit.report_schema import (
     Carried,
     Disparity,
     Effect,
+    Enrolment,
     Interaction,
     Leak,
     MatchRates,
@@ -235,19 +237,31 @@ def _of_images(
 def _of_pairs(data: Pairs, tables: Tables, plan: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a report that a verification has."""
     rates = [MatchRates(**row) for row in _rows(tables["rates"], MatchRates)]
-    found = [Disparity(**row) for row in _rows(tables[GROUPS], Disparity)]
-    for row in found:
-        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"])
-    frame = data.frame
+    frame, images = data.frame, data.images
     counts = {
         "pairs": len(frame),
         "identities": int(pd.concat([frame["first"], frame["second"]]).nunique()),
-        "groups": frame["group"].nunique(),
+        "groups": len(rates),
         "reference": plan["reference"],
         "source": Path(data.source).name,
     }
-    parts = {"threshold": rates[0].threshold, "data": counts}
-    return parts | {"match_rates": rates, "disparities": found}
+    parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
+    parts["disparities"] = _disparities(tables[GROUPS], plan)
+    if images is None:
+        return parts
+    failures = int((images["enrolled"] == 0).sum())
+    counts |= {"images": len(images), "identities": images["identity"].nunique()}
+    counts |= {"failures_to_enrol": failures, "pairs_left_out": data.left_out}
+    parts["enrolment"] = [Enrolment(**row) for row in _rows(tables["enrolment"], Enrolment)]
+    parts["failures_to_enrol"] = _disparities(tables[ENROLMENT], plan) if failures else []
+    return parts
+
+
+def _disparities(table: pd.DataFrame, plan: Mapping[str, Any]) -> list[Disparity]:
+    found = [Disparity(**row) for row in _rows(table, Disparity)]
+    for row in found:
+        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"])
+    return found
 
 
 def _effects(
@@ -311,8 +325,8 @@ def _made(
     """The comparisons that were made, by family."""
     made = {}
     for family in dict.fromkeys([*plan["families"], *now["families"]]):
-        table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
-        if family == GROUPS:
+        table = tables.get(family, pd.DataFrame(columns=["axis", "cell", "measure"]))
+        if family in (GROUPS, ENROLMENT):
             made[family] = [[measure] for measure in table["measure"].unique()]
         else:
             made[family] = table[["axis", "cell"]].to_numpy().tolist()

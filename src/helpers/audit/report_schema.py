@@ -169,6 +169,18 @@ class Disparity(Part):
     sentence: str = ""
 
 
+class Enrolment(Part):
+    """Images of a group of which the recogniser made no embedding: failures to enrol."""
+
+    group: str
+    images: int
+    identities: int
+    failures: int
+    rate: Number
+    low: Number
+    high: Number
+
+
 class Rejected(Part):
     """What was found in people's exports that was not taken as it was; see `annotations.Ingest`."""
 
@@ -229,6 +241,8 @@ class Report(Part):
         averages, no_answer, placebos: families of their own.
         interactions, thresholds, scores, rates, leakage, target: see their classes.
         match_rates, disparities: of a verification.
+        enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
+            from the reference, a family of its own; the latter only where there is a failure.
         people: who said what the images show, a row for each stage that asked them.
         limits: what the report does not say, a sentence each.
         plan: see `PlanKept`.
@@ -262,6 +276,8 @@ class Report(Part):
     target: list[Carried] = []
     match_rates: list[MatchRates] = []
     disparities: list[Disparity] = []
+    enrolment: list[Enrolment] = []
+    failures_to_enrol: list[Disparity] = []
     people: list[Answers] = []
     limits: list[str]
     plan: PlanKept

@@ -18,14 +18,18 @@ from helpers.artifacts.lineage import ROOT
 from helpers.audit.analysis import analyse
 from helpers.audit.asking import ask, model_of
 from helpers.audit.contact_sheet import Sheet, contact_sheet
+from helpers.audit.face_table import open_faces
+from helpers.audit.group_rates import analyse_pairs
 from helpers.audit.image_sets import open_image_set, set_index
 from helpers.audit.model_card import write_card
-from helpers.audit.pairs import Pairs, analyse_pairs, from_pairs
+from helpers.audit.pairs import Pairs, from_pairs
 from helpers.audit.parts import Images
 from helpers.audit.planning import keep_plan, make_plan
+from helpers.audit.recognition import ask_recogniser
 from helpers.audit.report_html import write_html
 from helpers.audit.report_json import build_report, write_json
 from helpers.audit.report_schema import Report
+from helpers.audit.routes import IMAGES, PAIRS
 from helpers.audit.shown import show
 from helpers.audit.sizes import capped
 from helpers.audit.specification import Specification, read_specification
@@ -124,7 +128,10 @@ def run_audit(
     data: Audited | Pairs
     more: dict[str, Any] = {"model": card}
     if specification.kind == "verification":
-        data = from_pairs(specification.beside(specification.pairs), specification)
+        if specification.route == PAIRS:
+            data = from_pairs(specification.beside(specification.pairs), specification)
+        else:
+            data, more = ask_recogniser(specification, folders(specification)[0], say)
         tables = analyse_pairs(data, now)
     else:
         if specification.images is not None:
@@ -155,9 +162,12 @@ def _plan(specification: Specification) -> dict[str, Any]:
     """The plan by the file as it is now."""
     inputs = [specification.path] if specification.path.is_file() else []
     units = None
-    if specification.kind == "verification":
+    if specification.route == PAIRS:
         inputs.append(specification.beside(specification.pairs))
         from_pairs(inputs[-1], specification)
+    elif specification.route == IMAGES:
+        open_faces(specification)  # the pairs follow from the table, before the model is asked
+        inputs.append(specification.beside(specification.images))
     elif specification.images is not None:
         inputs.append(specification.beside(specification.images))
         # The table is read for its faces alone; its answers do not enter the plan.

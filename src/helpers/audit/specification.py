@@ -31,7 +31,9 @@ from helpers.audit.parts import (
     Strict,
     Table,
     Target,
+    require_score_cut,
 )
+from helpers.audit.routes import CLASSIFICATION, IMAGES, PAIRS, require_own_keys
 from helpers.effects.labels import LEVEL_NAMES
 
 MOST_AXES = 5
@@ -53,8 +55,9 @@ class Specification(Strict):
         classes: names of the answers 0 and 1.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
-        images: table with images' names, labels and scores, in place of a generator and people.
-        pairs: table of pairs with similarities, of a verification.
+        images: table with images' names, labels and scores, in place of a generator and people; of
+            a verification, table with the files of images, identities and groups.
+        pairs: table of pairs with similarities, of a verification without a model.
         columns: names of the columns in such a table.
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
@@ -97,16 +100,22 @@ class Specification(Strict):
     @model_validator(mode="after")
     def _fitting(self) -> Specification:
         if self.kind == "verification":
-            _require(self.pairs is not None, "pairs", "missing", "a table of pairs")
-            _require(self.reference is not None, "reference", "missing", "the name of a group")
-            set_by = (self.model.threshold, getattr(self.model, "fmr", None))
-            _require(
-                sum(one is not None for one in set_by) == 1,
-                "model",
-                "without one threshold",
-                "either model.threshold or model.fmr",
-            )
+            one = (self.images is None) != (self.pairs is None)
+            found = "missing" if self.images is None else "given besides images"
+            _require(one, "pairs", found, "either a table of pairs or images, a table of images,")
+        own = {"columns": self.columns, "design": self.design}
+        given = {name: part.model_fields_set for name, part in own.items()}
+        require_own_keys(self.route, {"": self.model_fields_set, **given})
+        if self.kind == "verification":
+            self._recogniser_fitting()
             return self
+        require_score_cut(self.model, "model")
+        _require(
+            getattr(self.model, "input", None) is None or self.model.input.preset is None,
+            "model.input.preset",
+            "a recogniser's",
+            "kind: verification",
+        )
         _require(bool(self.axes), "axes", "empty", "at least one attribute of two levels")
         every = [*self.axes, *self.placebos]
         _require(
@@ -136,6 +145,37 @@ class Specification(Strict):
             self._people_fitting()
         return self
 
+    def _recogniser_fitting(self) -> None:
+        """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
+        model = self.model
+        _require(self.reference is not None, "reference", "missing", "the name of a group")
+        asked = not isinstance(model, Table)
+        if self.images is None:
+            _require(not asked, "model.kind", model.kind, "table, with pairs,")
+        else:
+            _require(asked, "model.kind", "table", "a model that can be asked, with images,")
+        _require(
+            (model.threshold is None) != (model.fmr is None),
+            "model",
+            "without one threshold",
+            "either model.threshold or model.fmr",
+        )
+        if asked and model.threshold is not None:
+            fits = -1 <= model.threshold <= 1
+            expected = "a cosine similarity from -1 to 1"
+            _require(fits, "model.threshold", f"{model.threshold:g}", expected)
+        if asked and not isinstance(model, Http):
+            for unused in sorted(model.output.model_fields_set - {"name"}):
+                raise ValueError(f"model.output.{unused} is given, which an embedding has not")
+        by_points = asked and not isinstance(model, Http) and model.input.by_points
+        found = by_points and model.input.detector is not None, self.columns.points is not None
+        if by_points != any(found) or all(found):
+            raise ValueError(
+                "faces are aligned by five points where model.input.align is arcface or a preset "
+                "is named, and only there: either model.input.detector or columns.points says "
+                "where they are"
+            )
+
     def _people_fitting(self) -> None:
         """Raise ValueError where these people cannot say what the audit needs."""
         people, source, kind = self.people, self.generator, self.generator.kind
@@ -156,6 +196,13 @@ class Specification(Strict):
                 _require(
                     name in people.models, f"people.models.{name}", "missing", "a model of its own"
                 )
+
+    @property
+    def route(self) -> str:
+        """Which way through an audit the file takes, of `helpers.audit.routes`."""
+        if self.kind == "classification":
+            return CLASSIFICATION
+        return PAIRS if self.images is None else IMAGES
 
     @property
     def asked(self) -> list[str]:
@@ -190,7 +237,7 @@ class Specification(Strict):
     @property
     def threshold(self) -> float:
         """Score above which the model's answer is 1."""
-        return 0.5 if self.model.threshold is None else self.model.threshold
+        return self.model.cut
 
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""

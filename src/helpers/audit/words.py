@@ -21,6 +21,12 @@ WORDS = {
     WITHIN: "within the tolerance",
 }
 """Verdict → how a page says it."""
+RATES = {
+    "FMR": "false match rate",
+    "FNMR": "false non-match rate",
+    "FTE": "rate of failures to enrol",
+}
+"""Measure of a verification → how a page says it."""
 
 
 def spaced(name: str) -> str:
@@ -246,7 +252,8 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
         'B: the false match rate cannot be compared with that of a (no negatives).'
     """
     name = capital(row["group"])
-    rate = "false match rate" if row["measure"].startswith("FMR") else "false non-match rate"
+    short = row["measure"].split()[0]
+    rate, counted = RATES[short], "images" if short == "FTE" else "pairs"
     if row["estimate"] is None or row["low"] is None:
         why = f" ({row['reason']})" if row["reason"] else ""
         return f"{name}: the {rate} cannot be compared with that of {row['reference']}{why}."
@@ -254,7 +261,7 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
     ending = {
         EXCEEDS: f"This is beyond {limit}.",
         WITHIN: f"This is within {limit}.",
-        INCONCLUSIVE: f"The pairs cannot tell whether this is beyond {limit}.",
+        INCONCLUSIVE: f"The {counted} cannot tell whether this is beyond {limit}.",
     }
     return (
         f"{name}: the {rate} is {percent(row['rate'])}, against {percent(row['reference_rate'])} "

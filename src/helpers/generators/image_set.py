@@ -52,6 +52,7 @@ class ImageSet:
         scores: columns of scores.
         size: height and width to which all images are scaled; by default they stay as they are.
         device: "cpu" or "cuda".
+        file: the column of the files.
         whole: every unit must have an image at each combination of levels. False for a set from
             which images were dropped; estimators then report how many pairs lack one.
 
@@ -95,6 +96,7 @@ class ImageSet:
         scores: Sequence[str] = (),
         size: int | None = None,
         device: str = "cpu",
+        file: str = FILE,
         whole: bool = True,
     ) -> None:
         if size is not None:
@@ -103,14 +105,15 @@ class ImageSet:
         self._table = Path(table)
         frame = _read(self._table)
         try:
-            require_columns(frame, [FILE, unit, *levels, *scores])
+            require_columns(frame, [file, unit, *levels, *scores])
             require_rows(frame)
-            require_present(frame[FILE], "a path")
+            require_present(frame[file], "a path")
             require_present(frame[unit], "a unit")
             if len(frame) > _MOST:
                 raise ValueError(f"{len(frame):,} rows, at most {_MOST:,} are possible")
-            self._files = _files(frame[FILE].astype(str), self._table.parent)
-            self.index = _index(frame, levels, unit, whole)
+            names = frame[file].astype(str)
+            self._files = _files(names, self._table.parent)
+            self.index = _index(frame, names, levels, unit, whole)
             values = as_score_table(frame[list(scores)]) if scores else np.empty((len(frame), 0))
             self._native = _common_size(self._files, self._table.parent, size)
         except ValueError as error:
@@ -243,10 +246,14 @@ def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
 
 
 def _index(
-    frame: pd.DataFrame, levels: Mapping[str, Sequence[object]], unit: str, whole: bool
+    frame: pd.DataFrame,
+    names: pd.Series,
+    levels: Mapping[str, Sequence[object]],
+    unit: str,
+    whole: bool,
 ) -> pd.DataFrame:
     """Places of the images in their units."""
-    index = pd.DataFrame({"image_id": frame[FILE].astype(str), "transect": frame[unit]})
+    index = pd.DataFrame({"image_id": names, "transect": frame[unit]})
     for name, known in levels.items():
         if len(set(known)) < max(len(known), 2):
             raise ValueError(f"{name}: expected at least 2 levels, all distinct, got {list(known)}")

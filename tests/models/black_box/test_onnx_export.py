@@ -37,13 +37,14 @@ def test_classifiers_answer_as_in_torch(kind, size, tmp_path):
     np.testing.assert_allclose(raw, logits, atol=1e-5 * max(1, float(logits.abs().max())))
 
 
-def test_recognisers_answer_as_in_torch(tmp_path):
+@pytest.mark.parametrize("size", [64, 48, 72, 100])  # maps of 4, 3, 5 and 7 for 4 cells a side
+def test_recognisers_answer_as_in_torch(size, tmp_path):
     torch.manual_seed(2)
     network = untrained(RecognitionNet(identities=3))
-    images = np.random.default_rng(1).integers(0, 256, (6, 3, 64, 64)).astype(np.uint8)
-    path = write_onnx(network, tmp_path / "net.onnx", 64)
-    file = onnx_model(path, Preparation(64), gives="embedding")
-    module = torch_model(network, Preparation(64), gives="embedding")
+    images = np.random.default_rng(1).integers(0, 256, (6, 3, size, size)).astype(np.uint8)
+    path = write_onnx(network, tmp_path / "net.onnx", size)
+    file = onnx_model(path, Preparation(size), gives="embedding")
+    module = torch_model(network, Preparation(size), gives="embedding")
     np.testing.assert_allclose(file(images), module(images), atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(file(images), axis=1), 1, atol=1e-5)
 

@@ -92,7 +92,7 @@ def test_sides_are_filled_up_to_multiples_of_32(yunet):
 def test_another_file_is_no_detector(yunet):
     with pytest.raises(ValueError, match="yunet.onnx: no output kps_16 among cls_8.* YuNet file"):
         FaceDetector(yunet(drop=["kps_16"]))
-    with pytest.raises(ValueError, match="model.preset is 'facenet', one of arcface, sface"):
+    with pytest.raises(ValueError, match="input.preset is 'facenet', one of arcface, sface"):
         preset("facenet")
 
 

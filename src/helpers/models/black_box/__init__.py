@@ -10,7 +10,7 @@ from helpers.models.black_box.alignment import (
     similarity_transform,
     world_points,
 )
-from helpers.models.black_box.answers import NO_FACE, Answers, Reading
+from helpers.models.black_box.answers import NO_FACE, Answers, Gives, Reading
 from helpers.models.black_box.call_limits import CallLimits
 from helpers.models.black_box.endpoints import CallFailed, Endpoint
 from helpers.models.black_box.kept_answers import ask_and_keep

@@ -132,6 +132,12 @@ class _Written:
         self.nodes.append((kind, [before, *inputs], name, attributes))
         return name
 
+    def after(self, kind: str, first: str, before: str) -> str:
+        """One more node, whose second input is what came before."""
+        name = f"{before}_{kind}"
+        self.nodes.append((kind, [first, before], name, {}))
+        return name
+
     def number(self, node: fx.Node, what: str, value: Any) -> str:
         """Numbers that the graph holds."""
         if isinstance(value, torch.Tensor):
@@ -191,9 +197,21 @@ def _cells(to: _Written, node: fx.Node, layer: nn.AdaptiveAvgPool2d) -> str:
     shape = node.args[0].meta["tensor_meta"].shape[2:]
     cells = _pair(layer.output_size)
     if any(side % n for side, n in zip(shape, cells, strict=True)):
-        raise ValueError(f"maps of {list(shape)} do not divide into {cells} cells; change `size`")
+        # Cells that overlap: every side is averaged by a matrix of its own.
+        rows, columns = (_means(*both) for both in zip(shape, cells, strict=True))
+        across = to.add("MatMul", node, to.number(node, "columns", columns.T))
+        return to.after("MatMul", to.number(node, "rows", rows), across)
     kernel = [side // n for side, n in zip(shape, cells, strict=True)]
     return to.add("AveragePool", node, kernel_shape=kernel, strides=kernel)
+
+
+def _means(side: int, cells: int) -> np.ndarray:
+    """Weights (cells, side) by which adaptive pooling averages a side."""
+    start = np.arange(cells) * side // cells
+    end = -(-np.arange(1, cells + 1) * side // cells)
+    place = np.arange(side)
+    inside = (place >= start[:, None]) & (place < end[:, None])
+    return (inside / inside.sum(1, keepdims=True)).astype(np.float32)
 
 
 def _pair(value: int | tuple[int, int]) -> list[int]:

@@ -51,7 +51,7 @@ def preset(name: str) -> Preparation:
         1.0
     """
     if name not in PRESETS:
-        raise ValueError(f"model.preset is {name!r}, one of {', '.join(PRESETS)} was expected")
+        raise ValueError(f"input.preset is {name!r}, one of {', '.join(PRESETS)} was expected")
     return PRESETS[name]
 
 
