@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from axe_playwright_python.sync_playwright import Axe
 from face_endpoint import FaceEndpoint, send
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
@@ -210,6 +211,19 @@ def test_failures_to_enrol_are_an_outcome_of_their_own(write, home):
     assert {one.measure for one in report.disparities} == {"FNMR at threshold", "FMR at threshold"}
     assert any("made no embedding of" in one and "most of b" in one for one in report.limits)
     assert row.sentence in page(report)
+
+
+@pytest.mark.browser
+def test_the_page_fits_desk_and_phone_and_is_accessible(write, home, chromium):
+    draw(home, silent=0.4)
+    run_audit(write(model=python("embed")))
+    with chromium.new_page() as tab:
+        for width in (1200, 390):
+            tab.set_viewport_size({"width": width, "height": 900})
+            tab.goto((home / "build" / "audits" / "faces" / "report.html").as_uri())
+            assert tab.evaluate("document.documentElement.scrollWidth") == width
+            found = Axe().run(tab)
+            assert found.violations_count == 0, found.generate_report()
 
 
 def test_a_group_of_which_nobody_is_found_is_not_estimable(write, home):

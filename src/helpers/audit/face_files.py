@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from helpers.artifacts import atomic
+from helpers.audit.writing import write_text
 
 
 def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:
@@ -40,6 +40,4 @@ def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:
     files = [f"{folder.name}/{number}.png" for number in range(len(images))]
     for image, file in zip(images, files, strict=True):
         Image.fromarray(image.transpose(1, 2, 0)).save(path.parent / file)
-    with atomic(path) as temporary:
-        frame.assign(file=files)[["file", *frame]].to_csv(temporary, index=False)
-    return path
+    return write_text(path, frame.assign(file=files)[["file", *frame]].to_csv(index=False))

@@ -260,7 +260,7 @@ People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="k
 
 
 class Columns(Strict):
-    """Names of columns, for a table of images or of pairs; `TAKES` says which route reads which."""
+    """Names of columns, for a table of images or of pairs; `ROUTES` says which are read."""
 
     image: str = "image_id"
     unit: str = "unit"
