@@ -193,13 +193,13 @@ def test_one_number_is_rounded_in_one_way():
 
 def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report):
     data = report.data | {"tells": "gender", "made_by": "known-truth", "trial": "Cut to 4."}
-    stage = Answers(kind="simulated", stage="images", people=5, answers=9, wanted=5)
+    stage = Answers(kind="mturk", stage="matched images", people=5, answers=9, wanted=5)
     text = page(report.model_copy(update={"data": data, "people": [stage]}))
     top = text[text.index("<h1>") : text.index("<nav")]
     assert (
         "The model tells perceived gender, female or male; an error is an answer other than that "
         "of most of the people who looked. The images are drawings of invented faces. There are "
-        "1,200: 300 faces, each in 4 versions"
+        "1,200: 300 faces, each in 4 versions that should differ in nothing but skin and"
     ) in top
     assert "A trial run: its numbers are rough.</strong> Cut to 4." in top
     for axis in ("Skin", "Perceived gender"):

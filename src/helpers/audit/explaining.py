@@ -88,7 +88,7 @@ def interacting(report: Report) -> str:
     proof = "" if shown else ", which chance alone may bring about"
     return (
         f"{told} The largest: with {names[row.other]}, the effect of {spaced(row.axis)} "
-        f"({names[row.axis]}) moves by {points(row.estimate)} points{proof}."
+        f"({names[row.axis]}) differs by {points(row.estimate)} points{proof}."
     )
 
 

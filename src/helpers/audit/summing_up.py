@@ -20,6 +20,7 @@ MADE = {
 """Kind of a generator → what the images are; other kinds are networks that make images."""
 LABELLED = {
     "reader": "the answer that a classifier read off the image in place of people",
+    "simulated": "that of most of the simulated people who looked",
     "table": "the label of the image",
 }
 """Kind of those who labelled → what a right answer is; other kinds are people."""
@@ -49,8 +50,8 @@ def task(report: Report) -> str:
             "(two people taken for one) or a false non-match (one person taken for two)."
         )
     tells, answers = report.data["tells"], report.data["answers"]
-    kinds = [one.kind for one in report.people if one.stage == "images"] or ["table"]
-    right = LABELLED.get(kinds[0], "that of most of the people who looked")
+    last = report.people[-1].kind if report.people else "table"  # the stage of the matched images
+    right = LABELLED.get(last, "that of most of the people who looked")
     told = f"tells {spaced(str(tells))}, {answers}" if tells else f"answers {answers}"
     return f"The model {told}; an error is an answer other than {right}."
 
@@ -72,8 +73,8 @@ def images(report: Report) -> str:
         >>> data, plan = pretend(units=60, effect=0.4, seed=1)
         >>> print(images(audit.build_report(data, audit.analyse(data, plan), plan, plan)))
         The images are those of the table. There are 240: 60 faces, each in up to 4 versions that
-        differ in nothing but skin and perceived gender, so that the same face is compared with
-        itself.
+        should differ in nothing but skin and perceived gender, so that the same face is compared
+        with itself.
     """
     data, content = report.data, report.plan.content
     kind = data["made_by"]
@@ -89,8 +90,8 @@ def images(report: Report) -> str:
         control = f" (and in {listed(placebos)}, a control that should not matter)"
     return (
         f"{made}. There are {data['images']:,}: {data['units']:,} faces, each in {up_to}{versions} "
-        f"versions that differ in nothing but {listed(axes)}{control}, so that the same face is "
-        "compared with itself."
+        f"versions that should differ in nothing but {listed(axes)}{control}, so that the same "
+        "face is compared with itself."
     )
 
 
@@ -225,7 +226,7 @@ def _steps(report: Report) -> Iterator[str]:
 def _where(row: Any) -> str:
     if isinstance(row, Disparity):
         return f"the {row.measure.split()[0]} of {row.group}"
-    return f"{row.cell}, {row.contrast}"
+    return f"{row.cell} ({row.contrast})"
 
 
 def _larger(report: Report) -> str:
