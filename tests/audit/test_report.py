@@ -259,3 +259,10 @@ def test_an_e_value_that_there_is_not_says_why(report):
     assert told(base_rate=0.25, estimate=-0.25) == "none: no errors at one level"
     assert told(base_rate=0.0, estimate=0.0) == "none: no errors at either level"
     assert told(estimate=None) == "–" and told(e_value=4.584) == "4.58"
+
+
+@pytest.mark.parametrize(("estimate", "side"), [(0.3, "dark"), (-0.3, "light")])
+def test_the_makers_are_asked_about_the_side_that_bears_more_errors(report, estimate, side):
+    row = report.effects[0].model_copy(update={"verdict": "exceeds", "estimate": estimate})
+    step = summing_up.next_steps(report.model_copy(update={"effects": [row]}))[0]
+    assert f"about {row.cell}, {side}: which faces" in step

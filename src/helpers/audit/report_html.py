@@ -132,7 +132,11 @@ def _by_axis(report: Report) -> list[dict[str, Any]]:
         ]
         found.append(
             {
-                "name": words.capital(words.spaced(name)),
+                "name": words.capital(
+                    f"{words.RATES[name.split()[0]]} ({name.split()[0]})"
+                    if verification
+                    else words.spaced(name)
+                ),
                 "summary": words.axis_sentence(told),
                 "rows": ordered,
                 "settled": [row for row in ordered if row.verdict != INCONCLUSIVE],

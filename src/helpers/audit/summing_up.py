@@ -10,7 +10,7 @@ from typing import Any
 
 from helpers.audit.planning import ENROLMENT, NO_ANSWER
 from helpers.audit.report_schema import Disparity, Effect, Report
-from helpers.audit.words import listed, percent, spaced
+from helpers.audit.words import RATES, listed, percent, spaced
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE
 
 MADE = {
@@ -72,9 +72,9 @@ def images(report: Report) -> str:
         >>> from helpers.audit.pretended import pretend
         >>> data, plan = pretend(units=60, effect=0.4, seed=1)
         >>> print(images(audit.build_report(data, audit.analyse(data, plan), plan, plan)))
-        The images are those of the table. There are 240: 60 faces, each in up to 4 versions that
-        should differ in nothing but skin and perceived gender, so that the same face is compared
-        with itself.
+        The images are those of the table. There are 240: 60 faces, each in 4 versions that should
+        differ in nothing but skin and perceived gender, so that the same face is compared with
+        itself.
     """
     data, content = report.data, report.plan.content
     kind = data["made_by"]
@@ -84,7 +84,7 @@ def images(report: Report) -> str:
         made = MADE.get(str(kind), "The images were made by a generator")
     axes, placebos = content["axes"], content["placebos"]
     versions = 2 ** (len(axes) + len(placebos))
-    up_to = "" if data["images"] == data["units"] * versions and kind else "up to "
+    up_to = "" if data["images"] == data["units"] * versions else "up to "
     control = ""
     if placebos:
         control = f" (and in {listed(placebos)}, a control that should not matter)"
@@ -208,7 +208,9 @@ def next_steps(report: Report) -> list[str]:
 def _steps(report: Report) -> Iterator[str]:
     beyond = [row for row in report.judged if row.verdict == EXCEEDS]
     if beyond:
-        row = max(beyond, key=lambda one: abs(one.estimate or 0))
+        # Of groups, one that fares worse than the reference is more urgent than one that fares better.
+        signed = report.kind == "verification" and any((one.estimate or 0) > 0 for one in beyond)
+        row = max(beyond, key=lambda one: (one.estimate or 0) if signed else abs(one.estimate or 0))
         yield (
             f"Beyond the tolerance: do not use the model where these errors harm somebody before "
             f"its makers have answered for them. Ask them first about {_where(row)}: which faces "
@@ -224,9 +226,12 @@ def _steps(report: Report) -> Iterator[str]:
 
 
 def _where(row: Any) -> str:
+    """Who bears more errors in a comparison: the side to ask about."""
+    more = row.estimate is not None and row.estimate > 0
     if isinstance(row, Disparity):
-        return f"the {row.measure.split()[0]} of {row.group}"
-    return f"{row.cell} ({row.contrast})"
+        return f"the {RATES[row.measure.split()[0]]} of {row.group if more else row.reference}"
+    high, _, low = row.contrast.partition(" instead of ")
+    return f"{row.cell}, {high if more else low}"
 
 
 def _larger(report: Report) -> str:
