@@ -208,7 +208,7 @@ def next_steps(report: Report) -> list[str]:
 def _steps(report: Report) -> Iterator[str]:
     beyond = [row for row in report.judged if row.verdict == EXCEEDS]
     if beyond:
-        # Of groups, one that fares worse than the reference is more urgent than one that fares better.
+        # A group that fares worse than the reference is more urgent than one that fares better.
         signed = report.kind == "verification" and any((one.estimate or 0) > 0 for one in beyond)
         row = max(beyond, key=lambda one: (one.estimate or 0) if signed else abs(one.estimate or 0))
         yield (
