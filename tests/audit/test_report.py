@@ -193,8 +193,8 @@ def test_one_number_is_rounded_in_one_way():
 
 def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report):
     data = report.data | {"tells": "gender", "made_by": "known-truth", "trial": "Cut to 4."}
-    stage = Answers(kind="mturk", stage="matched images", people=5, answers=9, wanted=5)
-    text = page(report.model_copy(update={"data": data, "people": [stage]}))
+    data |= {"labelled_by": "mturk"}
+    text = page(report.model_copy(update={"data": data}))
     top = text[text.index("<h1>") : text.index("<nav")]
     assert (
         "The model tells perceived gender, female or male; an error is an answer other than that "
@@ -205,6 +205,8 @@ def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report
     for axis in ("Skin", "Perceived gender"):
         assert f"<strong>{axis}:</strong>" in top
     assert "A trial run" not in page(report)
+    simulated = report.model_copy(update={"data": data | {"labelled_by": "simulated"}})
+    assert "that of most of the simulated people who looked" in page(simulated)
 
 
 def test_the_truth_is_explained_and_counted(report):

@@ -214,6 +214,7 @@ def _of_images(
         "target": plan.get("target"),
         "tells": plan["attribute"],
         "answers": " or ".join(plan["classes"]),
+        "labelled_by": plan.get("people", "table"),
         "made_by": plan.get("generator", {}).get("kind"),
         "units_needed": plan["sizes"]["needed"],
         "trial": plan.get("note"),

@@ -50,8 +50,7 @@ def task(report: Report) -> str:
             "(two people taken for one) or a false non-match (one person taken for two)."
         )
     tells, answers = report.data["tells"], report.data["answers"]
-    last = report.people[-1].kind if report.people else "table"  # the stage of the matched images
-    right = LABELLED.get(last, "that of most of the people who looked")
+    right = LABELLED.get(str(report.data["labelled_by"]), "that of most of the people who looked")
     told = f"tells {spaced(str(tells))}, {answers}" if tells else f"answers {answers}"
     return f"The model {told}; an error is an answer other than {right}."
 
