@@ -69,6 +69,7 @@ def test_the_gap_is_found_and_told(analysed):
     code, lines = audit.gate(report)
     assert code == 1 and len(lines) == 1
     assert "ratio" in page(report) and "of the trait unless the pictures are" in page(report)
+    assert "Ask them first about the false match rate of b:" in page(report)
 
 
 def test_the_threshold_can_be_set_by_the_reference():

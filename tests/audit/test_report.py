@@ -3,6 +3,8 @@
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
@@ -10,11 +12,20 @@ from jsonschema import Draft202012Validator
 
 from helpers import audit
 from helpers.artifacts.lineage import ROOT
+from helpers.audit import explaining, report_figures, summing_up
 from helpers.audit.model_card import card
+from helpers.audit.planned_effects import _explained
 from helpers.audit.report_html import page, write_html
 from helpers.audit.report_json import read_json, schema, write_json
 from helpers.audit.report_schema import Answers
-from helpers.audit.words import points
+from helpers.audit.words import (
+    ORDER,
+    disparity_sentence,
+    effect_sentence,
+    hundredths,
+    percent,
+    points,
+)
 from helpers.utils.numbers import with_minus
 
 
@@ -140,3 +151,120 @@ def test_limits_name_what_the_data_shows(analysed):
     report = audit.build_report(data, tables, plan, plan)
     assert any("were in the table before the plan" in one for one in report.limits)
     assert any(one.startswith("“Undecided” is not “no effect”") for one in report.limits)
+
+
+def test_an_undecided_cell_beyond_the_tolerance_alone_says_that_it_is_the_adjustment():
+    row = {"cell": "male", "estimate": -0.2, "low": -0.33, "high": -0.07, "base_rate": 0.3}
+    row |= {"verdict": "inconclusive", "reason": ""}
+    told = effect_sentence(row, ("light", "dark"), 0.05, 12)
+    assert told == (
+        "Male: the model errs on 30.0 of 100 images as “light” and on 10.0 of 100 of the same "
+        "faces as “dark” (−20.0 points; 95 % interval −33.0 to −7.0). Alone it would lie beyond "
+        "the tolerance of 5 points; adjusted for all 12 comparisons, it is undecided."
+    )
+    assert "cannot tell" in effect_sentence(row | {"high": -0.04}, ("light", "dark"), 0.05, 12)
+    gap = {"measure": "FMR at threshold", "group": "b", "reference": "a", "rate": 0.1}
+    gap |= {"reference_rate": 0.3, "reason": ""} | row
+    assert "adjusted for all 12" in disparity_sentence(gap, 0.05, 12)
+
+
+def test_rows_and_axes_come_worst_first_in_text_and_figure(report, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        report_figures, "forest", lambda rows, names, *_: drawn.append([*rows]) or "<svg"
+    )
+    text = page(report.model_copy(update={"effects": report.effects[::-1]}))
+    order = [ORDER.index(row.verdict) for row in drawn[0]]
+    firsts = [
+        next(row.verdict for row in drawn[0] if row.axis == axis) for axis in ("skin", "gender")
+    ]
+    assert ORDER.index(firsts[0]) <= ORDER.index(firsts[1]) and len(set(order)) > 1
+    places = [text.rindex(f">{row.sentence}<") for row in drawn[0]]
+    assert places == sorted(places)
+    for axis in ("skin", "gender"):
+        own = [ORDER.index(row.verdict) for row in drawn[0] if row.axis == axis]
+        assert own == sorted(own)
+
+
+def test_one_number_is_rounded_in_one_way():
+    for rate in (0.1875, 0.18749999999999997, 0.18750000000000003):
+        assert (points(rate), percent(rate), hundredths(rate)) == ("+18.8", "18.8 %", "18.8")
+
+
+def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report):
+    data = report.data | {"tells": "gender", "made_by": "known-truth", "trial": "Cut to 4."}
+    data |= {"labelled_by": "mturk"}
+    text = page(report.model_copy(update={"data": data}))
+    top = text[text.index("<h1>") : text.index("<nav")]
+    assert (
+        "The model tells perceived gender, female or male; an error is an answer other than that "
+        "of most of the people who looked. The images are drawings of invented faces. There are "
+        "1,200: 300 faces, each in 4 versions that should differ in nothing but skin and"
+    ) in top
+    assert "A trial run: its numbers are rough.</strong> Cut to 4." in top
+    for axis in ("Skin", "Perceived gender"):
+        assert f"<strong>{axis}:</strong>" in top
+    assert "A trial run" not in page(report)
+    simulated = report.model_copy(update={"data": data | {"labelled_by": "simulated"}})
+    assert "that of most of the simulated people who looked" in page(simulated)
+
+
+def test_the_truth_is_explained_and_counted(report):
+    truths = [report.effects[0].low - 1e-6, *(row.high for row in report.effects[1:])]
+    rows = [
+        row.model_copy(update={"truth": one})
+        for row, one in zip(report.effects, truths, strict=True)
+    ]
+    text = page(report.model_copy(update={"effects": rows}))
+    assert f"{len(rows) - 1} of {len(rows)} hold this truth" in text
+    assert "hold this truth" not in page(report)
+
+
+def test_void_comparisons_and_no_departures_are_named(report):
+    text = page(report)
+    assert "Every image was answered: the 2 planned comparisons of missing answers are void" in text
+    assert re.search(r"<h3>Departures</h3>\s*<p>None.</p>", text)
+    silent = report.model_copy(update={"no_answer": report.averages})
+    assert "are void" not in page(silent)
+
+
+def test_the_next_steps_follow_from_the_verdicts(report):
+    def heads(verdict):
+        rows = [row.model_copy(update={"verdict": verdict}) for row in report.effects]
+        changed = report.model_copy(update={"effects": rows})
+        return [step.split(":")[0] for step in summing_up.next_steps(changed)]
+
+    assert heads("within") == ["In any case"]
+    assert heads("exceeds") == ["Beyond the tolerance", "In any case"]
+    assert heads("inconclusive") == ["Undecided", "In any case"]
+    needed = f"{report.plan.content['sizes']['needed']:,} faces"
+    assert report.plan.content["sizes"]["needed"] > 300 and needed in page(report)
+
+
+def test_mirrored_effects_have_the_same_e_values():
+    numbers = {"estimate": [0.25, -0.25, 0.0], "low": [0.1, -0.4, -0.1], "high": [0.4, -0.1, 0.1]}
+    table = pd.DataFrame(numbers | {"base_rate": [0.0, 0.25, 0.0]})
+    table = table.assign(faces_worse=[25, 0, 0], faces_better=[0, 25, 0])
+    found = _explained(table)
+    assert np.isinf(found["e_value"][:2]).all() and np.isnan(found["e_value"][2])
+    assert found["e_value_limit"][0] == found["e_value_limit"][1] > 1
+    assert found["gamma"][0] == found["gamma"][1]
+
+
+def test_an_e_value_that_there_is_not_says_why(report):
+    row = report.effects[0]
+
+    def told(**update):
+        return explaining.e_value(row.model_copy(update={"e_value": None} | update))
+
+    assert told(base_rate=0.0, estimate=0.25) == "none: no errors at one level"
+    assert told(base_rate=0.25, estimate=-0.25) == "none: no errors at one level"
+    assert told(base_rate=0.0, estimate=0.0) == "none: no errors at either level"
+    assert told(estimate=None) == "–" and told(e_value=4.584) == "4.58"
+
+
+@pytest.mark.parametrize(("estimate", "side"), [(0.3, "dark"), (-0.3, "light")])
+def test_the_makers_are_asked_about_the_side_that_bears_more_errors(report, estimate, side):
+    row = report.effects[0].model_copy(update={"verdict": "exceeds", "estimate": estimate})
+    step = summing_up.next_steps(report.model_copy(update={"effects": [row]}))[0]
+    assert f"about {row.cell}, {side}: which faces" in step

@@ -45,7 +45,7 @@ def of_images(data: Audited, parts: Mapping[str, Any], plan: Mapping[str, Any]) 
         "It says what the model reacts to, not why.",
     ]
     if plan.get("note"):
-        found.append(f"{plan['note']} It shows how an audit goes; its numbers are rough.")
+        found.append(f"{plan['note']} This is a trial run; its numbers are rough.")
     open_ones = [one for one in parts["effects"] if one.verdict == "inconclusive"]
     if open_ones:
         largest = max(one.mde for one in open_ones)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from helpers.audit import words
+from helpers.audit import summing_up, words
 from helpers.audit.report_schema import Report
 from helpers.audit.writing import write_text
 from helpers.utils.numbers import with_minus
@@ -69,7 +69,11 @@ def card(report: Report) -> str:
     groups = "axes and their cells" if report.kind == "classification" else "groups"
     source, threshold = report.data["source"], with_minus(f"{report.threshold:g}")
     sections = {
-        "Model details": [*details, "", f"Audited as *{report.name}* on {report.made[:10]}."],
+        "Model details": [
+            *details,
+            "",
+            f"{summing_up.task(report)} Audited as *{report.name}* on {report.made[:10]}.",
+        ],
         "Intended use": [OPEN],
         "Factors": [
             f"The {groups} of the audit: "

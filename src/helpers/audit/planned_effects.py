@@ -191,7 +191,13 @@ def _explained(table: pd.DataFrame) -> pd.DataFrame:
     its images at the one level and at the other; of these the one or the other errs more often.
     With one pair per face, that is the pair.
     """
-    values = effects.e_values(table, table["base_rate"].fillna(0))
+    # A ratio to a level without errors has no number; then the other level is the base, so that
+    # results which mirror each other have the same values.
+    mirrored = (table["base_rate"] == 0) & (table["estimate"] > 0)
+    turned = table[["estimate", "low", "high"]].copy()
+    turned[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
+    base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
+    values = effects.e_values(turned, base)
     sure = np.where(table["low"] > 0, table["low"], np.where(table["high"] < 0, table["high"], 0.0))
     return table.assign(
         e_value=values["e_value"],

@@ -155,6 +155,9 @@ def make_plan(
             content["impostors"] = specification.design.impostors
     else:
         content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
+        table = specification.images is not None  # which names its labels, not what they are of
+        content["attribute"] = None if table else specification.attribute
+        content["classes"] = list(specification.classes)
     if specification.kind == "classification" and specification.images is None:
         content["generator"] = specification.generator.model_dump(mode="json")
         content["people"] = specification.people.kind
@@ -230,6 +233,7 @@ def departures(
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
     own = {"made", "sha256", "families", "inputs", "sizes"}
+    own |= {"attribute", "classes"}.difference(plan)  # plans once lacked them
     found = [
         f"{key}: {_told(plan.get(key))} was planned, {_told(now.get(key))} was used"
         for key in dict.fromkeys([*plan, *now])
@@ -281,9 +285,11 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
         )
     images = units * 2 ** (len(axes) + len(specification.placebos))
     sizes = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
-    sizes |= {"expected error": base, "power at the tolerance": None}
+    sizes |= {"expected error": base, "power at the tolerance": None, "needed": None}
     if base + design.tolerance < 1:
-        sizes["power at the tolerance"] = effects.power(units, of(design.tolerance), each)
+        wanted = of(design.tolerance)
+        sizes["power at the tolerance"] = effects.power(units, wanted, each)
+        sizes["needed"] = effects.transects_needed(wanted, each, design.power)
     people = specification.people
     if specification.images is None and getattr(people, "price", None) and people.seconds:
         sizes["cost"] = effects.cost(

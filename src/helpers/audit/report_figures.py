@@ -96,11 +96,13 @@ def thresholds(rows: Sequence[AtThreshold], tolerance: float, width: float) -> s
         '<svg'
     """
     with mpl.rc_context(LOOK | {"axes.spines.left": True}):
-        figure = Figure(figsize=(width, 2.9), layout="constrained")
+        axes = list(dict.fromkeys(row.axis for row in rows))
+        columns = max(len(axes), 1) if width >= WIDE else 1
+        height = 2.9 + 0.2 * len(axes) / columns  # the legend stands above the data
+        figure = Figure(figsize=(width, height), layout="constrained")
         ax = figure.subplots()
         ax.axhspan(-100 * tolerance, 100 * tolerance, color="#E8EEF4", lw=0)
         ax.axhline(0, color=BLACK, lw=0.8)
-        axes = list(dict.fromkeys(row.axis for row in rows))
         for number, (axis, look) in enumerate(zip(axes, SPARE, strict=False)):
             own = [row for row in rows if row.axis == axis and row.estimate is not None]
             x = np.array([row.threshold for row in own]) + 0.008 * (number - (len(axes) - 1) / 2)
@@ -111,7 +113,7 @@ def thresholds(rows: Sequence[AtThreshold], tolerance: float, width: float) -> s
         ax.set(xlabel="threshold of the score", ylabel="change of the\nerror rate (points)")
         ax.set_xticks(sorted({row.threshold for row in rows}))
         if axes:
-            ax.legend(frameon=False, fontsize=9, ncols=len(axes) if width >= WIDE else 1)
+            figure.legend(frameon=False, fontsize=9, ncols=columns, loc="outside upper left")
         return _svg(figure)
 
 

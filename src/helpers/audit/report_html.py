@@ -15,11 +15,12 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from helpers.audit import report_figures, words
+from helpers.audit import explaining, report_figures, summing_up, words
 from helpers.audit.appendix import REGULATIONS
 from helpers.audit.contact_sheet import Sheet
 from helpers.audit.report_schema import Report
 from helpers.audit.writing import write_text
+from helpers.effects.equivalence import INCONCLUSIVE
 from helpers.utils.numbers import with_minus
 
 SYMBOLS = {"exceeds": "▲", "within": "●", "inconclusive": "◆", "not estimable": "✕"}
@@ -95,6 +96,8 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
         "p": _p,
         "number": _number,
     }
+    environment.filters["hundredths"] = words.hundredths
+    axes = _by_axis(report)
     folder = resources.files("helpers.audit")
     template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
     css = (folder / "report.css").read_text(encoding="utf-8")
@@ -104,42 +107,59 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
         symbols=SYMBOLS,
         heads=HEADS,
         short=SHORT,
-        axes=_by_axis(report),
-        figures=_figures(report),
+        axes=axes,
+        figures=_figures(report, [row for axis in axes for row in axis["rows"]]),
+        says=summing_up,
+        explains=explaining,
         regulations=REGULATIONS,
         sheet=sheet,
     )
 
 
 def _by_axis(report: Report) -> list[dict[str, Any]]:
-    """Sentences for the first page: one an axis, and one for each of its cells, worst first."""
+    """Comparisons for the first page: axes and rows in the order of their verdicts, worst first."""
     groups: dict[str, list[Any]] = {}
     for row in report.judged:
         name = row.measure if report.kind == "verification" else row.axis
         groups.setdefault(name, []).append(row)
+    verification = report.kind == "verification"
     found = []
     for name, rows in groups.items():
-        ordered = sorted(
-            rows, key=lambda row: (words.ORDER.index(row.verdict), -abs(row.estimate or 0))
+        ordered = sorted(rows, key=_urgent)
+        told = [
+            {"cell": row.group} | row.model_dump() if verification else row.model_dump()
+            for row in ordered
+        ]
+        found.append(
+            {
+                "name": words.capital(
+                    f"{words.RATES[name.split()[0]]} ({name.split()[0]})"
+                    if verification
+                    else words.spaced(name)
+                ),
+                "summary": words.axis_sentence(told),
+                "rows": ordered,
+                "settled": [row for row in ordered if row.verdict != INCONCLUSIVE],
+                "open": [row for row in ordered if row.verdict == INCONCLUSIVE],
+            }
         )
-        if report.kind == "verification":
-            told = words.axis_sentence([{**row.model_dump(), "cell": row.group} for row in ordered])
-            told = told.replace("cells", "groups")
-        else:
-            told = words.axis_sentence([row.model_dump() for row in ordered])
-        found.append({"name": words.spaced(name), "summary": told, "rows": ordered})
-    return found
+    return sorted(found, key=lambda axis: _urgent(axis["rows"][0]))
 
 
-def _figures(report: Report) -> dict[str, Markup]:
+def _urgent(row: Any) -> tuple[int, float]:
+    """Key by which what asks for action comes first."""
+    return words.ORDER.index(row.verdict), -abs(row.estimate or 0)
+
+
+def _figures(report: Report, judged: list[Any]) -> dict[str, Markup]:
     """Every figure twice, of which the page shows one by its width."""
     numbers = count(1)
     if report.kind == "verification":
-        names = [f"{row.group}: {row.measure.split()[0]}" for row in report.disparities]
+        names = [f"{row.group}: {row.measure.split()[0]}" for row in judged]
     else:
         names = [
             f"{words.spaced(row.axis)}: {row.cell}" if row.held else words.spaced(row.axis)
-            for row in report.effects
+            for row in judged
         ]
 
     def both(draw: Any) -> Markup:
@@ -152,9 +172,7 @@ def _figures(report: Report) -> dict[str, Markup]:
         )
 
     found = {
-        "forest": both(
-            lambda width: report_figures.forest(report.judged, names, report.tolerance, width)
-        )
+        "forest": both(lambda width: report_figures.forest(judged, names, report.tolerance, width))
     }
     if report.thresholds:
         found["thresholds"] = both(

@@ -212,13 +212,21 @@ def _of_images(
         "error_rate": _plain(frame["error"].mean()),
         "source": Path(data.source).name,
         "target": plan.get("target"),
+        "tells": plan["attribute"],
+        "answers": " or ".join(plan["classes"]),
+        "labelled_by": plan.get("people", "table"),
+        "made_by": plan.get("generator", {}).get("kind"),
+        "units_needed": plan["sizes"]["needed"],
+        "trial": plan.get("note"),
     }
     return {
         "threshold": plan["threshold"],
         "data": counts,
         "effects": _effects(tables[CELLS], plan, truth),
         "averages": _effects(tables[AVERAGES], plan, truth),
-        "no_answer": _effects(tables[NO_ANSWER], plan) if counts["no_answer"] else [],
+        "no_answer": _effects(tables[NO_ANSWER], plan, does="gives no answer on")
+        if counts["no_answer"]
+        else [],
         "placebos": _effects(tables.get(PLACEBOS), plan),
         "interactions": [
             Interaction(**row)
@@ -227,7 +235,10 @@ def _of_images(
             )
         ],
         "thresholds": [AtThreshold(**row) for row in _rows(tables["thresholds"], AtThreshold)],
-        "scores": _effects(tables["scores"], plan),
+        # Scores are no errors, and have no verdict: no sentence speaks of them.
+        "scores": [
+            row.model_copy(update={"sentence": ""}) for row in _effects(tables["scores"], plan)
+        ],
         "rates": [Rate(**row) for row in _rows(tables["rates"], Rate)],
         "target": [Carried(**row) for row in _rows(tables.get("target"), Carried)],
         "leakage": [Leak(**row) for row in _rows(tables["leakage"], Leak)],
@@ -260,20 +271,24 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Mapping[str, Any]) -> dict[str,
 def _disparities(table: pd.DataFrame, plan: Mapping[str, Any]) -> list[Disparity]:
     found = [Disparity(**row) for row in _rows(table, Disparity)]
     for row in found:
-        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"])
+        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"], len(found))
     return found
 
 
 def _effects(
-    table: pd.DataFrame | None, plan: Mapping[str, Any], truth: pd.DataFrame | None = None
+    table: pd.DataFrame | None,
+    plan: Mapping[str, Any],
+    truth: pd.DataFrame | None = None,
+    does: str = "errs on",
 ) -> list[Effect]:
     axes = {**plan["axes"], **plan["placebos"]}
-    found = []
-    for row in _rows(table, Effect, {"transects": "units"}):
-        row["contrast"] = words.contrast(axes[row["axis"]])
+    found, rows = [], _rows(table, Effect, {"transects": "units"})
+    for row in rows:
+        levels = axes[row["axis"]]
+        row["contrast"] = words.contrast(levels)
         if truth is not None:
             row |= _truth(truth, row["axis"], row["held"])
-        row["sentence"] = words.effect_sentence(row, axes[row["axis"]], plan["tolerance"])
+        row["sentence"] = words.effect_sentence(row, levels, plan["tolerance"], len(rows), does)
         found.append(Effect(**row))
     return found
 

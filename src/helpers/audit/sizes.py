@@ -37,7 +37,7 @@ def capped(specification: Specification, profile: str) -> Specification:
         >>> small.name, small.design.transects, small.generator.base_faces
         ('mine-smoke', 40, 48)
         >>> small.note
-        'The profile smoke cut this audit down to 40 faces (of 400), and its truth to 48 (of 400).'
+        'The profile smoke cut the audit to 40 faces (of 400), and its known truth to 48 (of 400).'
     """
     sizes = profiles.load(profile)
     generator, design = specification.generator, specification.design
@@ -59,7 +59,7 @@ def capped(specification: Specification, profile: str) -> Specification:
         }
     )
     found._note = (
-        f"The profile {profile} cut this audit down to {faces} faces (of {design.transects}), and "
-        f"its truth to {base} (of {generator.base_faces})."
+        f"The profile {profile} cut the audit to {faces} faces (of {design.transects}), and "
+        f"its known truth to {base} (of {generator.base_faces})."
     )
     return found

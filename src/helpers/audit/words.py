@@ -6,7 +6,7 @@ Serves chapter 20.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
@@ -47,6 +47,25 @@ def spaced(name: str) -> str:
         ('skin colour', 'perceived gender')
     """
     return "perceived gender" if name == "gender" else name.replace("_", " ")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of axes in a sentence.
+
+    Serves chapter 20.
+
+    Args:
+        names: at least one.
+
+    Returns:
+        The words.
+
+    Example:
+        >>> listed(["skin_colour", "hair_length", "gender"])
+        'skin colour, hair length and perceived gender'
+    """
+    *most, last = (spaced(name) for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def capital(text: str) -> str:
@@ -100,7 +119,25 @@ def percent(rate: float | None) -> str:
         >>> percent(0.1234), percent(None)
         ('12.3 %', '–')
     """
-    return "–" if rate is None else f"{100 * rate:.1f} %"
+    return "–" if rate is None else f"{hundredths(rate)} %"
+
+
+def hundredths(rate: float) -> str:
+    """A rate as so many of a hundred, rounded as `points` rounds.
+
+    Serves chapter 20.
+
+    Args:
+        rate: a fraction.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> hundredths(0.1875), hundredths(0.18749999999999997)
+        ('18.8', '18.8')
+    """
+    return f"{round(100 * rate, 9):z.1f}"
 
 
 def points(difference: float | None) -> str:
@@ -121,7 +158,13 @@ def points(difference: float | None) -> str:
     return "–" if difference is None else with_minus(in_points(difference))
 
 
-def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: float) -> str:
+def effect_sentence(
+    row: Mapping[str, Any],
+    levels: Sequence[str],
+    tolerance: float,
+    family: int = 1,
+    does: str = "errs on",
+) -> str:
     """What was found in one cell, for somebody who reads no table.
 
     Serves chapter 20.
@@ -130,6 +173,8 @@ def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: fl
         row: cell, estimate, low, high, base_rate, verdict and reason; None where unknown.
         levels: names of the low and the high level of the axis.
         tolerance: of the plan.
+        family: comparisons that the verdict is adjusted for.
+        does: what the rates count.
 
     Returns:
         One or two sentences.
@@ -138,30 +183,38 @@ def effect_sentence(row: Mapping[str, Any], levels: Sequence[str], tolerance: fl
         >>> row = {"cell": "female", "estimate": 0.1, "low": 0.07, "high": 0.13, "base_rate": 0.05}
         >>> row |= {"verdict": "exceeds", "reason": ""}
         >>> print(effect_sentence(row, ("light skin", "dark skin"), 0.05))
-        Female: with dark skin instead of light skin the model errs in 10.0 more of 100 images
-        (15.0 instead of 5.0; 95 % interval +7.0 to +13.0 points). This is beyond the tolerance of
-        5 points.
+        Female: the model errs on 5.0 of 100 images as “light skin” and on 15.0 of 100 of the same
+        faces as “dark skin” (+10.0 points; 95 % interval +7.0 to +13.0). This is beyond the
+        tolerance of 5 points.
     """
     where = capital(row["cell"])
     if row["estimate"] is None or row["low"] is None:
         why = f" ({row['reason']})" if row["reason"] else ""
         return f"{where}: {contrast(levels)} cannot be compared here{why}."
-    size, base = 100 * abs(row["estimate"]), row["base_rate"]
-    rates = ""
-    if base is not None:
-        rates = f"{100 * (base + row['estimate']):z.1f} instead of {100 * base:.1f}; "
-    change = "as often" if size < 0.05 else f"in {size:.1f} {_more(row['estimate'])} of 100 images"
-    ends = f"95 % interval {points(row['low'])} to {points(row['high'])} points"
-    inside = -tolerance < row["low"] and row["high"] < tolerance
-    within = "is within" if inside else "is, by two one-sided tests, within"
-    told = f"{where}: with {contrast(levels)} the model errs {change} ({rates}{ends})."
+    first = row["base_rate"] or 0.0
+    second = f"{does.split()[-1]} {hundredths(first + row['estimate'])}"
+    return (
+        f"{where}: the model {does} {hundredths(first)} of 100 images as “{levels[0]}” and "
+        f"{second} of 100 of the same faces as “{levels[1]}” ({points(row['estimate'])} points; "
+        f"95 % interval {points(row['low'])} to {points(row['high'])}). "
+        f"{_ending(row, tolerance, family, 'images')}"
+    )
+
+
+def _ending(row: Mapping[str, Any], tolerance: float, family: int, counted: str) -> str:
+    """The verdict of a comparison as a sentence."""
     limit = f"the tolerance of {100 * tolerance:g} points"
-    ending = {
-        EXCEEDS: f"This is beyond {limit}.",
-        WITHIN: f"This {within} {limit}.",
-        INCONCLUSIVE: f"The images cannot tell whether this is beyond {limit}.",
-    }
-    return f"{told} {ending[row['verdict']]}"
+    if row["verdict"] == EXCEEDS:
+        return f"This is beyond {limit}."
+    if row["verdict"] == WITHIN:
+        inside = -tolerance < row["low"] and row["high"] < tolerance
+        return f"This is {'' if inside else 'by two one-sided tests '}within {limit}."
+    if row["low"] > tolerance or row["high"] < -tolerance:
+        return (
+            f"Alone it would lie beyond {limit}; adjusted for all {family} comparisons, it is "
+            "undecided."
+        )
+    return f"The {counted} cannot tell whether this is beyond {limit}."
 
 
 def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -173,22 +226,22 @@ def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
         rows: of its cells, with contrast, cell, estimate and verdict.
 
     Returns:
-        A sentence.
+        What follows the name of the axis and a colon.
 
     Example:
         >>> rows = [{"cell": "male", "estimate": -0.01, "verdict": "within"}]
         >>> axis_sentence(rows)
-        'Within the tolerance in 1 of 1 cells; largest estimate −1.0 points (male).'
+        'within the tolerance in 1 of 1 comparisons; largest change −1.0 points (male).'
     """
     counts = Counter(row["verdict"] for row in rows)
     told = [f"{WORDS[one]} in {counts[one]}" for one in ORDER if counts[one]]
-    told[0] += f" of {len(rows)} cells"
+    told[0] += f" of {len(rows)} comparisons"
     known = [row for row in rows if row["estimate"] is not None]
     largest = ""
     if known:
         row = max(known, key=lambda one: abs(one["estimate"]))
-        largest = f"; largest estimate {points(row['estimate'])} points ({row['cell']})"
-    return f"{capital(', '.join(told))}{largest}."
+        largest = f"; largest change {points(row['estimate'])} points ({row['cell']})"
+    return f"{', '.join(told)}{largest}."
 
 
 def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, str]:
@@ -229,11 +282,7 @@ def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, st
     )
 
 
-def _more(change: float) -> str:
-    return "more" if change > 0 else "fewer"
-
-
-def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
+def disparity_sentence(row: Mapping[str, Any], tolerance: float, family: int = 1) -> str:
     """What was found for one group of a verification, for somebody who reads no table.
 
     Serves chapter 20.
@@ -241,6 +290,7 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
     Args:
         row: of `helpers.audit.report_schema.Disparity`, as a dict.
         tolerance: of the plan.
+        family: comparisons that the verdict is adjusted for.
 
     Returns:
         One or two sentences.
@@ -257,14 +307,9 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float) -> str:
     if row["estimate"] is None or row["low"] is None:
         why = f" ({row['reason']})" if row["reason"] else ""
         return f"{name}: the {rate} cannot be compared with that of {row['reference']}{why}."
-    limit = f"the tolerance of {100 * tolerance:g} points"
-    ending = {
-        EXCEEDS: f"This is beyond {limit}.",
-        WITHIN: f"This is within {limit}.",
-        INCONCLUSIVE: f"The {counted} cannot tell whether this is beyond {limit}.",
-    }
     return (
         f"{name}: the {rate} is {percent(row['rate'])}, against {percent(row['reference_rate'])} "
         f"for {row['reference']}: {points(row['estimate'])} points (95 % interval "
-        f"{points(row['low'])} to {points(row['high'])}). {ending[row['verdict']]}"
+        f"{points(row['low'])} to {points(row['high'])}). "
+        f"{_ending(row, tolerance, family, counted)}"
     )

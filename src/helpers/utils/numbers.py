@@ -24,12 +24,15 @@ def in_points(rate: float) -> str:
     """A difference of rates (a fraction) in percentage points, with its sign.
 
     Serves every chapter, from 01 on. It has one decimal; what that would round to zero has two, or
-    the end of an interval that excludes zero would seem to reach it.
+    the end of an interval that excludes zero would seem to reach it. The one number 18.75 may come
+    as 0.1875 or as a hair less; it is told the same way.
 
     Example:
         >>> in_points(0.0532), in_points(-0.0002), in_points(-1e-9)
         ('+5.3', '-0.02', '+0.00')
+        >>> in_points(0.1875), in_points(0.18749999999999997)
+        ('+18.8', '+18.8')
     """
-    points = 100 * rate
+    points = round(100 * rate, 9)
     told = f"{points:+z.1f}"
     return f"{points:+z.2f}" if points and float(told) == 0 else told
