@@ -106,6 +106,7 @@ pd.DataFrame(counts, ["transects"])
 assert len(pictures) == len(audit) == len(scores) == len(kept)
 assert made == plan.design["transects"] and len(audit) == made * plan.design["images of a transect"]
 assert audit["label"].isin([0, 1]).all() and audit[["kept", "adult"]].notna().all(axis=None)
+del index, scores, kept  # of a long study each takes hundreds of megabytes
 
 # %% [markdown]
 # The networks see the images and nothing else. An answer above one half means "perceived as male".
@@ -509,7 +510,9 @@ claim(
 # the axis does not stretch to hold them or their intervals.
 
 # %% mystnb={"image": {"alt": "Two bar charts of the celeba-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-celeba", "caption": "Errors of the CelebA-like model by perceived age and gender, at the plain threshold (above) and at the one tuned on held-out faces (below); Wilson intervals. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper."}}
-aged = audit[audit["kept"]].assign(age_group=lambda frame: errors.age_group(frame["age"]))
+NEEDED = ["age", "label", "perceived_gender", *(f"score_{name}" for name in TRAINED)]
+aged = audit.loc[audit["kept"], NEEDED]
+aged = aged.assign(age_group=errors.age_group(aged["age"]))
 
 
 def by_age(model: str) -> None:
@@ -579,9 +582,10 @@ pd.crosstab([wrong["model"], wrong["perceived_gender"]], [wrong["hair"], wrong["
 # intervals that know which images belong together.
 
 # %% tags=["hide-input"]
-COLUMNS = [c for c in audit if c not in ("item", "perceived_gender", "hair", "skin")]
-saved = audit[COLUMNS].assign(skin=audit["skin"].astype(str), hair=audit["hair"].astype(str))
-_ = stage.save("audit.parquet", saved)
+images = {"generated": len(audit), "kept_adults": len(adults)}
+del adults, DATA, aged  # a long study has no room for copies while it is written
+audit = audit.drop(columns=["item", "perceived_gender"]).astype({"skin": "str", "hair": "str"})
+_ = stage.save("audit.parquet", audit)
 strata["group"] = strata[BY].astype(str).agg("/".join, axis=1)
 strata["rate"] = strata["rate"].astype(object).where(strata["n"] > 0)
 nested = {
@@ -670,6 +674,6 @@ _ = stage.finish(
         "test_set_threshold": cheating,
         "balanced_error": balanced.to_dict("index"),
         "null_control": NULL,
-        "images": {"generated": len(audit), "kept_adults": len(adults)},
+        "images": images,
     }
 )
