@@ -582,8 +582,6 @@ pd.crosstab([wrong["model"], wrong["perceived_gender"]], [wrong["hair"], wrong["
 # intervals that know which images belong together.
 
 # %% tags=["hide-input"]
-images = {"generated": len(audit), "kept_adults": len(adults)}
-del adults, DATA, aged  # a long study has no room for copies while it is written
 audit = audit.drop(columns=["item", "perceived_gender"]).astype({"skin": "str", "hair": "str"})
 _ = stage.save("audit.parquet", audit)
 strata["group"] = strata[BY].astype(str).agg("/".join, axis=1)
@@ -674,6 +672,6 @@ _ = stage.finish(
         "test_set_threshold": cheating,
         "balanced_error": balanced.to_dict("index"),
         "null_control": NULL,
-        "images": images,
+        "images": {"generated": len(audit), "kept_adults": len(adults)},
     }
 )

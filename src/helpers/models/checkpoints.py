@@ -53,9 +53,13 @@ class Trained:
         check_images(images)
         network = self.network.eval()
         # No images still go through once, which gives none of the right width.
-        starts = range(0, max(len(images), 1), batch)
-        parts = [network(to_float(images[at : at + batch], self.device)).cpu() for at in starts]
-        return torch.cat(parts)
+        first = network(to_float(images[:batch], self.device)).cpu()
+        # Written into one place: small results between large ones keep the memory of all.
+        made = first.new_empty((len(images), *first.shape[1:]))
+        made[:batch] = first
+        for at in range(batch, len(images), batch):
+            made[at : at + batch] = network(to_float(images[at : at + batch], self.device))
+        return made
 
 
 Kept = TypeVar("Kept", bound=Trained)
