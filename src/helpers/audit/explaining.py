@@ -183,8 +183,7 @@ def e_value(row: Effect) -> str:
         return with_minus(f"{row.e_value:.2f}")
     if row.estimate is None or row.base_rate is None:
         return "–"
-    levels = [f"{row.base_rate:.9f}", f"{abs(row.base_rate + row.estimate):.9f}"]
-    none = [float(level) == 0 for level in levels]
+    none = [round(rate, 9) == 0 for rate in (row.base_rate, row.base_rate + row.estimate)]
     return f"none: no errors at {'either' if all(none) else 'one'} level" if any(none) else "–"
 
 
