@@ -9,14 +9,8 @@ import pytest
 import torch
 
 from helpers.audit import read_specification
-from helpers.audit.found_directions import (
-    BASES,
-    SAMPLES,
-    base_codes,
-    find_directions,
-    generator_of,
-    sampled_codes,
-)
+from helpers.audit.found_directions import find_directions
+from helpers.audit.own_generator import BASES, SAMPLES, base_codes, generator_of, sampled_codes
 from helpers.audit.run import plan_audit, run_audit
 from helpers.generators import load_generator, style_layers, stylegan2
 

@@ -97,6 +97,7 @@ def run_audit(
     say: Say = print,
     card: dict[str, Any] | None = None,
     profile: str | None = None,
+    device: str = "cpu",
 ) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
@@ -107,6 +108,7 @@ def run_audit(
         say: takes a sentence for the user after every stage.
         card: of the model that gave the scores of a table, for the report.
         profile: that caps the sizes, see `helpers.audit.sizes.capped`.
+        device: "cpu" or "cuda", where the images of a network's file are made.
 
     Returns:
         The report; `report.html`, `report.json` and `model_card.md` are written.
@@ -137,7 +139,7 @@ def run_audit(
         if specification.images is not None:
             data = from_table(specification.beside(specification.images), specification)
         else:
-            data, more, sheet = _with_a_model(specification, now, say)
+            data, more, sheet = _with_a_model(specification, now, say, device)
         tables = analyse(data, now)
         if specification.target is not None:
             people = target_population(specification)
@@ -192,12 +194,12 @@ def _require_a_model(specification: Specification) -> None:
 
 
 def _with_a_model(
-    specification: Specification, plan: dict[str, Any], say: Say
+    specification: Specification, plan: dict[str, Any], say: Say, device: str
 ) -> tuple[Audited, dict[str, Any], Sheet]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     kept = folders(specification)[0]
     model = model_of(specification, kept / "answers")
-    shown = show(specification, plan, kept, model, say)
+    shown = show(specification, plan, kept, model, say, device)
     score = ask(model, shown.images, kept / "answers")
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")

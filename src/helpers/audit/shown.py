@@ -12,22 +12,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from helpers.audit.crowd_answers import Said, people_said
-from helpers.audit.found_directions import (
-    SAMPLES,
-    base_codes,
-    find_directions,
-    generator_of,
-    sampled_codes,
-)
+from helpers.audit.found_directions import find_directions
 from helpers.audit.image_sets import open_image_set, said_in_table, set_index, set_pixels
+from helpers.audit.own_generator import generator_of, sampled_faces, transect_faces
 from helpers.audit.parts import Images, InTable, KnownTruth, Reader, Simulated, Style
 from helpers.audit.reader import reader_said
 from helpers.audit.specification import Specification
 from helpers.audit.world import World, render_faces, simulated_answers
-from helpers.generators.batches import synthesize_to_store
 from helpers.models import black_box
 
 Say = Callable[[str], None]
@@ -68,6 +61,7 @@ def show(
     folder: Path,
     model: black_box.BlackBox,
     say: Say,
+    device: str = "cpu",
 ) -> Shown:
     """Make or read the images of an audit, and get the labels of them.
 
@@ -79,6 +73,7 @@ def show(
         folder: of the audit's artifacts.
         model: under audit, tried on some of the images before people are asked.
         say: takes a sentence after every stage.
+        device: "cpu" or "cuda", where a network's images are made.
 
     Returns:
         Images and labels.
@@ -96,7 +91,7 @@ def show(
         return _of_the_world(specification, plan["sizes"]["units"], folder, model, say)
     if isinstance(source, Images):
         return _of_a_set(specification, folder, model, say)
-    return _of_a_generator(specification, plan["sizes"]["units"], folder, model, say)
+    return _of_a_generator(specification, plan["sizes"]["units"], folder, model, say, device)
 
 
 def _of_the_world(
@@ -116,7 +111,7 @@ def _of_the_world(
     seen = images
     if not isinstance(people, Reader):
         seen = render_faces(parameters, people.size, folder / "people")
-    said = _said(specification, seen, specification.asked, folder, model, say)
+    said = said_of(specification, seen, specification.asked, folder, model, say)
     return Shown(
         said.labelled(index, specification),
         images,
@@ -136,7 +131,7 @@ def _of_a_set(
     images = set_pixels(found, folder)
     say(f"faces: {len(index):,} images of {index['unit'].nunique()} matched faces, from a folder")
     _try(model, images)
-    said = _said(specification, images, specification.asked, folder, model, say)
+    said = said_of(specification, images, specification.asked, folder, model, say)
     return Shown(
         said.labelled(index, specification),
         images,
@@ -149,24 +144,24 @@ def _of_a_set(
 
 
 def _of_a_generator(
-    specification: Specification, units: int, folder: Path, model: black_box.BlackBox, say: Say
+    specification: Specification,
+    units: int,
+    folder: Path,
+    model: black_box.BlackBox,
+    say: Say,
+    device: str,
 ) -> Shown:
-    source, seed = specification.generator, specification.design.seed
-    generator = generator_of(specification)
-    folder.mkdir(parents=True, exist_ok=True)
-    with torch.no_grad():
-        codes = sampled_codes(generator, source.samples, seed, SAMPLES)
-        samples = synthesize_to_store(generator, codes, folder / "samples.npy")
+    source = specification.generator
+    generator = generator_of(specification, device)
+    codes, samples = sampled_faces(specification, generator, folder)
     say(f"samples: {len(samples):,} images, of which directions are found")
     _try(model, samples)
     asked = specification.asked_of_samples
-    first = _said(specification, samples, asked, folder, model, say, "samples")
+    first = said_of(specification, samples, asked, folder, model, say, "samples")
     found = find_directions(codes, first.scores, specification)
-    with torch.no_grad():
-        index, cells = found.transects(base_codes(generator, found, units, specification))
-        images = synthesize_to_store(generator, cells, folder / "images.npy")
+    index, images = transect_faces(specification, generator, found, units, folder)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    second = _said(specification, images, specification.asked, folder, model, say, "transects")
+    second = said_of(specification, images, specification.asked, folder, model, say, "transects")
     stages = {"sampled images": first, "matched images": second}
     told = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
     if isinstance(source, Style):
@@ -182,7 +177,7 @@ def _of_a_generator(
     )
 
 
-def _said(
+def said_of(
     specification: Specification,
     images: np.ndarray,
     attributes: Sequence[str],
@@ -191,7 +186,30 @@ def _said(
     say: Say,
     stage: str = "",
 ) -> Said:
-    """What people, a reader or the table say of images."""
+    """What people, a reader or the table say of images.
+
+    Introduced in chapter 20.
+
+    Args:
+        specification: of the audit.
+        images: uint8 (n, 3, height, width).
+        attributes: that are asked about.
+        folder: of the audit's artifacts.
+        model: under audit, which may not be its own judge.
+        say: takes a sentence on who it was.
+        stage: "samples" or "transects", of an audit that asks twice.
+
+    Returns:
+        Scores, and what the report says of the people.
+
+    Raises:
+        PeopleNeeded: people have to answer first.
+        ValueError: a fault of the table, an export or a reader.
+
+    Example:
+        >>> said_of.__annotations__["return"]
+        'Said'
+    """
     people = specification.people
     if isinstance(people, InTable):
         said, who = said_in_table(specification), "labels stand in the table"
