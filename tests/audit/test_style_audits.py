@@ -118,6 +118,46 @@ def test_children_are_left_out_where_age_was_asked_about(style_file, home):
         run_audit(style_file)
 
 
+def test_faces_are_neutral_in_the_axes_and_alike_in_what_is_held(style_file):
+    held = FILE.replace("samples: 200", "samples: 200, held: {gender: 0.3}")
+    style_file.write_text(held + "annotated: [age]\n", encoding="utf-8")
+    audit = read_specification(style_file)
+    network = generator_of(audit)
+    codes = sampled_codes(network, 200, audit.design.seed, SAMPLES)
+    scores = pd.DataFrame(codes[:, :3], columns=["skin_colour", "gender", "age"])
+    found = find_directions(codes, scores, audit)
+    own = found.planes.decision_values(codes)[:, 1]
+    assert np.isclose(found.held["gender"], np.quantile(own, 0.3))
+    base = base_codes(network, found, 30, audit)
+    values = pd.DataFrame(found.planes.decision_values(base), columns=[*scores])
+    assert np.allclose(values["skin_colour"], 0) and np.allclose(
+        values["gender"], [*found.held.values()]
+    )
+    assert values["age"].std() > 0.01  # each keeps its own
+    _, cells = found.transects(base)
+    assert np.allclose(found.planes.decision_values(cells)[:, 1], found.held["gender"])
+    assert any("the same gender" in one for one in found.limits)
+    without = FILE.replace("samples: 200", "samples: 200, held: {}")
+    style_file.write_text(without + "annotated: [age]\n", encoding="utf-8")
+    found = find_directions(codes, scores, read_specification(style_file))
+    assert not found.held and not any("the same" in one for one in found.limits)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("{gender: 1.2}", r"held\.gender is 1\.2, a quantile above 0 and below 1"),
+        ("{beard: 0.1}", r"generator\.held is 'beard', one of those that people are asked about"),
+    ],
+)
+def test_what_cannot_be_held(style_file, held, said):
+    text = FILE.replace("samples: 200", f"samples: 200, held: {held}")
+    style_file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said) as raised:
+        read_specification(style_file)
+    assert "\n" not in str(raised.value)
+
+
 def test_weights_that_are_none(style_file, home):
     (home / "network.pkl").write_bytes(b"no weights")
     with pytest.raises(ValueError, match=r"network\.pkl") as raised:

@@ -30,6 +30,7 @@ class Found:
     Attributes:
         planes: of every attribute that was asked about, then of the placebos.
         levels: axis or placebo → decision values of its low and its high level.
+        held: attribute → the decision value that all faces get.
         limits: of the report.
 
     Example:
@@ -39,6 +40,7 @@ class Found:
 
     planes: Hyperplanes
     levels: dict[str, tuple[float, float]]
+    held: dict[str, float]
     limits: list[str]
 
     def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
@@ -106,7 +108,15 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
     axes = [*specification.axes, *specification.placebos]
     levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
-    return Found(planes, levels, limits)
+    free = [name for name in source.held if name in scores and name not in specification.axes]
+    held = {name: float(values[name].quantile(source.held[name])) for name in free}
+    if held:
+        told = " and ".join(name.replace("_", " ") for name in held)
+        limits.append(
+            f"All faces were given the same {told}, so that none keeps at one level of an axis "
+            "what goes with the other. Effects are those among such faces."
+        )
+    return Found(planes, levels, held, limits)
 
 
 def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from helpers import transects
 from helpers.artifacts.lineage import file_hash
 from helpers.audit.found_directions import AGE, Found
 from helpers.audit.parts import PythonGenerator, Style
@@ -157,12 +158,13 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
 def base_codes(
     generator: Generator, found: Found, units: int, specification: Specification
 ) -> np.ndarray:
-    """Codes of the faces of the transects, float32 (units, D).
+    """Codes of the faces of the transects, float64 (units, D).
 
-    Where people were asked about age and it is no axis, only codes count whose age is at least
-    `generator.adult` by the plane that was fitted to the answers.
+    They are neutral in every axis, and what is held has one value in all of them (transects 4.1.4).
+    Where people were asked about age and it is no axis, every face keeps its own, and only those
+    count whose age is at least `generator.adult` by the plane that was fitted to the answers.
 
-    Serves chapter 20.
+    Introduced in chapter 20.
 
     Args:
         generator: of `generator_of`.
@@ -178,21 +180,37 @@ def base_codes(
 
     Example:
         >>> from helpers import generators
+        >>> from helpers.directions import Hyperplanes
         >>> one = Specification(
         ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
         ...     generator={"kind": "python", "object": "a:b", "version": "1"},
         ...     people={"kind": "page"}, annotated=["age"],
         ... )
-        >>> plane = Hyperplanes(("age",), np.eye(1, 128), np.zeros(1))
+        >>> planes = Hyperplanes(("age", "gender"), np.eye(2, 128), np.zeros(2))
         >>> learned = generators.load_generator("wgan")
-        >>> codes = base_codes(learned, Found(plane, {}, []), 5, one)
-        >>> codes.shape, bool((codes[:, 0] >= -0.05).all())
-        ((5, 128), True)
+        >>> codes = base_codes(learned, Found(planes, {"gender": (-1, 1)}, {}, []), 5, one)
+        >>> codes.shape, bool((codes[:, 0] >= -0.05).all()), bool(np.allclose(codes[:, 1], 0))
+        ((5, 128), True, True)
     """
-    source, seed = specification.generator, specification.design.seed
-    if AGE not in found.planes.names or AGE in specification.axes:
-        return sampled_codes(generator, units, seed, BASES)
-    codes = sampled_codes(generator, CANDIDATES * units, seed, BASES)
+    axes = [*found.levels]
+    keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
+    if keeps_age:
+        codes = _adults(generator, found, units, specification)
+    else:
+        codes = sampled_codes(generator, units, specification.design.seed, BASES)
+    fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
+    values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
+    if keeps_age:
+        values[:, -1] = fixed.decision_values(codes)[:, -1]
+    return transects.project(codes, fixed.normals, fixed.intercepts, values)
+
+
+def _adults(
+    generator: Generator, found: Found, units: int, specification: Specification
+) -> np.ndarray:
+    """The first codes of adults, (units, D)."""
+    source = specification.generator
+    codes = sampled_codes(generator, CANDIDATES * units, specification.design.seed, BASES)
     # The middle of the scale has the value zero; an attribute cut in two has its cut there.
     least = 0.0 if AGE in source.binary else source.adult - 0.5
     adults = np.flatnonzero(found.planes.select([AGE]).decision_values(codes)[:, 0] >= least)

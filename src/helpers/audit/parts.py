@@ -37,7 +37,19 @@ class _Found(Strict):
     quantiles: tuple[float, float] = (0.1, 0.9)  # of the samples' decision values: the levels
     binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
     # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
+    held: dict[str, float] = {"facial_hair": 0.1, "makeup": 0.1}
+    # where they were asked about and are no axis: quantiles of the same, equal for all faces
     adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about
+
+    @field_validator("held")
+    @classmethod
+    def _quantiles(cls, value: dict[str, float]) -> dict[str, float]:
+        for name, one in value.items():
+            if not 0 < one < 1:
+                raise ValueError(
+                    f"generator.held.{name} is {one}, a quantile above 0 and below 1 was expected"
+                )
+        return value
 
     @field_validator("quantiles")
     @classmethod

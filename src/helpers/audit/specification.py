@@ -187,7 +187,13 @@ class Specification(Strict):
         elif isinstance(people, InTable):
             fits = isinstance(source, Images)
             _require(fits, "people.kind", f"table with generator {kind}", "other people than that")
-        elif isinstance(people, Export):
+        if self.finds_directions and "held" in source.model_fields_set:
+            for name in source.held:
+                known = (
+                    f"one of those that people are asked about ({', '.join(self.asked_of_samples)})"
+                )
+                _require(name in self.asked_of_samples, "generator.held", repr(name), known)
+        if isinstance(people, Export):
             for name in self.asked_of_samples if self.finds_directions else self.asked:
                 known = f"people are asked about {', '.join(ATTRIBUTES)}; one of these"
                 _require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
