@@ -268,12 +268,13 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Real generators](19_real_generators.ipynb) | How does a generator's file become transects, and which checks come first? |
 
 # %% [markdown]
-# The last chapter turns all of this round: the model is yours, and the book is the tool. One file says
-# what is to be audited, and one report comes out.
+# The last two chapters turn all of this round: model and generator are yours, and the book is the tool. One
+# file says what is to be audited, and one report comes out; or the papers' whole study, step by step.
 #
 # | Chapter | Question |
 # |---|---|
 # | [Audit your own model](20_audit_your_model.ipynb) | What has to be decided before a model is asked, and what does the report say? |
+# | [A study of your own](21_own_study.ipynb) | What does the whole study look like where nobody knows the truth, and how far is it off? |
 
 # %% [markdown]
 # ## Run it

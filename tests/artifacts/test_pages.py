@@ -46,10 +46,11 @@ def test_an_audit_that_no_page_names_makes_none_stale(audits):
     assert stale() == {NAMING: None, OTHER: None}
 
 
-def test_chapter_20_alone_is_made_from_audits(repository):
+def test_two_chapters_alone_are_made_from_audits(repository):
     named = {
         path.stem: {audit.name for audit in pages.audits(path)}
         for path in (repository / "notebooks").glob("*.py")
     }
     assert named.pop("20_audit_your_model") >= {"example.yml", "table.csv", "table.yml"}
+    assert named.pop("21_own_study") == {"study.yml"}
     assert not any(named.values()) and len(named) > 15

@@ -1,0 +1,613 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A study of your own
+#
+# {cite:t}`transects` had a generator that had learned from photographs, people who answered, and two
+# models. They had no truth. This chapter goes through their whole study in that situation: with a
+# generator of which nothing is known but codes and images, and with files that people's answers came
+# in. It is written to be run again with yours.
+
+# %% [markdown]
+# ## Question
+#
+# What does the study of [](03_direction_fitting) to [](09_logistic_ate) look like when every step
+# rests on answers alone? What can be checked on the way? And how far from the truth does it end, on a
+# generator where that can be looked up afterwards?
+
+# %% [markdown]
+# ## Design contract
+#
+# | | |
+# |---|---|
+# | Population | adults as the generator samples them, made neutral in the axes, with beards and makeup held |
+# | Unit | one such face, shown at all combinations of levels |
+# | Intervention | the level of each axis, as a quantile of what sampled faces have |
+# | Held fixed | decision values of everything else that people were asked about |
+# | Outcome | error against the majority of the people who saw the image |
+# | Estimand | [the effect within transects](estimands), by cell; the regression's coefficients beside it |
+# | Tolerance and n | of the study's file |
+# | Decision at stake | whether a model may be said to err because of an attribute |
+# | Known failure | what nobody was asked about moves along, and is part of every effect |
+
+# %% [markdown]
+# ## Prerequisites
+#
+# You need the chapters that are named above, and [](20_audit_your_model) for the file. The chapter
+# takes half an hour to read and about a minute to run. *Female* and *male* stand for perceived gender:
+# what people saw, which is not anybody's identity.
+
+# %%
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import torch
+import yaml
+from IPython.display import Markdown
+
+from helpers import annotations, directions, effects, errors, faces, figures, orthogonalization
+from helpers import pruning
+from helpers.annotations import ATTRIBUTES, crowd, cues
+from helpers.artifacts import Stage
+from helpers.artifacts.lineage import ROOT
+from helpers.audit import read_specification
+from helpers.audit.asking import ask, model_of
+from helpers.audit.crowd_tasks import hidden_names
+from helpers.audit.found_directions import find_directions
+from helpers.audit.own_generator import base_codes, generator_of, sampled_faces
+from helpers.audit.planning import make_plan
+from helpers.audit.run import folders
+from helpers.audit.shown import said_of
+from helpers.audit.tables import judged
+from helpers.claims import Claim, claim
+from helpers.generators import load_generator, realism
+from helpers.generators.batches import synthesize_to_store
+from helpers.scorecard import truth
+
+# %% tags=["parameters"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+n_directions = 5000
+n_transects = 400
+n_boot = 1000
+study = "audits/study.yml"
+
+# %%
+stage = Stage("21_own_study", profile=profile, device=device, seed=seed)
+figures.style()
+pd.options.display.float_format = "{:z.2f}".format
+
+# %% [markdown]
+# ## One file
+#
+# A study is an audit file: where the faces come from, who looks at them, which model is asked. What the
+# command `make reproduce GENERATOR=…` writes for a generator of yours has the same keys
+# ([](bring-your-generator)). The one below ships with the book.
+
+# %% tags=["hide-input"]
+EXAMPLE = "audits/study.yml"
+text = (ROOT / study).read_text(encoding="utf-8")
+Markdown(f"```yaml\n{text}```")
+
+# %% [markdown]
+# In the example the generator is the book's own, treated as a stranger: the study asks it for codes
+# and for images of codes, and for nothing else. Only the sizes are those of this run's profile. A
+# study of your own is left as its file says, and what was made and answered before is used again.
+
+
+# %% tags=["hide-input"]
+def in_the_example(say: Callable[[], Claim]) -> Claim | None:
+    """A sentence about the example's run; of a study of your own the book has nothing to say."""
+    return say() if study == EXAMPLE else None
+
+
+# %%
+file, folder = ROOT / study, stage.folder
+if study == EXAMPLE:
+    told = yaml.safe_load(text)
+    told["generator"]["samples"] = n_directions
+    told["design"]["transects"] = n_transects
+    told["model"]["path"] = "example.onnx"
+    file = stage.path("study.yml")
+    file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
+own = read_specification(file)
+if study != EXAMPLE:
+    folder, _ = folders(own)
+axes, sizes = [*own.axes], make_plan(own)["sizes"]
+
+# %% tags=["remove-cell"]
+if lacking := [name for name in ATTRIBUTES if name not in own.asked]:
+    raise ValueError(f"{file}: annotated lacks {', '.join(lacking)}, which this study needs")
+
+# %% [markdown]
+# ## Faces that people describe
+#
+# The generator draws codes at random, and images of them are shown to people
+# ([](03_direction_fitting)). These are the first ones. Before money is spent, look at them: what the
+# generator cannot draw, no study will show.
+
+# %%
+generator = generator_of(own, device)
+codes, samples = sampled_faces(own, generator, folder)
+print(f"{len(samples):,} images of {samples.shape[-1]} × {samples.shape[-1]} pixels")
+
+# %% mystnb={"image": {"alt": "Twelve faces in two rows, as the generator of the study draws them."}, "figure": {"name": "fig-study-samples", "caption": "The first sampled faces. None was selected."}}
+_ = figures.gallery(samples[:12], 6)
+
+# %% [markdown]
+# People answer in a tool, and the tool's export is read. Names of images are hashes of their pixels,
+# so nobody can tell which images belong together. With a generator of yours the command has stopped
+# here, written tasks, and gone on once the export was there. The example has no people. So a
+# simulated crowd is shown what the faces truly show, and leaves the same kind of file.
+
+
+# %% tags=["hide-input"]
+def as_codes(rows: np.ndarray) -> torch.Tensor:
+    """Codes (…, D) as the face world takes them."""
+    return torch.from_numpy(rows.reshape(-1, rows.shape[-1]).astype(np.float32))
+
+
+def play_the_crowd(images: np.ndarray, shown: np.ndarray, asked: list[str], part: str) -> None:
+    """Leave an export of simulated people where the study expects one."""
+    parameters = load_generator("known-truth").parameters(as_codes(shown))
+    seen = cues.perceived(faces.visible_scores(parameters)).set_axis(hidden_names(images))
+    seen = seen[~seen.index.duplicated()]
+    answers = crowd.annotate(seen[asked], own.people.raters, seed=seed, stage=f"21 {part}")
+    place = folder / "people" / part / "answers"
+    place.mkdir(parents=True, exist_ok=True)
+    annotations.write_label_studio(answers, place / "export.json")
+
+
+# %%
+if study == EXAMPLE:
+    play_the_crowd(samples, codes, own.asked_of_samples, "samples")
+model = model_of(own, folder / "answers")
+first = said_of(own, samples, own.asked_of_samples, folder, model, print, "samples")
+
+# %% [markdown]
+# How well do people agree? Krippendorff's alpha is one where all say the same, and zero where they might as well have
+# guessed ([](06_annotation_ingestion)). An attribute that people do not agree about cannot have a
+# good direction.
+
+# %% tags=["hide-input"]
+COUNTED = ["images", "raters", "alpha", "alpha_low", "alpha_high"]
+agreement = pd.DataFrame(first.about.get("agreement", []), columns=["attribute", *COUNTED])
+agreement = agreement.set_index("attribute")
+agreement
+
+# %% [markdown]
+# ## Directions
+#
+# Each attribute gets a hyperplane, fitted to the mean answers. Its quality is what it tells about
+# images that it was not fitted to: R², or balanced accuracy where an attribute was cut in two, for
+# which one half is chance.
+
+# %%
+found = find_directions(codes, first.scores, own)
+planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
+quality = pd.Series(planes.scores, name="quality").to_frame()
+quality["measure"] = [
+    "balanced accuracy" if name in own.generator.binary else "R²" for name in quality.index
+]
+quality
+
+# %% tags=["remove-input"]
+others = quality.drop(index="fakeness")
+in_the_example(
+    lambda: claim(
+        "**In this run** each attribute but one can be told from codes, the poorest with a quality of {least:.2f} "
+        "and the best with {best:.2f}. Fakeness cannot ({fake:.2f}). People hardly agree about it, with an alpha of "
+        "{alpha:.2f}, so there is little to be fitted; nothing is lost, since it is no axis.",
+        holds=others["quality"].min() > 0.6 > 0.3 > quality.loc["fakeness", "quality"],
+        least=others["quality"].min(),
+        best=others["quality"].max(),
+        fake=quality.loc["fakeness", "quality"],
+        alpha=agreement.loc["fakeness", "alpha"],
+    )
+)
+
+# %% mystnb={"image": {"alt": "A square matrix of the cosines between the fitted normals of all attributes that people were asked about, blue and red where they are tied together."}, "figure": {"name": "fig-study-cosines", "caption": "Cosines between the fitted normals. Far from zero, two attributes are tied together in this generator."}}
+cosines = directions.cosines(planes)
+axis = figures.heatmap(cosines.mask(np.eye(len(cosines), dtype=bool)))
+axis.grid(False)
+
+# %% [markdown]
+# Read the matrix row by row. An axis whose row is pale can be changed by itself. One that is tied to
+# others cannot, unless those are held still, and the stronger the tie the more it costs to hold them.
+
+# %% [markdown]
+# ## The dual basis
+#
+# A step along a normal drags its neighbours along. The dual basis takes each attribute's step at right
+# angles to all the other normals ([](04_orthogonalization)). That has a price, the length of the
+# step: its square, for the same change, is the *variance inflation* below. A step that is long leads
+# to unusual faces.
+
+# %%
+inflation = orthogonalization.variance_inflation(planes.normals)
+pd.Series(inflation, planes.names, name="variance inflation").to_frame().T
+
+# %% [markdown]
+# A value of one costs nothing: the attribute stands alone. Above ten the book's own chapters would
+# refuse the basis, because the step would leave the faces behind. Then ask about fewer attributes, or
+# make two that go together one axis.
+
+# %% [markdown]
+# ## Transects
+#
+# Levels are quantiles of what sampled faces have. Base faces are adults, by the fitted plane of age.
+# They are made neutral in the axes and keep their own age; beards and makeup are held, as in
+# [](05_transect_generation), so that nobody is shown a bearded "woman".
+
+# %% tags=["hide-input"]
+levels = pd.DataFrame(found.levels, ["low", "high"]).T
+levels["held"] = ""
+for name, value in found.held.items():
+    levels.loc[name, "held"] = f"{value:.2f}"
+levels.style.format("{:.2f}", ["low", "high"], na_rep="")
+
+# %%
+base = base_codes(generator, found, sizes["units"], own)
+index, cells = found.transects(base)
+images = synthesize_to_store(generator, cells, folder / "images.npy")
+print(f"{len(images):,} images of {index['unit'].nunique():,} faces")
+
+# %% mystnb={"image": {"alt": "Rows of faces, each row one person at all combinations of the levels of the axes; pose, light and background stay the same along a row."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, a row each: all combinations of the axes' levels, the last axis changing fastest."}}
+shown = index[index["unit"].isin(index["unit"].unique()[:4])]
+in_words = [
+    "\n".join(own.axes[name][level] for name, level in zip(axes, row, strict=True))
+    for row in shown[[f"{name}_level" for name in axes]].to_numpy()[: 2 ** len(axes)]
+]
+_ = figures.gallery(images[shown.index], len(in_words), in_words)
+
+# %% [markdown]
+# Do the cells lie where the generator samples at all? Outside of that range an image comes out of any
+# code, and nothing says that it is a face of this population ([](19_real_generators)).
+
+# %% tags=["hide-input"]
+drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
+outside = realism.out_of_range(cells, drawn, planes)["outside"]
+by_level = {
+    (name, word): (outside[index[f"{name}_level"] == level] != "").mean()
+    for name, words in own.axes.items()
+    for level, word in enumerate(words)
+}
+pd.Series(by_level, name="share outside").to_frame().T.style.format("{:.1%}")
+
+# %% tags=["remove-input"]
+in_the_example(
+    lambda: claim(
+        "**In this run** few cells lie outside of the range, at most {most:.1%} at any level. The levels could "
+        "have been further apart without leaving what this generator samples.",
+        holds=max(by_level.values()) < 0.02,
+        most=max(by_level.values()),
+    )
+)
+
+# %% [markdown]
+# A share of a tenth or more at one level would be a reason to bring the quantiles nearer to each
+# other, and one at *one side* of an axis would be worse. The model would then meet odd images on that side
+# alone, and their oddness would be told as an effect of the axis.
+
+# %% [markdown]
+# ## What people see in them
+#
+# People describe the transects as they did the samples. Their answers are the labels, and they say
+# whether the levels were seen that were meant, and what else has moved.
+
+# %%
+if study == EXAMPLE:
+    play_the_crowd(images, cells, own.asked, "transects")
+second = said_of(own, images, own.asked, folder, model, print, "transects")
+labelled = second.labelled(index, own)
+labelled[own.attribute] = second.scores[own.attribute].to_numpy()
+
+# %% [markdown]
+# Each row below is an axis, each column what people saw change from its low level to its high one, as
+# a part of the column's scale. The diagonal is what was meant. What stands beside it is leakage, and
+# whatever effect it has will be read as that of the axis.
+
+# %%
+seen = [*axes, *(name for name in own.asked if name not in axes)]
+moved = {name: labelled.groupby(f"{name}_level")[seen].mean().diff().iloc[-1] for name in axes}
+moved = pd.DataFrame(moved).T
+moved.rename(columns=lambda name: name.replace("_", " "))
+
+# %% tags=["remove-input"]
+meant = pd.Series({name: moved.loc[name, name] for name in axes})
+beside = moved.apply(lambda row: row.drop(row.name).abs().max(), axis=1)
+in_the_example(
+    lambda: claim(
+        "**In this run** people saw what was meant, by at least {meant:.0%} of a scale. Of all else that they "
+        "were asked about, nothing moved by more than {beside:.0%}. This is as clean as a study of this kind gets, and "
+        "the last section shows that it is not clean enough.",
+        holds=meant.min() > 0.5 and beside.max() < 0.05,
+        meant=meant.min(),
+        beside=beside.max(),
+    )
+)
+
+# %% [markdown]
+# ## Pruning
+#
+# Images that people find ambiguous or fake are left out by the paper's rules, and then those that look like
+# children or teenagers. Each rule takes images from some cells more than from others ([](07_pruning)),
+# so the counts of pairs below matter more than those of images. Later tables come with and without.
+
+# %%
+kept, rules = pruning.prune(labelled, pruning.PAPER_RULES)
+adults, young = pruning.prune(kept, pruning.ADULT_RULE)
+pd.concat([rules, young], ignore_index=True)
+
+# %%
+grid = [f"{name}_level" for name in axes]
+pruning.completeness(labelled, adults, grid, "unit").set_index(["unit", "axis"])
+
+# %% [markdown]
+# ## Errors by group
+#
+# The model is asked about every image, and an error is an answer that differs from the majority.
+# Groups are formed as in [](08_stratified_errors), by what people saw, of the images that pruning kept.
+
+# %%
+score = ask(model, images, folder / "answers")
+data = judged(labelled.assign(score=score), own.threshold, True, own.name).frame
+data["kept"] = data.index.isin(adults.index)
+answered = data[data["error"].notna()]
+rows = answered[answered["kept"]]
+counts = {"images": len(data), "with label and answer": len(answered), "of these kept": len(rows)}
+pd.Series(counts).to_frame("n").T
+
+
+# %% tags=["hide-input"]
+def groups(name: str) -> pd.Series:
+    """What people saw on an axis; where the paper has no cut, what was meant."""
+    if name in errors.STRATA:
+        return errors.discretize(rows[name], *errors.STRATA[name])
+    return pd.Series(np.take(own.axes[name], rows[f"{name}_level"]), rows.index)
+
+
+strata = {name: groups(name) for name in axes}
+table = errors.stratified_errors(rows.assign(**strata), axes[::-1])
+if len(axes) > 2:
+    named = [(",\n".join(words[:-1]), words[-1]) for words in table.index]
+    table.index = pd.MultiIndex.from_tuples(named, names=["group", axes[0]])
+
+# %% mystnb={"image": {"alt": "Bars of the model's error rate by the levels of the axes that people saw, side by side for the first axis, with 95 % intervals and counts."}, "figure": {"name": "fig-study-errors", "caption": "Error rates by what people saw, of images that pruning kept; Wilson intervals, counts under the bars."}}
+axis = figures.bars(table)
+
+# %% [markdown]
+# The bars compare groups that were made alike, so bars that differ inside a pair speak of the first
+# axis. They carry no interval of the *difference*. That needs the pairing, and comes two sections below.
+
+# %% [markdown]
+# ## The regression
+#
+# The paper's regression takes all attributes at once ([](09_logistic_ate)). Shown are log odds ratios
+# between the two levels of skin colour and of hair length, for everybody and by perceived gender;
+# whole faces are resampled, not images. A level that no image has leaves no estimate.
+
+# %%
+X = effects.paper_columns(rows)
+Z = effects.interaction_columns(X, ["skin_colour", "hair_length"])
+ratios = {}
+for name in ("skin_colour", "hair_length"):
+    for columns in (X, Z):
+        draws = effects.regression_draws(columns, rows["error"], n_boot, seed, rows["unit"])
+        ends = effects.PAPER_LEVELS[name][1]
+        odds = effects.summarize_draws(effects.log_odds_ratios(draws, name, *ends))
+        ratios |= {(name.replace("_", " "), group): row for group, row in odds.iterrows()}
+logit = pd.DataFrame(ratios).T
+
+# %% mystnb={"image": {"alt": "Six intervals around a line at zero: the log odds ratio of an error for dark against light skin and for long against short hair, for everybody, among women and among men."}, "figure": {"name": "fig-study-regression", "caption": "Log odds ratios of an error, dark against light skin and long against short hair: main effects, and by perceived gender. 95 % intervals from resampled faces."}}
+_ = figures.forest(logit, xlabel="log odds ratio")
+
+# %% tags=["remove-input"]
+hair = logit.loc["hair length"]
+in_the_example(
+    lambda: claim(
+        "**In this run** the main effect of long hair, {main:z.1f}, could be no effect at all. It is made of two "
+        "large ones: {women:z.1f} among women, who are misread less with long hair, and {men:+z.1f} among men. "
+        "Whoever had stopped at main effects, as the paper did, would have missed both.",
+        holds=hair.loc["main effects", "low"] < 0 < hair.loc["main effects", "high"]
+        and hair.loc["Female", "high"] < -1
+        and hair.loc["Male", "low"] > 1,
+        main=hair.loc["main effects"].to_dict(),
+        women=hair.loc["Female"].to_dict(),
+        men=hair.loc["Male"].to_dict(),
+    )
+)
+
+# %% [markdown]
+# ## Effects within transects
+#
+# The regression compares images; the transects were made to compare *versions of one face*. Each row
+# is the change in the error rate from the low to the high level of an axis, in a cell of the others,
+# over all pairs. This is what the report of the study gives, with a verdict.
+
+
+# %% tags=["hide-input"]
+def by_cell(part: pd.DataFrame) -> pd.DataFrame:
+    """Matched effects in the finest cells, by axis and cell."""
+    every = effects.all_matched_effects(part, "error", axes, "unit", own.design.tolerance)
+    finest = every[every[axes].notna().sum(axis=1) == len(axes) - 1]
+    named = [
+        ", ".join(own.axes[name][row[name]] for name in axes if name != row["attribute"])
+        for _, row in finest.iterrows()
+    ]
+    return finest.assign(cell=named).set_index(["attribute", "cell"])
+
+
+everything = by_cell(data)
+pruned = by_cell(data.assign(error=data["error"].where(data["kept"])))
+
+# %% mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero."}, "figure": {"name": "fig-study-effects", "caption": "Change of the error rate from the low to the high level of an axis, in each cell of the others, all images; 95 % intervals and pairs."}}
+CHANGE = "change of the error rate"
+axis = figures.forest(everything[["estimate", "low", "high", "n"]], xlabel=CHANGE)
+
+# %% [markdown]
+# ## What your generator will not tell
+#
+# Here the study of a real generator ends. In the example it can be judged, since the faces are those of
+# a world that is known. The same base faces are rendered with each axis set to the level that its images
+# really have in the middle, everything else exactly as it was, and the model is asked ([](10_effects_and_truth)).
+# A study of your own leaves this section empty.
+
+
+# %% tags=["hide-input"]
+def truth_by_intervention() -> pd.DataFrame:
+    """True effects on the study's own base faces, at the doses that its images have."""
+    world = load_generator("known-truth", device=device)
+    real = faces.to_frame(world.parameters(as_codes(cells)))[axes].astype(float)
+    doses = {
+        name: [real.loc[index[f"{name}_level"] == level, name].median() for level in (0, 1)]
+        for name in axes
+    }
+    wrong = truth.errors_under_do(
+        lambda pictures: ask(model, pictures, folder / "answers"),
+        world.parameters(as_codes(base)),
+        doses,
+        size=images.shape[-1],
+        path=folder / "truth.npy",
+    )
+    return truth.effects(wrong, axes)
+
+
+# %% tags=["hide-input"]
+true = pd.Series(np.nan, everything.index)
+if study == EXAMPLE:
+    known = truth_by_intervention().rename(columns={"effect": "truth"})
+    keys = ["attribute", *axes]
+    true = everything.reset_index().merge(known[[*keys, "truth"]], on=keys)
+    true = true.set_index(["attribute", "cell"])["truth"]
+
+# %% mystnb={"image": {"alt": "The intervals of the figure before, with a diamond for the truth by intervention in each row. Most diamonds lie in their interval, nearly all on the same side of zero as the estimate; where they do not, most are farther from zero or nearer to it by several points."}, "figure": {"name": "fig-study-truth", "caption": "The effects of the figure before, with diamonds for the truth by intervention on the same base faces."}}
+if study == EXAMPLE:
+    axis = figures.forest(everything[["estimate", "low", "high", "n"]], true, CHANGE)
+
+# %% tags=["hide-input"]
+sets = {"all images": everything, "kept by pruning": pruned}
+if study == EXAMPLE:
+    wrong = (data["score"] > own.threshold) != data[f"{own.attribute}_level"]
+    sets["meant level as label"] = by_cell(data.assign(error=wrong.astype(float)))
+large = true.abs() > own.design.tolerance
+compared = {
+    which: {
+        "cells": len(true),
+        "hold the truth": true.between(one["low"], one["high"]).sum(),
+        "mean distance, points": 100 * (one["estimate"] - true).abs().mean(),
+        "true effect beyond the tolerance": large.sum(),
+        "of these with the right sign": (one["estimate"] * true > 0)[large].sum(),
+    }
+    for which, one in sets.items()
+    if study == EXAMPLE
+}
+pd.DataFrame(compared).style.format("{:.3g}") if compared else Markdown("No truth is known here.")
+
+# %% tags=["remove-input"]
+inside = true.between(everything["low"], everything["high"])
+signs = (everything["estimate"] * true > 0)[large]
+beyond = pd.concat([everything["low"] - true, true - everything["high"]], axis=1).max(axis=1)
+in_the_example(
+    lambda: claim(
+        "**In this run** {inside} of {n} intervals hold the truth, and the estimates are {off:.1f} points off on "
+        "average. Where the true effect is beyond the tolerance, the study has its sign in {signs} of {large} "
+        "cells. What is missed is missed by up to {beyond:.1f} points beyond the interval, too far for chance. "
+        "Labels are not to blame: with the meant level in their place, {meant} intervals hold the truth.",
+        holds=0.5 <= inside.mean() < 0.95
+        and signs.all()
+        and large.sum() > 4
+        and abs(compared["meant level as label"]["hold the truth"] - inside.sum()) < 2,
+        inside=int(inside.sum()),
+        n=len(inside),
+        off=(everything["estimate"] - true).abs().mean() * 100,
+        signs=int(signs.sum()),
+        large=int(large.sum()),
+        beyond=100 * beyond.max(),
+        meant=compared["meant level as label"]["hold the truth"],
+    )
+)
+
+# %% [markdown]
+# So the rest is what moved along without anybody being asked about it, and doses that differ from face
+# to face; [](10_effects_and_truth) takes such distances apart. Neither can be seen from inside a study.
+# Its intervals know of chance alone, and are too narrow by an amount that it cannot know. Read its signs and its
+# orders of magnitude, and let a verdict rest on effects that are far beyond the tolerance.
+
+# %% [markdown]
+# ## What would change our mind
+#
+# - If people saw a level differently from how it was meant, the transects would be a treatment that
+#   nobody took.
+# - If an attribute off the diagonal moved by more than a tenth of its scale, the effect beside it
+#   could be that attribute's.
+# - If most cells lay outside of the sampled range, the study would be about odd images.
+# - If the study of the known world had signs wrong where effects are large, no study of this kind
+#   could be trusted with less.
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise} Without holding
+# :label: exercise-study-held
+# Write `held: {}` under `generator` in a copy of the study's file and run it. How many cells hold the
+# truth now, and whose faces are to blame?
+# ```
+#
+# ```{solution} exercise-study-held
+# :class: dropdown
+# Give the copy another `name`, and run the chapter with its path as the parameter `study`; only for
+# the shipped file does the chapter know the truth, so compare the effects with those above. Faces
+# keep their beards when their perceived gender changes. People then see men where women were meant, and
+# effects of hair and gender shrink towards zero.
+# ```
+
+# %% [markdown]
+# ```{exercise} Fewer answers
+# :label: exercise-study-answers
+# Fit the directions again from the first five hundred images only. What happens to the table of
+# quality, to the cosines, and to what people would see change along each axis?
+# ```
+#
+# ```{solution} exercise-study-answers
+# :class: dropdown
+# `find_directions(codes[:500], first.scores.head(500), own)`. There are fewer faces than numbers in a
+# code, so the planes lean on the penalty. Quality falls, cosines go towards zero because normals are noisy,
+# and a step along them changes its own attribute less and others more.
+# ```
+
+# %% [markdown]
+# ## Takeaways
+#
+# - A whole study needs two rounds of answers: one to find directions, one for labels.
+# - Agreement, quality, variance inflation, range and leakage are looked at before the model is asked.
+# - Its intervals tell chance. They do not tell leakage, and nothing inside the study does.
+# - On a known world, signs of large effects are right, and sizes are off by a few points.
+
+# %% tags=["hide-input"]
+kept_columns = ["estimate", "low", "high", "n"]
+_ = stage.finish(
+    {
+        "study": own.name,
+        "quality": planes.scores,
+        "leakage": moved.to_dict("index"),
+        "images": {"made": len(data), "kept": len(rows)},
+        "regression": {", ".join(key): row for key, row in logit.to_dict("index").items()},
+        "effects": everything[kept_columns].reset_index().to_dict("records"),
+        "truth": true.dropna().reset_index().to_dict("records"),
+    }
+)
