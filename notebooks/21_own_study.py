@@ -72,6 +72,7 @@ from helpers.audit.planning import make_plan
 from helpers.audit.run import folders
 from helpers.audit.shown import said_of
 from helpers.audit.tables import judged
+from helpers.audit.words import spaced
 from helpers.claims import Claim, claim
 from helpers.generators import load_generator, realism
 from helpers.generators.batches import synthesize_to_store
@@ -187,7 +188,7 @@ first = said_of(own, samples, own.asked_of_samples, folder, model, print, "sampl
 COUNTED = ["images", "raters", "alpha", "alpha_low", "alpha_high"]
 agreement = pd.DataFrame(first.about.get("agreement", []), columns=["attribute", *COUNTED])
 agreement = agreement.set_index("attribute")
-agreement
+agreement.rename(spaced, axis=0).rename(spaced, axis=1)
 
 # %% [markdown]
 # ## Directions
@@ -203,7 +204,7 @@ quality = pd.Series(planes.scores, name="quality").to_frame()
 quality["measure"] = [
     "balanced accuracy" if name in own.generator.binary else "R²" for name in quality.index
 ]
-quality
+quality.rename(spaced)
 
 # %% tags=["remove-input"]
 others = quality.drop(index="fakeness")
@@ -239,7 +240,7 @@ axis.grid(False)
 
 # %%
 inflation = orthogonalization.variance_inflation(planes.normals)
-pd.Series(inflation, planes.names, name="variance inflation").to_frame().T
+pd.Series(inflation, [*map(spaced, planes.names)], name="variance inflation").to_frame()
 
 # %% [markdown]
 # A value of one costs nothing: the attribute stands alone. Above ten the book's own chapters would
@@ -258,7 +259,7 @@ levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = ""
 for name, value in found.held.items():
     levels.loc[name, "held"] = f"{value:.2f}"
-levels.style.format("{:.2f}", ["low", "high"], na_rep="")
+levels.rename(spaced).style.format("{:.2f}", ["low", "high"], na_rep="")
 
 # %%
 base = base_codes(generator, found, sizes["units"], own)
@@ -276,13 +277,13 @@ _ = figures.gallery(images[shown.index], len(in_words), in_words)
 
 # %% [markdown]
 # Do the cells lie where the generator samples at all? Outside of that range an image comes out of any
-# code, and nothing says that it is a face of this population ([](19_real_generators)).
+# code too, and nothing says that it is a face of this population ([](19_real_generators)).
 
 # %% tags=["hide-input"]
 drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
 outside = realism.out_of_range(cells, drawn, planes)["outside"]
 by_level = {
-    (name, word): (outside[index[f"{name}_level"] == level] != "").mean()
+    (spaced(name), word): (outside[index[f"{name}_level"] == level] != "").mean()
     for name, words in own.axes.items()
     for level, word in enumerate(words)
 }
@@ -317,15 +318,15 @@ labelled = second.labelled(index, own)
 labelled[own.attribute] = second.scores[own.attribute].to_numpy()
 
 # %% [markdown]
-# Each row below is an axis, each column what people saw change from its low level to its high one, as
-# a part of the column's scale. The diagonal is what was meant. What stands beside it is leakage, and
-# whatever effect it has will be read as that of the axis.
+# Each column below is an axis. Its rows say how much of each attribute's scale people saw change
+# between its low level and its high one. The change of the axis itself was meant. All others are
+# leakage, and whatever they do to errors will be read as an effect of the axis.
 
 # %%
 seen = [*axes, *(name for name in own.asked if name not in axes)]
 moved = {name: labelled.groupby(f"{name}_level")[seen].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
-moved.rename(columns=lambda name: name.replace("_", " "))
+moved.rename(spaced, axis=0).rename(spaced, axis=1).T
 
 # %% tags=["remove-input"]
 meant = pd.Series({name: moved.loc[name, name] for name in axes})
@@ -410,7 +411,7 @@ for name in ("skin_colour", "hair_length"):
         draws = effects.regression_draws(columns, rows["error"], n_boot, seed, rows["unit"])
         ends = effects.PAPER_LEVELS[name][1]
         odds = effects.summarize_draws(effects.log_odds_ratios(draws, name, *ends))
-        ratios |= {(name.replace("_", " "), group): row for group, row in odds.iterrows()}
+        ratios |= {(spaced(name), group): row for group, row in odds.iterrows()}
 logit = pd.DataFrame(ratios).T
 
 # %% mystnb={"image": {"alt": "Six intervals around a line at zero: the log odds ratio of an error for dark against light skin and for long against short hair, for everybody, among women and among men."}, "figure": {"name": "fig-study-regression", "caption": "Log odds ratios of an error, dark against light skin and long against short hair: main effects, and by perceived gender. 95 % intervals from resampled faces."}}
@@ -553,7 +554,7 @@ in_the_example(
 #
 # - If people saw a level differently from how it was meant, the transects would be a treatment that
 #   nobody took.
-# - If an attribute off the diagonal moved by more than a tenth of its scale, the effect beside it
+# - If an attribute that was not meant moved by more than a tenth of its scale, the effect beside it
 #   could be that attribute's.
 # - If most cells lay outside of the sampled range, the study would be about odd images.
 # - If the study of the known world had signs wrong where effects are large, no study of this kind
