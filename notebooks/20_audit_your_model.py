@@ -71,6 +71,7 @@ from helpers.audit import (
     write_card,
     write_json,
 )
+from helpers.audit.against_truth import by_chance
 from helpers.audit.asking import ask, model_of
 from helpers.audit.face_files import write_faces
 from helpers.audit.planning import departures, keep_plan, make_plan
@@ -145,7 +146,8 @@ pd.Series(families, name="comparisons").to_frame()
 # %% [markdown]
 # Each family is adjusted for itself by Holm's method, as in [](10_effects_and_truth). The sizes say
 # what such a design can find. The planned number of faces is a price: with fewer, an effect of the
-# size of the tolerance stays undecided more often than not.
+# size of the tolerance stays undecided more often than not. The report's column *detectable* is another
+# number: what each comparison reached by itself, with the errors that were found.
 
 # %% tags=["hide-input"]
 sizes = plan["sizes"]
@@ -314,8 +316,8 @@ told = [
 ]
 Markdown(
     f"The interval holds the truth in {inside.sum()} of {len(truth_known)} cells. Outside of it: "
-    f"{'; '.join(told) or 'none'}. The truth has a standard error of up to "
-    f"{truth_known['truth_se'].max():.1f} points, and cells that share faces miss together."
+    f"{'; '.join(told) or 'none'}. {by_chance(len(outside), len(truth_known))} The truth has a "
+    f"standard error of up to {truth_known['truth_se'].max():.1f} points."
 )
 
 # %% [markdown]

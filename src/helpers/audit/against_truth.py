@@ -23,7 +23,7 @@ MISSES = 0.05
 """Share of 95 % intervals that miss the truth."""
 
 
-def compared(report: Report) -> str:
+def compared(report: Report) -> list[str]:
     """Why the truth is known, how many intervals hold it, and what it is where undecided.
 
     Serves chapter 20.
@@ -32,7 +32,7 @@ def compared(report: Report) -> str:
         report: of a classification whose effects have a truth.
 
     Returns:
-        Sentences.
+        Why there is a truth, then what follows from it, a few sentences each.
 
     Example:
         >>> from helpers import audit
@@ -41,23 +41,25 @@ def compared(report: Report) -> str:
         >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
         >>> for row in [*report.effects, *report.averages]:
         ...     row.truth, row.truth_se = row.estimate, 0.01
-        >>> print(compared(report).split(". ")[-1])
+        >>> print(compared(report)[-1])
         The truth is beyond the tolerance in 2 of the 2 comparisons found beyond it and 0 of the 2
         undecided ones.
     """
     known, held = _held(report.effects)
     averages, averages_held = _held(report.averages)
     se = max((row.truth_se or 0 for row in known), default=0)
-    return (
+    told = [
         "The faces are drawn by rules, so each trait can be set by hand while all else stays as it "
         "is. What that does to the errors of this model, on other faces, is the truth. The audit "
         "did not use it: it shows how far audits of this kind can be trusted where nobody knows "
-        f"the truth. Of the 95 % intervals by cell, {held} of {len(known)} hold this truth. "
+        "the truth.",
+        f"Of the 95 % intervals by cell, {held} of {len(known)} hold this truth. "
         f"{by_chance(len(known) - held, len(known))} The truth is an estimate too, with a standard "
-        f"error of up to {100 * se:.1f} points, which makes for some more misses. The averages "
-        f"over all faces are made of the same pairs and counted apart: {averages_held} of "
-        f"{len(averages)} hold theirs.{_found(known, report.tolerance)}"
-    )
+        f"error of up to {100 * se:.1f} points, which makes for some more misses.",
+        "The averages over all faces are made of the same pairs and counted apart: "
+        f"{averages_held} of {len(averages)} intervals hold the truth.",
+    ]
+    return [*told, _found(known, report.tolerance)]
 
 
 def by_chance(misses: int, n: int) -> str:
@@ -107,7 +109,7 @@ def _held(rows: Sequence[Effect]) -> tuple[list[Effect], int]:
 
 
 def _found(rows: Sequence[Effect], tolerance: float) -> str:
-    """How often the truth is beyond the tolerance, by what the audit said; "" without any."""
+    """How often the truth is beyond the tolerance, by what the audit said."""
     told = []
     for verdict, words in CALLED.items():
         own = [row for row in rows if row.verdict == verdict]
@@ -119,4 +121,4 @@ def _found(rows: Sequence[Effect], tolerance: float) -> str:
         ]
         if own:
             told.append(f"{len(beyond)} of the {len(own)} {words}")
-    return f" The truth is beyond the tolerance in {listed(told)}." if told else ""
+    return f"The truth is beyond the tolerance in {listed(told or ['no comparison'])}."
