@@ -232,9 +232,9 @@ def test_the_truth_is_explained_and_counted(report):
 
 def test_misses_of_the_truth_are_held_against_chance():
     told = against_truth.by_chance(2, 12)
-    assert "About 0.6 of 12 are expected" in told and "2 or more would do so in 11.8 %" in told
+    assert "0.6 of 12; 2 missed" in told and "2 or more would do so in 11.8 %" in told
     assert "at most 30.0 %" in told and "no fault" in told  # 12 × 5 % / 2, by Markov's inequality
-    assert against_truth.by_chance(0, 12).endswith("by chance; none missed.")
+    assert against_truth.by_chance(0, 12).endswith("0.6 of 12; none missed.")
     assert "one audit cannot tell" in against_truth.by_chance(3, 12)
 
 

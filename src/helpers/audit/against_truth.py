@@ -79,13 +79,16 @@ def by_chance(misses: int, n: int) -> str:
 
     Example:
         >>> print(by_chance(2, 12))
-        About 0.6 of 12 are expected to miss by chance; 2 missed. If they missed independently, 2 or
-        more would do so in 11.8 % of audits. They share faces and miss together, so this is a rough
-        guide; however they depend on each other, the chance is at most 30.0 %. This count alone
-        shows no fault of the intervals.
+        Each should miss 5 times in 100, which makes 0.6 of 12; 2 missed. If they missed
+        independently, 2 or more would do so in 11.8 % of audits. They share faces and miss
+        together, so this is a rough guide; however they depend on each other, the chance is at most
+        30.0 %. This count alone shows no fault of the intervals.
     """
     expected = n * MISSES
-    told = f"About {expected:.1f} of {n} are expected to miss by chance; {misses or 'none'} missed."
+    told = (
+        f"Each should miss {100 * MISSES:g} times in 100, which makes {expected:.1f} of {n}; "
+        f"{misses or 'none'} missed."
+    )
     if not misses:
         return told
     independent = binom.sf(misses - 1, n, MISSES)
