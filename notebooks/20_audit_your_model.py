@@ -71,6 +71,7 @@ from helpers.audit import (
     write_card,
     write_json,
 )
+from helpers.audit.against_truth import by_chance
 from helpers.audit.asking import ask, model_of
 from helpers.audit.face_files import write_faces
 from helpers.audit.planning import departures, keep_plan, make_plan
@@ -145,7 +146,8 @@ pd.Series(families, name="comparisons").to_frame()
 # %% [markdown]
 # Each family is adjusted for itself by Holm's method, as in [](10_effects_and_truth). The sizes say
 # what such a design can find. The planned number of faces is a price: with fewer, an effect of the
-# size of the tolerance stays undecided more often than not.
+# size of the tolerance stays undecided more often than not. The report's column *detectable*
+# says what each comparison reached.
 
 # %% tags=["hide-input"]
 sizes = plan["sizes"]
@@ -251,8 +253,8 @@ report = build_report(data, tables, plan, now, truth=truth, model=model.card())
 #
 # Three files are written. `report.html` needs no other file, and begins with what a manager reads in
 # two minutes: question, answer, and what the answer does not say. `report.json` has a published schema,
-# for machines. `model_card.md` has the sections of a model card. All of them hold the same
-# sentences, of which this is the first:
+# for machines. `model_card.md` has the sections of a model card. All hold the same sentences. The
+# first:
 
 # %%
 write_json(report, stage.path("report.json"))
@@ -314,8 +316,8 @@ told = [
 ]
 Markdown(
     f"The interval holds the truth in {inside.sum()} of {len(truth_known)} cells. Outside of it: "
-    f"{'; '.join(told) or 'none'}. The truth has a standard error of up to "
-    f"{truth_known['truth_se'].max():.1f} points, and cells that share faces miss together."
+    f"{'; '.join(told) or 'none'}. {by_chance(len(outside), len(truth_known))} The truth has a "
+    f"standard error of up to {truth_known['truth_se'].max():.1f} points."
 )
 
 # %% [markdown]
@@ -360,8 +362,7 @@ claim(
 # %% [markdown]
 # What the report does not say is a part of the report. The sentences are worked out from the data of
 # the audit: how many images have no label or no answer, what moved along an axis that should not have,
-# what was undecided. The reader of a report should be able to say these limits, and not only the
-# answer.
+# what was undecided. A reader should be able to say these limits, and not only the answer.
 
 # %% tags=["hide-input"]
 Markdown("\n".join(f"- {limit}" for limit in report.limits))

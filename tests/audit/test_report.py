@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from helpers import audit
 from helpers.artifacts.lineage import ROOT
-from helpers.audit import explaining, report_figures, summing_up
+from helpers.audit import against_truth, explaining, report_figures, summing_up
 from helpers.audit.model_card import card
 from helpers.audit.planned_effects import _explained
 from helpers.audit.report_html import page, write_html
@@ -158,9 +158,10 @@ def test_an_undecided_cell_beyond_the_tolerance_alone_says_that_it_is_the_adjust
     row |= {"verdict": "inconclusive", "reason": ""}
     told = effect_sentence(row, ("light", "dark"), 0.05, 12)
     assert told == (
-        "Male: the model errs on 30.0 of 100 images as “light” and on 10.0 of 100 of the same "
-        "faces as “dark” (−20.0 points; 95 % interval −33.0 to −7.0). Alone it would lie beyond "
-        "the tolerance of 5 points; adjusted for all 12 comparisons, it is undecided."
+        "Male: the model errs on 30.0 of 100 images made to show “light” and on 10.0 of 100 of the "
+        "same faces made to show “dark” (−20.0 points; 95 % interval −33.0 to −7.0). Alone it "
+        "would lie beyond the tolerance of 5 points; adjusted for all 12 comparisons, it is "
+        "undecided."
     )
     assert "cannot tell" in effect_sentence(row | {"high": -0.04}, ("light", "dark"), 0.05, 12)
     gap = {"measure": "FMR at threshold", "group": "b", "reference": "a", "rate": 0.1}
@@ -181,6 +182,11 @@ def test_rows_and_axes_come_worst_first_in_text_and_figure(report, monkeypatch):
     assert ORDER.index(firsts[0]) <= ORDER.index(firsts[1]) and len(set(order)) > 1
     places = [text.rindex(f">{row.sentence}<") for row in drawn[0]]
     assert places == sorted(places)
+    pairs = [(row.contrast, row.cell) for row in drawn[0]]
+    for caption in ("by cell", "to explain an effect away"):
+        table = text[text.index(f"{caption}</caption>") :].partition("</table>")[0]
+        cells = re.findall(r'<th scope="row">([^<]+)</th><td class="text">([^<]+)</td>', table)
+        assert cells == pairs
     for axis in ("skin", "gender"):
         own = [ORDER.index(row.verdict) for row in drawn[0] if row.axis == axis]
         assert own == sorted(own)
@@ -201,7 +207,7 @@ def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report
         "of most of the people who looked. The images are drawings of invented faces. There are "
         "1,200: 300 faces, each in 4 versions that should differ in nothing but skin and"
     ) in top
-    assert "A trial run: its numbers are rough.</strong> Cut to 4." in top
+    assert "A trial run with few faces: its numbers are rough.</strong> Cut to 4." in top
     for axis in ("Skin", "Perceived gender"):
         assert f"<strong>{axis}:</strong>" in top
     assert "A trial run" not in page(report)
@@ -212,12 +218,72 @@ def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report
 def test_the_truth_is_explained_and_counted(report):
     truths = [report.effects[0].low - 1e-6, *(row.high for row in report.effects[1:])]
     rows = [
-        row.model_copy(update={"truth": one})
+        row.model_copy(update={"truth": one, "truth_se": 0.012})
         for row, one in zip(report.effects, truths, strict=True)
     ]
-    text = page(report.model_copy(update={"effects": rows}))
+    averages = [row.model_copy(update={"truth": row.estimate}) for row in report.averages]
+    averages[0].truth = averages[0].high + 1e-6
+    text = page(report.model_copy(update={"effects": rows, "averages": averages}))
     assert f"{len(rows) - 1} of {len(rows)} hold this truth" in text
+    assert f"{len(averages) - 1} of {len(averages)} intervals hold the truth" in text
+    assert "with a standard error of up to 1.2 points" in text
     assert "hold this truth" not in page(report)
+
+
+def test_misses_of_the_truth_are_held_against_chance():
+    told = against_truth.by_chance(2, 12)
+    assert "0.6 of 12; 2 missed" in told and "2 or more would do so in 11.8 %" in told
+    assert "at most 30.0 %" in told and "no fault" in told  # 12 × 5 % / 2, by Markov's inequality
+    assert against_truth.by_chance(0, 12).endswith("0.6 of 12; none missed.")
+    assert "one audit cannot tell" in against_truth.by_chance(3, 12)
+
+
+def test_truths_beyond_the_tolerance_are_counted_by_verdict(report):
+    def row(verdict, estimate, truth):
+        update = {"verdict": verdict, "estimate": estimate, "truth": truth, "truth_se": 0.0}
+        return report.effects[0].model_copy(update=update)
+
+    rows = [
+        row("exceeds", 0.2, 0.1),
+        row("exceeds", 0.2, -0.1),  # beyond, but on the other side
+        row("inconclusive", 0.1, -0.06),
+        row("inconclusive", 0.1, 0.04),
+        row("within", 0.0, 0.0),
+    ]
+    told = against_truth.compared(report.model_copy(update={"effects": rows}))
+    assert told[-1] == (
+        "The truth is beyond the tolerance in 1 of the 2 comparisons found beyond it, 1 of the 2 "
+        "undecided ones and 0 of the 1 found within it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"), [(None, "listed as"), ("images", "listed as"), ("eg3d", "made to show")]
+)
+def test_a_level_is_never_taken_for_the_answer_of_the_model(analysed, kind, shown):
+    data, plan, tables = analysed
+    plan = plan | ({"generator": {"kind": kind}} if kind else {})
+    report = audit.build_report(data, tables, plan, plan)
+    text = page(report)
+    for row in report.effects:
+        low, high = plan["axes"][row.axis]
+        assert f"images {shown} “{low}”" in row.sentence
+        assert f"the same faces {shown} “{high}”" in row.sentence
+    heads = re.findall(r'<thead><tr><th scope="col">([^<]+)</th>', text)
+    assert heads.count(f"images {shown}") == 5  # cells, averages, hidden causes, scores, rates
+    assert f"errs most often on images {shown}" in text
+    assert f"{shown}, such as “female”. It is never what the model answered" in text
+
+
+def test_the_smallest_changes_of_rows_averages_and_plan_are_told_apart(report):
+    told = explaining.detectable(report)
+    cells, averages = report.effects[0].n, report.averages[0].n
+    assert averages > cells and f"more pairs ({averages}) than a cell ({cells})" in told
+    planned = report.plan.content["sizes"]["detectable"]
+    assert f"The plan's {hundredths(planned)} points are no such number" in told
+    (limit,) = [one for one in report.limits if one.startswith("“Undecided”")]
+    sizes = [row.mde for row in report.effects if row.verdict == "inconclusive"]
+    assert " to ".join(dict.fromkeys(map(hundredths, (min(sizes), max(sizes))))) in limit
 
 
 def test_void_comparisons_and_no_departures_are_named(report):
@@ -267,4 +333,4 @@ def test_an_e_value_that_there_is_not_says_why(report):
 def test_the_makers_are_asked_about_the_side_that_bears_more_errors(report, estimate, side):
     row = report.effects[0].model_copy(update={"verdict": "exceeds", "estimate": estimate})
     step = summing_up.next_steps(report.model_copy(update={"effects": [row]}))[0]
-    assert f"about {row.cell}, {side}: which faces" in step
+    assert f"about images listed as {row.cell}, {side}: which faces" in step

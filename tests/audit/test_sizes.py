@@ -15,11 +15,14 @@ def test_the_plan_and_the_limits_say_that_the_sizes_were_cut():
     small = capped(whole, "smoke")
     assert small.name == "example-smoke" and small.path == whole.path
     assert make_plan(small)["sizes"]["units"] == 40
-    assert "40 faces (of 400)" in make_plan(small)["note"] and "note" not in make_plan(whole)
+    assert "40 faces in place of 400" in make_plan(small)["note"] and "note" not in make_plan(whole)
     data, plan = pretend(units=60, effect=0.4, seed=1)
     parts = {"effects": [], "placebos": [], "leakage": []}
     told = limits.of_images(data, parts, plan | {"note": small.note})
-    assert any(one.startswith(small.note) for one in told)
+    assert any(
+        one.endswith(f"trial run with few faces; its numbers are rough. {small.note}")
+        for one in told
+    )
 
 
 def test_no_audit_grows():

@@ -6,7 +6,7 @@ Serves chapter 20.
 from __future__ import annotations
 
 from helpers.audit.report_schema import Effect, Report
-from helpers.audit.words import hundredths, listed, points, spaced
+from helpers.audit.words import hundredths, listed, points, shown_as, spaced
 from helpers.effects.equivalence import EXCEEDS
 from helpers.utils.numbers import with_minus
 
@@ -28,7 +28,7 @@ def terms(report: Report) -> list[tuple[str, str]]:
         >>> data, plan = pretend(units=60, effect=0.4, seed=1)
         >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
         >>> [word for word, _ in terms(report)]
-        ['Point', 'Tolerance', '95 % interval', 'Adjusted', 'Undecided', 'Cell']
+        ['Trait', 'Point', 'Tolerance', '95 % interval', 'Adjusted', 'Undecided', 'Cell']
     """
     found = [
         ("Point", "One of a hundred: from 5 to 7 errors in 100 images are 2 points."),
@@ -51,12 +51,23 @@ def terms(report: Report) -> list[tuple[str, str]]:
     ]
     if report.kind == "verification":
         return [*found, ("Identity", "A person, with all the pictures of that person.")]
+    found.insert(0, ("Trait", _trait(report)))
     cell = next((row.cell for row in report.effects if row.held), None)
     if cell:
         found.append(
             ("Cell", f"The faces that share the other traits, such as “{cell}”, compared apart.")
         )
     return found
+
+
+def _trait(report: Report) -> str:
+    """What the name of a level means, told by one that could be taken for the model's answer."""
+    content = report.plan.content
+    names = [name for levels in content["axes"].values() for name in levels]
+    name = next((name for name in names if name in content["classes"]), names[0])
+    shown = shown_as(report.data["made_by"])
+    is_as = "was made to show" if shown == "made to show" else f"is {shown}"
+    return f"What an image {is_as}, such as “{name}”. It is never what the model answered."
 
 
 def interacting(report: Report) -> str:
@@ -188,7 +199,7 @@ def e_value(row: Effect) -> str:
 
 
 def detectable(report: Report) -> str:
-    """Why the smallest detectable changes of the plan and of the table differ.
+    """Why the smallest detectable changes differ: by row, in averages, and in the plan.
 
     Serves chapter 20.
 
@@ -196,24 +207,29 @@ def detectable(report: Report) -> str:
         report: of a classification.
 
     Returns:
-        A sentence or two.
+        Sentences.
 
     Example:
         >>> from helpers import audit
         >>> from helpers.audit.pretended import pretend
         >>> data, plan = pretend(units=60, effect=0.4, seed=1)
         >>> detectable(audit.build_report(data, audit.analyse(data, plan), plan, plan))[:62]
-        'Detectable: the change that one comparison finds four times ou'
+        'Detectable: the smallest change that the comparison of this ro'
     """
+    cells, averages = (
+        max((row.n for row in rows), default=0) for rows in (report.effects, report.averages)
+    )
     told = (
-        "Detectable: the change that one comparison finds four times out of five, in points, by "
-        "the errors that were found."
+        "Detectable: the smallest change that the comparison of this row, by itself, finds four "
+        "times out of five, in points, by the errors that were found. It differs between rows with "
+        f"their errors, and an average has more pairs ({averages:,}) than a cell ({cells:,})."
     )
     sizes = report.plan.content["sizes"]
     if sizes["detectable"] is None:
         return told
     return (
-        f"{told} The plan's {hundredths(sizes['detectable'])} points came before: for an assumed "
+        f"{told} The plan's {hundredths(sizes['detectable'])} points are no such number: they were "
+        "reckoned before anything was asked, for a cell with one pair of each face and an assumed "
         f"error rate of {100 * sizes['expected error']:g} %, and adjusted for "
         f"{sizes['comparisons']} comparisons."
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from helpers.audit.pairs import Pairs
 from helpers.audit.tables import Audited
-from helpers.audit.words import percent, points, spaced
+from helpers.audit.words import hundredths, percent, points, spaced
 
 FEW = 30
 """Units below which an interval leans on its assumptions."""
@@ -45,13 +45,14 @@ def of_images(data: Audited, parts: Mapping[str, Any], plan: Mapping[str, Any]) 
         "It says what the model reacts to, not why.",
     ]
     if plan.get("note"):
-        found.append(f"{plan['note']} This is a trial run; its numbers are rough.")
+        found.append(f"This is a trial run with few faces; its numbers are rough. {plan['note']}")
     open_ones = [one for one in parts["effects"] if one.verdict == "inconclusive"]
     if open_ones:
-        largest = max(one.mde for one in open_ones)
+        ends = (min(one.mde for one in open_ones), max(one.mde for one in open_ones))
         found.append(
-            f"“Undecided” is not “no effect”: in such cells only changes from about "
-            f"{100 * largest:.0f} points are likely to be found with so many faces."
+            "“Undecided” is not “no effect”: with so many faces, the smallest change that such a "
+            f"comparison is likely to find is {' to '.join(dict.fromkeys(map(hundredths, ends)))} "
+            "points (the column “detectable” of the effects by cell)."
         )
     if plan["model"] == "table":
         found.append(

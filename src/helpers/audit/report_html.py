@@ -15,7 +15,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from helpers.audit import explaining, report_figures, summing_up, words
+from helpers.audit import against_truth, explaining, report_figures, summing_up, words
 from helpers.audit.appendix import REGULATIONS
 from helpers.audit.contact_sheet import Sheet
 from helpers.audit.report_schema import Report
@@ -98,6 +98,7 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
     }
     environment.filters["hundredths"] = words.hundredths
     axes = _by_axis(report)
+    rows = [row for axis in axes for row in axis["rows"]]
     folder = resources.files("helpers.audit")
     template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
     css = (folder / "report.css").read_text(encoding="utf-8")
@@ -108,9 +109,13 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
         heads=HEADS,
         short=SHORT,
         axes=axes,
-        figures=_figures(report, [row for axis in axes for row in axis["rows"]]),
+        rows=rows,
+        averages=[row for axis in axes for row in report.averages if row.axis == axis["of"]],
+        shown=words.shown_as(report.data.get("made_by")),
+        figures=_figures(report, rows),
         says=summing_up,
         explains=explaining,
+        truth=against_truth,
         regulations=REGULATIONS,
         sheet=sheet,
     )
@@ -132,6 +137,7 @@ def _by_axis(report: Report) -> list[dict[str, Any]]:
         ]
         found.append(
             {
+                "of": name,
                 "name": words.capital(
                     f"{words.RATES[name.split()[0]]} ({name.split()[0]})"
                     if verification

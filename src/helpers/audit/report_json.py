@@ -282,13 +282,16 @@ def _effects(
     does: str = "errs on",
 ) -> list[Effect]:
     axes = {**plan["axes"], **plan["placebos"]}
+    shown = words.shown_as(plan.get("generator", {}).get("kind"))
     found, rows = [], _rows(table, Effect, {"transects": "units"})
     for row in rows:
         levels = axes[row["axis"]]
         row["contrast"] = words.contrast(levels)
         if truth is not None:
             row |= _truth(truth, row["axis"], row["held"])
-        row["sentence"] = words.effect_sentence(row, levels, plan["tolerance"], len(rows), does)
+        row["sentence"] = words.effect_sentence(
+            row, levels, plan["tolerance"], len(rows), does, shown
+        )
         found.append(Effect(**row))
     return found
 

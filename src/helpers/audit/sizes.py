@@ -37,7 +37,7 @@ def capped(specification: Specification, profile: str) -> Specification:
         >>> small.name, small.design.transects, small.generator.base_faces
         ('mine-smoke', 40, 48)
         >>> small.note
-        'The profile smoke cut the audit to 40 faces (of 400), and its known truth to 48 (of 400).'
+        'It has 40 faces in place of 400, and 48 in place of 400 for the known truth.'
     """
     sizes = profiles.load(profile)
     generator, design = specification.generator, specification.design
@@ -59,7 +59,7 @@ def capped(specification: Specification, profile: str) -> Specification:
         }
     )
     found._note = (
-        f"The profile {profile} cut the audit to {faces} faces (of {design.transects}), and "
-        f"its known truth to {base} (of {generator.base_faces})."
+        f"It has {faces} faces in place of {design.transects}, and {base} in place of "
+        f"{generator.base_faces} for the known truth."
     )
     return found

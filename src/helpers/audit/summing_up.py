@@ -5,12 +5,12 @@ Every sentence follows from the content of `report.json`. Serves chapter 20.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from helpers.audit.planning import ENROLMENT, NO_ANSWER
-from helpers.audit.report_schema import Disparity, Effect, Report
-from helpers.audit.words import RATES, listed, percent, spaced
+from helpers.audit.report_schema import Disparity, Report
+from helpers.audit.words import RATES, listed, percent, shown_as, spaced
 from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE
 
 MADE = {
@@ -110,45 +110,17 @@ def extremes(report: Report) -> str:
         >>> from helpers.audit.pretended import pretend
         >>> data, plan = pretend(units=60, effect=0.4, seed=1)
         >>> print(extremes(audit.build_report(data, audit.analyse(data, plan), plan, plan)))
-        The model errs most often on faces that are dark, female (40.0 %), least often on light,
-        female (1.7 %).
+        The model errs most often on images listed as dark, female (40.0 %), least often on images
+        listed as light, female (1.7 %).
     """
     known = sorted((row.rate, row.group) for row in report.rates if row.rate is not None)
     if not known or known[0][0] == known[-1][0]:
         return ""
     (least, where), (most, there) = known[0], known[-1]
+    images = f"images {shown_as(report.data['made_by'])}"
     return (
-        f"The model errs most often on faces that are {there} ({percent(most)}), least often on "
-        f"{where} ({percent(least)})."
-    )
-
-
-def truth(rows: Sequence[Effect]) -> str:
-    """Why the truth is known, and how many intervals hold it.
-
-    Serves chapter 20.
-
-    Args:
-        rows: effects with a truth.
-
-    Returns:
-        Sentences.
-
-    Example:
-        >>> from helpers import audit
-        >>> from helpers.audit.pretended import pretend
-        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
-        >>> rows = audit.build_report(data, audit.analyse(data, plan), plan, plan).effects
-        >>> truth([row.model_copy(update={"truth": row.estimate}) for row in rows])[-46:]
-        'Of the 95 % intervals, 4 of 4 hold this truth.'
-    """
-    known = [row for row in rows if row.truth is not None and row.low is not None]
-    held = sum(row.low <= row.truth <= row.high for row in known)
-    return (
-        "The faces are drawn by rules, so each trait can be set by hand while all else stays as it "
-        "is. What that does to the errors of this model, on other faces, is the truth. The audit "
-        "did not use it: it shows how far audits of this kind can be trusted where nobody knows "
-        f"the truth. Of the 95 % intervals, {held} of {len(known)} hold this truth."
+        f"The model errs most often on {images} {there} ({percent(most)}), least often on "
+        f"{images} {where} ({percent(least)})."
     )
 
 
@@ -212,9 +184,9 @@ def _steps(report: Report) -> Iterator[str]:
         row = max(beyond, key=lambda one: (one.estimate or 0) if signed else abs(one.estimate or 0))
         yield (
             f"Beyond the tolerance: do not use the model where these errors harm somebody before "
-            f"its makers have answered for them. Ask them first about {_where(row)}: which faces "
-            "of this kind were in the training data, and does another threshold or more of such "
-            "faces help?"
+            f"its makers have answered for them. Ask them first about {_where(row, report)}: which "
+            "faces of this kind were in the training data, and does another threshold or more of "
+            "such faces help?"
         )
     if open_ones := sum(row.verdict == INCONCLUSIVE for row in report.judged):
         yield f"Undecided: {open_ones} of {len(report.judged)}. {_larger(report)}"
@@ -224,13 +196,15 @@ def _steps(report: Report) -> Iterator[str]:
     )
 
 
-def _where(row: Any) -> str:
+def _where(row: Any, report: Report) -> str:
     """Who bears more errors in a comparison: the side to ask about."""
     more = row.estimate is not None and row.estimate > 0
     if isinstance(row, Disparity):
         return f"the {RATES[row.measure.split()[0]]} of {row.group if more else row.reference}"
     high, _, low = row.contrast.partition(" instead of ")
-    return f"{row.cell}, {high if more else low}"
+    side = high if more else low
+    where = f"{row.cell}, {side}" if row.held else side
+    return f"images {shown_as(report.data['made_by'])} {where}"
 
 
 def _larger(report: Report) -> str:

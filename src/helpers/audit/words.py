@@ -104,6 +104,24 @@ def contrast(levels: Sequence[str]) -> str:
     return f"{levels[1]} instead of {levels[0]}"
 
 
+def shown_as(made_by: str | None) -> str:
+    """What ties an image to the name of a level, so that nobody takes it for the model's answer.
+
+    Serves chapter 20.
+
+    Args:
+        made_by: kind of the generator; None for a table of images.
+
+    Returns:
+        What stands between “images” and the name.
+
+    Example:
+        >>> shown_as("stylegan2"), shown_as("images"), shown_as(None)
+        ('made to show', 'listed as', 'listed as')
+    """
+    return "listed as" if made_by in (None, "images") else "made to show"
+
+
 def percent(rate: float | None) -> str:
     """A rate in percent, "–" where there is none.
 
@@ -164,6 +182,7 @@ def effect_sentence(
     tolerance: float,
     family: int = 1,
     does: str = "errs on",
+    shown: str = "made to show",
 ) -> str:
     """What was found in one cell, for somebody who reads no table.
 
@@ -175,6 +194,7 @@ def effect_sentence(
         tolerance: of the plan.
         family: comparisons that the verdict is adjusted for.
         does: what the rates count.
+        shown: of `shown_as`.
 
     Returns:
         One or two sentences.
@@ -183,9 +203,9 @@ def effect_sentence(
         >>> row = {"cell": "female", "estimate": 0.1, "low": 0.07, "high": 0.13, "base_rate": 0.05}
         >>> row |= {"verdict": "exceeds", "reason": ""}
         >>> print(effect_sentence(row, ("light skin", "dark skin"), 0.05))
-        Female: the model errs on 5.0 of 100 images as “light skin” and on 15.0 of 100 of the same
-        faces as “dark skin” (+10.0 points; 95 % interval +7.0 to +13.0). This is beyond the
-        tolerance of 5 points.
+        Female: the model errs on 5.0 of 100 images made to show “light skin” and on 15.0 of 100 of
+        the same faces made to show “dark skin” (+10.0 points; 95 % interval +7.0 to +13.0). This is
+        beyond the tolerance of 5 points.
     """
     where = capital(row["cell"])
     if row["estimate"] is None or row["low"] is None:
@@ -194,9 +214,9 @@ def effect_sentence(
     first = row["base_rate"] or 0.0
     second = f"{does.split()[-1]} {hundredths(first + row['estimate'])}"
     return (
-        f"{where}: the model {does} {hundredths(first)} of 100 images as “{levels[0]}” and "
-        f"{second} of 100 of the same faces as “{levels[1]}” ({points(row['estimate'])} points; "
-        f"95 % interval {points(row['low'])} to {points(row['high'])}). "
+        f"{where}: the model {does} {hundredths(first)} of 100 images {shown} “{levels[0]}” and "
+        f"{second} of 100 of the same faces {shown} “{levels[1]}” ({points(row['estimate'])} "
+        f"points; 95 % interval {points(row['low'])} to {points(row['high'])}). "
         f"{_ending(row, tolerance, family, 'images')}"
     )
 
