@@ -192,7 +192,7 @@ def test_what_the_file_says_otherwise_is_told(given):
     assert f"MODEL={other} is left out" in model and "model.path is ../red.onnx" in model
     assert "CROWD=" in crowd and "people.export is ../crowd" in crowd
     assert "PROFILE=smoke are left out" in sizes and "5000 samples and 1000 transects" in sizes
-    path.write_text(path.read_text().replace("  export: ../crowd\n", ""))
+    path.write_text(path.read_text().replace(", export: ../crowd", ""))
     (crowd,) = left_out(path, *own, "paper")
     assert "people.export is not given" in crowd
 

@@ -118,6 +118,15 @@ def test_children_are_left_out_where_age_was_asked_about(style_file, home):
         run_audit(style_file)
 
 
+def test_more_attributes_than_a_code_has_numbers_are_refused_by_name(style_file):
+    audit = read_specification(style_file)
+    codes = np.random.default_rng(1).normal(size=(60, 2)).astype(np.float32)
+    said = pd.DataFrame({name: codes @ one for name, one in zip("abc", np.eye(3, 2), strict=True)})
+    said["c"] = codes.sum(axis=1)
+    with pytest.raises(ValueError, match=r"style\.yml: normals: rows .* linearly dependent"):
+        find_directions(codes, said, audit)
+
+
 def test_weights_that_are_none(style_file, home):
     (home / "network.pkl").write_bytes(b"no weights")
     with pytest.raises(ValueError, match=r"network\.pkl") as raised:

@@ -178,6 +178,7 @@ def base_codes(
 
     Example:
         >>> from helpers import generators
+        >>> from helpers.directions import Hyperplanes
         >>> one = Specification(
         ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
         ...     generator={"kind": "python", "object": "a:b", "version": "1"},

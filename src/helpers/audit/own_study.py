@@ -134,7 +134,8 @@ def write_study(
     header = HEADER.format(
         generator=generator.name, profile=profile, positive=content["classes"][1]
     )
-    return write_text(path, header + yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
+    return write_text(path, header + yaml.safe_dump(content, **form))
 
 
 def left_out(
