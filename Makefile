@@ -9,6 +9,11 @@ DEVICE ?= cpu
 TRAIN ?=
 # Steps that run side by side; by default a few, by the number of cores.
 JOBS ?=
+# The weights of a generator of your own (chapter 21), the ONNX file of the model that is asked about
+# its faces, and a folder with what people said of them: all three begin a study in audits/.
+GENERATOR ?=
+MODEL ?=
+CROWD ?=
 # Address of a Dask scheduler that makes a generator's images (chapter 19), as tcp://10.0.0.5:8786.
 SCHEDULER ?=
 export SCHEDULER
@@ -24,8 +29,10 @@ ifeq ($(ACTIVE)$(MAKELEVEL),no0)
   $(info The active environment does not hold this checkout's package: .venv is used instead.)
 endif
 
-# Empty values are those by default.
-OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %)
+# Empty values are those by default; names of files may have spaces.
+OWN := $(if $(GENERATOR),--generator "$(GENERATOR)") $(if $(MODEL),--model "$(MODEL)") \
+  $(if $(CROWD),--crowd "$(CROWD)")
+OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
@@ -95,7 +102,7 @@ AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=$(EXAMP
 CAPPED = $(if $(filter $(EXAMPLE),$(AUDIT)),--profile $(PROFILE))
 
 audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
-	@$(PYTHON) -m helpers.audit run $(AUDIT_FILE) $(CAPPED)
+	@$(PYTHON) -m helpers.audit run $(AUDIT_FILE) $(CAPPED) --device $(DEVICE)
 
 audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
 	@$(PYTHON) -m helpers.audit plan $(AUDIT_FILE) $(CAPPED)

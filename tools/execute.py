@@ -130,23 +130,37 @@ def widgets_in_order(content: nbformat.NotebookNode) -> list[str]:
     return list(order)
 
 
-def run(page: str, profile: str, device: str, log: Path, tell: Tell) -> None:
-    """Execute a page of the book, and record what it was made from; raises as `execute`."""
+def run(
+    page: str, profile: str, device: str, log: Path, tell: Tell, study: str | None = None
+) -> None:
+    """Execute a page of the book, and record what it was made from; raises as `execute`.
+
+    With a study, the page shows that in place of the example.
+    """
     started, made_from = time.monotonic(), pages.basis(page, profile)
-    execute(lineage.source_of(page), pages.executed(page, profile), profile, device, log, tell)
-    pages.record(page, profile, made_from, time.monotonic() - started)
+    out, more = pages.executed(page, profile), {"study": study} if study else {}
+    execute(lineage.source_of(page), out, profile, device, log, tell, **more)
+    pages.record(page, profile, made_from, time.monotonic() - started, study)
 
 
 def execute(
-    notebook: Path, out: Path, profile: str, device: str, log: Path, tell: Tell = print
+    notebook: Path,
+    out: Path,
+    profile: str,
+    device: str,
+    log: Path,
+    tell: Tell = print,
+    **more: object,
 ) -> None:
     """Run a notebook in its own folder; its result appears only when every cell succeeded.
+
+    Its parameters are those of the profile, profile and device, and what is given besides.
 
     Raises:
         ValueError: unknown profile, or a notebook without parameters cell.
         RuntimeError: a cell failed, or the kernel was killed; what ran is in `….failed.ipynb`.
     """
-    values = asdict(profiles.load(profile)) | {"profile": profile, "device": device}
+    values = asdict(profiles.load(profile)) | {"profile": profile, "device": device} | more
     content = parameterised(notebook, values)
     failed = out.with_suffix(".failed.ipynb")
     failed.unlink(missing_ok=True)

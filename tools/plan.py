@@ -16,6 +16,8 @@ RENDERER = "renderer"
 """What draws faces is compiled before the first step that draws, once for a state of its code."""
 TRAINED = "learned_generator"
 """The study whose weights are shipped; `--train 1` trains them."""
+OWN_STUDY = "21_own_study"
+"""The page that shows a study of somebody's own generator, or the example."""
 _DRAWING = lineage.PACKAGE / "faces" / "rendering.py"
 
 
@@ -46,14 +48,17 @@ def needed(waits: dict[str, list[str]], step: str) -> dict[str, list[str]]:
     return found
 
 
-def why(step: str, profile: str, train: int | None) -> str | None:
+def why(step: str, profile: str, train: int | None, study: object = None) -> str | None:
     """Say why a step must be run; None if it need not be.
 
     Args:
         step: a page, a study, the renderer or the book.
         profile: whose artifacts.
         train: 1 for weights trained here, 0 for those that are shipped, None for either.
+        study: of somebody's own generator, or that generator; None for the example.
     """
+    if step == OWN_STUDY and study:
+        return "GENERATOR is given, and its study is shown anew each time"
     if step == BOOK:
         return book.why_stale(profile)
     if step == RENDERER:
@@ -78,11 +83,13 @@ def compiled() -> Path:
     return kept.compiled(_DRAWING) / lineage.digest({"python": sys.version, **times})
 
 
-def stale(waits: dict[str, list[str]], profile: str, train: int | None) -> list[str]:
+def stale(
+    waits: dict[str, list[str]], profile: str, train: int | None, study: object = None
+) -> list[str]:
     """Steps that are stale, or may become so because one that they read is."""
     steps: list[str] = []
     for name in TopologicalSorter(waits).static_order():
-        if set(waits[name]) & {*steps} - {RENDERER} or why(name, profile, train):
+        if set(waits[name]) & {*steps} - {RENDERER} or why(name, profile, train, study):
             steps.append(name)
     return steps if steps != [RENDERER] else []  # nobody waits for it
 

@@ -35,7 +35,7 @@ import runner
 
 import book
 from helpers import artifacts
-from helpers.artifacts import MANIFEST, manifests, pages, profiles
+from helpers.artifacts import MANIFEST, lineage, manifests, pages, profiles
 from helpers.utils.processes import alone, die_with_parent
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -50,6 +50,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=count, help="steps side by side; by default a few")
     trains = "1: train the learned generator here; 0: the shipped weights; by default those in use"
     parser.add_argument("--train", type=int, choices=(0, 1), help=trains)
+    own = "weights of a generator of your own, whose study chapter 21 then shows"
+    parser.add_argument("--generator", type=Path, help=own)
+    parser.add_argument("--model", type=Path, help="of its study, an ONNX file")
+    parser.add_argument("--crowd", type=Path, help="of its study, a folder for people's exports")
     parser.add_argument("--stage", help="run one stage and what it needs, without the pages")
     parser.add_argument("--why", metavar="STAGE", help="say why a stage is stale")
     parser.add_argument("--graph", action="store_true", help="print what reads what")
@@ -64,12 +68,16 @@ def main(arguments: list[str]) -> int:
     waits = plan.graph()
     if unknown := {asked.stage, asked.why} - {None, *waits}:
         raise ValueError(f"no step {', '.join(unknown)}; there are {', '.join(waits)}")
+    if asked.generator is None and (asked.model or asked.crowd):
+        raise ValueError("MODEL and CROWD belong to the study of a generator: GENERATOR is missing")
+    if asked.generator and plan.OWN_STUDY not in plan.needed(waits, asked.stage or plan.BOOK):
+        raise ValueError(f"{asked.stage} does not show GENERATOR, {plan.OWN_STUDY} does")
     if asked.graph:
         edges = (f'  "{early}" -> "{late}"' for late, reads in waits.items() for early in reads)
         print("digraph {", *edges, "}", sep="\n")
         return 0
     if asked.why:
-        reason = plan.why(asked.why, asked.profile, asked.train)
+        reason = plan.why(asked.why, asked.profile, asked.train, asked.generator)
         print(f"{asked.why} ({asked.profile}): {reason or 'nothing to do, it is up to date'}")
         return 0
     if asked.claims:
@@ -162,12 +170,38 @@ def claims(profile: str, ran: list[str] | None = None) -> int:
     return int(false > 0)
 
 
+def study(asked: argparse.Namespace) -> str | None:
+    """Go through the study of GENERATOR; gives its file, or None where people come first."""
+    from helpers.audit import PeopleNeeded, own_study  # with torch
+    from helpers.audit.run import run_audit
+
+    folder = Path(os.path.relpath(own_study.AUDITS))
+    file, tell = own_study.study_file(asked.generator, folder), partial(print, flush=True)
+    given = asked.generator, asked.model, asked.crowd, asked.profile
+    if not file.exists():
+        own_study.write_study(*given, folder)
+        tell(f"{file} is written: read it, change what does not fit, run the same command again")
+        return None
+    for sentence in own_study.left_out(file, *given):
+        tell(sentence)
+    try:
+        tell(run_audit(file, tell, device=asked.device).answer)
+    except PeopleNeeded as stop:
+        tell(stop)
+        return None
+    return os.path.relpath(file, lineage.ROOT)
+
+
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     """Run what is stale; 1 if a step failed."""
-    started, waits = time.monotonic(), plan.needed(waits, asked.stage or plan.BOOK)
+    waits = plan.needed(waits, asked.stage or plan.BOOK)
     if asked.device != "cpu":  # importing torch takes seconds that a run with nothing to do lacks
         importlib.import_module("helpers.utils.devices").resolve_device(asked.device)
-    steps, work = plan.stale(waits, asked.profile, asked.train), runner.Runner(asked, waits)
+    asked.study = study(asked) if asked.generator else None
+    if asked.generator and not asked.study:
+        return 0
+    started, work = time.monotonic(), runner.Runner(asked, waits)
+    steps = plan.stale(waits, asked.profile, asked.train, asked.study)
     print(plan.sentence(steps, asked.profile), flush=True)
     if steps:
         work.run()

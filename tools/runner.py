@@ -79,7 +79,8 @@ class Runner:
     def is_stale(self, name: str) -> bool:
         """Whether a step must be run; a file that cannot be judged fails it when it is run."""
         try:
-            return plan.why(name, self.asked.profile, self.asked.train) is not None
+            reason = plan.why(name, self.asked.profile, self.asked.train, self.asked.study)
+            return reason is not None
         except (OSError, SyntaxError, ValueError, artifacts.ArtifactError):
             return True
 
@@ -98,7 +99,10 @@ class Runner:
         if step.name in (plan.BOOK, plan.RENDERER, *lineage.STUDIES):
             self.perform_alone(step)
         else:
-            execute.run(step.name, self.asked.profile, self.asked.device, step.log, step.tell)
+            study = self.asked.study if step.name == plan.OWN_STUDY else None
+            execute.run(
+                step.name, self.asked.profile, self.asked.device, step.log, step.tell, study
+            )
         if step.name in lineage.stages():
             manifests.read(step.name, self.asked.profile)  # raises if it never said that it ended
         return step.name

@@ -46,6 +46,16 @@ def test_an_audit_that_no_page_names_makes_none_stale(audits):
     assert stale() == {NAMING: None, OTHER: None}
 
 
+def test_a_page_that_shows_somebodys_own_study_is_stale_without_it(audits):
+    pages.record(NAMING, "smoke", pages.basis(NAMING, "smoke"), 1.0, "audits/mine.yml")
+    assert stale() == {
+        NAMING: "it shows the study audits/mine.yml and not the example",
+        OTHER: None,
+    }
+    pages.record(NAMING, "smoke", pages.basis(NAMING, "smoke"), 1.0)
+    assert stale() == {NAMING: None, OTHER: None}
+
+
 def test_two_chapters_alone_are_made_from_audits(repository):
     named = {
         path.stem: {audit.name for audit in pages.audits(path)}

@@ -158,6 +158,15 @@ def test_what_cannot_be_held(style_file, held, said):
     assert "\n" not in str(raised.value)
 
 
+def test_more_attributes_than_a_code_has_numbers_are_refused_by_name(style_file):
+    audit = read_specification(style_file)
+    codes = np.random.default_rng(1).normal(size=(60, 2)).astype(np.float32)
+    said = pd.DataFrame({name: codes @ one for name, one in zip("abc", np.eye(3, 2), strict=True)})
+    said["c"] = codes.sum(axis=1)
+    with pytest.raises(ValueError, match=r"style\.yml: normals: rows .* linearly dependent"):
+        find_directions(codes, said, audit)
+
+
 def test_weights_that_are_none(style_file, home):
     (home / "network.pkl").write_bytes(b"no weights")
     with pytest.raises(ValueError, match=r"network\.pkl") as raised:

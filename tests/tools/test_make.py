@@ -24,6 +24,16 @@ def test_options_reach_the_runner(repository):
     assert "tools/run.py smoke --device cpu --jobs 3 --train 1" in words
     words = make(repository, "-n", "chapter", "STAGE=09_logistic_ate").stdout
     assert "--stage 09_logistic_ate" in words
+    assert not any(own in words for own in ("--generator", "--model", "--crowd"))
+
+
+@pytest.mark.parametrize("target", ["reproduce", "chapter"])
+def test_a_generator_of_ones_own_reaches_the_runner(repository, target):
+    own = ["GENERATOR=my faces.pkl", "MODEL=gender.onnx", "CROWD=said", "STAGE=21_own_study"]
+    words = make(repository, "-n", target, *own).stdout
+    assert '--generator "my faces.pkl" --model "gender.onnx" --crowd "said"' in " ".join(
+        words.split()
+    )
 
 
 @pytest.mark.parametrize("target", ["audit", "audit-plan"])
@@ -33,6 +43,8 @@ def test_a_profile_sizes_the_example_and_nobody_elses_audit(repository, target):
     assert "audits/example.yml --profile smoke" in words
     words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "PROFILE=smoke").stdout
     assert "audits/mine.yml" in words and "--profile" not in words
+    words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "DEVICE=cuda").stdout
+    assert ("--device cuda" in words) == (target == "audit")
     result = make(repository, target)
     assert result.returncode and "AUDIT=audits/example.yml" in result.stderr
 

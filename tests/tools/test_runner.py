@@ -36,7 +36,7 @@ def steps(monkeypatch, artifacts_folder):
     monkeypatch.setattr(kernels, "_ENDING", threading.Event())
     monkeypatch.setattr(runner.Runner, "broken", (), raising=False)
     (artifacts_folder / "smoke").mkdir()
-    asked = Namespace(profile="smoke", device="cpu", jobs=1, train=None)
+    asked = Namespace(profile="smoke", device="cpu", jobs=1, train=None, study=None)
     return Namespace(runner=runner.Runner(asked, waits), made=made, stale=stale, waits=waits)
 
 

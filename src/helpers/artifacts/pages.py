@@ -43,8 +43,13 @@ def audits(source: Path) -> list[Path]:
     return sorted(path for name in {*named} if (path := lineage.ROOT / "audits" / name).is_file())
 
 
-def record(page: str, profile: str, made_from: dict[str, Any], seconds: float) -> None:
-    """Remember what an executed page was made from, and how long that took at most."""
+def record(
+    page: str, profile: str, made_from: dict[str, Any], seconds: float, study: str | None = None
+) -> None:
+    """Remember what an executed page was made from, and how long that took at most.
+
+    With the study of somebody's own, where the page shows that in place of the example.
+    """
     path = executed(page, profile)
     entry = {
         **made_from,
@@ -53,6 +58,7 @@ def record(page: str, profile: str, made_from: dict[str, Any], seconds: float) -
         "state": lineage.state(path),
         # A run that was resumed is shorter.
         "seconds": round(max(seconds, read(page, profile).get("seconds", 0)), 1),
+        "study": study,
     }
     with atomic(path.with_name(RECORD)) as temporary:
         temporary.write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
@@ -80,6 +86,8 @@ def why_stale(page: str, profile: str) -> str | None:
         return f"{path} is not there, or was not finished"
     if not manifests.intact(path, then):
         return f"{path} is not as it was left"
+    if then.get("study"):
+        return f"it shows the study {then['study']} and not the example"
     if reason := manifests.changed_code(then["code"], now["code"]):
         return reason
     if then["parameters"] != now["parameters"]:

@@ -46,6 +46,9 @@ def parser() -> argparse.ArgumentParser:
         own = commands.add_parser(name, help=told, description=told)
         own.add_argument("file", help="the audit file, for example audits/example.yml")
         own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
+        if name == "run":
+            told = "where a network's images are made: cpu (default) or cuda, alike in every run"
+            own.add_argument("--device", default="cpu", help=told)
     told = "exit with a code that a build can act on"
     own = commands.add_parser(
         "gate",
@@ -93,7 +96,8 @@ def _do(chosen: argparse.Namespace) -> int:
         if chosen.command == "plan":
             run.plan_audit(chosen.file, profile=chosen.profile)
         else:
-            print(run.run_audit(chosen.file, profile=chosen.profile).answer)
+            report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+            print(report.answer)
     elif chosen.command == "schema":
         print(schema(), end="")
     else:

@@ -6,6 +6,7 @@ the place that the sentence names. Serves chapter 20.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,10 +99,9 @@ def people_said(
     people = specification.people
     assert isinstance(people, Export)
     own = folder / "people" / stage
-    place = own / "answers" if people.export is None else specification.beside(people.export)
-    if people.export is not None and stage:
-        place = place / stage
-    again = f"python -m helpers.audit run {specification.path}"
+    place = own / "answers"
+    if people.export is not None:
+        place = Path(os.path.normpath(specification.beside(people.export))) / stage
     names = hidden_names(images)
     files = _exports(people.kind, place)
     if not files:
@@ -110,7 +110,7 @@ def people_said(
             place.mkdir(parents=True, exist_ok=True)
         raise PeopleNeeded(
             f"people: tasks for {len(set(names))} images are in {own / 'tasks'}: {told}; put what "
-            f"you get into {place}, then run again: {again}"
+            f"you get into {place}, then run the same command again"
         )
     ingest = _read(people.kind, files, names)
     frame = ingest.frame[ingest.frame["attribute"].isin(attributes)]
@@ -121,7 +121,7 @@ def people_said(
         raise PeopleNeeded(
             f"people: {silent[worst].sum()} of {len(names)} images have no answer about {worst} in "
             f"{place} yet: let people go on in the tool, put the export there in place of the "
-            f"other, then run again: {again}"
+            "other, then run the same command again"
         )
     return Said(scores, _about(people, ingest, frame, files), _limits(silent))
 

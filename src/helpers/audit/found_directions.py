@@ -99,9 +99,9 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     continuous = [name for name in scores if name not in binary]
     try:
         planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
+        inflation = dict(zip(planes.names, variance_inflation(planes.normals), strict=True))
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
-    inflation = dict(zip(planes.names, variance_inflation(planes.normals), strict=True))
     limits = _limits(planes, inflation, len(codes))
     if specification.placebos:
         planes = planes.join(_placebos(codes, planes, specification))

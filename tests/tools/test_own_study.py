@@ -1,0 +1,169 @@
+"""The command with a generator of one's own: where it stops, goes on, and what chapter 21 gets."""
+
+import json
+
+import execute
+import generator_files as files
+import numpy as np
+import pandas as pd
+import plan
+import pytest
+import run
+import yaml
+from onnx import TensorProto, helper, save
+
+from helpers import annotations
+from helpers.annotations import crowd
+from helpers.artifacts import lineage, pages
+from helpers.audit import own_study
+from helpers.audit.run import run_audit
+from helpers.generators import style_layers, stylegan2
+
+
+def brightness(path, scale=1.0):
+    """An ONNX file that gives an image's mean, many times over."""
+    image = helper.make_tensor_value_info("images", TensorProto.FLOAT, ("n", 3, 16, 16))
+    answer = helper.make_tensor_value_info("answer", TensorProto.FLOAT, ("n",))
+    nodes = [
+        helper.make_node("ReduceMean", ["images"], ["mean"], axes=[1, 2, 3], keepdims=0),
+        helper.make_node("Mul", ["mean", "scale"], ["answer"]),
+    ]
+    number = helper.make_tensor("scale", TensorProto.FLOAT, (), [scale])
+    graph = helper.make_graph(nodes, "brightness", [image], [answer], [number])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A repository's folders with a generator and a model; what chapter 21 is run with."""
+    monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
+    monkeypatch.setattr("helpers.audit.run.ROOT", tmp_path)
+    monkeypatch.setattr(lineage, "ROOT", tmp_path)
+    monkeypatch.setattr(own_study, "AUDITS", tmp_path / "audits")
+    monkeypatch.chdir(tmp_path)
+    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
+    weights = style_layers.draw_weights(network, seed=4).state_dict()
+    (tmp_path / "Tiny.pkl").write_bytes(files.dumps(files.with_others(files.ada(weights=weights))))
+    brightness(tmp_path / "mean.onnx")
+    (tmp_path / "audits").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The pages of a book of two that are run, each with its study."""
+    found = []
+    waits = {plan.OWN_STUDY: [], "other": [], plan.BOOK: [plan.OWN_STUDY, "other"]}
+    monkeypatch.setattr(plan, "graph", lambda: waits)
+    monkeypatch.setattr(plan, "pages_of_book", lambda: [plan.OWN_STUDY, "other"])
+    monkeypatch.setattr(lineage, "stages", lambda: [])
+    monkeypatch.setattr(pages, "why_stale", lambda *_: "new")
+    monkeypatch.setattr(
+        execute, "run", lambda page, profile, device, log, tell, study: found.append((page, study))
+    )
+    return found
+
+
+def command(*more, stage=plan.OWN_STUDY):
+    own = ["--generator", "Tiny.pkl", "--model", "mean.onnx"]
+    return run.main(["smoke", *own, "--stage", stage, *more])
+
+
+def make_smaller(path):
+    """What somebody may change who reads the file."""
+    content = yaml.safe_load(path.read_text())
+    content |= {"axes": ["skin_colour"], "annotated": []}
+    content["generator"]["samples"], content["design"]["transects"] = 60, 12
+    path.write_text(yaml.safe_dump(content))
+
+
+def answer(tasks, place):
+    """People's export for tasks that were written."""
+    names = [task["data"]["image_id"] for task in json.loads((tasks / "tasks.json").read_text())]
+    scores = np.linspace(0.05, 0.95, len(names))
+    truth = pd.DataFrame({"gender": scores, "skin_colour": np.roll(scores, 7)}, index=names)
+    place.mkdir(parents=True, exist_ok=True)
+    said = crowd.annotate(truth, 5, seed=1, stage="own study test")
+    annotations.write_label_studio(said, place / "export.json")
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_from_the_generators_file_to_the_chapter(home, shown, capsys, given):
+    more = ["--crowd", "said"] if given else []
+    exports = home / "said" if given else home / "artifacts/audits/tiny/people"
+    if given:
+        (home / "said").mkdir()
+    assert command(*more) == 0
+    (told,) = capsys.readouterr().out.splitlines()
+    assert told.startswith("audits/tiny.yml is written: read it")
+    assert not (home / "artifacts" / "audits").exists()
+    make_smaller(home / "audits" / "tiny.yml")
+    for stage, images in {"samples": 60, "transects": 24}.items():
+        assert command(*more) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert f"people: tasks for {images} images are in" in told[-1]
+        assert told[-1].endswith("then run the same command again")
+        place = exports / stage if given else exports / stage / "answers"
+        said = place.relative_to(home) if given else place
+        assert f"put what you get into {said}, then" in told[-1]
+        answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", place)
+    assert not shown and not (home / "build").exists()
+    assert command(*more) == 0
+    told = capsys.readouterr().out
+    assert (home / "build/audits/tiny/report.html").is_file() and "report.html" in told
+    assert "the sizes of PROFILE=smoke are left out" in told
+    assert shown == [(plan.OWN_STUDY, "audits/tiny.yml")]
+    assert "21_own_study: done" in told
+    run_audit("audits/tiny.yml", print)  # the other command goes on from there, and asks nobody
+    assert "tasks" not in capsys.readouterr().out
+
+
+def test_every_run_with_a_generator_shows_its_study_and_one_without_the_example(
+    home, shown, monkeypatch, capsys
+):
+    monkeypatch.setattr(run, "study", lambda asked: "audits/tiny.yml")
+    monkeypatch.setattr(plan.book, "why_stale", lambda profile: None)
+    monkeypatch.setattr(pages, "why_stale", lambda *_: None)
+    for _ in range(2):
+        assert command(stage=plan.BOOK) == 0
+    assert shown == 2 * [(plan.OWN_STUDY, "audits/tiny.yml")]
+    assert run.main(["smoke", "--why", plan.OWN_STUDY, "--generator", "Tiny.pkl"]) == 0
+    assert f"{plan.OWN_STUDY} (smoke): GENERATOR is given" in capsys.readouterr().out
+    shown.clear()
+    monkeypatch.setattr(pages, "why_stale", lambda *_: "it shows the study audits/tiny.yml")
+    assert run.main(["smoke"]) == 0
+    assert sorted(shown) == [(plan.OWN_STUDY, None), ("other", None)]
+
+
+def test_no_other_page_gets_the_study(home, shown, monkeypatch):
+    monkeypatch.setattr(run, "study", lambda asked: "audits/tiny.yml")
+    monkeypatch.setattr(plan.book, "why_stale", lambda profile: None)
+    assert command(stage=plan.BOOK) == 0
+    assert sorted(shown) == [(plan.OWN_STUDY, "audits/tiny.yml"), ("other", None)]
+
+
+def test_a_fault_of_the_audit_is_a_sentence_and_no_page_is_run(home, shown):
+    assert command() == 0
+    brightness(home / "mean.onnx", scale=100.0)
+    with pytest.raises(ValueError, match=r"mean\.onnx") as raised:
+        command()
+    assert "\n" not in str(raised.value) and not shown
+
+
+def test_a_generator_that_is_none_leaves_nothing(home, shown):
+    (home / "Tiny.pkl").write_text("no weights")
+    with pytest.raises(ValueError, match=r"Tiny\.pkl: .*expected a trained generator"):
+        command()
+    assert not any((home / "audits").iterdir()) and not shown
+
+
+@pytest.mark.parametrize("option", ["--model", "--crowd"])
+def test_a_model_or_crowd_without_a_generator_is_refused(home, shown, option):
+    with pytest.raises(ValueError, match="GENERATOR is missing"):
+        run.main(["smoke", option, "mean.onnx"])
+
+
+def test_a_chapter_that_does_not_show_the_generator_is_refused(home, shown):
+    with pytest.raises(ValueError, match="other does not show GENERATOR, 21_own_study does"):
+        command(stage="other")
+    assert not any((home / "audits").iterdir())
