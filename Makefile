@@ -30,8 +30,10 @@ ifeq ($(ACTIVE)$(MAKELEVEL),no0)
 endif
 
 # Empty values are those by default; names of files may have spaces.
-OWN := $(if $(GENERATOR),--generator "$(GENERATOR)") $(if $(MODEL),--model "$(MODEL)") \
-  $(if $(CROWD),--crowd "$(CROWD)")
+# A MODEL or CROWD that happens to be in the environment belongs to something else.
+MEANT = $(if $(GENERATOR)$(filter command,$(origin $(1))),$($(1)))
+OWN := $(if $(GENERATOR),--generator "$(GENERATOR)") $(if $(call MEANT,MODEL),--model "$(MODEL)") \
+  $(if $(call MEANT,CROWD),--crowd "$(CROWD)")
 OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))

@@ -36,6 +36,12 @@ def test_a_generator_of_ones_own_reaches_the_runner(repository, target):
     )
 
 
+def test_a_model_in_the_environment_is_somebody_elses(repository, monkeypatch):
+    monkeypatch.setenv("MODEL", "llama")
+    assert "llama" not in make(repository, "-n", "reproduce").stdout
+    assert '"llama"' in make(repository, "-n", "reproduce", "GENERATOR=faces.pkl").stdout
+
+
 @pytest.mark.parametrize("target", ["audit", "audit-plan"])
 def test_a_profile_sizes_the_example_and_nobody_elses_audit(repository, target):
     words = make(repository, "-n", target, "AUDIT=audits/example.yml", "PROFILE=smoke").stdout

@@ -3,8 +3,10 @@
 import multiprocessing
 import os
 
+import numpy as np
 import pytest
 from joblib import delayed
+from threadpoolctl import threadpool_info
 
 from helpers.utils import parallel
 from helpers.utils.processes import SIDE_BY_SIDE
@@ -62,3 +64,13 @@ def test_steps_side_by_side_share_the_cores(monkeypatch, cores, steps, expected)
     monkeypatch.setattr(parallel, "cpu_count", lambda: cores)
     monkeypatch.setenv(SIDE_BY_SIDE, str(steps))
     assert parallel.share_of_cores() == expected
+
+
+def test_on_one_thread_every_library_has_one_and_gets_its_own_back():
+    def threads():
+        np.ones((2, 2)) @ np.ones((2, 2))
+        return [pool["num_threads"] for pool in threadpool_info()]
+
+    before = threads()
+    assert before and {*parallel.on_one_thread(threads)()} == {1}
+    assert threads() == before

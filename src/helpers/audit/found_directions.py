@@ -17,6 +17,7 @@ from helpers.audit.specification import Specification
 from helpers.directions import Hyperplanes
 from helpers.orthogonalization import VIF_CAP, dual_basis, variance_inflation
 from helpers.utils import seeding
+from helpers.utils.parallel import on_one_thread
 
 AGE = "age"
 
@@ -43,6 +44,7 @@ class Found:
     held: dict[str, float]
     limits: list[str]
 
+    @on_one_thread
     def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
         """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
         axes = [*self.levels]
@@ -55,6 +57,7 @@ class Found:
         return index[keep].astype({"unit": str}), cells.reshape(-1, codes.shape[1])
 
 
+@on_one_thread  # codes that differ in their last bits make images of other names, without answers
 def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Specification) -> Found:
     """Hyperplanes and levels from answers about sampled images.
 

@@ -22,6 +22,7 @@ from helpers.audit.specification import Specification
 from helpers.generators import Generator, load_generator
 from helpers.generators.batches import synthesize_to_store
 from helpers.utils import seeding
+from helpers.utils.parallel import on_one_thread
 
 SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
@@ -155,6 +156,7 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
     return codes
 
 
+@on_one_thread
 def base_codes(
     generator: Generator, found: Found, units: int, specification: Specification
 ) -> np.ndarray:

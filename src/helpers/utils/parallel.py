@@ -6,12 +6,16 @@ import math
 import multiprocessing
 import os
 import warnings
-from functools import cache
-from typing import Any
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from joblib import Parallel, cpu_count, parallel_config
+from threadpoolctl import threadpool_limits
 
 from helpers.utils.processes import SIDE_BY_SIDE, die_with_parent
+
+P, T = ParamSpec("P"), TypeVar("T")
 
 
 def share_of_cores() -> int:
@@ -47,6 +51,20 @@ def processes(number: int, **options: Any) -> Parallel:
     mine = {"initializer": die_with_parent, "initargs": (os.getpid(),)}
     with parallel_config("loky", inner_max_num_threads=1, **mine):
         return Parallel(number, **options)
+
+
+def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
+    """A function whose products of matrices give the same last bits on any number of cores.
+
+    A library shares a sum out among its threads, and rounds it otherwise for each number of them.
+    """
+
+    @wraps(function)
+    def alone(*args: P.args, **kwargs: P.kwargs) -> T:
+        with threadpool_limits(1):
+            return function(*args, **kwargs)
+
+    return alone
 
 
 @cache
