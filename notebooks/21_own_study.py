@@ -68,6 +68,7 @@ from helpers.audit.asking import ask, model_of
 from helpers.audit.crowd_tasks import hidden_names
 from helpers.audit.found_directions import find_directions
 from helpers.audit.own_generator import base_codes, generator_of, sampled_faces
+from helpers.audit.own_study import require_questions
 from helpers.audit.planning import make_plan
 from helpers.audit.run import folders
 from helpers.audit.shown import said_of
@@ -131,8 +132,7 @@ if study != EXAMPLE:
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
 
 # %% tags=["remove-cell"]
-if lacking := [name for name in ATTRIBUTES if name not in own.asked]:
-    raise ValueError(f"{file}: annotated lacks {', '.join(lacking)}, which this study needs")
+require_questions(own)
 
 # %% [markdown]
 # ## Faces that people describe

@@ -206,3 +206,11 @@ def test_a_file_of_another_generator_is_no_study_of_this_one(given):
     path.write_text("name: [")
     with pytest.raises(ValueError, match=r"faces-v1\.yml, line 1: this is no YAML"):
         left_out(path, given / "Faces_v1.pkl", None, None, "paper")
+
+
+def test_a_question_that_is_left_out_is_told_before_anybody_is_asked(given):
+    path = written(given)
+    path.write_text(path.read_text().replace("makeup, smiling, fakeness]", "smiling]"))
+    with pytest.raises(ValueError, match=r"annotated lacks makeup, fakeness, which") as raised:
+        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
+    assert "\n" not in str(raised.value)

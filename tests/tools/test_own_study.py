@@ -41,9 +41,11 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setattr(lineage, "ROOT", tmp_path)
     monkeypatch.setattr(own_study, "AUDITS", tmp_path / "audits")
     monkeypatch.chdir(tmp_path)
-    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
+    wide = {"w_dim": 16}  # the papers' study has more attributes than the tiny network's six
+    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG | wide))
     weights = style_layers.draw_weights(network, seed=4).state_dict()
-    (tmp_path / "Tiny.pkl").write_bytes(files.dumps(files.with_others(files.ada(weights=weights))))
+    content = files.with_others(files.ada(weights=weights, **wide))
+    (tmp_path / "Tiny.pkl").write_bytes(files.dumps(content))
     brightness(tmp_path / "mean.onnx")
     (tmp_path / "audits").mkdir()
     return tmp_path
@@ -72,7 +74,7 @@ def command(*more, stage=plan.OWN_STUDY):
 def make_smaller(path):
     """What somebody may change who reads the file."""
     content = yaml.safe_load(path.read_text())
-    content |= {"axes": ["skin_colour"], "annotated": []}
+    content["axes"] = ["skin_colour"]
     content["generator"]["samples"], content["design"]["transects"] = 60, 12
     path.write_text(yaml.safe_dump(content))
 
@@ -81,7 +83,8 @@ def answer(tasks, place):
     """People's export for tasks that were written."""
     names = [task["data"]["image_id"] for task in json.loads((tasks / "tasks.json").read_text())]
     scores = np.linspace(0.05, 0.95, len(names))
-    truth = pd.DataFrame({"gender": scores, "skin_colour": np.roll(scores, 7)}, index=names)
+    truth = {name: np.roll(scores, 7 * k) for k, name in enumerate(annotations.ATTRIBUTES)}
+    truth = pd.DataFrame(truth, index=names)
     place.mkdir(parents=True, exist_ok=True)
     said = crowd.annotate(truth, 5, seed=1, stage="own study test")
     annotations.write_label_studio(said, place / "export.json")

@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import profiles
 from helpers.artifacts.lineage import ROOT
 from helpers.audit.faults import in_words
@@ -156,7 +157,7 @@ def left_out(
         A sentence for each of them that is another.
 
     Raises:
-        ValueError: the file has a fault, or is about another generator.
+        ValueError: the file has a fault, is about another generator, or leaves out a question.
 
     Example:
         >>> left_out(PATTERN, Path("study.pkl"), None, None, "paper")
@@ -171,6 +172,7 @@ def left_out(
             f"{path} is no audit of GENERATOR={generator}: its generator is {found}; rename one of "
             "the two files"
         )
+    require_questions(audit)
     said = {
         "MODEL": (model, "model.path", getattr(audit.model, "path", None)),
         "CROWD": (crowd, "people.export", getattr(audit.people, "export", None)),
@@ -187,6 +189,24 @@ def left_out(
             f"and {sizes[1] or 'as many as needed'} transects"
         )
     return others
+
+
+def require_questions(audit: Specification) -> None:
+    """Raise ValueError where people are not asked all that the papers' steps need.
+
+    Introduced in chapter 21.
+
+    Args:
+        audit: whose transects people are asked about.
+
+    Example:
+        >>> require_questions(read_specification(PATTERN))
+    """
+    if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
+        raise ValueError(
+            f"{audit.path}: annotated lacks {', '.join(lacking)}, which pruning and the regression "
+            f"of the papers' study need; make audit AUDIT={audit.path} goes without"
+        )
 
 
 def _truncation(card: dict[str, Any]) -> float:
