@@ -565,16 +565,15 @@ in_the_example(
 #
 # ```{exercise} Without holding
 # :label: exercise-study-held
-# Write `held: {}` under `generator` in a copy of the study's file and run it. How many cells hold the
-# truth now, and whose faces are to blame?
+# Write `held: {}` under `generator` in `audits/study.yml`, run `make chapter STAGE=21_own_study`, and undo it
+# afterwards. Which attributes move along now, and how many cells hold the truth?
 # ```
 #
 # ```{solution} exercise-study-held
 # :class: dropdown
-# Give the copy another `name`, and run the chapter with its path as the parameter `study`; only for
-# the shipped file does the chapter know the truth, so compare the effects with those above. Faces
-# keep their beards when their perceived gender changes. People then see men where women were meant, and
-# effects of hair and gender shrink towards zero.
+# Faces keep their beards when their perceived gender changes, and people then see men where women were
+# meant. The table of what people saw shows more leakage, and the chapter says so in a box. Compare the last
+# figure with the one above before you trust a study in which nothing is held.
 # ```
 
 # %% [markdown]
