@@ -1,9 +1,12 @@
 """The book's figures: what is drawn where, counts, empty cells, readable without colour."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import seaborn as sns
 from matplotlib.colors import to_rgb
 from statsmodels.stats.proportion import proportion_confint
 
@@ -230,6 +233,24 @@ def test_violins_show_counts_and_hatches():
     assert labels == ["transects\nn = 40", "PPB-like\nn = 20"]
     assert axes.get_ylabel() == "skin colour"
     assert [body.get_hatch() for body in axes.collections] == ["", "...", "", "..."]
+
+
+def test_gallery_titles_stay_above_their_image():
+    long = "high makeup\nperceived very long word"
+    figure = figures.gallery(np.zeros((8, 3, 8, 8)), 8, titles=[long] * 8)
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert figure.axes[0].get_xticklabels()[0].get_text().split() == long.split()
+
+
+def test_heatmap_values_can_be_read_on_every_colour():
+    axes = figures.heatmap(pd.DataFrame([np.linspace(-1, 1, 21)]).mask(lambda m: m.abs() < 0.05))
+    assert len(axes.texts) == 20  # an empty cell has no text
+    faces = axes.collections[0].get_facecolors()[[*range(10), *range(11, 21)]]
+    for text, face in zip(axes.texts, faces, strict=True):
+        both = sorted(sns.utils.relative_luminance(c) for c in (text.get_color(), face))
+        assert (both[1] + 0.05) / (both[0] + 0.05) > 4.5, text.get_text()
 
 
 def test_heatmap_prints_every_value():

@@ -14,6 +14,9 @@ from matplotlib.axes import Axes
 
 from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, look
 
+EVEN = 0.179
+"""The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
+
 
 def bars(
     table: pd.DataFrame, ylabel: str = "error rate", ax: Axes | None = None, few: int = 0
@@ -305,6 +308,11 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
         cbar=False,
         ax=ax,
     )
+    cells = ax.collections[0]
+    shown = cells.get_facecolors()[~np.ma.getmaskarray(cells.get_array()).ravel()]
+    for text, colour in zip(ax.texts, shown, strict=True):
+        bright = sns.utils.relative_luminance(colour) > EVEN
+        text.set_color(BLACK if bright else "white")
     ax.tick_params(axis="x", rotation=40, length=0)
     ax.tick_params(axis="y", rotation=0, length=0)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")

@@ -7,9 +7,13 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 from numpy.typing import ArrayLike
 
 from helpers.figures.looks import WIDTH, as_pixels
+
+TITLE = 10
+"""Size of the letters above images, in points."""
 
 
 def gallery(
@@ -25,7 +29,8 @@ def gallery(
     Args:
         images: (n, 3, h, w), float in [0, 1] or uint8.
         ncol: images in a row; the last row may be shorter.
-        titles: one above each image, or, when there are `ncol` of them, one above each column.
+        titles: one above each image, or, when there are `ncol` of them, one above each column;
+            a line that is wider than its image goes on in the next.
         row_labels: one at the left of each row.
 
     Returns:
@@ -45,7 +50,7 @@ def gallery(
     if n == 0:
         raise ValueError("a gallery needs at least one image")
     nrow = -(-n // ncol)
-    titles = [] if titles is None else list(titles)
+    titles = [_in_lines(title, 72 * WIDTH / ncol) for title in titles or []]
     row_labels = [] if row_labels is None else list(row_labels)
     if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
         raise ValueError(
@@ -66,7 +71,7 @@ def gallery(
         above = titles[number * ncol : (number + 1) * ncol]
         centres = (np.arange(len(above)) + 0.5) * wide - 0.5
         axis.xaxis.tick_top()
-        axis.set_xticks(centres, above, fontsize=10)
+        axis.set_xticks(centres, above, fontsize=TITLE)
         axis.set_yticks([])
         axis.tick_params(length=0)
         axis.grid(visible=False)
@@ -75,3 +80,18 @@ def gallery(
         axis.set_ylabel(label, fontsize=11)
     figure.get_layout_engine().set(w_pad=0.01, h_pad=0.02, wspace=0.01, hspace=0.01)
     return figure
+
+
+def _in_lines(title: str, width: float) -> str:
+    """A title with line breaks between words, so that no line is wider than `width` points."""
+    lines: list[str] = []
+    for given in title.split("\n"):
+        lines.append("")
+        for word in given.split():
+            longer = f"{lines[-1]} {word}".strip()
+            fits = TextPath((0, 0), longer, size=TITLE).get_extents().width < 0.97 * width
+            if fits or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    return "\n".join(lines)
