@@ -4,6 +4,8 @@ import json
 
 import execute
 import generator_files as files
+import jupytext
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import plan
@@ -79,12 +81,12 @@ def make_smaller(path):
     path.write_text(yaml.safe_dump(content))
 
 
-def answer(tasks, place):
-    """People's export for tasks that were written."""
+def answer(tasks, place, **levels):
+    """People's export for tasks that were written; `levels` are those that all images show."""
     names = [task["data"]["image_id"] for task in json.loads((tasks / "tasks.json").read_text())]
     scores = np.linspace(0.05, 0.95, len(names))
     truth = {name: np.roll(scores, 7 * k) for k, name in enumerate(annotations.ATTRIBUTES)}
-    truth = pd.DataFrame(truth, index=names)
+    truth = pd.DataFrame(truth, index=names).assign(**levels)
     place.mkdir(parents=True, exist_ok=True)
     said = crowd.annotate(truth, 5, seed=1, stage="own study test")
     annotations.write_label_studio(said, place / "export.json")
@@ -170,3 +172,33 @@ def test_a_chapter_that_does_not_show_the_generator_is_refused(home, shown):
     with pytest.raises(ValueError, match="other does not show GENERATOR, 21_own_study does"):
         command(stage="other")
     assert not any((home / "audits").iterdir())
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("axes", [["skin_colour"], ["age", "smiling"]])
+@pytest.mark.parametrize("levels", [{}, {"fakeness": 1.0}], ids=["kept", "nothing kept"])
+def test_the_chapter_goes_through_studies_of_other_shapes(
+    home, shown, repository, capsys, axes, levels
+):
+    """Axes without the paper's cuts, a single one, and a study of which pruning leaves nothing."""
+    command()
+    path = home / "audits" / "tiny.yml"
+    make_smaller(path)
+    path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"axes": axes}))
+    people = home / "artifacts/audits/tiny/people"
+    for stage, all_show in {"samples": {}, "transects": levels}.items():
+        assert command() == 0
+        answer(people / stage / "tasks", people / stage / "answers", **all_show)
+    assert command() == 0 and shown
+    names = {}
+    for cell in jupytext.read(repository / "notebooks" / "21_own_study.py").cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, "21_own_study", "exec"), names)
+        if "parameters" in cell.metadata.get("tags", []):
+            names |= {"profile": "smoke", "n_boot": 20, "study": "audits/tiny.yml"}
+    plt.close("all")
+    assert [*names["everything"].index.unique("attribute")] == axes
+    assert len(names["rows"]) == 0 if levels else len(names["rows"]) > 0
+    assert ("no image was kept" in capsys.readouterr().out) == bool(levels)
+    results = json.loads((home / "artifacts/smoke/21_own_study/results.json").read_text())
+    assert results["images"]["kept"] == len(names["rows"]) and results["truth"] == []
