@@ -79,6 +79,18 @@ def test_an_interrupt_during_the_imports_ends_quietly(tiny):
     assert process.returncode == 130 and "Traceback" not in words
 
 
+def test_an_interrupt_at_the_keyboard_during_the_imports_of_kernels_ends_quietly(tiny):
+    process, until = tiny.start(), time.monotonic() + 60
+    while not any("forkserver" in " ".join(one.cmdline()) for one in tiny.processes()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)  # the terminal's whole group
+    words, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in words
+    assert tiny.survivors() == []
+
+
 def test_a_killed_kernel_is_said_with_a_word_on_memory(tiny):
     process = tiny.start()
     tiny.kernel().send_signal(signal.SIGKILL)
