@@ -572,9 +572,9 @@ claim(
 # ## Your own
 #
 # Thirty minutes are enough for each way in, with a page to follow: [a classifier](audit-a-classifier),
-# [a recogniser](audit-a-recogniser), [a table](audit-a-table), and [a generator](bring-your-generator).
-# Each begins with a copy of a shipped file, and ends with a report and a gate. The commands are the same
-# for all of them.
+# [a recogniser](audit-a-recogniser), [a table](audit-a-table), and [a generator](bring-your-generator),
+# as in [](21_own_study). Each begins with a copy of a shipped file, and ends with a report and a gate.
+# The commands are the same.
 #
 # ```bash
 # make audit-plan AUDIT=audits/mine.yml

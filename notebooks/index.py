@@ -268,7 +268,7 @@ _ = cover.two_audits(counted, effects, pictures[np.concatenate(typical)], images
 # | [Real generators](19_real_generators.ipynb) | How does a generator's file become transects, and which checks come first? |
 
 # %% [markdown]
-# The last two chapters turn all of this round: model and generator are yours, and the book is the tool. One
+# The last two chapters turn all of this round: model and generator could be yours, and the book is the tool. One
 # file says what is to be audited, and one report comes out; or the papers' whole study, step by step.
 #
 # | Chapter | Question |

@@ -256,5 +256,5 @@ def test_heatmap_values_can_be_read_on_every_colour():
 def test_heatmap_prints_every_value():
     matrix = pd.DataFrame([[1.0, -0.25], [-0.001, 1.0]], ["a_b", "c"], ["a_b", "c"])
     axes = figures.heatmap(matrix)
-    assert texts(axes) == ["+1.00", "-0.25", "+0.00", "+1.00"]
+    assert texts(axes) == ["+1.00", "−0.25", "+0.00", "+1.00"]
     assert axes.get_yticklabels()[0].get_text() == "a b"

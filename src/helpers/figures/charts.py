@@ -313,6 +313,7 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
     for text, colour in zip(ax.texts, shown, strict=True):
         bright = sns.utils.relative_luminance(colour) > EVEN
         text.set_color(BLACK if bright else "white")
+        text.set_text(text.get_text().replace("-", "−"))
     ax.tick_params(axis="x", rotation=40, length=0)
     ax.tick_params(axis="y", rotation=0, length=0)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
