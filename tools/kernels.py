@@ -34,14 +34,16 @@ from traitlets import default
 from helpers.utils.processes import die_with_parent
 
 CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-# What chapters need, which takes five seconds to import; nothing of this repository, whose files
-# may be edited during a run.
+# What chapters need, which takes five seconds to import; of this repository, whose files may be
+# edited during a run, nothing but what keeps these seconds quiet (found from the root, as by make).
+QUIET = "tools.quiet"
 DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp", "pandas", "torch"]
 # torch's optimisers import torch._dynamo when the first is made; here all processes share it.
 COMPUTING = ["numba", "torch._dynamo"]
 FITTING = ["linear_model", "model_selection", "svm"]
 CONTEXT.set_forkserver_preload(
     [
+        QUIET,
         *DRAWING,
         *COMPUTING,
         *(f"sklearn.{name}" for name in FITTING),
