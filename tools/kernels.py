@@ -21,7 +21,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import forkserver, resource_tracker, util
+from multiprocessing import util
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -74,8 +74,6 @@ def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
     with _STARTING:
         if _ENDING.is_set():
             raise RuntimeError("interrupted")
-        if sys.platform == "linux":
-            _import_libraries()
         process.start()
         RUNNING.add(process)
     return process
@@ -92,19 +90,6 @@ def end_all(patience: float = 5.0) -> None:
         until = time.monotonic() + seconds
         for process in running:
             process.join(max(0.0, until - time.monotonic()))
-
-
-def _import_libraries() -> None:
-    """Start the process that others are forked from; it is deaf to an interrupt at the keyboard.
-
-    Its imports take seconds, and an interrupt would end them with a traceback.
-    """
-    resource_tracker.ensure_running()  # which would unblock
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _signal(pid: int, number: int) -> None:
@@ -129,7 +114,6 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
         os.dup2(stream.fileno(), 2)
     code = 0
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         work(*arguments)
     except KeyboardInterrupt:
         code = 130

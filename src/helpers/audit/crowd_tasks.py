@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -149,11 +150,12 @@ def _label_studio(shown: Shown, attributes: list[str], people: Export, folder: P
     write_text(folder / "config.xml", config)
     write_text(folder / "tasks.json", json.dumps(tasks, indent=1) + "\n")
     write_text(folder / "project.json", json.dumps(project, indent=1) + "\n")
+    root = shlex.quote(str((folder / "served").resolve()))
     return (
         "start Label Studio with LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true "
-        f"LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={(folder / 'served').resolve()} label-studio "
-        "start, make a project of project.json (or by hand, with config.xml) and import "
-        f"tasks.json, have {people.raters} people answer about each image, and export JSON"
+        f"LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={root} label-studio start, make a project of "
+        "project.json (or by hand, with config.xml) and import tasks.json, "
+        f"have {people.raters} people answer about each image, and export JSON"
     )
 
 
