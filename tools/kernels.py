@@ -21,7 +21,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import forkserver, resource_tracker, util
+from multiprocessing import util
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -34,14 +34,16 @@ from traitlets import default
 from helpers.utils.processes import die_with_parent
 
 CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-# What chapters need, which takes five seconds to import; nothing of this repository, whose files
-# may be edited during a run.
+# What chapters need, which takes five seconds to import; of this repository, whose files may be
+# edited during a run, nothing but what keeps these seconds quiet (found from the root, as by make).
+QUIET = "tools.quiet"
 DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp", "pandas", "torch"]
 # torch's optimisers import torch._dynamo when the first is made; here all processes share it.
 COMPUTING = ["numba", "torch._dynamo"]
 FITTING = ["linear_model", "model_selection", "svm"]
 CONTEXT.set_forkserver_preload(
     [
+        QUIET,
         *DRAWING,
         *COMPUTING,
         *(f"sklearn.{name}" for name in FITTING),
@@ -72,8 +74,6 @@ def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
     with _STARTING:
         if _ENDING.is_set():
             raise RuntimeError("interrupted")
-        if sys.platform == "linux":
-            _import_libraries()
         process.start()
         RUNNING.add(process)
     return process
@@ -90,19 +90,6 @@ def end_all(patience: float = 5.0) -> None:
         until = time.monotonic() + seconds
         for process in running:
             process.join(max(0.0, until - time.monotonic()))
-
-
-def _import_libraries() -> None:
-    """Start the process that others are forked from; it is deaf to an interrupt at the keyboard.
-
-    Its imports take seconds, and an interrupt would end them with a traceback.
-    """
-    resource_tracker.ensure_running()  # which would unblock
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _signal(pid: int, number: int) -> None:
@@ -127,7 +114,6 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
         os.dup2(stream.fileno(), 2)
     code = 0
     try:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         work(*arguments)
     except KeyboardInterrupt:
         code = 130

@@ -1,13 +1,17 @@
 """The whole way in the face world, with a model whose bias is known, and a truth to compare."""
 
+import threading
+from queue import Queue
+
 import numpy as np
 import pytest
 
-from helpers.audit.run import run_audit
+from helpers.audit.run import folders, run_audit
 from helpers.audit.specification import read_specification
 from helpers.audit.world import World
 from helpers.faces import INDEX
 from helpers.faces.parameters import to_frame
+from helpers.utils.processes import alone
 
 FILE = """\
 name: world
@@ -135,3 +139,15 @@ def test_only_the_axes_differ_within_a_unit(world_file):
     assert sorted(set(moved) - {"artefacts"}) == ["gender", "skin_colour"]
     skin = parameters[:, INDEX["skin_colour"]].numpy()
     assert np.allclose(skin, np.where(index["skin_colour_level"] == 1, 0.8, 0.2), atol=1e-5)
+
+
+def test_the_second_of_two_runs_waits_for_the_first(world_file):
+    path, said = world_file("prejudiced"), Queue()
+    kept, written = folders(read_specification(path))
+    with alone(kept / ".lock"):  # as another process would
+        second = threading.Thread(target=run_audit, args=(path, said.put), daemon=True)
+        second.start()
+        assert said.get(timeout=60).startswith(f"waiting: {kept} is in use by process")
+        assert not (kept / "plan.json").exists()
+    second.join(timeout=300)
+    assert (written / "report.json").is_file()

@@ -54,6 +54,8 @@ def test_a_file_becomes_a_network(tmp_path, name):
     [
         ({"depth_resolution": 10**9}, "depth_resolution is 1000000000"),
         ({"depth_resolution": "48"}, "depth_resolution is '48'"),
+        ({"depth_resolution": 1}, "depth_resolution is 1"),
+        ({"avg_camera_radius": 0}, "avg_camera_radius is 0"),
         ({"ray_end": float("nan")}, "ray_end is nan"),
         ({"ray_start": "auto"}, "ray_start is 'auto'"),
         ({"avg_camera_pivot": [0, 0]}, "three numbers"),

@@ -121,6 +121,32 @@ def test_a_kind_that_rosinality_has_not(tmp_path):
         write_converted(source, tmp_path / "t.pt", LICENCE)
 
 
+@pytest.mark.parametrize(
+    ("generator", "found"),
+    [
+        (made.ada(c_dim=3), "a conditional network"),
+        (
+            made.ada(mapping_kwargs=made.EasyDict(num_layers=2, lr_multiplier=1.0)),
+            "lr_multiplier is 1.0",  # its file would be read as one of 0.01, as another network
+        ),
+    ],
+)
+def test_networks_that_rosinality_has_not(tmp_path, generator, found):
+    source = tmp_path / "ada.pkl"
+    source.write_bytes(made.dumps(made.with_others(generator)))
+    with pytest.raises(ValueError, match=f"there.pt: {found}"):
+        write_converted(source, tmp_path / "there.pt", LICENCE)
+    assert not (tmp_path / "there.pt").exists()
+
+
+def test_a_target_that_cannot_be_written_is_one_sentence(tmp_path):
+    source, blocked = tmp_path / "ada.pkl", tmp_path / "blocked"
+    source.write_bytes(sources()["ada.pkl"])
+    blocked.write_text("a file in the place of a folder")
+    with pytest.raises(SystemExit, match="blocked"):
+        main([str(source), str(blocked / "ada.safetensors"), "--licence", LICENCE])
+
+
 def changed_card(tmp_path, **changes):
     target = converted(tmp_path)
     card = json.loads(target.with_suffix(".json").read_text())

@@ -123,6 +123,7 @@ def test_names_of_a_published_network():
     [
         ({"clamp_mode": "relu"}, "clamp_mode is 'relu', 'softplus' was expected"),
         ({"ray_start": "auto"}, "rays from 'auto' to 3.3, numbers were expected"),
+        ({"ray_start": 3.3, "ray_end": 2.25}, "rays from 3.3 to 2.25, which is no way ahead"),
         ({"superresolution_module": "a.b.Hybrid"}, "superresolution_module is Hybrid"),
         ({"superresolution_noise_mode": "random"}, "superresolution_noise_mode 'random'"),
     ],
@@ -138,3 +139,11 @@ def test_wrong_cameras_are_refused(blocks):
         made.view(normal(1, 6, 16), torch.zeros(1, 16))
     with pytest.raises(ValueError, match="3 cameras for 2 codes"):
         made.view(normal(2, 6, 16), made.camera().expand(3, -1))
+    with pytest.raises(ValueError, match="cameras must be finite"):
+        made.view(normal(1, 6, 16), torch.full((1, 25), torch.nan))
+
+
+@pytest.mark.parametrize("angles", [(float("nan"), 0), (0, float("inf")), (0, 90)])
+def test_cameras_without_a_direction_are_refused(blocks, angles):
+    with pytest.raises(ValueError, match="degrees were expected, pitch within 90"):
+        network(blocks).camera(*angles)

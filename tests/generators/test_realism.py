@@ -31,6 +31,19 @@ def test_copies_are_named_and_warned_of():
     assert found["nearest"][20:].tolist() == [3, 77, 140, 300]
 
 
+@pytest.mark.parametrize(("held_out", "made", "share"), [(100, 2000, 0.01), (250, 400, 0.02)])
+def test_a_generator_that_copies_nothing_is_rarely_warned_of(held_out, made, share):
+    """The threshold is estimated too, and from few images it is often too far."""
+    random, warned = np.random.default_rng(5), 0
+    for _ in range(300):
+        rows = random.standard_normal((50 + held_out + made, 2))
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            realism.memorised(rows[50 + held_out :], rows[:50], rows[50 : 50 + held_out], share)
+        warned += bool(given)
+    assert warned <= 9  # 3 are expected at most, and more than 9 once in a thousand times
+
+
 @pytest.mark.parametrize(
     ("made", "training", "held_out", "problem"),
     [

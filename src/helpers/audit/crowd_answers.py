@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,11 @@ from helpers import annotations, errors
 from helpers.annotations import ground_truth
 from helpers.annotations.ingest import Ingest
 from helpers.artifacts.lineage import file_hash
-from helpers.audit.crowd_tasks import PeopleNeeded, hidden_names, write_tasks
+from helpers.audit.crowd_tasks import PeopleNeeded, asked_about, hidden_names, write_tasks
 from helpers.audit.parts import Export
 from helpers.audit.specification import Specification
 
+ENDINGS = {"label-studio": "*.json", "page": "*.json", "mturk": "*.csv"}
 UNANSWERED = 0.1
 """Share of images that may stay without an answer ("cannot say"); with more, people are missing."""
 
@@ -80,7 +81,8 @@ def people_said(
         Mean answers, and what the report says of them.
 
     Raises:
-        PeopleNeeded: there is no export yet, or too many images have no answer in it.
+        PeopleNeeded: there is no export yet, or too many images have no answer in it; those that
+            are in no task, since they were made anew, get tasks.
         ValueError: an export that is none, in one sentence.
 
     Example:
@@ -110,20 +112,57 @@ def people_said(
             place.mkdir(parents=True, exist_ok=True)
         raise PeopleNeeded(
             f"people: tasks for {len(set(names))} images are in {own / 'tasks'}: {told}; put what "
-            f"you get into {place}, then run the same command again"
+            f"you get into {place}{_no_export(people.kind, place)}, then run the same command again"
         )
-    ingest = _read(people.kind, files, names)
+    asked = asked_about(own / "tasks")
+    try:
+        ingest = _read(people.kind, files, names)
+    except ValueError:
+        if asked and asked.isdisjoint(names):
+            _ask_anew(images, names, attributes, people, own / "tasks", place)
+        raise
     frame = ingest.frame[ingest.frame["attribute"].isin(attributes)]
     scores = annotations.scores(frame).reindex(index=names, columns=[*attributes])
     silent = scores.isna()
     worst = silent.mean().idxmax()
     if silent[worst].mean() > UNANSWERED:
+        rows = np.flatnonzero(silent[worst])
+        lacking = [names[row] for row in rows]
+        if asked and not asked.issuperset(lacking):
+            if not place.is_dir() or people.kind == "ground-truth":  # one export, of all of them
+                rows, lacking = np.arange(len(names)), names
+            _ask_anew(images[rows], lacking, attributes, people, own / "tasks", place)
         raise PeopleNeeded(
             f"people: {silent[worst].sum()} of {len(names)} images have no answer about {worst} in "
-            f"{place} yet: let people go on in the tool, put the export there in place of the "
-            "other, then run the same command again"
+            f"{place} yet: let people go on in the tool, put the export there in place of an "
+            "earlier one of these tasks, then run the same command again"
         )
     return Said(scores, _about(people, ingest, frame, files), _limits(silent))
+
+
+def _ask_anew(
+    images: np.ndarray,
+    names: Sequence[str],
+    attributes: Sequence[str],
+    people: Export,
+    tasks: Path,
+    place: Path,
+) -> NoReturn:
+    """Write tasks for images that are in none yet, though people have answered about others."""
+    told = write_tasks(images, names, attributes, people, tasks)
+    one = not place.is_dir() or people.kind == "ground-truth"
+    raise PeopleNeeded(
+        f"people: {place} has answers about other images than those of the audit as it is now, "
+        "whose file, generator or earlier answers were changed; undo that, or go on: tasks for "
+        f"{len(set(names))} images are in {tasks}: {told}; put what you get "
+        f"{'in place of' if one else 'beside'} what is there, then run the same command again"
+    )
+
+
+def _no_export(kind: str, place: Path) -> str:
+    """What lies in the place of exports though it is none, in brackets."""
+    others = sorted(path.name for path in place.glob("[!.]*")) if kind in ENDINGS else []
+    return f" ({others[0]} in it is no {ENDINGS[kind]})" if others else ""
 
 
 def _exports(kind: str, place: Path) -> list[Path]:
@@ -132,8 +171,8 @@ def _exports(kind: str, place: Path) -> list[Path]:
         return [place] if (place / ground_truth.MANIFEST).is_file() else []
     if place.is_file():
         return [place]
-    ending = "*.csv" if kind == "mturk" else "*.json"
-    return sorted(place.glob(ending))
+    # Systems leave files that begin with a dot beside those that are copied.
+    return sorted(place.glob(f"[!.]{ENDINGS[kind]}"))
 
 
 def _read(kind: str, files: list[Path], known: Sequence[str]) -> Ingest:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import html
 import json
+import re
+import shlex
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -62,6 +64,25 @@ def hidden_names(images: np.ndarray) -> list[str]:
     return [
         f"i{blake2b(np.ascontiguousarray(image), digest_size=6).hexdigest()}" for image in images
     ]
+
+
+def asked_about(folder: Path) -> set[str]:
+    """Names of the images that the tasks in a folder are about; none where there are no tasks.
+
+    Serves chapter 20.
+
+    Args:
+        folder: of `write_tasks`.
+
+    Returns:
+        The names.
+
+    Example:
+        >>> asked_about(Path("nowhere"))
+        set()
+    """
+    files = (path.read_text(encoding="utf-8") for path in folder.glob("*.*") if path.is_file())
+    return {name for text in files for name in re.findall(r"\bi[0-9a-f]{12}\b", text)}
 
 
 def write_tasks(
@@ -129,11 +150,12 @@ def _label_studio(shown: Shown, attributes: list[str], people: Export, folder: P
     write_text(folder / "config.xml", config)
     write_text(folder / "tasks.json", json.dumps(tasks, indent=1) + "\n")
     write_text(folder / "project.json", json.dumps(project, indent=1) + "\n")
+    root = shlex.quote(str((folder / "served").resolve()))
     return (
         "start Label Studio with LABEL_STUDIO_LOCAL_FILES_SERVING_ENABLED=true "
-        f"LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={(folder / 'served').resolve()} label-studio "
-        "start, make a project of project.json (or by hand, with config.xml) and import "
-        f"tasks.json, have {people.raters} people answer about each image, and export JSON"
+        f"LABEL_STUDIO_LOCAL_FILES_DOCUMENT_ROOT={root} label-studio start, make a project of "
+        "project.json (or by hand, with config.xml) and import tasks.json, "
+        f"have {people.raters} people answer about each image, and export JSON"
     )
 
 
@@ -171,6 +193,10 @@ def _pages(shown: Shown, attributes: list[str], people: Export, folder: Path) ->
     for number, start in enumerate(starts, 1):
         with atomic(folder / f"page-{number}.html") as temporary:
             write_page(dict(shown[start : start + ON_A_PAGE]), questions, temporary)
+    kept = {f"page-{number + 1}.html" for number in range(len(starts))}
+    for path in folder.glob("page-*.html"):
+        if path.name not in kept:  # of tasks that were more
+            path.unlink()
     each = "page-1.html" if len(starts) == 1 else f"each of page-1.html to page-{len(starts)}.html"
     return (
         f"give {each} to at least {people.raters} people, who open it in a browser and save their "

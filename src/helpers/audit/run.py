@@ -37,6 +37,7 @@ from helpers.audit.tables import Audited, from_table, judged
 from helpers.audit.target import target_population, transported
 from helpers.audit.world import World
 from helpers.models import black_box
+from helpers.utils.processes import alone
 
 Say = Callable[[str], None]
 
@@ -125,7 +126,18 @@ def run_audit(
     """
     specification = _read(path, profile)
     _require_a_model(specification)
-    plan, now = plan_audit(path, say, profile)
+    with alone(folders(specification)[0] / ".lock", say):
+        return _run(specification, *plan_audit(path, say, profile), say, card, device)
+
+
+def _run(
+    specification: Specification,
+    plan: dict[str, Any],
+    now: dict[str, Any],
+    say: Say,
+    card: dict[str, Any] | None,
+    device: str,
+) -> Report:
     sheet = None
     data: Audited | Pairs
     more: dict[str, Any] = {"model": card}

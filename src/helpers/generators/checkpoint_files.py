@@ -41,6 +41,9 @@ EXPECTED = "a trained generator"
 KIND = "generator"
 LARGEST = 2**33
 """Bytes of a file that is still read."""
+LARGEST_HEADER = 2**20
+"""Bytes of a converted file's list of weights: one weight takes about a hundred, and a hostile list
+of empty ones ten times its own size in memory."""
 MEAN = "mapping.w_avg"
 
 
@@ -81,17 +84,17 @@ def read(path: str | Path) -> Checkpoint:
     """
     path = Path(path)
     converted = path.suffix == ".safetensors"
-    stored, card = files.read(path, KIND) if converted else (b"", {})
+    stored, card = _stored(path) if converted else (b"", {})
     try:
         if converted:
             kind, config = card["kind"], mapping(card["kwargs"])
             _check_settings(card)
-            tensors = safetensors.torch.load(stored)
+            tensors = _converted(stored)
         else:
             kind, config, tensors, card = _foreign(path)
         config = checked(kind, config)
         _check_weights(tensors, shapes(kind, config))
-    except (*DAMAGE, OSError, SafetensorError) as error:
+    except (*DAMAGE, OSError) as error:
         raise refusal(path, EXPECTED, error) from None
     return Checkpoint(kind, config, tensors, card)
 
@@ -124,13 +127,41 @@ def _foreign(path: Path) -> tuple[str, dict[str, Any], dict[str, Tensor], dict[s
     return kind, config, tensors, card | {"mean_w": origin}
 
 
+def _stored(path: Path) -> tuple[bytes, dict[str, Any]]:
+    """The bytes of a converted file, and its card."""
+    for each in (path, path.with_suffix(".json")):
+        try:
+            _check_file(each)
+        except ValueError as error:
+            found = ValueError(f"{error} ({each.name})")
+            raise refusal(path, EXPECTED, found) from None
+        except OSError as error:
+            raise refusal(path, EXPECTED, error) from None
+    return files.read(path, KIND)
+
+
+def _converted(stored: bytes) -> dict[str, Tensor]:
+    """The weights of a converted file."""
+    if (header := int.from_bytes(stored[:8], "little")) > LARGEST_HEADER:
+        raise ValueError(f"a list of weights of {header:,} bytes")
+    try:
+        return safetensors.torch.load(stored)
+    except SafetensorError as error:
+        raise ValueError(f"damaged safetensors ({error})") from None
+
+
 def _content(path: Path) -> bytes:
     """The bytes of a file; a link is followed."""
+    _check_file(path)
+    return path.read_bytes()
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what has no end, or one that is far away."""
     if not path.is_file():
         raise ValueError("what is no regular file" if path.exists() else "no such file")
     if path.stat().st_size > LARGEST:
         raise ValueError(f"more than {LARGEST:,} bytes")
-    return path.read_bytes()
 
 
 def _check_settings(card: Mapping[str, Any]) -> None:

@@ -72,7 +72,10 @@ def write_converted(
 def _write_for_rosinality(checkpoint: Checkpoint, target: Path) -> None:
     if checkpoint.kind != "stylegan2":
         raise ValueError(f"{target}: rosinality's code has no {checkpoint.kind}")
-    state = for_rosinality(checkpoint.tensors, checkpoint.config)
+    try:
+        state = for_rosinality(checkpoint.tensors, checkpoint.config)
+    except ValueError as error:
+        raise ValueError(f"{target}: {error}") from None
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic(target) as temporary:
         torch.save({"g_ema": state, "latent_avg": checkpoint.tensors[MEAN]}, temporary)
@@ -87,7 +90,7 @@ def main(arguments: list[str]) -> None:
     asked = parser.parse_args(arguments)
     try:
         card = write_converted(asked.source, asked.target, asked.licence, asked.psi)
-    except ValueError as error:
+    except (ValueError, OSError) as error:  # as of a folder that cannot be written to
         sys.exit(str(error))
     size = card["kwargs"]["resolution"]
     print(f"{asked.target}: {card['kind']} of {size} × {size} pixels, {card['licence']}")

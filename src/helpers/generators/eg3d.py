@@ -215,7 +215,7 @@ class EG3D(nn.Module):
             Images, small images and depths.
 
         Raises:
-            ValueError: cameras of another shape.
+            ValueError: cameras of another shape, or not finite.
         """
         return self._view(self.styles(ws), cameras, resolution, noise_mode, 0, 0)
 
@@ -225,7 +225,13 @@ class EG3D(nn.Module):
         Args:
             yaw: degrees to the right of the image.
             pitch: degrees upwards, a true angle.
+
+        Raises:
+            ValueError: an angle that is not finite, or a camera right above or below, where it has
+                no upright.
         """
+        if not math.isfinite(yaw) or not -90 < pitch < 90:
+            raise ValueError(f"yaw {yaw} and pitch {pitch}: degrees were expected, pitch within 90")
         side, rise, radius = math.radians(yaw), math.radians(pitch), self.options.radius
         place = [math.sin(side) * math.cos(rise), math.sin(rise), math.cos(side) * math.cos(rise)]
         origin = radius * torch.tensor(place, dtype=torch.float64)
@@ -266,6 +272,8 @@ class EG3D(nn.Module):
     ) -> View:
         if cameras.ndim != 2 or cameras.shape[1] != 25:
             raise ValueError(f"cameras must be (n, 25), not {tuple(cameras.shape)}")
+        if not cameras.isfinite().all():
+            raise ValueError("cameras must be finite")
         own = _within(styles, "backbone.")
         planes = self.backbone.synthesis_from_styles(own, noise, seed, first)
         if len(cameras) != len(planes) and 1 not in (len(cameras), len(planes)):
@@ -367,6 +375,8 @@ class Rendering:
         start, end = given.get("ray_start", 2.25), given.get("ray_end", 3.3)
         if not all(isinstance(one, int | float) for one in (start, end)):
             raise ValueError(f"rendering: rays from {start!r} to {end!r}, numbers were expected")
+        if not start < end:
+            raise ValueError(f"rendering: rays from {start} to {end}, which is no way ahead")
         noise = given.get("superresolution_noise_mode", "none")
         if noise not in ("none", "const"):
             raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")

@@ -38,9 +38,9 @@ _WHOLE = {
 _POSITIVE = ("lr_multiplier", "first_cutoff", "first_stopband", "last_stopband_rel", "output_scale")
 _CLAMPS = ("conv_clamp", "super_resolution_clamp")
 _RAYS = {
-    **dict.fromkeys(("depth_resolution", "depth_resolution_importance"), (1, 1024)),
+    **{"depth_resolution": (2, 1024), "depth_resolution_importance": (0, 1024)},
     **dict.fromkeys(("ray_start", "ray_end", "box_warp", "decoder_lr_mul"), (1e-6, 1e6)),
-    **dict.fromkeys(("avg_camera_radius", "c_scale"), (0, 1e6)),
+    **{"avg_camera_radius": (1e-6, 1e6), "c_scale": (0, 1e6)},
 }
 """How rays are followed: the least and the most."""
 _SWITCHES = ("white_back", "sr_antialias", "c_gen_conditioning_zero")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from scipy.stats import binomtest
+from scipy.stats import hypergeom
 
 from helpers.directions import Hyperplanes
 from helpers.utils.checks import as_finite, check_range
@@ -22,7 +22,7 @@ from helpers.utils.checks import as_finite, check_range
 _ROWS = 512
 """Rows whose distances from all others are held at a time."""
 _ALARM = 0.01
-"""A warning is given that would be given as often for a generator that copies nothing."""
+"""A warning is given that would be given no more often for a generator that copies nothing."""
 
 
 def memorised(
@@ -32,10 +32,12 @@ def memorised(
 
     The yardstick are real images that the generator was not trained on: how near do they come to a
     training image? A made image is flagged if it comes nearer than all but `share` of them. As many
-    made images as that may be flagged by chance; if there are clearly more (binomial test), a
-    warning says so. The idea is that of Meehan, Chaudhuri and Dasgupta (2020), who compare the same
-    two sets of distances by ranks; here single images are named, so that they can be looked at.
-    Introduced in chapter 19.
+    made images as that may be flagged by chance; if there are clearly more, a warning says so. The
+    test counts how made and held-out images mix when they are ordered by their distances, so that
+    few held-out images, which tell little about where a `share` of them lies, raise no false alarm.
+    The idea is that of Meehan, Chaudhuri and Dasgupta (2020), who compare the same two sets of
+    distances by ranks; here single images are named, so that they can be looked at. Introduced in
+    chapter 19.
 
     Args:
         made: features of made images, (n, D); of a network that tells people apart.
@@ -70,7 +72,7 @@ def memorised(
     nearest, distance = _nearest(made, training)
     _, usual = _nearest(held_out, training)
     flagged = distance < np.quantile(usual, share)
-    if binomtest(int(flagged.sum()), len(flagged), share, "greater").pvalue < _ALARM:
+    if _by_chance(int(flagged.sum()), len(flagged), len(usual), share) < _ALARM:
         warnings.warn(
             f"{flagged.sum()} of {len(flagged)} made images are nearer to a training image than "
             f"{1 - share:.0%} of other photographs are: the generator may have memorised them",
@@ -154,6 +156,16 @@ def not_found(answers: ArrayLike) -> np.ndarray:
     if partly.any():
         raise ValueError(f"answer {np.flatnonzero(partly)[0]} is missing in part")
     return missing.all(1).astype(np.int64)
+
+
+def _by_chance(flagged: int, made: int, held_out: int, share: float) -> float:
+    """How often so many made images would be flagged if they lay as held-out ones do, at most.
+
+    Nearer than the k-th held-out image come `flagged` made ones if no more than k - 1 of the first
+    flagged + k - 1 of all images are held-out, and all orders are equally probable.
+    """
+    k = int(np.ceil((held_out - 1) * share)) + 1  # the next one from the threshold on
+    return hypergeom.cdf(k - 1, made + held_out, held_out, flagged + k - 1)
 
 
 def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -> pd.DataFrame:

@@ -65,16 +65,19 @@ def for_rosinality(weights: dict[str, Tensor], config: dict[str, Any]) -> dict[s
         config: the network's options.
 
     Raises:
-        ValueError: a network that is conditional.
+        ValueError: a network that is conditional, or whose mapping network was trained with
+            another multiplier than rosinality's, of which its files say nothing.
 
     Example:
-        >>> config = {"resolution": 4, "mapping_layers": 1, "c_dim": 0}
+        >>> config = {"resolution": 4, "mapping_layers": 1, "c_dim": 0, "lr_multiplier": 0.01}
         >>> weights = {"mapping.fc0.bias": torch.ones(8), "synthesis.b4.const": torch.ones(8, 4, 4)}
         >>> {name: tuple(x.shape) for name, x in for_rosinality(weights, config).items()}
         {'style.1.bias': (8,), 'input.input': (1, 8, 4, 4)}
     """
     if config["c_dim"]:
         raise ValueError("a conditional network, which rosinality's code does not have")
+    if (rate := config["lr_multiplier"]) != LR_MULTIPLIER:
+        raise ValueError(f"lr_multiplier is {rate}, rosinality's code has {LR_MULTIPLIER} alone")
     state = {}
     for there, here in _names(config["resolution"], config["mapping_layers"]):
         if here in weights:

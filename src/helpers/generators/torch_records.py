@@ -22,6 +22,11 @@ from helpers.utils.pickled_numbers import is_call, misplaced, raw_bytes
 BEFORE_ZIP = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9\x20\x6a\xa8P\x19.\x80\x02M\xe9\x03."
 """How files of torch began before 1.6: pickles of a magic number and of the version, 1001."""
 ZIP = b"PK\x03\x04"
+_ENTRY = b"PK\x01\x02"
+"""Before each line of a zip file's directory."""
+MOST_PARTS = 8000
+"""Of a zip file; files of networks have one a weight. A line of the directory takes 46 bytes there,
+and ten times as many in memory."""
 _TYPES = {
     **{"FloatStorage": "<f4", "HalfStorage": "<f2", "DoubleStorage": "<f8"},
     **{"BFloat16Storage": "<u2", "LongStorage": "<i8", "IntStorage": "<i4", "ShortStorage": "<i2"},
@@ -151,6 +156,8 @@ def read_zip(content: bytes) -> tuple[Any, Storages]:
     Raises:
         ValueError: the bytes are no such file, or one with compressed parts.
     """
+    if content.count(_ENTRY) > MOST_PARTS:
+        raise ValueError(f"a zip file of more than {MOST_PARTS:,} parts")
     archive = _unzipped(zipfile.ZipFile, io.BytesIO(content))
     parts = archive.infolist()
     if any(part.compress_type != zipfile.ZIP_STORED for part in parts):

@@ -19,6 +19,9 @@ from typing import Any, NamedTuple
 LONGEST = 500_000
 """Operations of a pickle that is still read. One byte may ask for an object of 64, so their number
 bounds what empty objects can take; files of generators at 1024 pixels have some 50,000."""
+LONGEST_NUMBER = 2040
+"""Bits of a whole number: 255 bytes. Python computes the hash of a number anew for every dictionary
+that has it as a key, and does not print very long ones."""
 DAMAGE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError)
 """What reading a damaged file may raise: damage shows as a value of the wrong type, one that is not
 there or one that is too large."""
@@ -154,7 +157,7 @@ def _words(error: Exception) -> str:
         return f"what cannot be read ({error.strerror})"
     if isinstance(error, KeyError) and isinstance(error.args[0], str):
         return f"no entry {error.args[0][:80]!r}"
-    return "an operation on nothing"
+    return "a value that is missing or of another kind"
 
 
 _VALUES = {
@@ -187,6 +190,8 @@ class _Machine:
         """One opcode."""
         stack = self.stack
         if name in _VALUES:
+            if isinstance(argument, int) and argument.bit_length() > LONGEST_NUMBER:
+                raise ValueError(f"a whole number of more than {LONGEST_NUMBER:,} bits")
             stack.append(argument)
         elif name in _PUT:
             self.memory[argument] = _object(stack[-1])
