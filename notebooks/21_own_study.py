@@ -188,8 +188,9 @@ first = said_of(own, samples, own.asked_of_samples, folder, model, print, "sampl
 # %% tags=["hide-input"]
 COUNTED = ["images", "raters", "alpha", "alpha_low", "alpha_high"]
 agreement = pd.DataFrame(first.about.get("agreement", []), columns=["attribute", *COUNTED])
-agreement = agreement.set_index("attribute")
-agreement.rename(spaced, axis=0).rename(spaced, axis=1)
+agreement = agreement.set_index("attribute").rename(spaced, axis=1)
+nobody = Markdown("A classifier read the images, so that there is nobody to agree.")
+agreement.rename(spaced) if len(agreement) else nobody
 
 # %% [markdown]
 # ## Directions
@@ -501,11 +502,11 @@ def in_points(table: pd.DataFrame | pd.Series) -> pd.DataFrame | pd.Series:
 everything = by_cell(data)
 pruned = by_cell(data.assign(error=data["error"].where(data["kept"])))
 RATES = ["estimate", "low", "high"]
-shown = in_points(everything[RATES]).assign(n=[*everything["n"]])
+change = in_points(everything[RATES]).assign(n=[*everything["n"]])
 
 # %% mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero."}, "figure": {"name": "fig-study-effects", "caption": "Change of the error rate from the low to the high level of an axis, in points, in each cell of the others; all images, 95 % intervals, and n pairs."}}
 CHANGE = "change of the error rate, points"
-axis = figures.forest(shown, xlabel=CHANGE)
+axis = figures.forest(change, xlabel=CHANGE)
 
 # %% tags=["hide-input"]
 both = {"all images": everything, "kept by pruning": pruned}
@@ -580,7 +581,7 @@ if study == EXAMPLE:
 
 # %% mystnb={"image": {"alt": "The intervals of the figure before, with a diamond for the truth by intervention in each row. Most diamonds lie in their interval; a few lie several points outside, some farther from zero than the estimate and some nearer."}, "figure": {"name": "fig-study-truth", "caption": "The effects of the figure before, with diamonds for the truth by intervention on the same base faces."}}
 if study == EXAMPLE:
-    axis = figures.forest(shown, in_points(true), CHANGE)
+    axis = figures.forest(change, in_points(true), CHANGE)
 
 # %% tags=["hide-input"]
 sets = dict(both)
@@ -627,7 +628,7 @@ in_the_example(
     lambda: claim(
         "**In this run** the study has the sign of all {large} effects that are truly beyond the tolerance. But who has "
         "a study has estimates only. Of these {reported} are beyond the tolerance, and {false} of them should not be. On "
-        "average an estimate is {off:.1f} points from the truth, and the worst, {worst} ({cell}), is {most:.1f}.",
+        "average an estimate is {off:.1f} points from the truth, and the worst, {worst} ({cell}), is {most:.1f} away.",
         holds=signs.all() and large.sum() > 4 and 0 < (reported & ~large).sum() < 3,
         large=int(large.sum()),
         reported=int(reported.sum()),
