@@ -191,11 +191,12 @@ def test_the_chapter_goes_through_studies_of_other_shapes(
         answer(people / stage / "tasks", people / stage / "answers", **all_show)
     assert command() == 0 and shown
     names = {}
-    for cell in jupytext.read(repository / "notebooks" / "21_own_study.py").cells:
-        if cell.cell_type == "code":
-            exec(compile(cell.source, "21_own_study", "exec"), names)
-        if "parameters" in cell.metadata.get("tags", []):
-            names |= {"profile": "smoke", "n_boot": 20, "study": "audits/tiny.yml"}
+    with plt.rc_context(), pd.option_context("display.float_format", None):
+        for cell in jupytext.read(repository / "notebooks" / "21_own_study.py").cells:
+            if cell.cell_type == "code":
+                exec(compile(cell.source, "21_own_study", "exec"), names)
+            if "parameters" in cell.metadata.get("tags", []):
+                names |= {"profile": "smoke", "n_boot": 20, "study": "audits/tiny.yml"}
     plt.close("all")
     assert [*names["everything"].index.unique("attribute")] == axes
     assert len(names["rows"]) == 0 if levels else len(names["rows"]) > 0
