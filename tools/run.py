@@ -192,6 +192,12 @@ def study(asked: argparse.Namespace) -> str | None:
     return os.path.relpath(file, lineage.ROOT)
 
 
+def forget_bytecode() -> None:
+    """Python tells bytecode of a file by size and time; here content alone counts."""
+    for folder in (lineage.ROOT / "src").rglob("__pycache__"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     """Run what is stale; 1 if a step failed."""
     waits = plan.needed(waits, asked.stage or plan.BOOK)
@@ -204,6 +210,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     steps = plan.stale(waits, asked.profile, asked.train, asked.study)
     print(plan.sentence(steps, asked.profile), flush=True)
     if steps:
+        forget_bytecode()
         work.run()
         took, peak = plan.clock(time.monotonic() - started), work.peak / 2**30
         print(f"ran {book.counted(work.done, 'step')} in {took}, at most {peak:.1f} GiB of memory")

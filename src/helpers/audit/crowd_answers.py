@@ -129,7 +129,7 @@ def people_said(
         rows = np.flatnonzero(silent[worst])
         lacking = [names[row] for row in rows]
         if asked and not asked.issuperset(lacking):
-            if not place.is_dir() or people.kind == "ground-truth":  # one export, of all of them
+            if _is_one(people.kind, place):  # of all images
                 rows, lacking = np.arange(len(names)), names
             _ask_anew(images[rows], lacking, attributes, people, own / "tasks", place)
         raise PeopleNeeded(
@@ -150,13 +150,17 @@ def _ask_anew(
 ) -> NoReturn:
     """Write tasks for images that are in none yet, though people have answered about others."""
     told = write_tasks(images, names, attributes, people, tasks)
-    one = not place.is_dir() or people.kind == "ground-truth"
     raise PeopleNeeded(
         f"people: {place} has answers about other images than those of the audit as it is now, "
         "whose file, generator or earlier answers were changed; undo that, or go on: tasks for "
         f"{len(set(names))} images are in {tasks}: {told}; put what you get "
-        f"{'in place of' if one else 'beside'} what is there, then run the same command again"
+        f"{'in place of' if _is_one(people.kind, place) else 'beside'} what is there, then run the same command again"
     )
+
+
+def _is_one(kind: str, place: Path) -> bool:
+    """Whether the place takes a single export, not a folder of several."""
+    return kind == "ground-truth" or not place.is_dir()
 
 
 def _no_export(kind: str, place: Path) -> str:

@@ -50,7 +50,7 @@ def gallery(
     if n == 0:
         raise ValueError("a gallery needs at least one image")
     nrow = -(-n // ncol)
-    titles = [_in_lines(title, 72 * WIDTH / ncol) for title in titles or []]
+    titles = [_in_lines(title, 72 * WIDTH / ncol) for title in ([] if titles is None else titles)]
     row_labels = [] if row_labels is None else list(row_labels)
     if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
         raise ValueError(
