@@ -150,11 +150,12 @@ def _ask_anew(
 ) -> NoReturn:
     """Write tasks for images that are in none yet, though people have answered about others."""
     told = write_tasks(images, names, attributes, people, tasks)
+    where = "in place of" if _is_one(people.kind, place) else "beside"
     raise PeopleNeeded(
         f"people: {place} has answers about other images than those of the audit as it is now, "
         "whose file, generator or earlier answers were changed; undo that, or go on: tasks for "
         f"{len(set(names))} images are in {tasks}: {told}; put what you get "
-        f"{'in place of' if _is_one(people.kind, place) else 'beside'} what is there, then run the same command again"
+        f"{where} what is there, then run the same command again"
     )
 
 
