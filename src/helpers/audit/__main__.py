@@ -10,8 +10,11 @@ python -m helpers.audit schema                    the JSON schema of report.json
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 from helpers.audit import gates
 from helpers.audit.crowd_tasks import PeopleNeeded
@@ -22,16 +25,27 @@ from helpers.audit.specification import read_specification
 from helpers.audit.tables import from_table
 from helpers.audit.versions import compare, in_lines
 
-GATE = """exit codes:
-  0  no comparison stands in the way
-  1  at least one comparison is beyond the tolerance; a line for each
-  2  the report is missing or damaged; with --fail-on inconclusive also if none is beyond the
-     tolerance, but some are undecided or not estimable; a line for each"""
+CODES = """exit codes:
+  0  passed: the last line says how many comparisons are undecided
+  1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
+     there is a doubt that the audit file does not accept; a line for each
+  2  with --fail-on inconclusive: none of this, but some comparisons are undecided or not
+     estimable; a line for each
+  3  could not run: a file is missing or has a fault"""
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose wrong arguments are no undecided comparison."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        self.print_usage(sys.stderr)
+        self.exit(gates.BROKEN, f"{self.prog}: {message}\n")
 
 
 def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="python -m helpers.audit",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -54,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         "gate",
         help=told,
         description=told,
-        epilog=GATE,
+        epilog=CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     own.add_argument("report", help="a report.json")
@@ -64,6 +78,8 @@ def parser() -> argparse.ArgumentParser:
         default="exceeds",
         help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
     )
+    told = "let a model pass though the analysis departed from the plan, and say so"
+    own.add_argument("--allow-departures", action="store_true", help=told)
     told = "did retraining help? two audit files with tables of the same images"
     own = commands.add_parser("compare", help=told, description=told)
     own.add_argument("before", help="audit file of the old version")
@@ -76,20 +92,26 @@ def main(arguments: Sequence[str]) -> int:
     """Run a command; gives the exit code."""
     chosen = parser().parse_args(arguments)
     try:
-        return _do(chosen)
+        code, lines = _do(chosen)
     except PeopleNeeded as stop:
-        print(stop)
-        return gates.PASSED
-    except ValueError as error:
+        code, lines = gates.PASSED, [str(stop)]
+    except (ValueError, OSError) as error:
         print(f"audit: {error}", file=sys.stderr)
-        return gates.UNDECIDED
+        return gates.BROKEN
+    except Exception:
+        traceback.print_exc()
+        return gates.BROKEN
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:  # `| head -1` has read enough; the code still counts
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
-def _do(chosen: argparse.Namespace) -> int:
+def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
-        code, lines = gates.gate(chosen.report, chosen.fail_on)
-        print("\n".join(lines) if lines else "passed")
-        return code
+        return gates.gate(chosen.report, chosen.fail_on, chosen.allow_departures)
+    lines: list[str] = []
     if chosen.command in ("plan", "run"):
         from helpers.audit import run  # with torch, which a gate can do without
 
@@ -97,21 +119,22 @@ def _do(chosen: argparse.Namespace) -> int:
             run.plan_audit(chosen.file, profile=chosen.profile)
         else:
             report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
-            print(report.answer)
+            doubts, departures = gates.warnings_of(report)
+            lines = [*doubts, *departures, report.answer]
     elif chosen.command == "schema":
-        print(schema(), end="")
+        lines = [schema().rstrip("\n")]
     else:
-        _compare(chosen.before, chosen.after)
-    return gates.PASSED
+        lines = _compare(chosen.before, chosen.after)
+    return gates.PASSED, lines
 
 
-def _compare(before: str, after: str) -> None:
+def _compare(before: str, after: str) -> list[str]:
     files = [read_specification(path) for path in (before, after)]
     if any(one.route != CLASSIFICATION or one.images is None for one in files):
         raise ValueError("compare takes two audit files of classifiers with tables (images)")
     old, new = (from_table(one.beside(one.images), one) for one in files)
     plan = make_plan(files[0], old.frame["unit"].nunique())
-    print("\n".join(in_lines(compare(old, new, plan), plan["tolerance"])))
+    return in_lines(compare(old, new, plan), plan["tolerance"])
 
 
 if __name__ == "__main__":

@@ -59,6 +59,7 @@ def compared(report: Report) -> list[str]:
         "The averages over all faces are made of the same pairs and counted apart: "
         f"{averages_held} of {len(averages)} intervals hold the truth.",
     ]
+    told = told if averages else told[:-1]
     return [*told, _found(known, report.tolerance)]
 
 

@@ -22,11 +22,13 @@ from helpers.audit.planning import (
     AVERAGES,
     CELLS,
     INTERACTIONS,
+    JUDGED,
     NO_ANSWER,
     PLACEBOS,
     cell_name,
 )
 from helpers.audit.tables import Audited
+from helpers.audit.verdicts import settle_together
 
 Plan = Mapping[str, Any]
 
@@ -43,7 +45,7 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
     Returns:
         The families of the plan by their names, each with a row per comparison (see
         `effects_by_cell`; "interactions" has estimate, low, high, p and p_holm), and besides them
-        "thresholds", "scores", "rates" and "leakage".
+        "thresholds", "scores", "rates", "manipulation" and "leakage".
 
     Example:
         >>> from helpers.audit.pretended import pretend
@@ -53,10 +55,15 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
         'exceeds'
     """
     axes, frame = plan["axes"], data.frame
-    found = {CELLS: effects_by_cell(frame, plan), AVERAGES: average_effects(frame, plan, "error")}
+    found = {CELLS: effects_by_cell(frame, plan)}
     if len(axes) > 1:
+        found[AVERAGES] = average_effects(frame, plan, "error")
         found[INTERACTIONS] = interactions(frame, plan)
     found[NO_ANSWER] = average_effects(frame, plan, "no_answer")
+    # Without a missing answer no test of them can reject, and none takes a share of the level.
+    void = set() if frame["no_answer"].any() else {NO_ANSWER}
+    families = [name for name in JUDGED if name in found and name not in void]
+    found = settle_together(found, families, plan["level"])
     if plan["placebos"]:
         found[PLACEBOS] = average_effects(frame, plan, "error", plan["placebos"])
     found["thresholds"] = other_thresholds(frame, plan) if data.scored else pd.DataFrame()
@@ -65,7 +72,7 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
     else:
         found["scores"] = pd.DataFrame()
     found["rates"] = rates(frame, axes)
-    found["leakage"] = leakage(frame, plan)
+    found["manipulation"], found["leakage"] = moved(frame, plan)
     return found
 
 
@@ -124,31 +131,40 @@ def rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def leakage(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """How far every annotated attribute moves along every axis.
+def moved(frame: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """How far people saw every axis move along itself, and every other attribute along it.
+
+    The first is the check of the manipulation, the second the leakage.
 
     Serves chapter 20.
 
     Args:
         frame: of `Audited`.
-        plan: of the audit; its `annotated` names the columns.
+        plan: of the audit; its `annotated` names the columns, and the label says what people saw of
+            its `attribute`.
 
     Returns:
-        A row per axis and attribute: axis, attribute, estimate, low, high, differences of mean
-        answers in [0, 1], by matched pairs.
+        Two tables with a row per axis and attribute: axis, attribute, estimate, low, high,
+        differences of mean answers in [0, 1], by matched pairs.
 
     Example:
         >>> from helpers.audit.pretended import pretend
         >>> data, plan = pretend(units=60, effect=0.4, seed=1)
-        >>> len(leakage(data.frame, plan))
-        0
+        >>> [len(table) for table in moved(data.frame, plan)]
+        [0, 0]
     """
+    seen = {name: name for name in plan["annotated"]}
+    if plan["attribute"] in plan["axes"]:
+        seen.setdefault(plan["attribute"], "label")
     rows = [
-        matched_row(frame, attribute, axis, {}, plan) | {"attribute": attribute}
+        matched_row(frame, column, axis, {}, plan) | {"attribute": attribute}
         for axis in plan["axes"]
-        for attribute in plan["annotated"]
+        for attribute, column in seen.items()
+        if attribute == axis or column != "label"
     ]
-    return pd.DataFrame(rows, columns=["axis", "attribute", "estimate", "low", "high"])
+    table = pd.DataFrame(rows, columns=["axis", "attribute", "estimate", "low", "high"])
+    own = table["axis"] == table["attribute"]
+    return table[own], table[~own]
 
 
 def _distances(frame: pd.DataFrame) -> pd.DataFrame:

@@ -219,10 +219,11 @@ def detectable(report: Report) -> str:
     cells, averages = (
         max((row.n for row in rows), default=0) for rows in (report.effects, report.averages)
     )
+    more = f", and an average has more pairs ({averages:,}) than a cell ({cells:,})"
     told = (
         "Detectable: the smallest change that the comparison of this row, by itself, finds four "
         "times out of five, in points, by the errors that were found. It differs between rows with "
-        f"their errors, and an average has more pairs ({averages:,}) than a cell ({cells:,})."
+        f"their errors{more if averages else ''}."
     )
     sizes = report.plan.content["sizes"]
     if sizes["detectable"] is None:

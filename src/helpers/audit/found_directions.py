@@ -7,7 +7,7 @@ where they are. Serves chapter 20.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ class Found:
         levels: axis or placebo → decision values of its low and its high level.
         held: attribute → the decision value that all faces get.
         limits: of the report.
+        skill: attribute → how well its plane tells images that it was not fitted to: R², or, of two
+            classes, 2 · balanced accuracy − 1 (informedness); by chance about 0, at best 1.
 
     Example:
         >>> Found.__dataclass_fields__["levels"].type
@@ -43,6 +45,7 @@ class Found:
     levels: dict[str, tuple[float, float]]
     held: dict[str, float]
     limits: list[str]
+    skill: dict[str, float] = field(default_factory=dict)
 
     @on_one_thread
     def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
@@ -106,6 +109,9 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
     limits = _limits(planes, inflation, len(codes))
+    skill = {
+        name: 2 * score - 1 if name in binary else score for name, score in planes.scores.items()
+    }
     if specification.placebos:
         planes = planes.join(_placebos(codes, planes, specification))
     values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
@@ -119,7 +125,7 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
             f"All faces were given the same {told}, so that none keeps at one level of an axis "
             "what goes with the other. Effects are those among such faces."
         )
-    return Found(planes, levels, held, limits)
+    return Found(planes, levels, held, limits, skill)
 
 
 def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.audit.pairs import Pairs
 from helpers.audit.planning import ENROLMENT, FTE, GROUPS, MEASURES
-from helpers.audit.verdicts import beyond_by_interval, settled
+from helpers.audit.verdicts import beyond_by_interval, settle_together, settled
 from helpers.effects import holm
 from helpers.verification import disparities, vertex_bootstrap
 from helpers.verification.curves import by_group
@@ -81,7 +81,12 @@ def analyse_pairs(data: Pairs, plan: Mapping[str, Any]) -> dict[str, pd.DataFram
     )
     compared = compared[compared["measure"].isin(MEASURES)].reset_index(drop=True)
     found = {"rates": table.reset_index(drop=True), GROUPS: _judged(compared, plan)}
-    return found if data.images is None else found | _enrolment(data.images, plan)
+    families = [GROUPS]
+    if data.images is not None:
+        found |= _enrolment(data.images, plan)
+        # Without a failure no test of them can reject, and none takes a share of the level.
+        families += [ENROLMENT] * bool((data.images["enrolled"] == 0).any())
+    return settle_together(found, families, plan["level"])
 
 
 def _enrolment(images: pd.DataFrame, plan: Mapping[str, Any]) -> dict[str, pd.DataFrame]:

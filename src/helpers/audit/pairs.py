@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from helpers.audit.plausibility import require_alike
 from helpers.audit.reading import read_table, refuse_rows, require_named
 from helpers.audit.specification import Specification
 
@@ -87,7 +88,9 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
         )
     found = found.astype({"group": str, "first": str, "second": str})
     require_groups(found["group"], specification.reference, source)
-    return Pairs(found.assign(same=same.astype(int), similarity=similarity), source)
+    found = found.assign(same=same.astype(int), similarity=similarity)
+    require_alike(found, source)
+    return Pairs(found, source)
 
 
 def require_groups(groups: pd.Series, reference: str, source: str) -> None:

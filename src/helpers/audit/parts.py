@@ -17,6 +17,19 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
 
+Doubted = Literal[
+    "errors",
+    "reversed",
+    "preparation",
+    "decision",
+    "chance",
+    "manipulation",
+    "direction",
+    "placebo",
+]
+"""Names of what a report may doubt; an audit file that accepts one says so (`accept`)."""
+
+
 # --- where the images come from
 
 

@@ -9,7 +9,7 @@ chapter 20.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations, product
 from pathlib import Path
@@ -25,13 +25,20 @@ from helpers.audit.writing import write_text
 from helpers.effects.audit_plan import Family, digest
 
 LEVEL = 0.05
-"""Of every family of tests. Serves chapter 20."""
+"""Family-wise error over all comparisons that are judged; of each control for itself."""
+FLOOR = 0.1
+"""R² of an axis's direction below which people are not asked a second time."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
 NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "error rates by group"
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 """Looked at besides the audit's own, outside of the families of tests."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 ENROLMENT, FTE = "failures to enrol by group", "FTE"
+JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT)
+"""Families that decide whether a model passes; their comparisons share `LEVEL`."""
+SAID = {"model", "people", "columns"}
+UNSAID = {"model": {"headers", "url", "threshold", "fmr"}, "people": {"models"}}
+"""Of the audit file's parts, what may hold a key, or stands elsewhere in the plan."""
 NO_AXIS = ""
 
 
@@ -75,7 +82,7 @@ def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str
 
 
 def families(specification: Specification) -> dict[str, list[list[str]]]:
-    """Every comparison that the audit tests, by family; each family is adjusted for itself.
+    """Every comparison that the audit tests, by family.
 
     Serves chapter 20.
 
@@ -97,8 +104,9 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
         return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
     cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
-    found = {CELLS: cells, AVERAGES: [[axis, "all faces"] for axis in axes]}
-    if len(axes) > 1:
+    found = {CELLS: cells}
+    if len(axes) > 1:  # of one axis, the cell is the average
+        found[AVERAGES] = [[axis, "all faces"] for axis in axes]
         found[INTERACTIONS] = [[*pair] for pair in combinations(axes, 2)]
     found[NO_ANSWER] = [[axis, "all faces"] for axis in axes]
     if placebos:
@@ -142,13 +150,16 @@ def make_plan(
         "annotated": list(specification.annotated),
         "tolerance": specification.design.tolerance,
         "level": LEVEL,
+        "floor": FLOOR,
         "power": specification.design.power,
         "seed": specification.design.seed,
         "incomplete": specification.design.incomplete,
         "threshold": specification.model.threshold,
         "model": specification.model.kind,
         "families": families(specification),
+        "accept": list(specification.accept),
     }
+    content["judged"] = [name for name in JUDGED if name in content["families"]]
     if specification.kind == "verification":
         content |= {"reference": specification.reference, "fmr": specification.model.fmr}
         if specification.route == IMAGES:
@@ -167,6 +178,7 @@ def make_plan(
         content["note"] = specification.note
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs}
+    content["said"] = specification.model_dump(mode="json", include=SAID, exclude=UNSAID)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}
 
@@ -232,13 +244,11 @@ def departures(
         >>> departures(plan, plan | {"tolerance": 0.1}, {})
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
-    own = {"made", "sha256", "families", "inputs", "sizes"}
-    own |= {"attribute", "classes"}.difference(plan)  # plans once lacked them
-    found = [
-        f"{key}: {_told(plan.get(key))} was planned, {_told(now.get(key))} was used"
-        for key in dict.fromkeys([*plan, *now])
-        if key not in own and plan.get(key) != now.get(key)
-    ]
+    own = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
+    own |= {"attribute", "classes", "judged", "floor"}.difference(plan)  # plans once lacked them
+    before, after = ({k: one[k] for k in one if k not in own} for one in (plan, now))
+    found = [*_differences(before, after)]
+    found += _differences(plan.get("said", now.get("said")), now.get("said"))
     units = [one.get("sizes", {}).get("units") for one in (plan, now)]
     if units[0] != units[1]:
         found.append(f"faces: {_told(units[0])} were planned, {_told(units[1])} were used")
@@ -246,7 +256,8 @@ def departures(
     found += [
         f"{name}: the file is not the one that the plan was made with"
         for name in dict.fromkeys([*before, *after])
-        if before.get(name) != after.get(name)
+        # What the audit file says is compared above: its layout and comments are free.
+        if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
     ]
     for name, comparisons in made.items():
         planned = [tuple(one) for one in plan["families"].get(name, [])]
@@ -254,6 +265,16 @@ def departures(
         sentences = family.departures([(NO_AXIS, *one) for one in comparisons])
         found += [sentence.replace(f" {NO_AXIS}, ", " ") for sentence in sentences]
     return found
+
+
+def _differences(before: object, after: object, place: str = "") -> Iterator[str]:
+    """What differs, each with its place in nested keys."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            inner = f"{place}.{key}" if place else key
+            yield from _differences(before.get(key), after.get(key), inner)
+    elif before != after:
+        yield f"{place}: {_told(before)} was planned, {_told(after)} was used"
 
 
 def _told(value: object) -> str:
@@ -267,7 +288,8 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     """
     design, axes = specification.design, specification.axes
     cells = len(axes) * 2 ** (len(axes) - 1)
-    each = LEVEL / cells  # Bonferroni's, which Holm's first step is
+    # Holm's first step, where every image has an answer.
+    each = LEVEL / (2 if len(axes) > 1 else 1) / cells
     base = design.expected_error
 
     def of(difference: float) -> effects.Design:

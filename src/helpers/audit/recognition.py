@@ -16,6 +16,7 @@ import pandas as pd
 from helpers.audit.asking import embed, model_of
 from helpers.audit.face_table import open_faces
 from helpers.audit.pairs import Pairs
+from helpers.audit.plausibility import doubts_of_preparation, require_alike
 from helpers.audit.specification import Specification
 from helpers.models import black_box
 from helpers.utils import seeding
@@ -60,7 +61,10 @@ def ask_recogniser(
     say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
     data = from_embeddings(answers, frame, specification, faces.source)
     say(f"pairs: {len(data.frame):,}, and {data.left_out:,} left out for want of an embedding")
-    return data, {"model": model.card(), "generator": faces.pictures.card}
+    doubts = doubts_of_preparation(
+        model, pixels, frame["identity"], specification.design.seed, faces.points
+    )
+    return data, {"model": model.card(), "generator": faces.pictures.card, "doubts": doubts}
 
 
 def from_embeddings(
@@ -120,6 +124,7 @@ def from_embeddings(
             "similarity": similarity(vectors, kept),
         }
     ).reset_index(drop=True)
+    require_alike(frame, source)
     failed = ~enrolled & (answers.reasons != black_box.NO_FACE)
     images = images.assign(enrolled=enrolled.astype(int), failed_call=failed.astype(int))
     return Pairs(frame, source, images, int((~whole).sum()))

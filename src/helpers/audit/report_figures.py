@@ -37,7 +37,9 @@ LOOK = {
 Interval = Effect | Disparity
 
 
-def forest(rows: Sequence[Interval], names: Sequence[str], tolerance: float, width: float) -> str:
+def forest(
+    rows: Sequence[Interval], names: Sequence[str], tolerance: float, width: float, what: str
+) -> str:
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
     Serves chapter 20.
@@ -47,12 +49,13 @@ def forest(rows: Sequence[Interval], names: Sequence[str], tolerance: float, wid
         names: of the rows.
         tolerance: half the width of the band.
         width: inches.
+        what: changes.
 
     Returns:
         `<svg>` text.
 
     Example:
-        >>> forest([], [], 0.05, NARROW)[:4]
+        >>> forest([], [], 0.05, NARROW, "points")[:4]
         '<svg'
     """
     narrow = width < WIDE
@@ -72,7 +75,7 @@ def forest(rows: Sequence[Interval], names: Sequence[str], tolerance: float, wid
         ax.set_yticks(places, [""] * len(rows) if narrow else names)
         ax.tick_params(axis="y", length=0)
         ax.set_ylim(-0.6, max(len(rows), 1) - (0.2 if narrow else 0.4))
-        ax.set_xlabel("change of the error rate (points)")
+        ax.set_xlabel(what)
         ax.grid(axis="x", color="#E3E3E3", lw=0.6)
         ax.set_axisbelow(True)
         return _svg(figure)

@@ -98,7 +98,9 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
     }
     environment.filters["hundredths"] = words.hundredths
     axes = _by_axis(report)
-    rows = [row for axis in axes for row in axis["rows"]]
+    judged = [row for axis in axes for row in axis["rows"]]
+    main = report.disparities or report.effects
+    rows = [row for row in judged if any(row is one for one in main)]
     folder = resources.files("helpers.audit")
     template = environment.from_string((folder / "report.html.j2").read_text(encoding="utf-8"))
     css = (folder / "report.css").read_text(encoding="utf-8")
@@ -112,7 +114,7 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
         rows=rows,
         averages=[row for axis in axes for row in report.averages if row.axis == axis["of"]],
         shown=words.shown_as(report.data.get("made_by")),
-        figures=_figures(report, rows),
+        figures=_figures(report, judged),
         says=summing_up,
         explains=explaining,
         truth=against_truth,
@@ -132,7 +134,7 @@ def _by_axis(report: Report) -> list[dict[str, Any]]:
     for name, rows in groups.items():
         ordered = sorted(rows, key=_urgent)
         told = [
-            {"cell": row.group} | row.model_dump() if verification else row.model_dump()
+            row.model_dump() | {"cell": row.group if verification else _place(row, report)}
             for row in ordered
         ]
         found.append(
@@ -152,6 +154,13 @@ def _by_axis(report: Report) -> list[dict[str, Any]]:
     return sorted(found, key=lambda axis: _urgent(axis["rows"][0]))
 
 
+def _place(row: Any, report: Report) -> str:
+    """What a comparison of an axis is about."""
+    if any(row is one for one in report.no_answer):
+        return "having no answer"
+    return row.cell if row.held else "on average"
+
+
 def _urgent(row: Any) -> tuple[int, float]:
     """Key by which what asks for action comes first."""
     return words.ORDER.index(row.verdict), -abs(row.estimate or 0)
@@ -160,13 +169,7 @@ def _urgent(row: Any) -> tuple[int, float]:
 def _figures(report: Report, judged: list[Any]) -> dict[str, Markup]:
     """Every figure twice, of which the page shows one by its width."""
     numbers = count(1)
-    if report.kind == "verification":
-        names = [f"{row.group}: {row.measure.split()[0]}" for row in judged]
-    else:
-        names = [
-            f"{words.spaced(row.axis)}: {row.cell}" if row.held else words.spaced(row.axis)
-            for row in judged
-        ]
+    apart = report.failures_to_enrol or report.no_answer
 
     def both(draw: Any) -> Markup:
         drawn = {"wide": report_figures.WIDE, "narrow": report_figures.NARROW}
@@ -177,9 +180,18 @@ def _figures(report: Report, judged: list[Any]) -> dict[str, Markup]:
             for name, width in drawn.items()
         )
 
-    found = {
-        "forest": both(lambda width: report_figures.forest(judged, names, report.tolerance, width))
-    }
+    def forest(rows: list[Any], what: str) -> Markup:
+        if report.kind == "verification":
+            names = [f"{row.group}: {row.measure.split()[0]}" for row in rows]
+        else:
+            names = [f"{words.spaced(row.axis)}: {_place(row, report)}" for row in rows]
+        drawn = rows, names, report.tolerance
+        return both(lambda width: report_figures.forest(*drawn, width, what))
+
+    others = [row for row in judged if not any(row is one for one in apart)]
+    found = {"forest": forest(others, "change of the error rate (points)")}
+    if apart:
+        found["apart"] = forest(apart, "change of the share without an answer (points)")
     if report.thresholds:
         found["thresholds"] = both(
             lambda width: report_figures.thresholds(report.thresholds, report.tolerance, width)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +29,7 @@ from helpers.audit.planning import (
     PLACEBOS,
     departures,
 )
+from helpers.audit.plausibility import accepted, doubts_of_images, doubts_of_pairs
 from helpers.audit.report_schema import (
     Answers,
     AtThreshold,
@@ -60,6 +61,7 @@ def build_report(
     people: Sequence[Mapping[str, Any]] = (),
     generator: Mapping[str, Any] | None = None,
     told: Sequence[str] = (),
+    doubts: Iterable[tuple[str, str]] = (),
 ) -> Report:
     """The report of an analysis.
 
@@ -75,6 +77,7 @@ def build_report(
         people: of `Said.about`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.
         told: limits that the images and the people brought.
+        doubts: name and sentence of each that the run brought, of `helpers.audit.plausibility`.
 
     Returns:
         The report.
@@ -88,8 +91,8 @@ def build_report(
     """
     pairs = isinstance(data, Pairs)
     parts = _of_pairs(data, tables, now) if pairs else _of_images(data, tables, now, truth)
-    judged = [one.model_dump() for one in parts["disparities" if pairs else "effects"]]
-    verdict, answer = words.answer(judged, now["tolerance"])
+    verdict, answer = words.answer(parts, now["tolerance"])
+    own = doubts_of_pairs(data.frame) if pairs else doubts_of_images(data.frame, tables, now)
     sentences = departures(plan, now, _made(tables, plan, now))
     kept = PlanKept(
         sha256=plan["sha256"],
@@ -106,6 +109,7 @@ def build_report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=verdict,
         answer=answer,
+        doubts=accepted([*own, *doubts], now),
         tolerance=now["tolerance"],
         level=now["level"],
         limits=[*told, *limit(data, parts, now)],
@@ -219,14 +223,16 @@ def _of_images(
         "units_needed": plan["sizes"]["needed"],
         "trial": plan.get("note"),
     }
+    silent = tables[NO_ANSWER] if counts["no_answer"] else None
+    judged = sum(
+        len(one) for one in (tables[CELLS], tables.get(AVERAGES), silent) if one is not None
+    )
     return {
         "threshold": plan["threshold"],
         "data": counts,
-        "effects": _effects(tables[CELLS], plan, truth),
-        "averages": _effects(tables[AVERAGES], plan, truth),
-        "no_answer": _effects(tables[NO_ANSWER], plan, does="gives no answer on")
-        if counts["no_answer"]
-        else [],
+        "effects": _effects(tables[CELLS], plan, judged, truth),
+        "averages": _effects(tables.get(AVERAGES), plan, judged, truth),
+        "no_answer": _effects(silent, plan, judged, does="gives no answer on"),
         "placebos": _effects(tables.get(PLACEBOS), plan),
         "interactions": [
             Interaction(**row)
@@ -241,6 +247,7 @@ def _of_images(
         ],
         "rates": [Rate(**row) for row in _rows(tables["rates"], Rate)],
         "target": [Carried(**row) for row in _rows(tables.get("target"), Carried)],
+        "manipulation": [Leak(**row) for row in _rows(tables["manipulation"], Leak)],
         "leakage": [Leak(**row) for row in _rows(tables["leakage"], Leak)],
     }
 
@@ -257,30 +264,36 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Mapping[str, Any]) -> dict[str,
         "source": Path(data.source).name,
     }
     parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
-    parts["disparities"] = _disparities(tables[GROUPS], plan)
+    failures = 0 if images is None else int((images["enrolled"] == 0).sum())
+    judged = len(tables[GROUPS]) + (len(tables[ENROLMENT]) if failures else 0)
+    parts["disparities"] = _disparities(tables[GROUPS], plan, judged)
     if images is None:
         return parts
-    failures = int((images["enrolled"] == 0).sum())
     counts |= {"images": len(images), "identities": images["identity"].nunique()}
     counts |= {"failures_to_enrol": failures, "pairs_left_out": data.left_out}
     parts["enrolment"] = [Enrolment(**row) for row in _rows(tables["enrolment"], Enrolment)]
-    parts["failures_to_enrol"] = _disparities(tables[ENROLMENT], plan) if failures else []
+    failed = tables[ENROLMENT] if failures else None
+    parts["failures_to_enrol"] = _disparities(failed, plan, judged)
     return parts
 
 
-def _disparities(table: pd.DataFrame, plan: Mapping[str, Any]) -> list[Disparity]:
+def _disparities(
+    table: pd.DataFrame | None, plan: Mapping[str, Any], judged: int
+) -> list[Disparity]:
     found = [Disparity(**row) for row in _rows(table, Disparity)]
     for row in found:
-        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"], len(found))
+        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"], judged)
     return found
 
 
 def _effects(
     table: pd.DataFrame | None,
     plan: Mapping[str, Any],
+    judged: int | None = None,
     truth: pd.DataFrame | None = None,
     does: str = "errs on",
 ) -> list[Effect]:
+    """Comparisons of a table, adjusted with all that are judged, or else for themselves."""
     axes = {**plan["axes"], **plan["placebos"]}
     shown = words.shown_as(plan.get("generator", {}).get("kind"))
     found, rows = [], _rows(table, Effect, {"transects": "units"})
@@ -290,7 +303,7 @@ def _effects(
         if truth is not None:
             row |= _truth(truth, row["axis"], row["held"])
         row["sentence"] = words.effect_sentence(
-            row, levels, plan["tolerance"], len(rows), does, shown
+            row, levels, plan["tolerance"], judged or len(rows), does, shown
         )
         found.append(Effect(**row))
     return found

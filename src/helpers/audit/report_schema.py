@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-VERSION = "1.0"
+VERSION = "2.0"
 Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
 Number = float | None
 
@@ -216,6 +216,14 @@ class Answers(Part):
     files: dict[str, str] = {}
 
 
+class Doubt(Part):
+    """What makes the report hard to believe; see `helpers.audit.plausibility`."""
+
+    name: str
+    sentence: str
+    accepted: bool
+
+
 class PlanKept(Part):
     """The plan, and whether the analysis kept to it."""
 
@@ -234,15 +242,19 @@ class Report(Part):
     Attributes:
         schema_version: of this structure.
         name, kind, question, made: of the audit; made is a time in UTC.
-        verdict, answer: of the main family.
+        verdict, answer: of all families that are judged.
+        doubts: what makes the report hard to believe.
         tolerance, level, threshold: decisions.
         data: counts: images, units, no_answer, no_label, error_rate, and so on.
-        effects: the main family.
-        averages, no_answer, placebos: families of their own.
+        effects: by cell.
+        averages: over all faces; empty with one axis, whose cell is the average.
+        no_answer: where some image has none.
+        placebos: a control, which is judged for itself.
+        manipulation: how far people saw an axis move along itself.
         interactions, thresholds, scores, rates, leakage, target: see their classes.
         match_rates, disparities: of a verification.
         enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
-            from the reference, a family of its own; the latter only where there is a failure.
+            from the reference; the latter only where there is a failure.
         people: who said what the images show, a row for each stage that asked them.
         limits: what the report does not say, a sentence each.
         plan: see `PlanKept`.
@@ -253,13 +265,14 @@ class Report(Part):
         True
     """
 
-    schema_version: Literal["1.0"] = VERSION
+    schema_version: Literal["2.0"] = VERSION
     name: str
     kind: Literal["classification", "verification"]
     question: str
     made: str
     verdict: Verdict
     answer: str
+    doubts: list[Doubt] = []
     tolerance: float
     level: float
     threshold: float
@@ -272,6 +285,7 @@ class Report(Part):
     thresholds: list[AtThreshold] = []
     scores: list[Effect] = []
     rates: list[Rate] = []
+    manipulation: list[Leak] = []
     leakage: list[Leak] = []
     target: list[Carried] = []
     match_rates: list[MatchRates] = []
@@ -285,5 +299,7 @@ class Report(Part):
 
     @property
     def judged(self) -> list[Effect] | list[Disparity]:
-        """The comparisons of the main family, which the gate looks at."""
-        return self.disparities if self.kind == "verification" else self.effects
+        """The comparisons that decide whether the model passes, of all families together."""
+        if self.kind == "verification":
+            return [*self.disparities, *self.failures_to_enrol]
+        return [*self.averages, *self.effects, *self.no_answer]

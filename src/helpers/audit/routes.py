@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 CLASSIFICATION = "classification"
 IMAGES, PAIRS = "verification of images", "verification of pairs"
-EVERY = ("name", "kind", "question", "columns", "model", "design")
+EVERY = ("name", "kind", "question", "columns", "model", "design", "accept")
 ROUTES: dict[str, dict[str, tuple[str, ...]]] = {
     CLASSIFICATION: {
         "": (

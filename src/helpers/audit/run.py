@@ -6,9 +6,10 @@ the audit runs again; the report lies in `build/audits/<name>/`. Serves chapter 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -23,8 +24,9 @@ from helpers.audit.group_rates import analyse_pairs
 from helpers.audit.image_sets import open_image_set, set_index
 from helpers.audit.model_card import write_card
 from helpers.audit.pairs import Pairs, from_pairs
-from helpers.audit.parts import Images
+from helpers.audit.parts import Http, Images
 from helpers.audit.planning import keep_plan, make_plan
+from helpers.audit.plausibility import doubts_of_preparation
 from helpers.audit.recognition import ask_recogniser
 from helpers.audit.report_html import write_html
 from helpers.audit.report_json import build_report, write_json
@@ -37,9 +39,12 @@ from helpers.audit.tables import Audited, from_table, judged
 from helpers.audit.target import target_population, transported
 from helpers.audit.world import World
 from helpers.models import black_box
+from helpers.models.black_box.endpoints import FROM_ENVIRONMENT
 from helpers.utils.processes import alone
 
 Say = Callable[[str], None]
+REFUSED = "refused"
+"""Marks in an audit's folder that a run was refused before people or a model were asked."""
 
 
 def folders(specification: Specification) -> tuple[Path, Path]:
@@ -87,6 +92,10 @@ def plan_audit(
     specification = _read(path, profile)
     now = _plan(specification)
     place = folders(specification)[0] / "plan.json"
+    # A fault that was mended before anything was asked is no departure.
+    if (mended := place.with_name(REFUSED)).exists():
+        place.unlink(missing_ok=True)
+        mended.unlink()
     new = not place.exists()
     plan = keep_plan(now, place)
     say(f"plan: {'written to' if new else 'kept as it was,'} {place} ({plan['sha256'][:12]})")
@@ -126,8 +135,15 @@ def run_audit(
     """
     specification = _read(path, profile)
     _require_a_model(specification)
-    with alone(folders(specification)[0] / ".lock", say):
-        return _run(specification, *plan_audit(path, say, profile), say, card, device)
+    kept = folders(specification)[0]
+    with alone(kept / ".lock", say):
+        plan, now = plan_audit(path, say, profile)
+        try:
+            return _run(specification, plan, now, say, card, device)
+        except ValueError:
+            if not _asked(kept):
+                (kept / REFUSED).touch()
+            raise
 
 
 def _run(
@@ -138,6 +154,8 @@ def _run(
     card: dict[str, Any] | None,
     device: str,
 ) -> Report:
+    for sentence in powers(specification):
+        say(sentence)
     sheet = None
     data: Audited | Pairs
     more: dict[str, Any] = {"model": card}
@@ -158,6 +176,37 @@ def _run(
             tables["target"] = transported(data.frame, now, people, specification.target.by)
     report = build_report(data, tables, plan, now, **more)
     return _written(report, sheet, folders(specification)[1], say)
+
+
+def powers(specification: Specification) -> Iterator[str]:
+    """What an audit file makes this machine do besides computing, to be said before it is done.
+
+    Serves chapter 20.
+
+    Args:
+        specification: of the audit.
+
+    Returns:
+        A sentence for each function that is imported, and each address that images are sent to.
+
+    Example:
+        >>> one = Specification(
+        ...     name="a", question="?", axes=["gender"], design={"tolerance": 0.1},
+        ...     model={"kind": "python", "function": "a:b", "version": "1", "input": {"size": 8}},
+        ... )
+        >>> [*powers(one)]
+        ['code: this audit file imports a:b, which runs with all your rights']
+    """
+    models = [specification.model, *getattr(specification.people, "models", {}).values()]
+    named = [getattr(one, "function", None) for one in models]
+    for name in filter(None, [*named, getattr(specification.generator, "object", None)]):
+        yield f"code: this audit file imports {name}, which runs with all your rights"
+    for one in models:
+        if isinstance(one, Http):
+            secrets = ", ".join(f"{header} ({value})" for header, value in one.headers.items()
+                                if value.startswith(FROM_ENVIRONMENT))  # fmt: skip
+            told = f", with the headers {secrets}" if secrets else ""
+            yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
 
 
 def _read(path: str | Path, profile: str | None) -> Specification:
@@ -195,6 +244,13 @@ def _plan(specification: Specification) -> dict[str, Any]:
     return make_plan(specification, units, inputs)
 
 
+def _asked(kept: Path) -> bool:
+    """Whether people have got tasks, or a model has given an answer that is kept."""
+    # The first line of a file of answers says whose they are.
+    files = (kept / "answers").glob("*.jsonl")
+    return (kept / "people").exists() or any(path.read_bytes().count(b"\n") > 1 for path in files)
+
+
 def _require_a_model(specification: Specification) -> None:
     """Say in one sentence that images without a table need a model that can be asked."""
     from_files = specification.kind == "verification" or specification.images is not None
@@ -212,13 +268,14 @@ def _with_a_model(
     kept = folders(specification)[0]
     model = model_of(specification, kept / "answers")
     shown = show(specification, plan, kept, model, say, device)
+    doubts = doubts_of_preparation(model, shown.images, shown.labelled["label"], plan["seed"])
     score = ask(model, shown.images, kept / "answers")
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
     scored = shown.labelled.assign(score=score)
     data = judged(scored, plan["threshold"], True, shown.source)
     more: dict[str, Any] = {"model": model.card(), "people": shown.people}
-    more |= {"generator": shown.generator, "told": shown.told}
+    more |= {"generator": shown.generator, "told": shown.told, "doubts": [*shown.doubts, *doubts]}
     if shown.world is not None:
         more["truth"] = _truth(specification, shown.world, model, plan["threshold"], kept)
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")

@@ -20,8 +20,10 @@ from helpers.audit.own_generator import generator_of, sampled_faces, transect_fa
 from helpers.audit.parts import Images, InTable, KnownTruth, Reader, Simulated, Style
 from helpers.audit.reader import reader_said
 from helpers.audit.specification import Specification
+from helpers.audit.words import spaced
 from helpers.audit.world import World, render_faces, simulated_answers
 from helpers.models import black_box
+from helpers.utils.numbers import with_minus
 
 Say = Callable[[str], None]
 
@@ -40,6 +42,7 @@ class Shown:
         people: of `Said.about`, with the key `stage`.
         generator: the card of somebody's own.
         told: limits for the report.
+        doubts: name and sentence of each, for the report.
 
     Example:
         >>> Shown(pd.DataFrame({"label": [1]}), np.zeros((1, 3, 8, 8), np.uint8), "faces").told
@@ -53,6 +56,7 @@ class Shown:
     people: list[dict[str, Any]] = field(default_factory=list)
     generator: Mapping[str, Any] | None = None
     told: list[str] = field(default_factory=list)
+    doubts: list[tuple[str, str]] = field(default_factory=list)
 
 
 def show(
@@ -91,7 +95,7 @@ def show(
         return _of_the_world(specification, plan["sizes"]["units"], folder, model, say)
     if isinstance(source, Images):
         return _of_a_set(specification, folder, model, say)
-    return _of_a_generator(specification, plan["sizes"]["units"], folder, model, say, device)
+    return _of_a_generator(specification, plan, folder, model, say, device)
 
 
 def _of_the_world(
@@ -145,13 +149,13 @@ def _of_a_set(
 
 def _of_a_generator(
     specification: Specification,
-    units: int,
+    plan: Mapping[str, Any],
     folder: Path,
     model: black_box.BlackBox,
     say: Say,
     device: str,
 ) -> Shown:
-    source = specification.generator
+    source, units = specification.generator, plan["sizes"]["units"]
     generator = generator_of(specification, device)
     codes, samples = sampled_faces(specification, generator, folder)
     say(f"samples: {len(samples):,} images, of which directions are found")
@@ -159,6 +163,17 @@ def _of_a_generator(
     asked = specification.asked_of_samples
     first = said_of(specification, samples, asked, folder, model, say, "samples")
     found = find_directions(codes, first.scores, specification)
+    say(f"directions: held-out R² (or informedness, of two classes): {_listed(found.skill)}")
+    weak = {axis: found.skill[axis] for axis in specification.axes}
+    weak = {axis: value for axis, value in weak.items() if value < plan["floor"]}
+    weakness = f"The answers hardly tell where the axes lie in the generator: {_listed(weak)}."
+    if weak and "direction" not in specification.accept:
+        raise ValueError(
+            f"{specification.path}: the first round's answers hardly tell where the axes lie in "
+            f"the generator: {_listed(weak)}, and the plan asks for {plan['floor']:g}; people are "
+            "not asked a second time; check that the answers are about these images, ask about "
+            "more of them (generator.samples), or accept: [direction]"
+        )
     index, images = transect_faces(specification, generator, found, units, folder)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     second = said_of(specification, images, specification.asked, folder, model, say, "transects")
@@ -174,6 +189,7 @@ def _of_a_generator(
         [said.about | {"stage": stage} for stage, said in stages.items()],
         getattr(generator, "card", None),
         told,
+        [("direction", weakness)] if weak else [],
     )
 
 
@@ -227,6 +243,10 @@ def _try(model: black_box.BlackBox, images: np.ndarray) -> None:
     """Refuse what is no model before people are asked to work for it."""
     if isinstance(model, black_box.LocalModel):
         black_box.check_model(model, images)
+
+
+def _listed(skill: Mapping[str, float]) -> str:
+    return with_minus(", ".join(f"{spaced(name)} {value:.2f}" for name, value in skill.items()))
 
 
 def _of_truncation(psi: float) -> str:

@@ -18,6 +18,7 @@ from helpers.audit.faults import in_words
 from helpers.audit.parts import (
     Columns,
     Design,
+    Doubted,
     Export,
     Generator,
     Http,
@@ -62,6 +63,7 @@ class Specification(Strict):
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
         generator, people, model, design: see their classes.
+        accept: doubts of `helpers.audit.plausibility` that do not make the gate fail.
 
     Example:
         >>> design = {"tolerance": 0.05}
@@ -87,6 +89,7 @@ class Specification(Strict):
     people: People = Simulated()
     model: Model = Table()
     design: Design
+    accept: list[Doubted] = Field([])
     _path: Path = PrivateAttr(default=Path("audit.yml"))
     _note: str = PrivateAttr(default="")
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.audit.plausibility import require_decided
 from helpers.audit.reading import as_levels, coded, read_table, refuse_rows, require_named
 from helpers.audit.specification import Specification
 
@@ -109,11 +110,16 @@ def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) ->
     Returns:
         The images with the columns no_answer and error.
 
+    Raises:
+        ValueError: scores that say the same of all images, though labels differ.
+
     Example:
-        >>> images = pd.DataFrame({"label": [0, 1], "score": [0.7, 0.6]})
+        >>> images = pd.DataFrame({"label": [0, 1], "score": [0.7, 0.4]})
         >>> judged(images, 0.5, True, "faces.csv").frame["error"].tolist()
-        [1.0, 0.0]
+        [1.0, 1.0]
     """
+    if scored:  # constant decisions are refused as they are read
+        require_decided(images, threshold, source)
     score, label = images["score"], images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
     known = score.notna() & label.notna()

@@ -1,12 +1,15 @@
-"""Verdicts of a planned family: does an effect exceed the tolerance, with the family adjusted for?
+"""Verdicts of planned comparisons: does an effect exceed the tolerance, with all adjusted for?
 
 An effect *exceeds* the tolerance where the hypothesis that it does not is rejected after Holm's
-adjustment over the family; it is *within* where the two one-sided tests of equivalence reject at
-the level (claims of equivalence need no adjustment: to call all cells within, each must be); else
-it is *inconclusive*. Serves chapter 20.
+adjustment; it is *within* where the two one-sided tests of equivalence reject at the level (claims
+of equivalence need no adjustment: to call all cells within, each must be); else it is
+*inconclusive*. Families that the gate judges are adjusted together (`settle_together`), a control
+for itself. Serves chapter 20.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -50,7 +53,7 @@ def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: Array
 
 
 def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.DataFrame:
-    """Verdicts of one family, from the matched effects in it.
+    """Verdicts of one family, adjusted for itself, from the matched effects in it.
 
     With one pair per face and errors of 0 and 1, the test against the tolerance is `score_p`. For
     averages over several pairs of a face, and for scores, it takes the standard error that the side
@@ -134,14 +137,48 @@ def beyond_by_interval(
     return np.where(np.isnan(low) | np.isnan(high), np.nan, p)
 
 
-def settled(table: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Verdicts of a family from its p-values against the tolerance.
+def settle_together(
+    tables: Mapping[str, pd.DataFrame], families: Iterable[str], level: float
+) -> dict[str, pd.DataFrame]:
+    """Verdicts of several families, with one error rate for all of them.
+
+    Each family has the same share of the level, and each comparison the same share of its family's,
+    so that three averages do not drown among twelve cells. What one rejects passes on to the
+    others (Holm 1979, section 4). Serves chapter 20.
+
+    Args:
+        tables: family → its comparisons, with the columns that `settled` takes.
+        families: those that are judged together.
+        level: of all of them.
+
+    Returns:
+        The tables, those of the families with new verdicts.
+
+    Example:
+        >>> table = pd.DataFrame({"p_beyond": [0.02], "verdict": ["exceeds"]})
+        >>> settle_together({"a": table, "b": table}, ["a", "b"], 0.05)["a"]["verdict"].item()
+        'exceeds'
+        >>> worse = table.assign(p_beyond=0.9, verdict="inconclusive")
+        >>> settle_together({"a": table.assign(p_beyond=0.03), "b": worse}, ["a", "b"], 0.05)["a"][
+        ...     "verdict"
+        ... ].item()
+        'inconclusive'
+    """
+    judged = pd.concat({name: tables[name] for name in families}, names=["family"])
+    estimable = judged["p_beyond"].groupby("family").transform("count").clip(lower=1)
+    found = settled(judged, level, 1 / estimable)
+    return dict(tables) | {name: found.loc[name] for name in families}
+
+
+def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.DataFrame:
+    """Verdicts of comparisons from their p-values against the tolerance.
 
     Serves chapter 20.
 
     Args:
         table: columns p_beyond, and verdict of `helpers.effects.verdict`, whose "within" counts.
-        level: of the family.
+        level: of all of them.
+        weights: shares of the level, of `helpers.effects.holm`.
 
     Returns:
         The table with p_beyond_holm and the verdicts.
@@ -151,7 +188,7 @@ def settled(table: pd.DataFrame, level: float) -> pd.DataFrame:
         >>> settled(table, 0.05)["verdict"].tolist()
         ['exceeds', 'exceeds']
     """
-    adjusted = holm(table["p_beyond"])
+    adjusted = holm(table["p_beyond"], weights)
     states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]
     verdicts = np.select(states, [NOT_ESTIMABLE, EXCEEDS, WITHIN], INCONCLUSIVE)
     return table.assign(p_beyond_holm=adjusted, verdict=verdicts)

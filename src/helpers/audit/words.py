@@ -264,41 +264,76 @@ def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{', '.join(told)}{largest}."
 
 
-def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, str]:
-    """The verdict of a whole family, and a sentence that says it.
+def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
+    """The verdict of all families that are judged, and the sentences that say it.
 
     Serves chapter 20.
 
     Args:
-        rows: of the main family, with verdict, and estimate and sentence if there are any.
+        parts: of a report: averages, effects and no_answer, or disparities and failures_to_enrol.
         tolerance: of the plan.
 
     Returns:
         The verdict ("exceeds" if any does, "within" if all are, else "inconclusive"), and the
-        sentence.
+        sentences, first one for the average of each axis.
 
     Example:
-        >>> answer([{"verdict": "within"}, {"verdict": "inconclusive"}], 0.05)[0]
+        >>> from helpers import audit
+        >>> from helpers.audit.pretended import pretend
+        >>> data, plan = pretend(units=60, effect=0.0, seed=1)
+        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
+        >>> answer({"averages": report.averages}, 0.5)[0]
         'inconclusive'
     """
-    counts, n = Counter(row["verdict"] for row in rows), len(rows)
-    limit = f"{100 * tolerance:g} points"
-    open_ones = counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
+    names = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol")
+    rows = [row for name in names for row in parts.get(name, [])]
+    counts, n = Counter(row.verdict for row in rows), len(rows)
+    limit, open_ones = f"{100 * tolerance:g} points", counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
+    of_one_axis = [row for row in parts.get("effects", []) if not row.held]
+    told = [average_sentence(row) for row in parts.get("averages") or of_one_axis]
     if counts[EXCEEDS]:
-        rest = f" Undecided: {open_ones}." if open_ones else ""
-        beyond = [row for row in rows if row["verdict"] == EXCEEDS]
-        largest = max(beyond, key=lambda row: abs(row.get("estimate") or 0))
-        most = f" The largest change: {largest['sentence']}" if largest.get("sentence") else ""
-        most = most.removesuffix(f" This is beyond the tolerance of {limit}.")
-        return EXCEEDS, (
-            f"In {counts[EXCEEDS]} of {n} comparisons the error rate changes by more than the "
-            f"tolerance of {limit}.{rest}{most}"
+        beyond = [row for row in rows if row.verdict == EXCEEDS]
+        largest = max(beyond, key=lambda row: abs(row.estimate or 0))
+        rest = f", and {open_ones} undecided" if open_ones else ""
+        most = largest.sentence.removesuffix(f" This is beyond the tolerance of {limit}.")
+        told.append(
+            f"Beyond the tolerance of {limit}: {len(beyond)} of {n} comparisons{rest}. The largest "
+            f"change: {most}"
         )
+        return EXCEEDS, " ".join(told)
     if counts[WITHIN] == n:
-        return WITHIN, f"In all {n} comparisons the error rate changes by less than {limit}."
-    return INCONCLUSIVE, (
+        told.append(f"In all {n} comparisons the change is smaller than {limit}.")
+        return WITHIN, " ".join(told)
+    told.append(
         f"No comparison is shown to be beyond the tolerance of {limit}, but {open_ones} of {n} are "
         "undecided: the data are too few to rule such a change out."
+    )
+    return INCONCLUSIVE, " ".join(told)
+
+
+def average_sentence(row: Any) -> str:
+    """What an axis does to the error rate over all faces, with its verdict.
+
+    Serves chapter 20.
+
+    Args:
+        row: an `Effect` of the report.
+
+    Returns:
+        A sentence.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> numbers = {"estimate": 0.179, "low": 0.119, "high": 0.242, "verdict": "exceeds"}
+        >>> print(average_sentence(SimpleNamespace(contrast="dark instead of light", **numbers)))
+        With dark instead of light, the error rate changes by +17.9 points on average (95 % interval
+        +11.9 to +24.2): beyond the tolerance.
+    """
+    if row.low is None:
+        return f"{capital(row.contrast)} cannot be compared on average."
+    return (
+        f"With {row.contrast}, the error rate changes by {points(row.estimate)} points on average "
+        f"(95 % interval {points(row.low)} to {points(row.high)}): {WORDS[row.verdict]}."
     )
 
 

@@ -18,13 +18,14 @@ NOT_ESTIMABLE = "not estimable"
 """What it says where there is no interval."""
 
 
-def holm(p: ArrayLike) -> np.ndarray:
+def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
     """Holm's adjusted p-values (Scandinavian Journal of Statistics 6 (1979) 65-70).
 
     Introduced in chapter 10.
 
     Args:
         p: (n,) p-values; NaN (not estimable) stays and is not counted.
+        weights: (n,) positive shares of the level, of any sum; by default all alike.
 
     Returns:
         (n,) float64.
@@ -37,8 +38,10 @@ def holm(p: ArrayLike) -> np.ndarray:
     p = np.asarray(p, dtype=np.float64)
     adjusted = np.full(p.shape, np.nan)
     # Not statsmodels' multipletests: it runs the garbage collector, which costs 50 ms a call.
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]
-    steps = p[order] * np.arange(len(order), 0, -1)
+    weights = np.broadcast_to(np.asarray(weights, dtype=np.float64), p.shape)
+    order = np.argsort(p / weights)[: np.count_nonzero(~np.isnan(p))]
+    shares = weights[order]
+    steps = p[order] * (np.cumsum(shares[::-1])[::-1] / shares)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
     return adjusted
 
