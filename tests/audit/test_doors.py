@@ -1,6 +1,10 @@
 """Every door of an audit from its file to its report: images, generators, and kinds of models."""
 
+import contextlib
+import io
+import os
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -87,12 +91,34 @@ class Red(torch.nn.Module):
         return images[:, 0].mean((1, 2))[:, None]
 
 
-def test_torch(write, home):
-    batch = torch.export.Dim("batch", min=1, max=4096)
-    program = torch.export.export(Red(), (torch.zeros(2, 3, 32, 32),), dynamic_shapes=({0: batch},))
-    torch.export.save(program, home / "red.pt2")
-    report = run_audit(write(WORLD + "model: {kind: torch, path: red.pt2, input: {size: 32}}\n"))
-    assert report.data["images"] == 24 and report.provenance["model"]["file"] == "red.pt2"
+class Planted:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.marker),)
+
+
+def test_nothing_in_a_file_of_torch_runs(write, home):
+    marker, planted, exported = home / "ran", io.BytesIO(), io.BytesIO()
+    torch.export.save(torch.export.export(Red(), (torch.zeros(2, 3, 32, 32),)), exported)
+    torch.save(Planted(marker), planted)
+    with zipfile.ZipFile(exported) as before, zipfile.ZipFile(home / "red.pt2", "w") as after:
+        for name in before.namelist():
+            inputs = name.endswith("sample_inputs/model.pt")
+            after.writestr(name, planted.getvalue() if inputs else before.read(name))
+    with contextlib.suppress(Exception):  # torch's loader falls over what the code returned
+        torch.export.load(home / "red.pt2")
+    assert marker.is_dir(), "the planted code is live"
+    marker.rmdir()
+    (home / "red.onnx").write_bytes((home / "red.pt2").read_bytes())
+    for file in ("red.pt2", "red.onnx"):
+        model = f"model: {{kind: onnx, path: {file}, input: {{size: 32}}}}\n"
+        with pytest.raises(ValueError, match=f"{file}: a file of torch, .* torch.onnx.export"):
+            run_audit(write(WORLD + model))
+        assert not marker.exists()
 
 
 @pytest.fixture

@@ -29,7 +29,11 @@ def test_the_file_of_the_specification_has_every_door():
         ({"design": {"tolerance": 5}}, "design.tolerance is 5, less than 1 was expected"),
         ({"design": {}}, "design.tolerance is missing"),
         ({"design": 3}, "design is 3, keys with values were expected"),
-        ({"model": {"kind": "onx"}}, "model.kind is onx, one of onnx, torch, python, http, table"),
+        ({"model": {"kind": "onx"}}, "model.kind is onx, one of onnx, python, http, table"),
+        (
+            {"model": {"kind": "torch", "path": "m.pt2", "input": {"size": 8}}},
+            "model.kind is torch, one of onnx, python, http, table was expected",
+        ),
         ({"model": {"kind": "onnx", "path": "x"}}, "model.input is missing"),
         (
             {"model": {"kind": "onnx", "path": "x", "input": {"size": 8, "sise": 1}}},
@@ -70,7 +74,7 @@ def test_the_file_of_the_specification_has_every_door():
         ),
         (
             {"people": {"kind": "reader", "models": {"age": {"kind": "table"}}}},
-            "people.models.age.kind is table, one of onnx, torch, python, http was expected",
+            "people.models.age.kind is table, one of onnx, python, http was expected",
         ),
         (
             {"people": {"kind": "reader", "models": {"age": {

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.audit.example_model import make_example_model
 from helpers.audit.example_recogniser import make_example_recogniser
-from helpers.audit.parts import Http, Input, Model, Onnx, Torch
+from helpers.audit.parts import Http, Input, Model, Onnx
 from helpers.audit.progress import Counted, counting
 from helpers.audit.specification import Specification
 from helpers.audit.tables import check_answers
@@ -70,8 +70,6 @@ def model_of(
             EXAMPLES[path.name](path)
         output = 0 if given.output.name is None else given.output.name
         return black_box.onnx_model(path, preparation, output=output, **reading)
-    if isinstance(given, Torch):
-        return black_box.torch_model(specification.beside(given.path), preparation, **reading)
     return black_box.python_model(given.function, preparation, version=given.version, **reading)
 
 

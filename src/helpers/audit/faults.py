@@ -80,8 +80,8 @@ def _members(field: str) -> list[type[parts.Strict]]:
     return {
         "generator": [parts.KnownTruth, parts.Style, parts.Images, parts.PythonGenerator],
         "people": [parts.Simulated, parts.Export, parts.Reader, parts.InTable],
-        "model": [parts.Onnx, parts.Torch, parts.PythonModel, parts.Http, parts.Table],
-        "reader": [parts.Onnx, parts.Torch, parts.PythonModel, parts.Http],
+        "model": [parts.Onnx, parts.PythonModel, parts.Http, parts.Table],
+        "reader": [parts.Onnx, parts.PythonModel, parts.Http],
     }[field]
 
 

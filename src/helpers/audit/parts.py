@@ -170,13 +170,6 @@ class Onnx(_Asked):
     path: Path
 
 
-class Torch(_Asked):
-    """A model in a file of torch (`.pt2`)."""
-
-    kind: Literal["torch"]
-    path: Path
-
-
 class PythonModel(_Asked):
     """A function of one's own, as "module:function"."""
 
@@ -223,8 +216,8 @@ def require_score_cut(model: _Cut, field: str) -> None:
         raise ValueError(f"{field}.fmr is given, but only a recogniser's threshold is set by it")
 
 
-Asked = Annotated[Onnx | Torch | PythonModel | Http, Field(discriminator="kind")]
-Model = Annotated[Onnx | Torch | PythonModel | Http | Table, Field(discriminator="kind")]
+Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
+Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
 
 
 # --- who says what a face looks like

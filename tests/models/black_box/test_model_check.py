@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 from onnx import helper
 
 from helpers.models.black_box import Preparation, check_model, onnx_model, python_model
+from helpers.models.black_box.alignment import TEMPLATE
 
 RED = [[1.0], [0.0], [0.0]]
 
@@ -22,6 +24,8 @@ def red(images):
 def test_a_good_model_passes(onnx_file, images):
     check_model(onnx_model(onnx_file(RED), Preparation()), images)
     check_model(python_model(red, version="1"), images)
+    fixed = onnx_model(onnx_file(RED, (5, 3, 16, 16), name="fixed.onnx"), Preparation(16))
+    check_model(fixed, images)
 
 
 def test_logits_for_probabilities(onnx_file, images):
@@ -85,6 +89,40 @@ def test_two_answers_for_one_image(images):
     # The statistics of a batch: what else is in it counts.
     with pytest.raises(ValueError, match="for the same image"):
         asked(lambda x: red(x) - red(x[:1]) + 0.5, images)
+
+
+@pytest.mark.parametrize("n", [2, 7, 64])
+def test_answers_that_hang_on_the_whole_batch(n):
+    images = np.random.default_rng(n).integers(0, 256, (n, 3, 8, 8)).astype(np.uint8)
+    with pytest.raises(ValueError, match="for the same image .number .* batch statistics"):
+        asked(lambda x: (red(x) - red(x).mean() + 1) / 2, images)
+
+
+def test_a_network_in_its_training_mode(images):
+    network = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Flatten())
+
+    @torch.no_grad()
+    def vectors(ready):
+        return network(torch.from_numpy(ready)).numpy()
+
+    options = {"preparation": Preparation(16), "gives": "embedding"}
+    with pytest.raises(ValueError, match="two vectors for the same image"):
+        asked(vectors, images, **options)
+    network.eval()
+    asked(vectors, images, **options)
+
+
+def test_a_batch_without_any_face_is_of_no_width(images):
+    def find(some):
+        points = np.tile(TEMPLATE, (len(some), 1, 1))
+        points[some[:, 0, 0, 0] < 128] = np.nan
+        return points
+
+    images[-3:, 0, 0, 0], images[0, 0, 0, 0] = 0, 255
+    preparation = Preparation(112, align="arcface")
+    means = lambda x: x.mean((2, 3))  # noqa: E731
+    model = python_model(means, preparation, version="1", gives="embedding", find=find)
+    check_model(model, images)
 
 
 def test_no_face_in_any_image(images):

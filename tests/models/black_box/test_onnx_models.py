@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from onnx import TensorProto, helper
 from scipy.special import expit, softmax
 
@@ -41,6 +42,31 @@ def test_layout_and_types_of_the_input_are_kept(onnx_file, images):
     np.testing.assert_allclose(
         onnx_model(raw, Preparation(scale=1.0))(images), means(images)[:, 0], atol=1e-6
     )
+
+
+@pytest.mark.parametrize(
+    ("preparation", "gives"),
+    [
+        (Preparation(), "0 to 1"),
+        (Preparation(scale=1.0, std=(1.0, 1.0, 2.0)), "0 to 255"),
+        (Preparation(scale=1.0, mean=127.5), "-127.5 to 127.5"),
+    ],
+)
+def test_whole_numbers_are_not_made_of_another_range(onnx_file, preparation, gives):
+    path = onnx_file(RED, kind=TensorProto.UINT8)
+    message = rf"takes whole numbers .* gives {gives}; set input.range to \[0, 255\]"
+    with pytest.raises(ValueError, match=message):
+        onnx_model(path, preparation)
+
+
+def test_what_is_a_file_of_torch_is_named(tmp_path):
+    for name in ("net.pt", "net.pth", "net.pt2"):
+        (tmp_path / name).write_bytes(b"anything")
+        with pytest.raises(ValueError, match=f"{name}: a file of torch, .*kind: python"):
+            onnx_model(tmp_path / name, Preparation())
+    torch.save({"weight": torch.zeros(2)}, tmp_path / "net.onnx")
+    with pytest.raises(ValueError, match="net.onnx: a file of torch, .*torch.onnx.export"):
+        onnx_model(tmp_path / "net.onnx", Preparation())
 
 
 def test_a_fixed_batch_is_filled_up(onnx_file, images):

@@ -9,6 +9,7 @@ from helpers.models.black_box import (
     LocalModel,
     Preparation,
     Reading,
+    better_preparation,
     check_preparation,
     python_model,
 )
@@ -40,13 +41,18 @@ def test_the_right_preparation_is_left_alone():
         for seed in range(5):
             table = check_preparation(model(Preparation()), *coloured(100, seed))
             assert table["gain"].iloc[0] == table["low"].iloc[0] == 0
+            assert better_preparation(table) == ""
     assert len(table) == 6 and table["separation"].iloc[0] > 0.7
 
 
 def test_exchanged_channels_are_warned_of():
     images, labels = coloured(100, 9)
-    with pytest.warns(UserWarning, match="preparation rgb, pixels .* check input.channels"):
+    with pytest.warns(UserWarning, match="faces.onnx: with the preparation rgb, pix") as warned:
         table = check_preparation(model(Preparation(channels="bgr")), images, labels)
+    sentence = better_preparation(table)
+    assert str(warned[0].message) == f"faces.onnx: {sentence}"
+    assert warned[0].filename == __file__
+    assert "check input.channels and input.range against" in sentence
     best = table.loc[table["separation"].idxmax()]
     assert best["channels"] == "rgb" and best["low"] > 0.05
 

@@ -1,6 +1,6 @@
 """Models of one's own, of which nothing is known but their answers.
 
-An ONNX file, a torch program, a function of Python or an endpoint on the network (chapter 20).
+An ONNX file, a function of Python or an endpoint on the network (chapter 20).
 """
 
 from helpers.models.black_box.alignment import (
@@ -19,8 +19,7 @@ from helpers.models.black_box.model_check import check_model
 from helpers.models.black_box.onnx_export import write_onnx
 from helpers.models.black_box.onnx_models import onnx_model
 from helpers.models.black_box.preparation import Preparation
-from helpers.models.black_box.preparation_check import check_preparation
+from helpers.models.black_box.preparation_check import better_preparation, check_preparation
 from helpers.models.black_box.presets import FaceDetector, preset
 from helpers.models.black_box.python_models import python_model
 from helpers.models.black_box.remote import RemoteModel, remote_model
-from helpers.models.black_box.torch_models import torch_model

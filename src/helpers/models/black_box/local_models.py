@@ -1,4 +1,4 @@
-"""Models that compute here: what is the same for ONNX files, torch programs and Python functions.
+"""Models that compute here: what is the same for ONNX files and functions of Python.
 
 Chapter 20 audits them. A model is called with uint8 RGB images (n, 3, height, width) and answers
 float64 probabilities (n,) or vectors (n, d), NaN where it found no face; it tells its card and a

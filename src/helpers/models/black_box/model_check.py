@@ -16,8 +16,9 @@ SAME = 1e-4
 
 
 def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None = None) -> None:
-    """Ask a model about a few images twice, in another order, and refuse what is no model.
+    """Ask a model about a few images twice, in other company, and refuse what is no model.
 
+    The second time the images come in batches of one, two, three …, from the last to the first.
     Warns if the outputs look like probabilities though an activation is to make them so. A model on
     the network is not asked twice; its answers are judged as they come. Serves chapter 20.
 
@@ -42,12 +43,12 @@ def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None
     images = images[:ENOUGH_IMAGES]
     points = None if points is None else np.asarray(points, float)[:ENOUGH_IMAGES]
     first = model.ask(images, points)
-    back = slice(None, None, -1)
-    second = model.ask(images[back], None if points is None else points[back])
     found = first.reasons != NO_FACE
     if len(images) and not found.any():
         raise ValueError(f"{model.name}: no face found in any of {len(images)} images")
-    _refuse_two_answers(model.name, first.values, second.values[back])
+    for rows in _batches(len(images)):
+        again = model.ask(images[rows], None if points is None else points[rows])
+        _refuse_two_answers(model.name, first.values[rows], again.values, rows)
     distinct = len(np.unique(images[found].reshape(found.sum(), -1), axis=0))
     values = first.values[found]
     if distinct > 1 and np.ptp(values, axis=0).max() == 0:
@@ -62,9 +63,16 @@ def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None
             model.reading.warn_of_probabilities(raw, model.name)
 
 
-def _refuse_two_answers(name: str, first: np.ndarray, second: np.ndarray) -> None:
+def _batches(n: int) -> list[np.ndarray]:
+    """Rows of n images, backwards, one, two, three … at a time: none in the company it had."""
+    starts = np.arange(1, n).cumsum()
+    return np.split(np.arange(n)[::-1], starts[starts < n])
+
+
+def _refuse_two_answers(name: str, first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> None:
     """Raise ValueError at the first image with two answers."""
-    if first.shape != second.shape:
+    # Where no face is found in any of them, the width of a vector is not known.
+    if first.shape != second.shape and not np.isnan(second).all():
         raise ValueError(f"{name}: vectors of {first.shape[1:]}, then of {second.shape[1:]}")
     n = len(first)
     scale = np.maximum(1, np.abs(np.nan_to_num(first)))
@@ -74,6 +82,6 @@ def _refuse_two_answers(name: str, first: np.ndarray, second: np.ndarray) -> Non
         row = int(changed.argmax())
         both = f"{first[row]:.4g} and {second[row]:.4g}" if first.ndim == 1 else "two vectors"
         raise ValueError(
-            f"{name}: {both} for the same image (number {row}); a model under audit must answer "
-            "the same every time: turn off dropout, batch statistics and random augmentation"
+            f"{name}: {both} for the same image (number {rows[row]}); a model under audit must "
+            "answer the same every time: turn off dropout, batch statistics and random augmentation"
         )

@@ -23,6 +23,7 @@ _TYPES = {
     "tensor(uint8)": np.uint8,
 }
 _ERRORS_ONLY = 3
+_OF_TORCH = (".pt", ".pth", ".pt2")
 
 
 def onnx_model(
@@ -83,6 +84,12 @@ def open_session(path: Path, threads: int = 1) -> onnxruntime.InferenceSession:
     """
     if not path.is_file():
         raise ValueError(f"{path}: no such file; model.path must name an ONNX file")
+    if _is_of_torch(path):
+        raise ValueError(
+            f"{path}: a file of torch, whose loader runs what it holds, and an ONNX file was "
+            "expected; export the network with torch.onnx.export, or name a function of your own "
+            "that loads it (kind: python)"
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     options.use_deterministic_compute = True
@@ -94,6 +101,12 @@ def open_session(path: Path, threads: int = 1) -> onnxruntime.InferenceSession:
             f"{path}: no ONNX model that onnxruntime {onnxruntime.__version__} can read "
             f"({_first_line(error)})"
         ) from None
+
+
+def _is_of_torch(path: Path) -> bool:
+    """Whether a file has such a name, or is a zip file, as torch's all are, and ONNX's none."""
+    with path.open("rb") as stream:
+        return path.suffix.lower() in _OF_TORCH or stream.read(4) == b"PK\x03\x04"
 
 
 def hashes(path: Path) -> dict[str, str]:
@@ -123,7 +136,7 @@ class OnnxNetwork:
         self.output = _named_output([one.name for one in session.get_outputs()], output, name)
 
     def check_input(self, preparation: Preparation) -> None:
-        """Raise ValueError if the network wants images of another shape than it will get."""
+        """Raise ValueError if the network wants images of another shape or range than it gets."""
         shape = self._input.shape
         if len(shape) != 4:
             raise ValueError(
@@ -136,12 +149,23 @@ class OnnxNetwork:
             wanted == got or not isinstance(wanted, int) or got is None
             for wanted, got in zip(shape, gets, strict=True)
         ):
+            self._check_range(preparation)
             return
         places = "input.size" if shape[1 if nchw else 3] == 3 else "input.layout"
         raise ValueError(
             f"{self._name}: input {self._input.name!r} takes {shape}, but the preparation gives "
             f"{['n', *(side or 'any' for side in gets[1:])]}; change {places}"
         )
+
+    def _check_range(self, preparation: Preparation) -> None:
+        """Raise ValueError if rounding to whole numbers would leave nothing of the images."""
+        ends = preparation.ends()
+        if _TYPES[self._input.type] is np.uint8 and not np.allclose(ends, [[0], [255]], atol=1):
+            raise ValueError(
+                f"{self._name}: input {self._input.name!r} takes whole numbers from 0 to 255, but "
+                f"the preparation gives {ends.min():.4g} to {ends.max():.4g}; set input.range to "
+                "[0, 255], without input.mean and input.std"
+            )
 
     def __call__(self, ready: np.ndarray) -> np.ndarray:
         kind = _TYPES[self._input.type]

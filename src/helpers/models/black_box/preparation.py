@@ -112,6 +112,11 @@ class Preparation:
         """Prepared images, left and right exchanged."""
         return np.ascontiguousarray(np.flip(ready, 3 if self.layout == "nchw" else 2))
 
+    def ends(self) -> np.ndarray:
+        """What pixels of 0 and of 255 become, (2, 3): a row for each, a column per channel."""
+        pixels = np.array([[0.0], [255.0]])
+        return np.broadcast_to((pixels * self.scale - np.array(self.mean)) / self.std, (2, 3))
+
     def card(self) -> dict[str, Any]:
         """All fields, as JSON takes them."""
         fields = asdict(self)

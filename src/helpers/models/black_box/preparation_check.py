@@ -94,8 +94,40 @@ def check_preparation(
     error = np.sqrt((n - 1) / n * (centred**2).sum(1))
     z = norm.isf(FALSE_ALARMS / max(len(rows) - 1, 1))
     table["low"] = table["gain"] - z * error
-    _warn(model.name, table)
+    if sentence := better_preparation(table):
+        warnings.warn(f"{model.name}: {sentence}", stacklevel=2)
     return table
+
+
+def better_preparation(table: pd.DataFrame) -> str:
+    """Say which preparation separates better than the declared one.
+
+    Serves chapter 20.
+
+    Args:
+        table: of `check_preparation`.
+
+    Returns:
+        A sentence about the best of them, without the model's name; "" if none is better.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers.models import black_box
+        >>> table = pd.DataFrame([["bgr", "as declared", 0.9, 0.0]])
+        >>> table.columns = ["channels", "pixels", "separation", "low"]
+        >>> black_box.better_preparation(table)
+        ''
+    """
+    better = table[table["low"] > 0]
+    if better.empty:
+        return ""
+    best, first = better.loc[better["separation"].idxmax()], table.iloc[0]
+    return (
+        f"with the preparation {best['channels']}, pixels {best['pixels']}, it separates faces "
+        f"better ({best['separation']:.3f}) than with the declared one "
+        f"({first['separation']:.3f}, {first['channels']}); check input.channels and input.range "
+        "against the model's training"
+    )
 
 
 def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
@@ -112,12 +144,7 @@ def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
 
 def _alike(one: Preparation, other: Preparation) -> bool:
     """Whether both make the same of every pixel."""
-
-    def ends(p: Preparation) -> np.ndarray:
-        return np.array([np.broadcast_to((x * p.scale - np.array(p.mean)) / p.std, 3)
-                         for x in (0, 255)])  # fmt: skip
-
-    return np.allclose(ends(one), ends(other))
+    return np.allclose(one.ends(), other.ends())
 
 
 def _asked(
@@ -169,17 +196,3 @@ def _people(names: np.ndarray, n: int) -> np.ndarray:
             "were expected"
         )
     return numbers
-
-
-def _warn(name: str, table: pd.DataFrame) -> None:
-    better = table[table["low"] > 0]
-    if len(better):
-        best = better.loc[better["separation"].idxmax()]
-        first = table.iloc[0]
-        warnings.warn(
-            f"{name}: with the preparation {best['channels']}, pixels {best['pixels']}, it "
-            f"separates faces better ({best['separation']:.3f}) than with the declared one "
-            f"({first['separation']:.3f}, {first['channels']}); check input.channels and "
-            "input.scale against the model's training",
-            stacklevel=3,
-        )
