@@ -31,7 +31,7 @@ def test_every_comparison_is_named():
 def test_faces_follow_from_the_power_and_the_power_from_the_faces():
     sizes = make_plan(audit.Specification(**BASE))["sizes"]
     design = effects.Design(0.05, 0.1, within=0, pairs=1)
-    assert effects.power(sizes["units"], design, 0.05 / 12) >= 0.8
+    assert effects.power(sizes["units"], design, 0.05 / 24) >= 0.8
     assert sizes["detectable"] == pytest.approx(0.05, abs=0.002)
     fewer = make_plan(audit.Specification(**BASE), units=100)["sizes"]
     assert fewer["detectable"] > 0.1 and fewer["power at the tolerance"] < 0.2
@@ -48,7 +48,6 @@ def test_a_second_run_keeps_the_plan_and_lists_departures(audit_file):
     assert report.tolerance == 0.2
     assert report.plan.departures == [
         "tolerance: 0.05 was planned, 0.2 was used",
-        "small.yml: the file is not the one that the plan was made with",
     ]
 
 
