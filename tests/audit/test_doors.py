@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,10 @@ from PIL import Image
 from helpers import annotations
 from helpers.annotations import crowd
 from helpers.audit import PeopleNeeded
+from helpers.audit.asking import model_of
 from helpers.audit.crowd_tasks import hidden_names
 from helpers.audit.run import run_audit
+from helpers.audit.specification import read_specification
 
 HEAD = """\
 name: doors
@@ -84,6 +87,17 @@ def test_http(write):
         assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
     assert again.effects == report.effects and report.data["images"] == 24
     assert report.provenance["model"]["kind"] == "remote"
+
+
+def test_the_bar_shows_no_key(write, monkeypatch):
+    shown = []
+    monkeypatch.setattr("helpers.audit.asking.counting", shown.append)
+    model = (
+        "model: {kind: http, url: 'https://example.org/gender?key=very-secret', read: p, "
+        "version: '1', size: 32, max_calls: 100}\n"
+    )
+    model_of(read_specification(write(WORLD + model)), Path("answers"))
+    assert shown == ["https://example.org/gender"]
 
 
 class Red(torch.nn.Module):

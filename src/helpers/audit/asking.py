@@ -212,5 +212,5 @@ def _remote(
         timeout=given.timeout,
         gives=gives,
         seed=specification.design.seed,
-        progress=counting(given.url),
+        progress=counting(black_box.Endpoint(given.url).address),
     )

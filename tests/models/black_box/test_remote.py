@@ -1,13 +1,19 @@
 """A real HTTP server on the loopback: answers, faults, budget, order, and what is kept."""
 
+import contextlib
+import gzip
 import io
 import json
+import threading
+import time
+import tracemalloc
 
 import face_endpoint
 import numpy as np
 import pytest
 from face_endpoint import FaceEndpoint, p_male, say_json, send
 from PIL import Image
+from requests.utils import get_netrc_auth
 
 from helpers.models.black_box import CallFailed, CallLimits, Endpoint, remote_model
 from helpers.models.black_box.call_limits import TokenBucket
@@ -139,15 +145,67 @@ def test_another_version_is_asked_anew(tmp_path):
         assert endpoint.calls == 10 and first.hash != second.hash
 
 
-def test_another_field_is_read_without_a_call(tmp_path):
+def test_another_field_is_asked_about_anew(tmp_path):
     images = faces(5)
     with FaceEndpoint(say=say_json({"p": 0.25, "vector": [1, 0.5]})) as endpoint:
-        assert (model(endpoint.url, tmp_path, "p")(images) == 0.25).all()
-        vectors = model(endpoint.url, tmp_path, "vector", gives="embedding")
-        assert vectors(images).tolist() == [[1.0, 0.5]] * 5
-        halved = model(endpoint.url, tmp_path, lambda answer: answer["p"] / 2)
-        assert (halved(images) == 0.125).all() and endpoint.calls == 5
-        assert halved.hash != vectors.hash
+        for _ in range(2):  # the second time it is kept
+            first = model(endpoint.url, tmp_path, "p")
+            assert (first(images) == 0.25).all()
+            vectors = model(endpoint.url, tmp_path, "vector", gives="embedding")
+            assert vectors(images).tolist() == [[1.0, 0.5]] * 5
+            halved = model(endpoint.url, tmp_path, lambda answer: answer["p"] / 2)
+            assert (halved(images) == 0.125).all() and endpoint.calls == 15
+        assert len({one.hash for one in (first, vectors, halved)}) == 3
+
+
+def test_what_an_endpoint_repeats_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("FACE_KEY", "very-secret")
+    images, good = faces(12), [True]
+
+    def say(handler, image):
+        key = handler.headers["X-Api-Key"]
+        answer = {"faces": [{"gender": {"p_male": p_male(image)}}], "you_sent": key}
+        if not good[0] and image[0].mean() > 120:  # an apology whose fields are the headers
+            answer = {key: {key: key}, "faces": [{"gender": key}]}
+        send(handler, json.dumps(answer).encode())
+
+    with FaceEndpoint(say=say) as endpoint:
+        headers = {"X-Api-Key": "env:FACE_KEY"}
+        asked = model(endpoint.url, tmp_path, headers=headers)
+        np.testing.assert_array_equal(asked(images), truth(images))
+        good[0] = False
+        more = faces(12, seed=2)
+        refused = more[:, 0].mean((1, 2)) > 120
+        limits = {"retries": 0}
+        asked = model(endpoint.url, tmp_path, headers=headers, limits=limits)
+        assert (np.isnan(asked(more)) == np.isnan(truth(more)) | refused).all()
+        assert set(asked.reasons[refused]) == {"nothing stands where model.read looks"}
+        with pytest.raises(ValueError, match="the answer is of type str") as error:
+            model(endpoint.url, tmp_path, "faces.0.gender", headers=headers)(more[refused])
+    kept = "".join(file.read_text() for file in tmp_path.iterdir())
+    assert "secret" not in kept + str(error.value) + asked.log().to_csv()
+    lines = [json.loads(line[9:]) for line in asked.path.read_text().splitlines()[1:]]
+    found = [line["answer"] for line in lines[:12]]
+    assert sum(one is None for one in found) == np.isnan(truth(images)).sum() >= 1
+    assert sorted(filter(None, found)) == sorted(p for p in truth(images) if p == p)
+
+
+def test_passwords_of_the_home_folder_are_not_sent(tmp_path, monkeypatch):
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password netrc-secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    assert get_netrc_auth("http://127.0.0.1/") == ("me", "netrc-secret"), "requests would"
+    with FaceEndpoint() as endpoint:
+        model(endpoint.url, tmp_path / "answers")(faces(2))
+        assert endpoint.calls == 2 and not any("Authorization" in one for one in endpoint.headers)
+
+
+def test_the_environments_proxy_is_used(tmp_path, monkeypatch):
+    with FaceEndpoint() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        images = faces(2)
+        asked = model("http://faces.invalid/gender", tmp_path)
+        np.testing.assert_array_equal(asked(images), truth(images))
+        assert proxy.calls == 2
 
 
 @pytest.mark.parametrize(
@@ -155,12 +213,14 @@ def test_another_field_is_read_without_a_call(tmp_path):
     [
         ({"p": 87.3}, "p", 1, "the answer is 87.3, a probability in .* function that converts"),
         ({"p": -0.2}, "p", 1, "the answer is -0.2, a probability"),
-        ({"p": "male"}, "p", 1, "the answer is 'male', one number was expected"),
-        ({"p": True}, "p", 1, "the answer is 'True', one number"),
-        ({"p": float("nan")}, "p", 1, "the answer is 'nan', one number"),
-        ({"p": [0.1, 0.9]}, "p", 1, r"the answer is '\[0.1, 0.9\]', one number"),
+        ({"p": "male"}, "p", 1, "the answer is of type str, one finite number was expected"),
+        ({"p": True}, "p", 1, "the answer is of type bool, one finite number"),
+        ({"p": float("nan")}, "p", 1, "the answer is nan, one finite number"),
+        ({"p": 10**400}, "p", 1, "the answer is of type int, one finite number"),
+        ({"p": [0.1, 0.9]}, "p", 1, "the answer is of type list, one finite number"),
         ({"q": 0.5}, "p", 3, "nothing at 'p': no 'p' in the fields q; check model.read"),
         ({"p": {"q": 1}}, "p.r", 3, "no 'r' in the fields q"),
+        ({"p": "very-secret"}, "p.r", 3, "no 'r' in a str; check"),
         ([0.5], "p", 3, "no 'p' in a list of 1"),
     ],
 )
@@ -169,6 +229,8 @@ def test_an_answer_that_is_none_ends_the_run(tmp_path, answer, read, calls, mess
         with pytest.raises(ValueError, match=message):
             model(endpoint.url, tmp_path, read, limits={"retries": 2})(faces(5))
         assert endpoint.calls == calls
+        again = model(endpoint.url, tmp_path, read, max_calls=calls)
+        assert again.dry_run(faces(5))["budget"] == 0, "these calls count"
 
 
 @pytest.mark.parametrize(
@@ -220,8 +282,6 @@ def test_addresses_that_are_refused(url, headers, message):
 
 
 def test_a_slow_endpoint_is_a_failed_call(tmp_path):
-    import threading
-
     never = threading.Event()
     with FaceEndpoint(say=lambda *_: never.wait(3)) as endpoint:
         asked = remote_model(
@@ -231,6 +291,78 @@ def test_a_slow_endpoint_is_a_failed_call(tmp_path):
         assert np.isnan(asked(faces(2))).all()
         assert set(asked.reasons) == {"no answer in 0.1 s"} and endpoint.calls == 4
         never.set()
+
+
+def drip(handler, content, every=0.05):
+    for place in range(len(content)):
+        try:
+            handler.wfile.write(content[place : place + 1])
+            handler.wfile.flush()
+        except OSError:  # the client hung up
+            return
+        time.sleep(every)
+
+
+def dripping_body(handler, _):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "200")
+    handler.end_headers()
+    drip(handler, b'{"p": 0.5}'.ljust(200))
+
+
+def dripping_chunks(handler, _):
+    handler.send_response(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    drip(handler, b"1\r\n \r\n" * 30)
+
+
+def dripping_headers(handler, _):
+    drip(handler, b"HTTP/1.1 200 OK\r\nX-Padding: ".ljust(200, b"x"))
+
+
+@pytest.mark.parametrize("say", [dripping_body, dripping_chunks, dripping_headers])
+def test_an_endpoint_that_drips_is_cut_off(tmp_path, say):
+    with FaceEndpoint(say=say) as endpoint:
+        limits = CallLimits(10, retries=0, **QUICK)
+        asked = remote_model(endpoint.url, "p", tmp_path, version="1", timeout=0.3, limits=limits)
+        begun = time.monotonic()
+        assert np.isnan(asked(faces(2))).all()
+        assert time.monotonic() - begun < 2, "0.3 s each"
+        assert set(asked.reasons) == {"no answer in 0.3 s"} and endpoint.calls == 2
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_answer_without_end_is_cut_off(tmp_path, packed):
+    content = b" " * (64 * 2**20)
+
+    def say(handler, _):
+        headers = {"Content-Encoding": "gzip"} if packed else {}
+        with contextlib.suppress(OSError):  # the client hangs up
+            send(handler, gzip.compress(content, 1) if packed else content, headers=headers)
+
+    with FaceEndpoint(say=say) as endpoint:
+        asked = model(endpoint.url, tmp_path)
+        tracemalloc.start()
+        asked(faces(1))
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert asked.reasons.tolist() == ["an answer of more than 4,194,304 bytes"]
+        assert endpoint.calls == 1, "the same again would be as long"
+    # The server's own copy and its packing are within this process too.
+    assert most < 20 * 2**20
+
+
+def test_an_answer_may_be_packed(tmp_path):
+    vector = np.random.default_rng(0).normal(size=4096).tolist()
+    packed = gzip.compress(json.dumps({"v": vector}).encode())
+
+    def say(handler, _):
+        send(handler, packed, headers={"Content-Encoding": "gzip"})
+
+    with FaceEndpoint(say=say) as endpoint:
+        asked = model(endpoint.url, tmp_path, "v", gives="embedding")
+        assert asked(faces(1))[0].tolist() == vector
 
 
 def test_a_function_that_asks_gets_the_png_and_may_fail(tmp_path):
@@ -248,8 +380,10 @@ def test_a_function_that_asks_gets_the_png_and_may_fail(tmp_path):
     np.testing.assert_array_equal(asked(images), truth(images))
     assert "secret" not in asked.path.read_text() and len(seen) > 8
     assert "test_remote:" in asked.card()["ask"]
-    with pytest.raises(ValueError, match="a float32 that JSON cannot hold"):
-        model(lambda png: np.float32(1), tmp_path, "p")(images)
+    ones = model(lambda png: {"p": np.float32(1)}, tmp_path, "p")
+    assert (ones(images) == 1).all()
+    with pytest.raises(ValueError, match="no 'p' in a float32; check model.read"):
+        model(lambda png: np.float32(1), tmp_path / "other", "p")(images)
 
 
 def test_a_damaged_line_is_asked_about_again_and_a_torn_one_is_cut(tmp_path):
@@ -305,7 +439,15 @@ def test_what_an_endpoint_asks_for_is_waited():
     assert waiting_time("2.5") == 2.5 and waiting_time(None) is None
     assert waiting_time("Mon, 01 Jan 2001 00:00:00 GMT") == 0
     assert waiting_time("Fri, 01 Jan 2100 00:00:00 GMT") > 1e6
-    assert waiting_time("soon") is None
+    assert waiting_time("soon") is None and waiting_time("-3") == 0
+    for no_time in ("nan", "inf", "-inf", "1e999", "Fri, 01 Jan 2100 00:00:00 -0000"):
+        assert waiting_time(no_time) is None
+
+
+def test_a_wait_that_is_no_time_ends_no_run(tmp_path):
+    with FaceEndpoint(say=say_json({}, 503, {"Retry-After": "nan"})) as endpoint:
+        asked = model(endpoint.url, tmp_path, limits={"retries": 1})
+        assert np.isnan(asked(faces(2))).all() and endpoint.calls == 4
 
 
 @pytest.mark.parametrize(

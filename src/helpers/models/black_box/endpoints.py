@@ -8,8 +8,13 @@ from the environment when a call is made, and stand in no card, no file and no m
 from __future__ import annotations
 
 import ipaddress
+import json
+import math
 import os
+import threading
+import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -21,6 +26,9 @@ from helpers.utils.checks import check_positive
 
 FROM_ENVIRONMENT = "env:"
 _BUSY, _TRY_AGAIN = 429, (408, 425, 500, 502, 503, 504)
+MOST_BYTES = 4 * 2**20
+"""Of an answer, unpacked; a vector of a thousand numbers takes 20 thousand."""
+_PIECE = 4096
 _NO_KEY, _NO_PLACE = (401, 403, 407), (404, 405, 410)
 
 
@@ -61,7 +69,7 @@ class Endpoint:
     Args:
         url: https, or http on this machine or without headers.
         headers: name → value; "env:NAME" takes the value from the environment at every call.
-        timeout: seconds to wait for a connection, and for each part of the answer.
+        timeout: seconds that a call may take, from the connection to the answer's last byte.
 
     Attributes:
         address: the URL without what may be secret in it.
@@ -94,6 +102,9 @@ class Endpoint:
         self._url, self._headers = url, dict(headers or {})
         self._timeout = check_positive("model.timeout", timeout)
         self._session = requests.Session()
+        # Without an `auth`, a session sends what ~/.netrc holds for the host. This one adds
+        # nothing, and the environment's proxies go on working, as without `trust_env` they would not.
+        self._session.auth = lambda request: request
 
     def __call__(self, png: bytes, key: str) -> Any:
         """The JSON that the endpoint answers.
@@ -103,25 +114,48 @@ class Endpoint:
             ValueError: no call will have one.
         """
         headers = {"Content-Type": "image/png", "Idempotency-Key": key, **self._secrets()}
+        # A timeout of requests begins anew with every byte. So the call has a thread of its own,
+        # which is left behind when the time is over.
+        call: Future[bytes] = Future()
+        threading.Thread(target=self._keep, args=(call, png, headers), daemon=True).start()
         try:
-            # A redirect would take the headers, and the faces, to another place.
-            response = self._session.post(
-                self._url,
-                data=png,
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-            )
-        except requests.Timeout:
+            body = call.result(self._timeout)
+        except (TimeoutError, requests.Timeout):
             raise CallFailed(f"no answer in {self._timeout:g} s") from None
         except requests.RequestException as error:
             # Its own words hold the whole URL.
             raise CallFailed(f"no connection ({type(error).__name__})") from None
-        self._refuse(response)
         try:
-            return response.json()
+            return json.loads(body)
         except ValueError:
             raise CallFailed("the answer is no JSON") from None
+
+    def _keep(self, call: Future[bytes], png: bytes, headers: dict[str, str]) -> None:
+        """Make a call, and keep in its future what came of it."""
+        try:
+            call.set_result(self._body(png, headers))
+        except BaseException as error:
+            call.set_exception(error)
+
+    def _body(self, png: bytes, headers: dict[str, str]) -> bytes:
+        """What is answered, no longer than it may be."""
+        end, body = time.monotonic() + self._timeout, bytearray()
+        with self._session.post(
+            self._url,
+            data=png,
+            headers=headers,
+            timeout=self._timeout,
+            allow_redirects=False,  # it would take the headers, and the faces, to another place
+            stream=True,
+        ) as response:
+            self._refuse(response)
+            for piece in response.iter_content(_PIECE):
+                body += piece
+                if len(body) > MOST_BYTES:
+                    raise CallFailed(f"an answer of more than {MOST_BYTES:,} bytes", again=False)
+                if time.monotonic() > end:
+                    raise requests.Timeout
+        return bytes(body)
 
     def _secrets(self) -> dict[str, str]:
         found = {}
@@ -158,18 +192,20 @@ class Endpoint:
 
 
 def waiting_time(header: str | None) -> float | None:
-    """Seconds that a `Retry-After` asks for, as a number or as a date (RFC 9110, 10.2.3)."""
+    """Seconds that a `Retry-After` asks for, as a number or as a date (RFC 9110, 10.2.3).
+
+    None if it asks for none, or for what is no time.
+    """
     if header is None:
         return None
     try:
-        return max(float(header), 0.0)
+        seconds = float(header)
     except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    return max((until - datetime.now(UTC)).total_seconds(), 0.0)
+        try:
+            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):  # no date, or one without a time zone
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 def _on_this_machine(host: str) -> bool:

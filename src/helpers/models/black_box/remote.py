@@ -1,8 +1,9 @@
 """Models on the network: no image is asked about twice, and a failed call is no answer.
 
-Every answer is on the disk before the next call is made (`journal`), as the endpoint gave it, so
-that another field of it can be read later without a call. Images are asked about in a random order:
-an endpoint that changes during an audit would otherwise change along with the grid. Chapter 20.
+Every answer is on the disk before the next call is made (`journal`): the numbers that were read,
+and nothing else of what the endpoint said, which may repeat a key. What is read elsewhere in an
+answer is asked about anew. Images are asked about in a random order: an endpoint that changes
+during an audit would otherwise change along with the grid. Chapter 20.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from helpers.models.training import check_images
 from helpers.utils import seeding
 
 Ask = Callable[[bytes], Any]
-"""The bytes of a PNG → an answer that JSON can hold."""
+"""The bytes of a PNG → an answer, as `read` takes it."""
 LONGEST_WAIT = 300.0
 """Seconds; whoever asks for more patience is asked again after these."""
 ENOUGH_TO_JUDGE = 40
@@ -62,10 +63,10 @@ def remote_model(
         read: where the answer stands in the JSON, for example "faces.0.gender.p_male"; an empty
             list or a null on the way means that no face was found. Or a function.
         folder: where answers are kept.
-        version: of the model, in your words; another version is asked anew.
+        version: of the model, in your words; another version, or `read`, is asked anew.
         limits: budget, rate and patience.
         headers: of an address, name → value; "env:NAME" takes it from the environment.
-        timeout: seconds, of an address.
+        timeout: seconds that a call may take, of an address.
         gives: "probability", or "embedding" of a recogniser.
         seed: of the order.
         progress: told after every image how many of how many are done.
@@ -117,7 +118,7 @@ class RemoteModel(BlackBox):
 
     Args:
         endpoint: (PNG, key) → the answer.
-        about: what kept answers belong to: address or function, and version.
+        about: what kept answers belong to, besides `read`: address or function, and version.
         read, folder, limits, gives, seed, progress: as of `remote_model`.
 
     Attributes:
@@ -141,8 +142,8 @@ class RemoteModel(BlackBox):
         seed: int,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        name = next(iter(about.values()))
-        super().__init__(name, {"kind": "remote", **about, "read": described(read)}, Reading(gives))
+        name, about = next(iter(about.values())), {**about, "read": described(read)}
+        super().__init__(name, {"kind": "remote", **about}, Reading(gives))
         self._endpoint, self._about, self._limits = endpoint, about, limits
         self._read = field(read) if isinstance(read, str) else read
         self._bucket = TokenBucket(limits.per_second)
@@ -231,20 +232,24 @@ class RemoteModel(BlackBox):
                 reason = failure.reason
                 self._failed += not failure.busy
                 if not failure.again or attempt > limits.retries:
-                    self._refuse_reading(failure, journal)
                     journal.add(key, _entry(attempt, failed=reason))
+                    self._refuse_reading(failure, journal)
                     self._give_up(reason)
                     return
                 self._give_up(reason)
                 wait = limits.pause(attempt, key) if failure.wait is None else failure.wait
                 time.sleep(min(wait, LONGEST_WAIT))
+            except WrongEndpoint:
+                raise
+            except ValueError:  # what is no probability ends the run, and was a call
+                journal.add(key, _entry(attempt, failed="an answer that is none"))
+                raise
             else:
                 journal.add(key, _entry(attempt, answer=answer))
-                self._value(answer)  # what is no probability ends the run here, and is kept
                 return
 
-    def _answer(self, png: bytes, key: str) -> Any:
-        """One call."""
+    def _answer(self, png: bytes, key: str) -> float | list[float] | None:
+        """One call, and what is read in its answer; None if no face was found."""
         try:
             answer = self._endpoint(png, key)
         except (CallFailed, WrongEndpoint):
@@ -252,22 +257,20 @@ class RemoteModel(BlackBox):
         except Exception as error:  # a caller's own `ask` may raise anything
             raise CallFailed(type(error).__name__) from error
         try:
-            json.dumps(answer)
-        except (TypeError, ValueError):
-            kind = type(answer).__name__
-            raise ValueError(f"{self.name}: a {kind} that JSON cannot hold was answered") from None
-        try:
-            self._read(answer)
+            found = self._read(answer)
         except (LookupError, TypeError) as error:
             words = str(error.args[0] if error.args else type(error).__name__)
             raise _NothingThere(words) from None
-        return answer
+        if found is None:
+            return None
+        name = f"{self.name}, {self._about['read']}"
+        return as_value(found, self.reading.gives == "embedding", name).tolist()
 
     def _refuse_reading(self, failure: CallFailed, journal: Journal) -> None:
         """Raise ValueError if no answer has ever had what is read: then the reading is wrong."""
         answered = any("answer" in entry for entry in journal.entries.values())
         if isinstance(failure, _NothingThere) and not answered:
-            raise ValueError(f"{self.name}: {failure.reason}; check model.read")
+            raise ValueError(f"{self.name}: {failure.words}; check model.read")
 
     def _stop_over_budget(self, key: str, calls: int, reason: str, journal: Journal) -> None:
         if calls:
@@ -288,14 +291,8 @@ class RemoteModel(BlackBox):
                 "the endpoint is well"
             )
 
-    def _value(self, answer: Any) -> np.ndarray:
-        """The probability or the vector in an answer; NaN if no face was found."""
-        name = f"{self.name}, {self._said['read']}"
-        return as_value(self._read(answer), self.reading.gives == "embedding", name)
-
     def _gathered(self, entries: list[dict[str, Any]]) -> Answers:
-        missing = np.array(np.nan)
-        values = [self._value(one["answer"]) if "answer" in one else missing for one in entries]
+        values = [np.array(one.get("answer"), float) for one in entries]  # None: NaN
         width = max((value.shape for value in values), default=())
         filled = np.full((len(entries), *width), np.nan)
         reasons = []
@@ -312,7 +309,11 @@ class RemoteModel(BlackBox):
 
 
 class _NothingThere(CallFailed):
-    """An answer that lacks what is read, as an apology does."""
+    """An answer that lacks what is read, as an apology does; its fields' names are not kept."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__("nothing stands where model.read looks")
+        self.words = words
 
 
 def _entry(calls: int, **what: Any) -> dict[str, Any]:

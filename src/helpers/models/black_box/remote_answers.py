@@ -19,7 +19,10 @@ Read = Callable[[Any], Any]
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def field(path: str) -> Read:
@@ -34,7 +37,7 @@ def field(path: str) -> Read:
     def read(answer: Any) -> Any:
         value = answer
         for part in path.split("."):
-            if value is None or value == []:
+            if value is None or (isinstance(value, list) and not value):
                 return None
             if isinstance(value, list) and part.isdecimal() and int(part) < len(value):
                 value = value[int(part)]
@@ -48,25 +51,25 @@ def field(path: str) -> Read:
 
 
 def _told(value: Any) -> str:
-    """A part of an answer, in a few words."""
+    """A part of an answer, in a few words and without its values, which may repeat a key."""
     if isinstance(value, dict):
         return f"the fields {', '.join(map(str, value)) or '(none)'}"
-    return f"a list of {len(value)}" if isinstance(value, list) else repr(value)[:40]
+    return f"a list of {len(value)}" if isinstance(value, list) else f"a {type(value).__name__}"
 
 
 def as_value(found: Any, vector: bool, name: str) -> np.ndarray:
-    """What was read, as float64: () or (d,); NaN if no face was found.
+    """What was read, as float64: () or (d,).
 
     Raises:
         ValueError: it is no probability, or no vector.
     """
-    if found is None:
-        return np.array(np.nan)
     several = isinstance(found, list | tuple | np.ndarray)
     numbers = found if several else [found]
     if vector != several or not len(numbers) or not all(_is_number(one) for one in numbers):
-        wanted = "a list of numbers" if vector else "one number"
-        raise ValueError(f"{name}: the answer is {str(found)[:60]!r}, {wanted} was expected")
+        wanted = "a list of finite numbers" if vector else "one finite number"
+        kind = f"of type {type(found).__name__}"
+        told = found if isinstance(found, float) else kind  # a text may repeat a key
+        raise ValueError(f"{name}: the answer is {told}, {wanted} was expected")
     if vector:
         return np.array(found, float)
     try:
