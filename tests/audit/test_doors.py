@@ -130,8 +130,11 @@ def test_a_folder_of_images_with_labels(write, image_table):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("0-dark.png,0,dark", "0-dark.png,0,darkish"), "row 3 is 'darkish'|level of skin_colour"),
-        (("0-dark.png,0,dark,female\n", ""), "unit 0 has 1 of 2 combinations"),
+        (
+            ("0-dark.png,0,dark", "0-dark.png,0,darkish"),
+            "column 'skin_colour', row 3 is 'darkish', 'light'",
+        ),
+        (("0-dark.png,0,dark,female\n", ""), "'0' lacks the image at skin_colour 'dark' .1 such"),
         (("dark,female", "dark,woman"), "'woman', a label"),
         (("0-dark.png", "gone.png"), "no file 'gone.png'"),
         (("label", "labels"), "no column 'label'"),
