@@ -13,7 +13,9 @@ from helpers import annotations
 from helpers.annotations import crowd
 from helpers.audit import PeopleNeeded
 from helpers.audit.crowd_tasks import hidden_names
+from helpers.audit.image_sets import open_image_set, set_index
 from helpers.audit.run import run_audit
+from helpers.audit.specification import read_specification
 
 HEAD = """\
 name: doors
@@ -146,6 +148,29 @@ def test_a_folder_with_a_fault(write, image_table, home, change, told):
     with pytest.raises(ValueError, match=told) as raised:
         run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
     assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "expected"),
+    [
+        ("light, dark", pd.Categorical(["light", "dark"] * 12), [0, 1] * 12),
+        ("'1', '0'", np.tile([1.0, 0.0], 12), [0, 1] * 12),
+        ("light, dark", [1, 2] * 12, r"row 3 is 2, 'light' \(0\) or 'dark' \(1\) was expected"),
+        ("light, dark", [True, False] * 12, "row 2 is True, 'light'"),
+    ],
+)
+def test_levels_of_a_folder_are_read_as_those_of_a_table(
+    write, image_table, home, names, cells, expected
+):
+    image_table.assign(skin_colour=cells).to_parquet(home / "index.parquet")
+    path = write(SET.replace("csv", "parquet") + "people: {kind: table}\n" + PYTHON % "red")
+    path.write_text(path.read_text().replace("light, dark", names))
+    one = read_specification(path)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=f"index.parquet: column 'skin_colour', {expected}"):
+            open_image_set(one)
+    else:
+        assert set_index(open_image_set(one))["skin_colour_level"].tolist() == expected
 
 
 GENERATOR = (

@@ -54,6 +54,7 @@ def open_image_set(specification: Specification) -> ImageSet:
         index[f"{axis}_level"] = as_levels(raw[axis], names, str(table))
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = specification.size if isinstance(specification.model, Http) else None
+    # The set brings the pictures alone: levels and faults are read as those of any other table.
     found = ImageSet(table, {}, unit=FILE, size=size)
     found.index = index.reset_index(drop=True)
     require_complete(set_index(found), axes, specification.design.incomplete, str(table))

@@ -56,7 +56,7 @@ def read_table(table: str | Path | pd.DataFrame, source: str) -> pd.DataFrame:
 
 
 def _comma_separated(table: Path, source: str) -> pd.DataFrame:
-    """A table as text; pandas would fill a row that was cut, and rename a column of a taken name."""
+    """A table as text; pandas would fill a row that was cut, and rename a second column."""
     try:
         with table.open(newline="", encoding="utf-8-sig") as file:
             lines = enumerate(csv.reader(file, strict=True), 1)
@@ -70,8 +70,8 @@ def _comma_separated(table: Path, source: str) -> pd.DataFrame:
     for number, row in rows.items():
         if len(row) != len(header):
             raise ValueError(
-                f"{source}: row {number} has {len(row)} cells, {len(header)} were expected, as many "
-                "as the header has"
+                f"{source}: row {number} has {len(row)} cells, {len(header)} were expected, as in "
+                "the header"
             )
     frame = pd.DataFrame([*rows.values()], [*rows], header, dtype="str")
     # A column without a name, such as one of row numbers, is nobody's.

@@ -173,8 +173,8 @@ def require_complete(
     of_first = set(map(tuple, images.loc[images["unit"] == short[0], places].to_numpy()))
     lacking = next(one for one in product((0, 1), repeat=len(places)) if one not in of_first)
     raise ValueError(
-        f"{source}: unit {short[0]!r} lacks the image at {_where(axes, lacking)} ({len(short)} such "
-        "units); add the images (with an empty score if the model gave no answer), remove the "
+        f"{source}: unit {short[0]!r} lacks the image at {_where(axes, lacking)} ({len(short)} "
+        "such units); add the images (with an empty score if the model gave no answer), remove the "
         "units, or set design.incomplete to pairs, so that only complete pairs count"
     )
 
