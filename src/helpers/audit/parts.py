@@ -8,13 +8,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 
 class Strict(BaseModel):
     """A part of the file: unknown keys are errors, and nothing changes after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+def _once(names: list[str]) -> list[str]:
+    if len({*names}) < len(names):
+        raise PydanticCustomError("doubled", "every name once")
+    return names
+
+
+Names = Annotated[list[str], AfterValidator(_once)]
+"""Columns of a table: one that is named twice would count twice."""
 
 
 # --- where the images come from
@@ -277,7 +295,7 @@ class Columns(Strict):
     image: str = "image_id"
     unit: str = "unit"
     label: str = "label"
-    answers: list[str] | None = Field(None, min_length=1)  # of raters, in place of a label
+    answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
     score: str | None = "score"
     decision: str | None = None  # 0 or 1, in place of a score
     group: str = "group"
