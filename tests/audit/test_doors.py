@@ -11,11 +11,12 @@ from PIL import Image
 
 from helpers import annotations
 from helpers.annotations import crowd
-from helpers.audit import PeopleNeeded
+from helpers.artifacts.lineage import ROOT
+from helpers.audit import PeopleNeeded, asking, face_table
 from helpers.audit.crowd_tasks import hidden_names
 from helpers.audit.image_sets import open_image_set, set_index
 from helpers.audit.run import run_audit
-from helpers.audit.specification import read_specification
+from helpers.audit.specification import Specification, read_specification
 
 HEAD = """\
 name: doors
@@ -68,6 +69,24 @@ def write(home, monkeypatch):
         return path
 
     return written
+
+
+def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
+    for name, images in (("example", None), ("study", None), ("verification", face_table.EXAMPLE)):
+        one = read_specification(ROOT / "audits" / f"{name}.yml")
+        assert one.beside(one.model.path).resolve() in asking.EXAMPLES
+        assert images == (images and one.beside(one.images).resolve())
+    for name in ("example.onnx", "example-recogniser.onnx"):
+        with pytest.raises(ValueError, match=f"{name}: no such file; model.path must name"):
+            run_audit(write(WORLD + f"model: {{kind: onnx, path: {name}, input: {{size: 48}}}}\n"))
+    one = Specification(
+        **{"name": "own", "kind": "verification", "question": "?", "reference": "a"},
+        images=home / "example-faces.csv",
+        model={"kind": "onnx", "path": "r.onnx", "input": {"size": 8}, "threshold": 0.5},
+        design={"tolerance": 0.1},
+    )
+    with pytest.raises(ValueError, match="example-faces.csv: no such table"):
+        face_table.open_faces(one)
 
 
 def test_http(write):

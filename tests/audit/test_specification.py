@@ -101,7 +101,7 @@ def test_the_file_of_the_specification_has_every_door():
         ),
         (
             {"people": {"kind": "table"}},
-            "people.kind is table with generator known-truth, one of the kinds simulated, label-stud",
+            "people.kind is table with generator known-truth, one of the kinds simulated, labe",
         ),
         ({"people": {"kind": "mturk"}}, "people.address is missing, the address that your images"),
         (

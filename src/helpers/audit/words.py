@@ -176,6 +176,25 @@ def points(difference: float | None) -> str:
     return "–" if difference is None else with_minus(in_points(difference))
 
 
+def tolerated(tolerance: float) -> str:
+    """A tolerance in points, of which one is a point.
+
+    Serves chapter 20.
+
+    Args:
+        tolerance: a fraction.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> tolerated(0.05), in_words(0.01)
+        ('5 points', '1 point')
+    """
+    told = f"{100 * tolerance:g}"
+    return f"{told} point{'s' * (told != '1')}"
+
+
 def effect_sentence(
     row: Mapping[str, Any],
     levels: Sequence[str],
@@ -223,7 +242,7 @@ def effect_sentence(
 
 def _ending(row: Mapping[str, Any], tolerance: float, family: int, counted: str) -> str:
     """The verdict of a comparison as a sentence."""
-    limit = f"the tolerance of {100 * tolerance:g} points"
+    limit = f"the tolerance of {tolerated(tolerance)}"
     if row["verdict"] == EXCEEDS:
         return f"This is beyond {limit}."
     if row["verdict"] == WITHIN:
@@ -282,7 +301,7 @@ def answer(rows: Sequence[Mapping[str, Any]], tolerance: float) -> tuple[str, st
         'inconclusive'
     """
     counts, n = Counter(row["verdict"] for row in rows), len(rows)
-    limit = f"{100 * tolerance:g} points"
+    limit = tolerated(tolerance)
     open_ones = counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
     if counts[EXCEEDS]:
         rest = f" Undecided: {open_ones}." if open_ones else ""
@@ -319,9 +338,9 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float, family: int = 1
         >>> row = {"measure": "FMR at threshold", "group": "b", "reference": "a", "rate": None}
         >>> row |= {"estimate": None, "low": None, "reason": "no negatives"}
         >>> disparity_sentence(row, 0.05)
-        'B: the false match rate cannot be compared with that of a (no negatives).'
+        'b: the false match rate cannot be compared with that of a (no negatives).'
     """
-    name = capital(row["group"])
+    name = row["group"]
     short = row["measure"].split()[0]
     rate, counted = RATES[short], "images" if short == "FTE" else "pairs"
     if row["estimate"] is None or row["low"] is None:
