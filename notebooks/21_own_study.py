@@ -66,6 +66,7 @@ from helpers.artifacts.lineage import ROOT
 from helpers.audit import read_specification
 from helpers.audit.asking import ask, model_of
 from helpers.audit.crowd_tasks import hidden_names
+from helpers.audit.example_model import make_example_model
 from helpers.audit.found_directions import find_directions
 from helpers.audit.own_generator import base_codes, generator_of, sampled_faces
 from helpers.audit.own_study import require_questions
@@ -124,7 +125,7 @@ if study == EXAMPLE:
     told = yaml.safe_load(text)
     told["generator"]["samples"] = n_directions
     told["design"]["transects"] = n_transects
-    told["model"]["path"] = "example.onnx"
+    told["model"]["path"] = make_example_model(folder / "example.onnx").name
     file = stage.path("study.yml")
     file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
 own = read_specification(file)

@@ -167,7 +167,10 @@ def test_a_generic_name_is_renamed_or_counted(tmp_path, answers):
     path = write(tmp_path, answers)
     frame, _ = read_mturk(path, rename={"category": "gender"})
     assert frame[["attribute", "level"]].to_numpy().tolist() == [["gender", 4]]
-    with pytest.raises(ValueError, match="nothing usable .* 1 × unknown attribute .first at row 2"):
+    told = (
+        "1 × unknown attribute .first at row 2: Answer.*; known are gender, facial_hair, .*fakeness"
+    )
+    with pytest.raises(ValueError, match=f"nothing usable .* {told}.$"):
         read_mturk(path)
 
 

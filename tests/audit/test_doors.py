@@ -16,11 +16,13 @@ from PIL import Image
 
 from helpers import annotations
 from helpers.annotations import crowd
-from helpers.audit import PeopleNeeded
+from helpers.artifacts.lineage import ROOT
+from helpers.audit import PeopleNeeded, asking, face_table
 from helpers.audit.asking import model_of
 from helpers.audit.crowd_tasks import hidden_names
+from helpers.audit.image_sets import open_image_set, set_index
 from helpers.audit.run import run_audit
-from helpers.audit.specification import read_specification
+from helpers.audit.specification import Specification, read_specification
 
 HEAD = """\
 name: doors
@@ -73,6 +75,24 @@ def write(home, monkeypatch):
         return path
 
     return written
+
+
+def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
+    for name, images in (("example", None), ("study", None), ("verification", face_table.EXAMPLE)):
+        one = read_specification(ROOT / "audits" / f"{name}.yml")
+        assert one.beside(one.model.path).resolve() in asking.EXAMPLES
+        assert images == (images and one.beside(one.images).resolve())
+    for name in ("example.onnx", "example-recogniser.onnx"):
+        with pytest.raises(ValueError, match=f"{name}: no such file; model.path must name"):
+            run_audit(write(WORLD + f"model: {{kind: onnx, path: {name}, input: {{size: 48}}}}\n"))
+    one = Specification(
+        **{"name": "own", "kind": "verification", "question": "?", "reference": "a"},
+        images=home / "example-faces.csv",
+        model={"kind": "onnx", "path": "r.onnx", "input": {"size": 8}, "threshold": 0.5},
+        design={"tolerance": 0.1},
+    )
+    with pytest.raises(ValueError, match="example-faces.csv: no such table"):
+        face_table.open_faces(one)
 
 
 def test_http(write):
@@ -170,8 +190,11 @@ def test_a_folder_of_images_with_labels(write, image_table):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("0-dark.png,0,dark", "0-dark.png,0,darkish"), "row 3 is 'darkish'|level of skin_colour"),
-        (("0-dark.png,0,dark,female\n", ""), "unit 0 has 1 of 2 combinations"),
+        (
+            ("0-dark.png,0,dark", "0-dark.png,0,darkish"),
+            "column 'skin_colour', row 3 is 'darkish', 'light'",
+        ),
+        (("0-dark.png,0,dark,female\n", ""), "'0' lacks the image at skin_colour 'dark' .1 such"),
         (("dark,female", "dark,woman"), "'woman', a label"),
         (("0-dark.png", "gone.png"), "no file 'gone.png'"),
         (("label", "labels"), "no column 'label'"),
@@ -183,6 +206,29 @@ def test_a_folder_with_a_fault(write, image_table, home, change, told):
     with pytest.raises(ValueError, match=told) as raised:
         run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
     assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "expected"),
+    [
+        ("light, dark", pd.Categorical(["light", "dark"] * 12), [0, 1] * 12),
+        ("'1', '0'", np.tile([1.0, 0.0], 12), [0, 1] * 12),
+        ("light, dark", [1, 2] * 12, r"row 3 is 2, 'light' \(0\) or 'dark' \(1\) was expected"),
+        ("light, dark", [True, False] * 12, "row 2 is True, 'light'"),
+    ],
+)
+def test_levels_of_a_folder_are_read_as_those_of_a_table(
+    write, image_table, home, names, cells, expected
+):
+    image_table.assign(skin_colour=cells).to_parquet(home / "index.parquet")
+    path = write(SET.replace("csv", "parquet") + "people: {kind: table}\n" + PYTHON % "red")
+    path.write_text(path.read_text().replace("light, dark", names))
+    one = read_specification(path)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=f"index.parquet: column 'skin_colour', {expected}"):
+            open_image_set(one)
+    else:
+        assert set_index(open_image_set(one))["skin_colour_level"].tolist() == expected
 
 
 GENERATOR = (

@@ -20,6 +20,7 @@ from helpers.audit.report_json import read_json, schema, write_json
 from helpers.audit.report_schema import Answers
 from helpers.audit.words import (
     ORDER,
+    answer,
     disparity_sentence,
     effect_sentence,
     hundredths,
@@ -94,6 +95,35 @@ def test_negative_numbers_have_minus_signs_in_words_and_stay_numbers_in_json(rep
 def test_words_of_the_audit_file_cannot_become_code(report):
     changed = report.model_copy(update={"question": "<script>alert(1)</script>?"})
     assert "<script" not in page(changed)
+
+
+def test_names_in_a_card_cannot_become_code(report):
+    tag, effect = "<img src=x onerror=alert(1)>", report.effects[0]
+    named = effect.model_copy(update={"axis": tag, "sentence": f"{tag}: the model errs & more."})
+    changes = {
+        "question": "<script>?",
+        "answer": f"{tag} errs",
+        "effects": [named],
+        "limits": [tag],
+    }
+    changes["data"] = report.data | {"source": f"{tag}.csv"}
+    changes["provenance"] = report.provenance | {"model": {"file": tag}}
+    _, _, body = card(report.model_copy(update=changes)).split("---\n", 2)
+    assert "<" not in body and body.count("&lt;img src=x onerror=alert(1)&gt;") >= 5
+    assert "**&lt;img" in body and "errs &amp; more" in body
+
+
+def test_a_group_is_called_as_in_the_table_and_one_point_is_one():
+    row = {"measure": "FMR at threshold", "group": "black_f", "reference": "a", "rate": 0.1}
+    row |= {"reference_rate": 0.1, "estimate": 0.0, "low": -0.001, "high": 0.001, "reason": ""}
+    told = disparity_sentence(row | {"verdict": "within"}, 0.01)
+    assert told.startswith("black_f: the false") and told.endswith("the tolerance of 1 point.")
+    rows = [{"verdict": "exceeds", "sentence": "Male. This is beyond the tolerance of 1 point."}]
+    assert answer(rows, 0.01)[1].endswith("the tolerance of 1 point. The largest change: Male.")
+
+
+def test_a_tolerance_of_one_point_in_the_card(report):
+    assert "against a tolerance of 1 point," in card(report.model_copy(update={"tolerance": 0.01}))
 
 
 def test_departures_are_shown(report):

@@ -56,12 +56,57 @@ def test_the_file_of_the_specification_has_every_door():
                                           "input": {"size": 8}}},
             "model.kind is python, table, with images was expected",
         ),
-        ({"name": "My Audit"}, "name is 'My Audit'"),
+        ({"name": "My Audit"}, "name is 'My Audit', small letters, digits and hyphens was exp"),
+        ({"name": 7}, "name is 7, a text was expected; put quotes around it (YAML takes no, yes,"),
+        ({"question": ""}, "question is '', a text that is not empty was expected"),
+        ({"question": ["?"]}, "question is ['?'], a text was expected"),
+        (
+            {"axes": {"skin": ["fair", "medium", "dark"]}},
+            "axes.skin is ['fair', 'medium', 'dark'], which has 3 levels; an axis compares two, so "
+            "name two of them and leave the rows of the others out, or write one audit for each",
+        ),
+        ({"classes": ["a", "b", "c"]}, "classes is ['a', 'b', 'c'], a list of at most 2 was exp"),
+        ({"classes": [False, True]}, "classes.0 is False, a text was expected; put quotes around"),
+        ({"axes": {"skin": [0, 1]}}, "axes.skin.0 is 0, a text was expected; put quotes around it"),
+        (
+            {"axes": [{"skin": ["light", "dark"]}]},
+            "axes is [{'skin': ['light', 'dark']}], a name with its two levels, as in axes: {skin: "
+            "[light, dark]}, was expected",
+        ),
+        ({"placebos": [False]}, "placebos is [False], a name with its two levels, as in axes: {sk"),
+        ({"annotated": ["a", "a"]}, "annotated is ['a', 'a'], every name once was expected"),
+        (
+            {"columns": {"answers": ["r1", "r1"]}},
+            "columns.answers is ['r1', 'r1'], every name once was expected",
+        ),
+        ({"columns": {"points": ["x"]}}, "columns.points is ['x'], a list of at least 10 was exp"),
+        (
+            {"model": {"kind": "python", "function": "answer", "version": "1",
+                       "input": {"size": 8}}},
+            "model.function is 'answer', module:name was expected",
+        ),
+        (
+            {"model": {"kind": "http", "url": "localhost", "read": "p", "version": "1", "size": 8,
+                       "max_calls": 1}},
+            "model.url is 'localhost', an address that starts with http:// or https:// was",
+        ),
         (
             {"generator": {"kind": "stylegan3", "weights": "f.pkl"}},
-            "people.kind is simulated with generator stylegan3, other people than that was",
+            "people is missing with generator stylegan3, one of the kinds label-studio, mturk",
         ),
-        ({"people": {"kind": "table"}}, "people.kind is table with generator known-truth, other"),
+        (
+            {"generator": {"kind": "images", "table": "a.csv"}},
+            "people is missing with generator images, one of the kinds table, label-studio, "
+            "mturk, ground-truth, page, reader was expected",
+        ),
+        (
+            {"generator": {"kind": "images", "table": "a.csv"}, "people": {"kind": "simulated"}},
+            "people.kind is simulated with generator images, one of the kinds table, label-studio",
+        ),
+        (
+            {"people": {"kind": "table"}},
+            "people.kind is table with generator known-truth, one of the kinds simulated, labe",
+        ),
         ({"people": {"kind": "mturk"}}, "people.address is missing, the address that your images"),
         (
             {"people": {"kind": "page"}, "annotated": ["shoes"]},
@@ -94,7 +139,12 @@ def test_a_fault_names_file_field_and_what_is_allowed(tmp_path, change, told):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("a: [1", "this is no YAML"), ("- 1", "keys and values were expected"), ("", "None")],
+    [
+        ("a: [1", "this is no YAML"),
+        ("[" * 5000, "this is no YAML"),
+        ("- 1", "keys and values were expected"),
+        ("", "None"),
+    ],
 )
 def test_what_is_no_audit_file(tmp_path, text, told):
     path = tmp_path / "mine.yml"

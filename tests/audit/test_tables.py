@@ -2,11 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
+from pyarrow import parquet as pq
 
 from helpers.audit.pretended import pretended_table
+from helpers.audit.reading import as_levels, read_table
 from helpers.audit.specification import Specification
-from helpers.audit.tables import from_table
+from helpers.audit.tables import as_labels, from_table
 
 BASE = {
     "name": "small",
@@ -44,13 +47,14 @@ def set_at(row, column, value):
         (lambda t: t.drop(columns="score"), r"no column 'score'; it has image_id, unit, skin"),
         (lambda t: t[:0], "the table has no rows"),
         (lambda t: pd.concat([t, t[:1]]), "column 'image_id', row 26 is '0-light-female', an im"),
-        (lambda t: t[1:], r"unit '0' lacks the image at skin 0, gender 0 \(1 such u"),
+        (lambda t: t[1:], r"'0' lacks the image at skin 'light', gender 'female' \(1 su"),
         (
             lambda t: pd.concat([t, t[:1].assign(image_id="x")]),
-            "unit '0' has two images at skin 0, gender 0; keep",
+            "unit '0' has two images at skin 'light', gender 'female'; keep",
         ),
         (lambda t: t.assign(skin="dark"), r"unit '0' has two images|column 'skin' has one level"),
         (lambda t: t[t["unit"] == 0], "one unit only"),
+        (lambda t: t.assign(unit=t["image_id"]), "every unit has one image only, .*columns.unit"),
         (lambda t: t.assign(score=0.5), "column 'score' is 0.5 for every image; a constant"),
         (lambda t: t.assign(score=None), r"column 'score' has no answer at all"),
         (set_at(3, "score", 4.2), r"row 5 is .*4.2'?, a score from 0 to 1 \(are these logits\?\)"),
@@ -68,6 +72,74 @@ def test_a_fault_names_file_row_column_and_remedy(tmp_path, table, change, told)
     with pytest.raises(ValueError, match=told) as raised:
         from_table(path, file())
     assert str(raised.value).startswith(str(path)) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("image_id,unit", "unit,unit"), "two columns are named 'unit'; rename or remove one"),
+        (("1-dark-male,1,", "1-dark-male,"), r"row 9 has 5 cells, 6 were expected, as in the"),
+        (("1-dark-male,1,", "1-dark-male,1,1,"), "row 9 has 7 cells, 6 were expected"),
+        (("5-dark-male,5,dark,male,", "5-dark-male,5,da\n"), "row 25 has 3 cells, 6 were expected"),
+        (("\n1-dark-male,1,", "\n\n \n1-dark-male,"), "row 11 has 5 cells, 6 were expected"),
+        (("1-dark-male,", '"1-dark-male,'), "no table of comma-separated values .unexpected end"),
+        ((",", ";"), "columns are separated by ';', commas were expected"),
+        ((",", "\t"), r"columns are separated by '\\t', commas were expected"),
+    ],
+)
+def test_a_file_that_was_cut_or_is_no_such_table(tmp_path, table, change, told):
+    path, text = tmp_path / "faces.csv", table.to_csv(index=False)
+    path.write_text(text.replace(*change, -1 if change[0] == "," else 1), encoding="utf-8")
+    with pytest.raises(ValueError, match=told) as raised:
+        from_table(path, file())
+    assert str(raised.value).startswith(f"{path}: ") and "\n" not in str(raised.value)
+
+
+def test_a_file_of_a_spreadsheet_is_read_as_it_is_meant(tmp_path):
+    path = tmp_path / "faces.csv"
+    path.write_bytes('\ufeff,unit,"a ""b"", c",\r\n\r\n0, x ,nan,\r\n1,,"2\n3",\r\n'.encode())
+    frame = read_table(path, "faces.csv")
+    assert [*frame] == ["unit", 'a "b", c'] and frame.index.tolist() == [3, 4]
+    assert frame["unit"].isna().tolist() == [False, True] and frame["unit"].iloc[0] == "x"
+    assert frame['a "b", c'].tolist() == ["nan", "2\n3"]
+
+
+@pytest.mark.parametrize("form", ["frame", "parquet"])
+def test_two_columns_of_one_name_are_refused_in_every_form(tmp_path, table, form):
+    given = table.rename(columns={"score": "label"})
+    if form == "parquet":
+        columns = [pyarrow.array(given.iloc[:, place]) for place in range(6)]
+        given = tmp_path / "faces.parquet"
+        pq.write_table(pyarrow.table(columns, names=[*table.columns[:5], "label"]), given)
+    with pytest.raises(ValueError, match="two columns are named 'label'; rename or remove one"):
+        from_table(given, file(columns={"score": "label"}))
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "expected"),
+    [
+        (("1", "0"), [1.0, 0.0], [0, 1]),
+        (("1", "0"), ["1.0", "0.0"], [0, 1]),
+        (("1", "0"), [1, 0], [0, 1]),
+        (("0", "1"), ["0", 1.0], [0, 1]),
+        (("1", "2"), [1.0, 2.0], [0, 1]),
+        (("1.0", "0.0"), ["1", "0.0"], [0, 1]),
+        (("light", "dark"), ["0", "1.0"], [0, 1]),
+        (("none", "1"), ["none", "1.0"], [0, 1]),
+        (("1", "none"), ["1", "0"], "row 1 is '0', '1' or 'none' was expected"),
+        (("1", "2"), [0, 2], "row 0 is 0, '1' or '2' was expected"),
+        (("light", "dark"), [0, "grey"], r"row 1 is 'grey', 'light' \(0\) or 'dark' \(1\) was"),
+    ],
+)
+def test_names_of_levels_come_before_codes(names, cells, expected):
+    values = pd.Series(cells, name="skin", dtype=object if len({*map(type, cells)}) > 1 else None)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=f"column 'skin', {expected}"):
+            as_levels(values, names, "faces.csv")
+    else:
+        assert as_levels(values, names, "faces.csv").tolist() == expected
+        labels = as_labels(values.to_frame(), names, "faces.csv")
+        assert labels.tolist() == expected
 
 
 def test_a_table_that_is_not_there_or_none(tmp_path):

@@ -289,6 +289,13 @@ def test_bad_frames_are_named(change, message):
         matched_effects(frame, "error", "skin_level", ["skin_level"], "transect")
 
 
+def test_levels_in_words_are_refused_where_tables_give_their_numbers():
+    frame = transect_frame(10, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1)
+    frame["skin_level"] = np.where(frame["skin_level"] == 1, "dark", "fair")
+    with pytest.raises(ValueError, match="'skin_level', row 0 is 'fair', a level's number was exp"):
+        all_matched_effects(frame, "error", ["skin", "gender"], "transect")
+
+
 @pytest.mark.parametrize("by", [[], AXES[1:]])
 def test_rates_of_several_answers_are_compared_too(by):
     """The interval holds the true difference as often as it says, whatever the pairs share."""

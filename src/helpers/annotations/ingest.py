@@ -143,7 +143,7 @@ def validate(
     found[SEVERAL_ACCOUNTS] = accounts
     table = _report(sources, read, asked, good, found, scales, rename)
     if not good.any():
-        raise report.nothing_usable(sources, table)
+        raise report.nothing_usable(sources, table, scales)
     visits, visit = read.visits[_REPEATED], read.visit[good]
     del read  # the table of the answers takes more than all of this
     release_memory()

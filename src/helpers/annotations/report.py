@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,15 +117,27 @@ def place_text(place: Any) -> str:
     return place if isinstance(place, str) else f"row {place}"
 
 
-def nothing_usable(sources: Sequence[Source], table: pd.DataFrame) -> ValueError:
-    """The error for files of which nothing is kept: how many of what, and where the first is."""
+def nothing_usable(
+    sources: Sequence[Source], table: pd.DataFrame, known: Iterable[str]
+) -> ValueError:
+    """The error for files of which nothing is kept: how many of what, and where the first is.
+
+    Args:
+        sources: the files.
+        table: their report.
+        known: attributes, for answers about others.
+    """
+
+    def other(row: Any) -> str:
+        unknown = row.reason == "unknown attribute"
+        return f": {row.field}; known are {', '.join(known)}" if unknown else ""
+
     more = f" and {len(sources) - 1} more" * (len(sources) > 1)
     found = table[(table["count"] > 0) & (table["unit"] != "file")]
     why = [
-        f"{count} × {reason}" + (f" (first at {place})" if isinstance(place, str) else "")
-        for count, reason, place in zip(
-            found["count"], found["reason"], found["place"], strict=True
-        )
+        f"{row.count} × {row.reason}"
+        + (f" (first at {row.place}{other(row)})" if isinstance(row.place, str) else "")
+        for row in found.itertuples()
     ][:_MOST]
     rows = table.attrs["totals"]["rows"]
     return ValueError(

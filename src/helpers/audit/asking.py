@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from helpers.artifacts.lineage import ROOT
 from helpers.audit.example_model import make_example_model
 from helpers.audit.example_recogniser import make_example_recogniser
 from helpers.audit.parts import Http, Input, Model, Onnx
@@ -20,10 +21,10 @@ from helpers.audit.tables import check_answers
 from helpers.models import black_box
 
 EXAMPLES = {
-    "example.onnx": make_example_model,
-    "example-recogniser.onnx": make_example_recogniser,
+    ROOT / "build" / "audits" / "example.onnx": make_example_model,
+    ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
 }
-"""Of a file of such a name, the run makes the book's example model if there is none yet."""
+"""Models of the files that ship: the run makes them if there are none yet."""
 TRIED = 64
 """Images that a recogniser is tried on, from all parts of the table."""
 
@@ -66,8 +67,8 @@ def model_of(
         reading["find"] = _detector(specification.beside(given.input.detector))
     if isinstance(given, Onnx):
         path = specification.beside(given.path)
-        if path.name in EXAMPLES:
-            EXAMPLES[path.name](path)
+        if path.resolve() in EXAMPLES:
+            EXAMPLES[path.resolve()](path)
         output = 0 if given.output.name is None else given.output.name
         return black_box.onnx_model(path, preparation, output=output, **reading)
     return black_box.python_model(given.function, preparation, version=given.version, **reading)

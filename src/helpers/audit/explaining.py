@@ -6,7 +6,7 @@ Serves chapter 20.
 from __future__ import annotations
 
 from helpers.audit.report_schema import Effect, Report
-from helpers.audit.words import hundredths, listed, points, shown_as, spaced
+from helpers.audit.words import hundredths, listed, points, shown_as, spaced, tolerated
 from helpers.effects.equivalence import EXCEEDS
 from helpers.utils.numbers import with_minus
 
@@ -34,7 +34,7 @@ def terms(report: Report) -> list[tuple[str, str]]:
         ("Point", "One of a hundred: from 5 to 7 errors in 100 images are 2 points."),
         (
             "Tolerance",
-            f"The largest change that is taken not to matter, {100 * report.tolerance:g} points. "
+            f"The largest change that is taken not to matter, {tolerated(report.tolerance)}. "
             "The authors of the audit chose it.",
         ),
         (

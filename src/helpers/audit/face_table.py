@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from helpers.artifacts.lineage import ROOT
 from helpers.audit.example_recogniser import make_example_faces
 from helpers.audit.pairs import require_groups
 from helpers.audit.parts import Http
@@ -20,8 +21,8 @@ from helpers.audit.specification import Specification
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import ImageSet
 
-EXAMPLE = "example-faces.csv"
-"""Of a table of this name, the run makes the book's example faces if there are none yet."""
+EXAMPLE = ROOT / "build" / "audits" / "example-faces.csv"
+"""Table of the file that ships: the run makes its faces if there are none yet."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def open_faces(specification: Specification) -> Faces:
         ValueError: nowhere.csv: no such table; the path is relative to the audit file
     """
     table, columns = specification.beside(specification.images), specification.columns
-    if table.name == EXAMPLE:
+    if table.resolve() == EXAMPLE:
         make_example_faces(table)
     source = str(table)
     raw = read_table(table, source)

@@ -56,10 +56,36 @@ def in_words(error: ValidationError, content: dict[str, Any], top: Sequence[str]
         return f"{shown}.kind is {tag}, one of {kinds} was expected"
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         return f"{shown} is {first['input']!r}, keys with values were expected"
-    message = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{shown} is {first['input']!r}, {message} was expected"
+    found = f"{shown} is {first['input']!r}"
+    if kind == "too_long" and place[0] in ("axes", "placebos"):
+        return (
+            f"{found}, which has {context['actual_length']} levels; an axis compares two, so name "
+            "two of them and leave the rows of the others out, or write one audit for each pair"
+        )
+    if kind == "string_type" and isinstance(first["input"], int | float):
+        return f"{found}, a text was expected; put quotes around it ({_NO_TEXT})"
+    message = first["msg"].removeprefix("Input should be ")
+    if kind in _EXPECTED:
+        message = _EXPECTED[kind].format(of_field=_PATTERNS.get(place[-1]), **context)
+    return f"{found}, {message} was expected"
 
 
+_NO_TEXT = "YAML takes no, yes, off, on and figures for something else than a text"
+_EXPECTED = {
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "{of_field}",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of at least {min_length}",
+}
+"""Kind of error → what was expected, where pydantic's own words are a programmer's."""
+_PATTERNS = {
+    "name": "small letters, digits and hyphens",
+    "object": "module:name",
+    "function": "module:name",
+    "url": "an address that starts with http:// or https://",
+}
+"""Field → what its pattern asks for."""
 _OF_READER = ["people", "reader", "models"]
 """Where the models of a reader stand, each with a tag of its own."""
 

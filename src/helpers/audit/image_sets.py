@@ -12,7 +12,7 @@ import pandas as pd
 
 from helpers.audit.crowd_answers import Said
 from helpers.audit.parts import Http, Images
-from helpers.audit.reading import read_table, require_named
+from helpers.audit.reading import as_levels, read_table, refuse_rows, require_named
 from helpers.audit.specification import Specification
 from helpers.audit.tables import as_annotated, as_labels, require_complete
 from helpers.generators.batches import synthesize_to_store
@@ -48,16 +48,16 @@ def open_image_set(specification: Specification) -> ImageSet:
     axes = {**specification.axes, **specification.placebos}
     unit = specification.columns.unit
     require_named(raw, [FILE, unit, *axes], str(table))
-    levels = {
-        name: names if raw[name].astype(str).isin(names).any() else (0, 1)
-        for name, names in axes.items()
-    }
+    refuse_rows(raw[unit].isna(), raw[unit], str(table), "the name of a matched face")
+    index = pd.DataFrame({"image_id": raw[FILE], "transect": raw[unit]}).astype(str)
+    for axis, names in axes.items():
+        index[f"{axis}_level"] = as_levels(raw[axis], names, str(table))
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = specification.size if isinstance(specification.model, Http) else None
-    whole = specification.design.incomplete == "refuse"
-    found = ImageSet(table, levels, unit=unit, size=size, whole=whole)
-    index = set_index(found)
-    require_complete(index, [*axes], specification.design.incomplete, str(table))
+    # The set brings the pictures alone: levels and faults are read as those of any other table.
+    found = ImageSet(table, {}, unit=FILE, size=size)
+    found.index = index.reset_index(drop=True)
+    require_complete(set_index(found), axes, specification.design.incomplete, str(table))
     return found
 
 

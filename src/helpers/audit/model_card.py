@@ -7,6 +7,7 @@ Serves chapter 20.
 
 from __future__ import annotations
 
+import html
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def card(report: Report) -> str:
         ],
         "Metrics": [
             f"Differences of error rates at the threshold {threshold}, with 95 % "
-            f"intervals; verdicts against a tolerance of {100 * report.tolerance:g} points, "
+            f"intervals; verdicts against a tolerance of {words.tolerated(report.tolerance)}, "
             f"adjusted by Holm over the planned family at {report.level:g}."
         ],
         "Evaluation data": [f"{_counts(report)} ({source})."],
@@ -103,7 +104,8 @@ def card(report: Report) -> str:
     for head, lines in sections.items():
         body += [f"## {head}", "", *lines, ""]
     head = yaml.safe_dump({"model-index": [_index(report)]}, sort_keys=False, allow_unicode=True)
-    return f"---\n{head}---\n\n" + "\n".join(body)
+    # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
+    return f"---\n{head}---\n\n" + html.escape("\n".join(body), quote=False)
 
 
 def _factor(row: Any) -> str:

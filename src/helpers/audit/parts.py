@@ -8,7 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 
 class Strict(BaseModel):
@@ -21,13 +29,22 @@ Doubted = Literal[
     "errors",
     "reversed",
     "preparation",
-    "decision",
     "chance",
     "manipulation",
     "direction",
     "placebo",
 ]
 """Names of what a report may doubt; an audit file that accepts one says so (`accept`)."""
+
+
+def _once(names: list[str]) -> list[str]:
+    if len({*names}) < len(names):
+        raise PydanticCustomError("doubled", "every name once")
+    return names
+
+
+Names = Annotated[list[str], AfterValidator(_once)]
+"""Columns of a table: one that is named twice would count twice."""
 
 
 # --- where the images come from
@@ -283,7 +300,7 @@ class Columns(Strict):
     image: str = "image_id"
     unit: str = "unit"
     label: str = "label"
-    answers: list[str] | None = Field(None, min_length=1)  # of raters, in place of a label
+    answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
     score: str | None = "score"
     decision: str | None = None  # 0 or 1, in place of a score
     group: str = "group"

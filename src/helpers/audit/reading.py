@@ -5,10 +5,12 @@ Serves chapter 20.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 
 EMPTY = ""
 
@@ -26,30 +28,56 @@ def read_table(table: str | Path | pd.DataFrame, source: str) -> pd.DataFrame:
         The rows; of a `.csv` as text, with None for an empty cell.
 
     Raises:
-        ValueError: no such table, one that cannot be read, or one without rows.
+        ValueError: no such table, one that cannot be read, one without rows, two columns of one
+            name, or a row that is shorter or longer than the header.
 
     Example:
         >>> read_table(pd.DataFrame({"score": [0.5]}), "faces.csv").index.tolist()
         [2]
     """
     if isinstance(table, pd.DataFrame):
-        frame = table.reset_index(drop=True)
+        frame = table.set_axis(range(2, len(table) + 2))
     elif not Path(table).is_file():
         raise ValueError(f"{source}: no such table; the path is relative to the audit file")
     elif Path(table).suffix == ".parquet":
-        frame = pd.read_parquet(table)
+        with pq.ParquetFile(table) as file:  # pandas would take no table with two columns of a name
+            frame = file.read().to_pandas()
+        frame = frame.set_axis(range(2, len(frame) + 2))
     elif Path(table).suffix == ".csv":
-        try:
-            # An empty cell is no answer, but the word "nan" is a fault of what wrote it.
-            frame = pd.read_csv(table, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-        except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise ValueError(f"{source}: no table of comma-separated values ({error})") from None
-        frame = frame.apply(lambda column: column.str.strip()).replace(EMPTY, None)
+        frame = _comma_separated(Path(table), source)
     else:
         raise ValueError(f"{source}: a .csv or .parquet file was expected")
     if frame.empty:
         raise ValueError(f"{source}: the table has no rows")
-    return frame.set_axis(range(2, len(frame) + 2))
+    doubled = frame.columns[frame.columns.duplicated()]
+    if len(doubled):
+        raise ValueError(f"{source}: two columns are named {doubled[0]!r}; rename or remove one")
+    return frame
+
+
+def _comma_separated(table: Path, source: str) -> pd.DataFrame:
+    """A table as text; pandas would fill a row that was cut, and rename a second column."""
+    try:
+        with table.open(newline="", encoding="utf-8-sig") as file:
+            lines = enumerate(csv.reader(file, strict=True), 1)
+            rows = {number: row for number, row in lines if len(row) > 1 or "".join(row).strip()}
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{source}: no table of comma-separated values ({error})") from None
+    header = rows.pop(min(rows, default=0), [])
+    other = next((one for one in ";\t" if one in "".join(header)), None)
+    if len(header) == 1 and other:
+        raise ValueError(f"{source}: columns are separated by {other!r}, commas were expected")
+    for number, row in rows.items():
+        if len(row) != len(header):
+            raise ValueError(
+                f"{source}: row {number} has {len(row)} cells, {len(header)} were expected, as in "
+                "the header"
+            )
+    frame = pd.DataFrame([*rows.values()], [*rows], header, dtype="str")
+    # A column without a name, such as one of row numbers, is nobody's.
+    frame = frame.loc[:, frame.columns != ""]
+    # An empty cell is no answer, but the word "nan" is a fault of what wrote it.
+    return frame.apply(lambda column: column.str.strip()).replace(EMPTY, None)
 
 
 def require_named(raw: pd.DataFrame, needed: Sequence[str], source: str) -> None:
@@ -90,7 +118,7 @@ def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -
     """
     if bad.any():
         first, more = bad.idxmax(), int(bad.sum())
-        found = values[first]
+        found = values[bad].tolist()[0]
         shown = "empty" if pd.isna(found) else repr(found)
         number = f" ({more} such rows)" if more > 1 else ""
         raise ValueError(
@@ -100,7 +128,7 @@ def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -
 
 
 def coded(values: pd.Series, names: Sequence[str]) -> pd.Series:
-    """Cells that say 0 or 1, or name one of two things, as numbers.
+    """Cells that say 0 or 1, or name one of two things, as numbers; names come before codes.
 
     Serves chapter 20.
 
@@ -115,8 +143,35 @@ def coded(values: pd.Series, names: Sequence[str]) -> pd.Series:
         >>> coded(pd.Series(["dark", 0, "grey"]), ("light", "dark")).tolist()
         [1.0, 0.0, nan]
     """
-    code = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, names[0]: 0.0, names[1]: 1.0}
+    codes = _codes(names)
+    code = {f"{one}.0": float(level) for level, one in enumerate(codes)}
+    code |= dict(zip([*codes, *names], (0.0, 1.0, 0.0, 1.0), strict=True))
     return values.astype(str).str.strip().map(code)
+
+
+def either(names: Sequence[str]) -> str:
+    """What a cell may say of two things, for messages.
+
+    Serves chapter 20.
+
+    Args:
+        names: of what 0 and 1 stand for.
+
+    Returns:
+        The words.
+
+    Example:
+        >>> either(("light", "dark")), either(("1", "0"))
+        ("'light' (0) or 'dark' (1)", "'1' or '0'")
+    """
+    codes = zip(names, _codes(names), strict=True)
+    return " or ".join(f"{name!r}" + f" ({code})" * (code != name) for name, code in codes)
+
+
+def _codes(names: Sequence[str]) -> Sequence[str]:
+    """What stands for two names besides; if one of them is "0" or "1" itself, only the names."""
+    plain = [name.removesuffix(".0") for name in names]
+    return plain if {"0", "1"} & {*plain} else ("0", "1")
 
 
 def as_levels(values: pd.Series, names: Sequence[str], source: str) -> pd.Series:
@@ -140,5 +195,5 @@ def as_levels(values: pd.Series, names: Sequence[str], source: str) -> pd.Series
         [1, 0]
     """
     found = coded(values, names)
-    refuse_rows(found.isna(), values, source, f"{names[0]!r} (0) or {names[1]!r} (1)")
+    refuse_rows(found.isna(), values, source, either(names))
     return found.astype(int)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.audit.faults import in_words
@@ -23,9 +24,9 @@ from helpers.audit.parts import (
     Generator,
     Http,
     Images,
-    InTable,
     KnownTruth,
     Model,
+    Names,
     People,
     Reader,
     Simulated,
@@ -79,7 +80,7 @@ class Specification(Strict):
     attribute: str = "gender"
     classes: tuple[str, str] = ("0", "1")
     placebos: dict[str, tuple[str, str]] = Field({})
-    annotated: list[str] = Field([])
+    annotated: Names = Field([])
     images: Path | None = None
     pairs: Path | None = None
     columns: Columns = Columns()
@@ -97,6 +98,9 @@ class Specification(Strict):
     @classmethod
     def _named(cls, value: Any) -> Any:
         if isinstance(value, list):
+            if not all(isinstance(name, str) for name in value):
+                wanted = "a name with its two levels, as in axes: {skin: [light, dark]},"
+                raise PydanticCustomError("unnamed", wanted)
             return {name: LEVEL_NAMES.get(name, (f"low {name}", f"high {name}")) for name in value}
         return value
 
@@ -182,14 +186,15 @@ class Specification(Strict):
     def _people_fitting(self) -> None:
         """Raise ValueError where these people cannot say what the audit needs."""
         people, source, kind = self.people, self.generator, self.generator.kind
-        if isinstance(people, Simulated):
-            fits = isinstance(source, KnownTruth)
-            _require(
-                fits, "people.kind", f"simulated with generator {kind}", "other people than that"
-            )
-        elif isinstance(people, InTable):
-            fits = isinstance(source, Images)
-            _require(fits, "people.kind", f"table with generator {kind}", "other people than that")
+        kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(kind, [])
+        kinds = [*kinds, *Export.model_fields["kind"].annotation.__args__, "reader"]
+        given = "people" in self.model_fields_set
+        _require(
+            people.kind in kinds,
+            "people.kind" if given else "people",
+            f"{people.kind if given else 'missing'} with generator {kind}",
+            f"one of the kinds {', '.join(kinds)}",
+        )
         if self.finds_directions and "held" in source.model_fields_set:
             for name in source.held:
                 known = (
@@ -278,7 +283,7 @@ def read_specification(path: str | Path) -> Specification:
         raise ValueError(f"{path}: no such audit file; audits/example.yml is one to copy")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
         raise ValueError(f"{path}{line}: this is no YAML that can be read") from None

@@ -8,7 +8,7 @@ face found"), which is an outcome of its own. Serves chapter 20.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -16,7 +16,14 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.audit.plausibility import require_decided
-from helpers.audit.reading import as_levels, coded, read_table, refuse_rows, require_named
+from helpers.audit.reading import (
+    as_levels,
+    coded,
+    either,
+    read_table,
+    refuse_rows,
+    require_named,
+)
 from helpers.audit.specification import Specification
 
 
@@ -128,7 +135,7 @@ def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) ->
 
 
 def require_complete(
-    images: pd.DataFrame, axes: Sequence[str], incomplete: str, source: str
+    images: pd.DataFrame, axes: Mapping[str, Sequence[str]], incomplete: str, source: str
 ) -> None:
     """Raise ValueError where a unit has a combination of levels twice, or lacks one.
 
@@ -136,24 +143,29 @@ def require_complete(
 
     Args:
         images: columns unit and `<axis>_level`.
-        axes: all axes and placebos.
+        axes: all axes and placebos → the names of their levels.
         incomplete: "refuse", or "pairs" where units may lack images.
         source: of the images.
 
     Example:
         >>> images = pd.DataFrame({"unit": [*"aabb"], "skin_level": [0, 1, 0, 1]})
-        >>> require_complete(images, ["skin"], "refuse", "faces.csv")
+        >>> require_complete(images, {"skin": ("light", "dark")}, "refuse", "faces.csv")
     """
     places = [f"{axis}_level" for axis in axes]
     twice = images.duplicated(["unit", *places])
     if twice.any():
         row = images[twice].iloc[0]
         raise ValueError(
-            f"{source}: unit {row['unit']!r} has two images at {_where(row, places)}; keep one of "
-            "them, or give them different units"
+            f"{source}: unit {row['unit']!r} has two images at {_where(axes, row[places])}; keep "
+            "one of them, or give them different units"
         )
     if images["unit"].nunique() < 2:
         raise ValueError(f"{source}: one unit only; an audit compares at least two matched faces")
+    if images["unit"].is_unique:
+        raise ValueError(
+            f"{source}: every unit has one image only, so that no faces are matched; columns.unit "
+            "must name the column of the matched face, which several images share"
+        )
     for axis in axes:
         if images[f"{axis}_level"].nunique() < 2:
             raise ValueError(
@@ -166,16 +178,17 @@ def require_complete(
         return
     of_first = set(map(tuple, images.loc[images["unit"] == short[0], places].to_numpy()))
     lacking = next(one for one in product((0, 1), repeat=len(places)) if one not in of_first)
-    told = ", ".join(f"{axis} {level}" for axis, level in zip(axes, lacking, strict=True))
     raise ValueError(
-        f"{source}: unit {short[0]!r} lacks the image at {told} ({len(short)} such units); add the "
-        "images (with an empty score if the model gave no answer), remove the units, or set "
-        "design.incomplete to pairs, so that only complete pairs count"
+        f"{source}: unit {short[0]!r} lacks the image at {_where(axes, lacking)} ({len(short)} "
+        "such units); add the images (with an empty score if the model gave no answer), remove the "
+        "units, or set design.incomplete to pairs, so that only complete pairs count"
     )
 
 
-def _where(row: pd.Series, places: Sequence[str]) -> str:
-    return ", ".join(f"{place.removesuffix('_level')} {row[place]}" for place in places)
+def _where(axes: Mapping[str, Sequence[str]], levels: Iterable[int]) -> str:
+    """A combination of levels by their names."""
+    named = zip(axes.items(), levels, strict=True)
+    return ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
 
 
 def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.Series:
@@ -201,9 +214,7 @@ def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.S
     found = values.apply(coded, names=classes)
     for name in values:
         bad = found[name].isna() & values[name].notna()
-        refuse_rows(
-            bad, values[name], source, f"a label, {classes[0]!r} (0) or {classes[1]!r} (1),"
-        )
+        refuse_rows(bad, values[name], source, f"a label, {either(classes)},")
     if values.shape[1] == 1:
         name = values.columns[0]
         refuse_rows(values[name].isna(), values[name], source, "a label")
@@ -217,7 +228,7 @@ def _scores(values: pd.Series, specification: Specification, source: str) -> pd.
     if decided:
         names = specification.classes
         score = coded(values, names)
-        refuse_rows(score.isna() & ~empty, values, source, f"{names[0]!r} (0) or {names[1]!r} (1)")
+        refuse_rows(score.isna() & ~empty, values, source, either(names))
     else:
         score = pd.to_numeric(values, errors="coerce")
         expected = "a number (an empty cell where the model gave no answer)"

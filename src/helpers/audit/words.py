@@ -176,6 +176,25 @@ def points(difference: float | None) -> str:
     return "–" if difference is None else with_minus(in_points(difference))
 
 
+def tolerated(tolerance: float) -> str:
+    """A tolerance in points, of which one is a point.
+
+    Serves chapter 20.
+
+    Args:
+        tolerance: a fraction.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> tolerated(0.05), in_words(0.01)
+        ('5 points', '1 point')
+    """
+    told = f"{100 * tolerance:g}"
+    return f"{told} point{'s' * (told != '1')}"
+
+
 def effect_sentence(
     row: Mapping[str, Any],
     levels: Sequence[str],
@@ -223,7 +242,7 @@ def effect_sentence(
 
 def _ending(row: Mapping[str, Any], tolerance: float, family: int, counted: str) -> str:
     """The verdict of a comparison as a sentence."""
-    limit = f"the tolerance of {100 * tolerance:g} points"
+    limit = f"the tolerance of {tolerated(tolerance)}"
     if row["verdict"] == EXCEEDS:
         return f"This is beyond {limit}."
     if row["verdict"] == WITHIN:
@@ -288,7 +307,7 @@ def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
     names = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol")
     rows = [row for name in names for row in parts.get(name, [])]
     counts, n = Counter(row.verdict for row in rows), len(rows)
-    limit, open_ones = f"{100 * tolerance:g} points", counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
+    limit, open_ones = tolerated(tolerance), counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
     of_one_axis = [row for row in parts.get("effects", []) if not row.held]
     told = [average_sentence(row) for row in parts.get("averages") or of_one_axis]
     if counts[EXCEEDS]:
@@ -354,9 +373,9 @@ def disparity_sentence(row: Mapping[str, Any], tolerance: float, family: int = 1
         >>> row = {"measure": "FMR at threshold", "group": "b", "reference": "a", "rate": None}
         >>> row |= {"estimate": None, "low": None, "reason": "no negatives"}
         >>> disparity_sentence(row, 0.05)
-        'B: the false match rate cannot be compared with that of a (no negatives).'
+        'b: the false match rate cannot be compared with that of a (no negatives).'
     """
-    name = capital(row["group"])
+    name = row["group"]
     short = row["measure"].split()[0]
     rate, counted = RATES[short], "images" if short == "FTE" else "pairs"
     if row["estimate"] is None or row["low"] is None:

@@ -18,6 +18,7 @@ from helpers.effects.coding import code_cells, code_levels, collapse, complete_r
 from helpers.effects.equivalence import holm, mde, verdict
 from helpers.utils.checks import (
     as_rates,
+    refuse,
     require_columns,
     require_distinct,
     require_present,
@@ -154,6 +155,9 @@ def all_matched_effects(
             )
             table = table.reset_index(drop=not by).rename(columns=by)
             tables.append(table.assign(attribute=attribute))
+    for column in (f"{name}_level" for name in attributes):
+        words = frame[column].notna() & pd.to_numeric(frame[column], errors="coerce").isna()
+        refuse(words.to_numpy(), frame[column], column, "a level's number")
     effects = pd.concat(tables, ignore_index=True)
     effects[list(attributes)] = effects.reindex(columns=list(attributes)).astype("Int64")
     cell = effects[list(attributes)].notna().sum(axis=1) == len(attributes) - 1
