@@ -15,7 +15,6 @@ from helpers.audit.report_html import page
 from helpers.audit.report_json import read_json, write_json
 from helpers.audit.report_schema import Disparity, Doubt
 
-
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
 
 
@@ -29,7 +28,7 @@ def with_verdicts(report, verdicts, family="effects"):
         row = Disparity(**{name: told[name] for name in known})
     rows = [row.model_copy(update={"verdict": verdict}) for verdict in verdicts]
     kind = "verification" if family in FAMILIES[3:] else "classification"
-    return report.model_copy(update=dict.fromkeys(FAMILIES, []) | {family: rows, "kind": kind})
+    return report.model_copy(update={name: [] for name in FAMILIES} | {family: rows, "kind": kind})
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -84,14 +84,14 @@ def card(report: Report) -> str:
         "Metrics": [
             f"Differences of error rates at the threshold {threshold}, with 95 % "
             f"intervals; verdicts against a tolerance of {words.tolerated(report.tolerance)}, "
-            f"adjusted by Holm over the planned family at {report.level:g}."
+            f"adjusted by Holm over all {len(report.judged)} comparisons at {report.level:g}."
         ],
         "Evaluation data": [f"{_counts(report)} ({source})."],
         "Training data": [OPEN],
         "Quantitative analyses": [
             f"**{report.answer}**",
             "",
-            *(f"- {row.sentence}" for row in [*report.judged, *report.failures_to_enrol]),
+            *(f"- {row.sentence}" for row in report.judged),
         ],
         "Ethical considerations": [
             "Perceived traits are judgements of people who look at a picture, and no identity.",
@@ -122,9 +122,11 @@ def _counts(report: Report) -> str:
 
 def _index(report: Report) -> dict[str, Any]:
     """The entry of a `model-index`: a metric for every comparison."""
+    last = len(report.judged)  # where those of having no answer stand
+    silent = range(last - len(report.failures_to_enrol or report.no_answer), last)
     metrics = [
         {
-            "type": "error_rate_difference",
+            "type": "no_answer_difference" if k in silent else "error_rate_difference",
             "name": f"{getattr(row, 'contrast', None) or row.measure}, "
             f"{getattr(row, 'cell', None) or row.group}",
             "value": None if row.estimate is None else round(row.estimate, 5),
@@ -133,7 +135,7 @@ def _index(report: Report) -> dict[str, Any]:
             if row.low is None
             else f"{words.points(row.low)} to {words.points(row.high)} points",
         }
-        for row in report.judged
+        for k, row in enumerate(report.judged)
     ]
     task = {"type": f"face-{report.kind}", "name": report.question}
     dataset = {"type": "matched-images", "name": str(report.data["source"])}

@@ -92,6 +92,7 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
     environment.filters |= {
         "points": words.points,
         "percent": words.percent,
+        "tolerated": words.tolerated,
         "spaced": words.spaced,
         "p": _p,
         "number": _number,

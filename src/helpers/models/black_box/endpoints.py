@@ -103,7 +103,7 @@ class Endpoint:
         self._timeout = check_positive("model.timeout", timeout)
         self._session = requests.Session()
         # Without an `auth`, a session sends what ~/.netrc holds for the host. This one adds
-        # nothing, and the environment's proxies go on working, as without `trust_env` they would not.
+        # nothing, and the environment's proxies go on working, which `trust_env` would turn off.
         self._session.auth = lambda request: request
 
     def __call__(self, png: bytes, key: str) -> Any:
