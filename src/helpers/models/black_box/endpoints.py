@@ -102,8 +102,8 @@ class Endpoint:
         self._url, self._headers = url, dict(headers or {})
         self._timeout = check_positive("model.timeout", timeout)
         self._session = requests.Session()
-        # Without an `auth`, a session sends what ~/.netrc holds for the host. This one adds
-        # nothing, and the environment's proxies go on working, as without `trust_env` they would not.
+        # Without an `auth`, a session sends what ~/.netrc holds for the host; this one adds
+        # nothing. `trust_env=False` would turn off the environment's proxies, too.
         self._session.auth = lambda request: request
 
     def __call__(self, png: bytes, key: str) -> Any:
