@@ -25,10 +25,10 @@ import requests
 from helpers.utils.checks import check_positive
 
 FROM_ENVIRONMENT = "env:"
-_BUSY, _TRY_AGAIN = 429, (408, 425, 500, 502, 503, 504)
 MOST_BYTES = 4 * 2**20
 """Of an answer, unpacked; a vector of a thousand numbers takes 20 thousand."""
 _PIECE = 4096
+_BUSY, _TRY_AGAIN = 429, (408, 425, 500, 502, 503, 504)
 _NO_KEY, _NO_PLACE = (401, 403, 407), (404, 405, 410)
 
 
