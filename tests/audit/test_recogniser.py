@@ -295,8 +295,8 @@ def test_a_killed_run_asks_nothing_twice(write, home):
     path, n, asked = write(model=python("killed")), len(table), home / "asked.txt"
     assert 256 < n < 512  # answers are written every 256
     command = [sys.executable, "-m", "helpers.audit", "run", str(path)]
-    # Two calls of 64, and 64 images in eleven calls, try the model; after four more of 64 begins the
-    # second batch that is written.
+    # Two calls of 64, and eleven for 64 more, try the model; after seventeen begins the second
+    # batch that is written.
     environment = os.environ | {"KILL_AT": "17", "PYTHONPATH": str(home)}
     tried = 3 * 64
     run = subprocess.run(command, env=environment, cwd=home, capture_output=True, check=False)
