@@ -65,7 +65,7 @@ def test_the_gap_is_found_and_told(analysed):
     assert found.loc["FMR at threshold", "verdict"] == "exceeds"
     report = audit.build_report(data, tables, plan, plan)
     assert report.verdict == "exceeds" and report.plan.kept
-    assert report.disparities[1].sentence.startswith("B: the false match rate is ")
+    assert report.disparities[1].sentence.startswith("b: the false match rate is ")
     code, lines = audit.gate(report)
     assert code == 1 and len(lines) == 1
     assert "ratio" in page(report) and "of the trait unless the pictures are" in page(report)

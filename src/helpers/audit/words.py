@@ -188,7 +188,7 @@ def tolerated(tolerance: float) -> str:
         The text.
 
     Example:
-        >>> tolerated(0.05), in_words(0.01)
+        >>> tolerated(0.05), tolerated(0.01)
         ('5 points', '1 point')
     """
     told = f"{100 * tolerance:g}"
