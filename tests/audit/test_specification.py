@@ -57,17 +57,17 @@ def test_the_file_of_the_specification_has_every_door():
             "model.kind is python, table, with images was expected",
         ),
         ({"name": "My Audit"}, "name is 'My Audit', small letters, digits and hyphens was exp"),
-        ({"name": 7}, "name is 7, a text was expected; put quotes around it (YAML takes no, yes,"),
+        ({"name": 7}, "name is 7, a text (put quotes around it: YAML takes no, off or 0 for so"),
         ({"question": ""}, "question is '', a text that is not empty was expected"),
-        ({"question": ["?"]}, "question is ['?'], a text was expected"),
+        ({"question": ["?"]}, "question is ['?'], a text (put quotes"),
         (
             {"axes": {"skin": ["fair", "medium", "dark"]}},
             "axes.skin is ['fair', 'medium', 'dark'], which has 3 levels; an axis compares two, so "
             "name two of them and leave the rows of the others out, or write one audit for each",
         ),
         ({"classes": ["a", "b", "c"]}, "classes is ['a', 'b', 'c'], a list of at most 2 was exp"),
-        ({"classes": [False, True]}, "classes.0 is False, a text was expected; put quotes around"),
-        ({"axes": {"skin": [0, 1]}}, "axes.skin.0 is 0, a text was expected; put quotes around it"),
+        ({"classes": [False, True]}, "classes.0 is False, a text (put quotes around it: YAML"),
+        ({"axes": {"skin": [0, 1]}}, "axes.skin.0 is 0, a text (put quotes around it: YAML"),
         (
             {"axes": [{"skin": ["light", "dark"]}]},
             "axes is [{'skin': ['light', 'dark']}], a name with its two levels, as in axes: {skin: "

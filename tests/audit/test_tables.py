@@ -78,7 +78,7 @@ def test_a_fault_names_file_row_column_and_remedy(tmp_path, table, change, told)
     ("change", "told"),
     [
         (("image_id,unit", "unit,unit"), "two columns are named 'unit'; rename or remove one"),
-        (("1-dark-male,1,", "1-dark-male,"), r"row 9 has 5 cells, 6 were expected, as in the"),
+        (("1-dark-male,1,", "1-dark-male,"), r"row 9 has 5 cells, 6 were expected"),
         (("1-dark-male,1,", "1-dark-male,1,1,"), "row 9 has 7 cells, 6 were expected"),
         (("5-dark-male,5,dark,male,", "5-dark-male,5,da\n"), "row 25 has 3 cells, 6 were expected"),
         (("\n1-dark-male,1,", "\n\n \n1-dark-male,"), "row 11 has 5 cells, 6 were expected"),

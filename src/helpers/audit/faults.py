@@ -62,17 +62,14 @@ def in_words(error: ValidationError, content: dict[str, Any], top: Sequence[str]
             f"{found}, which has {context['actual_length']} levels; an axis compares two, so name "
             "two of them and leave the rows of the others out, or write one audit for each pair"
         )
-    if kind == "string_type" and isinstance(first["input"], int | float):
-        return f"{found}, a text was expected; put quotes around it ({_NO_TEXT})"
     message = first["msg"].removeprefix("Input should be ")
     if kind in _EXPECTED:
         message = _EXPECTED[kind].format(of_field=_PATTERNS.get(place[-1]), **context)
     return f"{found}, {message} was expected"
 
 
-_NO_TEXT = "YAML takes no, yes, off, on and figures for something else than a text"
 _EXPECTED = {
-    "string_type": "a text",
+    "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
     "string_too_short": "a text that is not empty",
     "string_pattern_mismatch": "{of_field}",
     "too_long": "a list of at most {max_length}",

@@ -8,14 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.functional_validators import AfterValidator, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 

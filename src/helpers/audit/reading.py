@@ -70,8 +70,7 @@ def _comma_separated(table: Path, source: str) -> pd.DataFrame:
     for number, row in rows.items():
         if len(row) != len(header):
             raise ValueError(
-                f"{source}: row {number} has {len(row)} cells, {len(header)} were expected, as in "
-                "the header"
+                f"{source}: row {number} has {len(row)} cells, {len(header)} were expected"
             )
     frame = pd.DataFrame([*rows.values()], [*rows], header, dtype="str")
     # A column without a name, such as one of row numbers, is nobody's.
@@ -127,7 +126,7 @@ def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -
         )
 
 
-def coded(values: pd.Series, names: Sequence[str]) -> pd.Series:
+def coded(values: pd.Series, names: Sequence[str], source: str, expected: str = "{}") -> pd.Series:
     """Cells that say 0 or 1, or name one of two things, as numbers; names come before codes.
 
     Serves chapter 20.
@@ -135,35 +134,29 @@ def coded(values: pd.Series, names: Sequence[str]) -> pd.Series:
     Args:
         values: of a column.
         names: of what 0 and 1 stand for.
+        source: of the table.
+        expected: what should stand there, with a place for names and codes.
 
     Returns:
-        0.0 and 1.0, NaN for everything else.
+        0.0 and 1.0, NaN for an empty cell.
+
+    Raises:
+        ValueError: a cell that says something else.
 
     Example:
-        >>> coded(pd.Series(["dark", 0, "grey"]), ("light", "dark")).tolist()
+        >>> coded(pd.Series(["dark", 0, None]), ("light", "dark"), "faces.csv").tolist()
         [1.0, 0.0, nan]
     """
     codes = _codes(names)
     code = {f"{one}.0": float(level) for level, one in enumerate(codes)}
     code |= dict(zip([*codes, *names], (0.0, 1.0, 0.0, 1.0), strict=True))
-    return values.astype(str).str.strip().map(code)
+    found = values.astype(str).str.strip().map(code)
+    refuse_rows(found.isna() & values.notna(), values, source, expected.format(_either(names)))
+    return found
 
 
-def either(names: Sequence[str]) -> str:
-    """What a cell may say of two things, for messages.
-
-    Serves chapter 20.
-
-    Args:
-        names: of what 0 and 1 stand for.
-
-    Returns:
-        The words.
-
-    Example:
-        >>> either(("light", "dark")), either(("1", "0"))
-        ("'light' (0) or 'dark' (1)", "'1' or '0'")
-    """
+def _either(names: Sequence[str]) -> str:
+    """What a cell may say of two things."""
     codes = zip(names, _codes(names), strict=True)
     return " or ".join(f"{name!r}" + f" ({code})" * (code != name) for name, code in codes)
 
@@ -194,6 +187,5 @@ def as_levels(values: pd.Series, names: Sequence[str], source: str) -> pd.Series
         >>> as_levels(pd.Series(["dark", "0"]), ("light", "dark"), "faces.csv").tolist()
         [1, 0]
     """
-    found = coded(values, names)
-    refuse_rows(found.isna(), values, source, either(names))
-    return found.astype(int)
+    refuse_rows(values.isna(), values, source, _either(names))
+    return coded(values, names, source).astype(int)

@@ -16,14 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.audit.plausibility import require_decided
-from helpers.audit.reading import (
-    as_levels,
-    coded,
-    either,
-    read_table,
-    refuse_rows,
-    require_named,
-)
+from helpers.audit.reading import as_levels, coded, read_table, refuse_rows, require_named
 from helpers.audit.specification import Specification
 
 
@@ -211,10 +204,7 @@ def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.S
         >>> as_labels(pd.DataFrame({"label": ["male", "0"]}), ("female", "male"), "a.csv").tolist()
         [1.0, 0.0]
     """
-    found = values.apply(coded, names=classes)
-    for name in values:
-        bad = found[name].isna() & values[name].notna()
-        refuse_rows(bad, values[name], source, f"a label, {either(classes)},")
+    found = values.apply(coded, names=classes, source=source, expected="a label, {},")
     if values.shape[1] == 1:
         name = values.columns[0]
         refuse_rows(values[name].isna(), values[name], source, "a label")
@@ -226,9 +216,7 @@ def _scores(values: pd.Series, specification: Specification, source: str) -> pd.
     """Scores or decisions as numbers, NaN where the cell is empty."""
     empty, decided = values.isna(), specification.columns.decision is not None
     if decided:
-        names = specification.classes
-        score = coded(values, names)
-        refuse_rows(score.isna() & ~empty, values, source, either(names))
+        score = coded(values, specification.classes, source)
     else:
         score = pd.to_numeric(values, errors="coerce")
         expected = "a number (an empty cell where the model gave no answer)"
