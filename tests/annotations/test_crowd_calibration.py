@@ -1,13 +1,13 @@
 import os
 from pathlib import Path
 
+import crowd_calibration as calibration
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
 
 from helpers.annotations import ATTRIBUTES, crowd
-from helpers.annotations import crowd_calibration as calibration
 from helpers.annotations.agreement import icc, krippendorff_alpha, mean_deviation
 from helpers.utils import seeding
 

@@ -59,7 +59,7 @@ class Disagreement:
 # attribute confounding": github.com/csinva/matching-with-gans, data/annotations_stylegan2. 5,000
 # StyleGAN2 images, 7 ratings of each (gender 9).
 #
-# measured: `crowd_calibration.fit_noise` on those ratings, with the share of random answers below.
+# measured: `tests/crowd_calibration.py` on those ratings, with the share of random answers below.
 #   The margin of gender is where agreement comes out right; the likelihood rises a little further.
 #   Given the fitted true scores, simulated alpha and ICC are within .02 of the real ones and the
 #   spread per image within a tenth, of gender within an eighth.

@@ -59,6 +59,7 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
 
     Raises:
         ValueError: a column that is missing; an image twice; a level, label or score that is none;
+            a decision that its score contradicts;
             scores or labels that are all alike; a unit that lacks a combination of levels (unless
             `design.incomplete` is "pairs") or has one twice.
 
@@ -90,6 +91,8 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
         images[f"{axis}_level"] = as_levels(raw[axis], names, source)
     images["label"] = as_labels(raw[labelled], specification.classes, source)
     images["score"] = _scores(raw[answered], specification, source)
+    if columns.decision is not None and columns.score in raw:
+        _require_agreement(raw, specification, source)
     for name in specification.annotated:
         images[name] = as_annotated(raw[name], source)
     require_complete(images, axes, specification.design.incomplete, source)
@@ -225,6 +228,17 @@ def _scores(values: pd.Series, specification: Specification, source: str) -> pd.
         refuse_rows(outside, values, source, "a score from 0 to 1 (are these logits?)")
     check_answers(score, f"{source}: column {values.name!r}")
     return score.astype(float)
+
+
+def _require_agreement(raw: pd.DataFrame, specification: Specification, source: str) -> None:
+    """Raise ValueError where a column of scores says otherwise than that of decisions."""
+    columns, threshold = specification.columns, specification.threshold
+    score = pd.to_numeric(raw[columns.score], errors="coerce")
+    decided = coded(raw[columns.decision], specification.classes, source) == 1
+    known = score.notna() & raw[columns.decision].notna()
+    told = f"(it is at odds with column {columns.score!r}; name another score, or score: null)"
+    expected = f"what its score says at the threshold of {threshold:g} {told}"
+    refuse_rows(known & (decided != (score > threshold)), raw[columns.decision], source, expected)
 
 
 def check_answers(score: pd.Series, where: str) -> None:

@@ -1,11 +1,10 @@
 """The table of `audits/table.yml`: numbers of an audit in the face world, without its pictures.
 
-    python -m helpers.audit.example_table audits/table.csv
+    python audits/make_table.py audits/table.csv
 
 makes it again: faces, simulated people and the model of `audits/example.yml`, with another seed. A
 hundred faces at two levels of three axes, three raters' answers each, and the model's score. The
 darkest three in a hundred pictures have no score, as if a detector had found no face in them.
-Serves chapter 20.
 """
 
 from __future__ import annotations
@@ -30,24 +29,11 @@ from helpers.effects.labels import LEVEL_NAMES
 
 UNITS, RATERS, SEED, DARKEST = 100, 3, 7, 0.03
 AXES = ["skin_colour", "hair_length", "gender"]
-MODEL = Path(__file__).parents[3] / "build" / "audits" / "example.onnx"
+MODEL = Path(__file__).parents[1] / "build" / "audits" / "example.onnx"
 
 
 def make_example_table(path: Path) -> Path:
-    """Write the table.
-
-    Serves chapter 20.
-
-    Args:
-        path: of the `.csv`.
-
-    Returns:
-        The path.
-
-    Example:
-        >>> make_example_table.__name__
-        'make_example_table'
-    """
+    """Write the table; gives its path."""
     specification = Specification(
         name="table",
         question="?",
