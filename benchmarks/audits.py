@@ -6,9 +6,9 @@ which gets a table of images, labels and decisions (`helpers.scorecard.simulated
 the images pruned at random).
 A third of the models has no effect at all; of the others each axis has one with a chance of one
 half. Every model is audited over and over with new faces. Counted are: how often the report's
-intervals hold the true effect; how often an audit raises any false alarm, which is a cell called
-"exceeds" whose true effect does not, or a cell without an effect whose p-value is below the level
-after Holm's adjustment; and whether the plan was kept.
+intervals hold the true effect; how often an audit raises any false alarm, which is a comparison
+called "exceeds" whose true effect does not (the gate then fails), or one without an effect whose
+p-value is below the level after Holm's adjustment over its family; and whether the plan was kept.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ from scipy.special import logit
 from helpers import audit
 from helpers.audit.planned_effects import average_effects, effects_by_cell
 from helpers.audit.planning import AVERAGES, CELLS
+from helpers.audit.verdicts import settle_together
 from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding
 
@@ -26,6 +27,7 @@ MODELS, REPETITIONS, TRANSECTS, SEED, TOLERANCE = 50, 100, 400, 18, 0.05
 GOOD, MOST = (92, 97), 6
 """Coverage, and share of audits with a false alarm, that are called right (%)."""
 ALARMS = ("false alarms (%)", "of no effect (%)", "of no effect, models without any (%)")
+GATE = "the gate, on both"
 AXES = ["skin", "hair", "gender"]
 NULL_SHARE, LARGEST = 1 / 3, 1.2
 """Share of models without any effect; largest log odds ratio of an effect."""
@@ -68,7 +70,8 @@ def true_effects(model: Population) -> dict[str, list[float]]:
     """The true effects of the cells and averages, in the order of the report's rows."""
     rates = model.rates()
     gaps = [np.take(rates, 1, axis) - np.take(rates, 0, axis) for axis in range(3)]
-    return {CELLS: np.concatenate([gap.ravel() for gap in gaps]), AVERAGES: [*map(np.mean, gaps)]}
+    cells, averages = np.concatenate([gap.ravel() for gap in gaps]), [*map(np.mean, gaps)]
+    return {CELLS: cells, AVERAGES: averages, GATE: np.concatenate([cells, averages])}
 
 
 def judged(found: pd.DataFrame, truth: np.ndarray) -> dict[str, float]:
@@ -106,12 +109,16 @@ def main() -> None:
                 CELLS: effects_by_cell(data.frame, plan),
                 AVERAGES: average_effects(data.frame, plan, "error"),
             }
-            for family, found in families.items():
+            together = settle_together(families, families, plan["level"])
+            together[GATE] = pd.concat([*together.values()], ignore_index=True)
+            for family, found in together.items():
                 row = judged(found, truth[family])
                 rows.append({"family": family, "none": not any(truth[CELLS])} | row)
             if repetition == 0:
                 report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
                 kept += report.plan.kept
+                fails = (together[GATE]["verdict"] == "exceeds").any()
+                assert audit.gate(report)[0] == int(fails)
     frame = pd.DataFrame(rows)
     told = [_row(family, part) for family, part in frame.groupby("family", sort=False)]
     facts = {
@@ -137,6 +144,7 @@ def _row(family: str, part: pd.DataFrame) -> dict[str, str | float]:
         "coverage (%)": 100 * part["covered"].sum() / part["intervals"].sum(),
         "all hold together (%)": share("together"),
         "false alarms (%)": share("alarm"),
+        "their standard error": 100 * float(part["alarm"].sem()),
         "of no effect (%)": share("alarm of no effect"),
         "of no effect, models without any (%)": share("alarm of no effect", null),
         "audits with a false “within” (%)": share("wrongly within"),
