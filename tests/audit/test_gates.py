@@ -65,7 +65,7 @@ def test_a_planted_average_closes_the_gate_and_leads_the_headline():
     report = audit.build_report(changed, audit.analyse(changed, plan), plan, plan)
     assert {row.verdict for row in report.effects} <= {"inconclusive", "within"}
     assert report.averages[0].verdict == report.verdict == "exceeds"
-    assert report.answer.startswith("With dark instead of light, the error rate changes by +")
+    assert report.answer.startswith("Dark instead of light changes the error rate by +")
     assert "No comparison is shown" not in report.answer
     code, lines = gate(report)
     assert code == 1 and lines == [f"exceeds: {report.averages[0].sentence}"]

@@ -231,6 +231,5 @@ def detectable(report: Report) -> str:
     return (
         f"{told} The plan's {hundredths(sizes['detectable'])} points are no such number: they were "
         "reckoned before anything was asked, for a cell with one pair of each face and an assumed "
-        f"error rate of {100 * sizes['expected error']:g} %, and adjusted for "
-        f"{sizes['comparisons']} comparisons."
+        f"error rate of {100 * sizes['expected error']:g} %, and adjusted for all comparisons."
     )

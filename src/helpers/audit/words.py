@@ -293,8 +293,8 @@ def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
         tolerance: of the plan.
 
     Returns:
-        The verdict ("exceeds" if any does, "within" if all are, else "inconclusive"), and the
-        sentences, first one for the average of each axis.
+        The verdict ("exceeds" if any does, "within" if all are, else "inconclusive"), and lines
+        that say it, first one for the average of each axis.
 
     Example:
         >>> from helpers import audit
@@ -319,15 +319,15 @@ def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
             f"Beyond the tolerance of {limit}: {len(beyond)} of {n} comparisons{rest}. The largest "
             f"change: {most}"
         )
-        return EXCEEDS, " ".join(told)
+        return EXCEEDS, "\n".join(told)
     if counts[WITHIN] == n:
         told.append(f"In all {n} comparisons the change is smaller than {limit}.")
-        return WITHIN, " ".join(told)
+        return WITHIN, "\n".join(told)
     told.append(
         f"No comparison is shown to be beyond the tolerance of {limit}, but {open_ones} of {n} are "
         "undecided: the data are too few to rule such a change out."
     )
-    return INCONCLUSIVE, " ".join(told)
+    return INCONCLUSIVE, "\n".join(told)
 
 
 def average_sentence(row: Any) -> str:
@@ -345,14 +345,14 @@ def average_sentence(row: Any) -> str:
         >>> from types import SimpleNamespace
         >>> numbers = {"estimate": 0.179, "low": 0.119, "high": 0.242, "verdict": "exceeds"}
         >>> print(average_sentence(SimpleNamespace(contrast="dark instead of light", **numbers)))
-        With dark instead of light, the error rate changes by +17.9 points on average (95 % interval
-        +11.9 to +24.2): beyond the tolerance.
+        Dark instead of light changes the error rate by +17.9 points on average (95 % interval +11.9
+        to +24.2): beyond the tolerance.
     """
     if row.low is None:
         return f"{capital(row.contrast)} cannot be compared on average."
     return (
-        f"With {row.contrast}, the error rate changes by {points(row.estimate)} points on average "
-        f"(95 % interval {points(row.low)} to {points(row.high)}): {WORDS[row.verdict]}."
+        f"{capital(row.contrast)} changes the error rate by {points(row.estimate)} points on "
+        f"average (95 % interval {points(row.low)} to {points(row.high)}): {WORDS[row.verdict]}."
     )
 
 
