@@ -13,6 +13,8 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from IPython.display import Markdown
+
 from helpers.utils.numbers import in_points, with_minus
 
 CONTRADICTED = "This run says otherwise"
@@ -94,6 +96,28 @@ def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Cla
         'Counted: +7.4 (+5.3 to +9.6) points.'
     """
     return Claim(_Numbers().vformat(sentence, (), numbers), bool(holds), title)
+
+
+def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markdown:
+    """A sentence that another seed may contradict, with what this run says of it.
+
+    Serves every chapter, from 01 on.
+
+    Args:
+        sentence: as of `claim`. It commits to nothing, and names no model or cell as the winner.
+        margin: by how much what is asked is true in this run; negative where the contrary is.
+        error: standard error of the margin. Within two of them the answer is *undecided*.
+        numbers: values of the fields.
+
+    Returns:
+        The sentence and *yes*, *no* or *undecided*, to be shown as a cell's last value.
+
+    Example:
+        >>> told("Is {a:.0f} above one?", margin=1.0, error=0.1, a=2.0).data
+        'Is 2 above one? *In this run: yes.*'
+    """
+    state = "yes" if margin > 2 * error else "no" if margin < -2 * error else "undecided"
+    return Markdown(f"{_Numbers().vformat(sentence, (), numbers)} *In this run: {state}.*")
 
 
 def of_page(executed: Path) -> Iterator[Claim]:
