@@ -700,16 +700,20 @@ Markdown(
 # ```{exercise} Undoing wrong labels
 # :label: exercise-rogan
 # Compute one model's error rate with the labels of a single rater, correct it with
-# `effects.rogan_gladen` and the noise found above, and compare it with the
-# rate under the shown gender. Why is the corrected rate not exact?
+# `effects.rogan_gladen` and the noise found above, `wrong[1]`, and compare it with the rate under
+# `right`, the gender that raters see before they err. By how much is the corrected rate off?
 # ```
-#
+
+# %% [markdown]
 # ```{solution} exercise-rogan
 # :class: dropdown
-# The formula turns the rate seen into the rate behind it, provided that wrong labels fall on right
-# and wrong answers alike. A face that confuses raters confuses models too. Their errors then go
-# together, a wrong label often *hides* an error of the model, and the correction subtracts too
-# much.
+# Let $p$ be the model's error rate under `right`, $e$ the share of wrong labels, and $a$ the share of
+# images on which answer and label are both wrong. A wrong label turns a right answer into an error and
+# hides a wrong one, so the rate seen is $p + e - 2a$. The formula returns
+# $(p + e - 2a - e) / (1 - 2e)$, which is $p$ only if $a = pe$: if wrong labels fall on right and wrong
+# answers alike. Otherwise it is off by exactly $-2\,(a - pe) / (1 - 2e)$. Where rater and model err on
+# the same faces more often than chance, $a > pe$ and the corrected rate is too low; where they avoid
+# each other's errors, it is too high.
 # ```
 
 # %% [markdown]
