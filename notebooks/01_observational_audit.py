@@ -290,14 +290,6 @@ def association(low, high):
 said = {name: association(row["low"], row["high"]) for name, row in naive.iterrows()}
 Markdown("\n".join(f"- **{name}**: {words}" for name, words in said.items()))
 
-# %% tags=["remove-input"]
-claim(
-    "The regression blames skin: the log odds ratios of the two leading models, {one:.2f} and "
-    "{two:.2f}, are clear of zero.",
-    holds=(naive.loc[list(LEADING), "low"] > 0).all(),
-    **dict(zip(("one", "two"), naive.loc[list(LEADING)].to_dict("records"), strict=True)),
-)
-
 # %% tags=["remove-cell"]
 chance = {
     True: "Here its interval excludes zero all the same: a chance finding, a false alarm, of which "
@@ -348,48 +340,31 @@ split = {
 paired_bars(split, "perceived hair length")
 
 # %% [markdown]
-# Short hair, not dark skin, separates high bars from low ones. Yet *within* short hair the order is
-# reversed: light-skinned women are misread more often. Part of the reason is in the labels. The
-# world can show it, because it keeps the face that it meant to draw. Raters now and then call a
-# short-haired man a woman, and for these portraits the model, which says *man*, is counted as
-# wrong.
+# Compare the bars in two ways: short with long hair at one skin colour, and dark with light skin at
+# one length of hair. *Within* short hair the order of the skin colours may be reversed. Labels can
+# have a share in that, and the world can show it, because it keeps the face that it meant to draw.
+# Raters now and then call a short-haired man a woman. For such a portrait a model that says *man* is
+# counted as wrong. The table gives the errors of the FairFace-like model with and without these men.
 
 # %%
 drawn = pd.Series(visible["gender"] > 0.5, name="drawn as a man")
 short_haired = women[women["hair"] == "short"].join(drawn)
 by_skin = short_haired.groupby("skin", observed=True)
 mistaken = by_skin["drawn as a man"].agg(["size", "sum", "mean"])
-mistaken.set_axis(["portraits", "drawn as men", "share"], axis="columns").round(2)
+mistaken.columns = ["portraits", "drawn as men", "share"]
 
-# %% tags=["remove-input"]
-rest = short_haired[~short_haired["drawn as a man"]].groupby("skin", observed=True)
-errs, errs_rest = (one["error_fairface_like"].mean() for one in (by_skin, rest))
-claim(
-    "Among the short-haired *women*, {light} light-skinned and {dark} dark-skinned portraits were "
-    "drawn as men. The numbers are similar, but the first group is small: these men are "
-    "{of_light:percent} % of it, and {of_dark:percent} % of the other. Without these men the "
-    "fairface-like model errs on {rest_light:percent} and {rest_dark:percent} % instead of "
-    "{all_light:percent} and {all_dark:percent} %: the labels explain a part of the reversal.",
-    holds=mistaken["sum"]["dark"] / 2 < mistaken["sum"]["light"] < 2 * mistaken["sum"]["dark"]
-    and mistaken["mean"]["light"] > 2 * mistaken["mean"]["dark"]
-    and errs["light"] - errs["dark"] > errs_rest["light"] - errs_rest["dark"] > 0,
-    title="A reversal, partly made of labels",
-    light=mistaken["sum"]["light"],
-    dark=mistaken["sum"]["dark"],
-    of_light=mistaken["mean"]["light"],
-    of_dark=mistaken["mean"]["dark"],
-    rest_light=errs_rest["light"],
-    rest_dark=errs_rest["dark"],
-    all_light=errs["light"],
-    all_dark=errs["dark"],
-)
+# %%
+rest = short_haired[~drawn[short_haired.index]].groupby("skin", observed=True)
+counted = {"errors": by_skin, "without these men": rest}
+rates = {words: one["error_fairface_like"].mean() for words, one in counted.items()}
+mistaken.assign(**rates).round(3)
 
 # %% [markdown]
-# Faces of unclear gender ([](08_stratified_errors)) and skin itself ([](10_effects_and_truth)) may
-# have a share in the rest. So the comparison that would settle the matter, light and dark skin at
-# equally short hair, rests on the smallest group and on its labels. The benchmark was never meant
-# to hold many short-haired, light-skinned women, and adding portraits in the same proportions would
-# only help slowly.
+# A few mislabelled portraits count for much where a group is small. Faces of unclear gender
+# ([](08_stratified_errors)) and skin itself ([](10_effects_and_truth)) may have a share, too. So the
+# comparison that would settle the matter, light and dark skin at equally short hair, rests on the
+# smallest group and on its labels. The benchmark was never meant to hold many short-haired,
+# light-skinned women, and adding portraits in the same proportions would only help slowly.
 
 # %%
 table = split["fairface-like"]
@@ -441,16 +416,10 @@ for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
 
 # %% [markdown]
 # Look at the upper three rows, those without length as a number, and read them upwards: labels as
-# rated, labels partly swapped, no labels. Hair is measured ever worse. Nothing in the data announces
-# this; the upper rows look as respectable as the lower ones. The two rows below them measure hair in
-# another way and need not continue the series.
-
-# %% tags=["remove-input"]
-claim(
-    "From row three up to row one the coefficient of dark skin grows for both models: skin absorbs "
-    "what hair, measured ever worse, no longer explains.",
-    holds=all(adjusted[name]["estimate"].iloc[:3].is_monotonic_decreasing for name in LEADING),
-)
+# rated, labels partly swapped, no labels. Hair is measured worse from row to row, and what it then
+# no longer explains can fall to skin. The data give no sign of this; the upper rows look as
+# respectable as the lower ones. The two rows below them measure hair in another way and need not
+# continue the series.
 
 # %% [markdown]
 # The table repeats the first row and the last, without any adjustment and with the true length of

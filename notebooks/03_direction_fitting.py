@@ -296,17 +296,8 @@ comparison.round(2)
 # The real space is tangled in these four places, too. One sign differs, that of facial hair. A
 # classifier's normal points to whichever class was called positive, and the files do not say which
 # that was; beards are not women's in photographs either, so we read only the size. This world was
-# planted to be tangled like the real one, so the comparison is no independent finding.
-
-# %% tags=["remove-input"]
-real, ours = comparison["StyleGAN2-FFHQ"].abs(), comparison["fitted here"].abs()
-painted = [("gender", "facial_hair"), ("gender", "makeup")]
-claim(
-    "The two are not equal. **In this run** beards and makeup are tied to gender more tightly here, "
-    "hair length a little less.",
-    holds=(ours[painted] > real[painted]).all()
-    and 0 < (real - ours)["hair_length", "gender"] < 0.15,
-)
+# planted to be tangled like the real one, so the comparison is no independent finding. Nor need the
+# sizes be equal.
 
 # %% [markdown]
 # ## How close to the truth
@@ -375,15 +366,14 @@ assert means.loc["hair_length", n_directions] < means.loc["facial_hair", n_direc
 # Facial hair lags behind, and two reasons are known. Most faces have none, and a face without a beard
 # says nothing about *how far* it is from having one. And its normal leans towards age, however many
 # faces there are. What remains is direction error: the later chapters carry it along, and chapter
-# [ten](10_effects_and_truth) asks which of the audit's misses it causes.
+# [ten](10_effects_and_truth) asks what it adds to the audit's misses.
 
 # %% tags=["remove-input"]
 claim(
     "**In this run** {n:,} annotated faces bring hair length to {hair:.1f} degrees from the exact "
     "normal, and facial hair to {beard:.1f}. Half as many leave them {hair_half:.1f} and "
     "{beard_half:.1f} degrees away, on average.",
-    holds=means.loc["hair_length"].is_monotonic_decreasing
-    and (means.loc["hair_length"] < means.loc["facial_hair"]).all(),
+    holds=(means.iloc[:, -1] < means.iloc[:, -2]).all(),
     n=n_directions,
     hair=angle["hair_length"],
     beard=angle["facial_hair"],
@@ -502,7 +492,7 @@ assert hair_cosine["swayed by hair"] < hair_cosine["crowd"] - 0.05
 # - Fit in $W$, let people label, and keep the intercept.
 # - Normals are entangled in the way that attributes are correlated. They are a map of the
 #   population, not yet a tool to change one thing at a time.
-# - Attributes that most faces lack, such as beards and makeup, have the worst directions.
+# - Attributes that most faces lack, such as beards and makeup, are hard to find a direction for.
 
 # %% tags=["hide-input"]
 planes.save(stage.path("hyperplanes.npz"))
