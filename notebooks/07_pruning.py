@@ -208,10 +208,9 @@ share = table.groupby("unit")["share"].max()
 # %% tags=["remove-input"]
 claim(
     "**In this run** {image:.0%} of the images survive, at most {pair:.0%} of the pairs along an axis "
-    "and {transect:.0%} of the transects. Ambiguity hardly runs in families: {alone:.0%} of transects "
-    "would survive if images were dropped independently.",
-    holds=share["image"] > share["pair"] > share["transect"]
-    and abs(share["transect"] - independent[table["unit"] == "transect"].item()) < 0.05,
+    "and {transect:.0%} of the transects. If images were dropped independently, {alone:.0%} of the "
+    "transects would survive.",
+    holds=share["image"] > share["pair"] > share["transect"],
     alone=independent[table["unit"] == "transect"].item(),
     **share,
 )
@@ -234,7 +233,7 @@ cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "dropped": ~fr
 cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
 losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
-# %% mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar. The bars differ in height."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
+# %% mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
 _ = figures.bars(losses, ylabel="share dropped")
 # %%
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
@@ -329,15 +328,10 @@ upset.sort_values("p, Holm", kind="stable").head(6).round(3)
 # %% tags=["remove-input"]
 level = stage.load("audit_plan", "plan.json")["level"]
 hidden = norm.isf(level / 2 / len(upset)) * upset["se"].median()
-claim(
-    "**In this run** cells lose from {least:.0%} to {most:.0%} of their images, and none of the "
-    "{n} changes of a difference is significant after Holm. A change of {hidden:.2f} standard "
-    "deviations would have been found in about half of such samples, a smaller one more rarely.",
-    holds=(upset["p, Holm"] > level).all(),
-    least=losses["rate"].min(),
-    most=losses["rate"].max(),
-    n=len(upset),
-    hidden=hidden,
+Markdown(
+    f"**In this run** {(upset['p, Holm'] <= level).sum()} of the {len(upset)} changes of a difference "
+    f"are clear of zero after Holm. A change of {hidden:.2f} standard deviations would be found in "
+    "about half of such samples, a smaller one more rarely."
 )
 
 # %% [markdown]
@@ -476,12 +470,12 @@ hair.assign(difference=hair["female"] - hair["male"])
 # %% tags=["remove-input"]
 gap = (hair["female"] - hair["male"]).abs()
 claim(
-    "**In this run** hair is longer by {least:.2f} to {most:.2f} of its scale on women than on men in "
-    "the wild sets, and by less than {ours:.2f} in the transects, before and after pruning.",
-    holds=gap[[*WILD.values()]].min() > 0.1 > 0.01 > gap[[*grid]].max(),
+    "**In this run** mean hair length of women and men differs by {least:.2f} to {most:.2f} of its scale "
+    "in the wild sets, and by at most {ours:.3f} in the transects, before and after pruning.",
+    holds=gap[[*WILD.values()]].min() > 2 * gap[[*grid]].max(),
     least=gap[[*WILD.values()]].min(),
     most=gap[[*WILD.values()]].max(),
-    ours=0.01,
+    ours=gap[[*grid]].max(),
 )
 
 # %% [markdown]
@@ -509,27 +503,14 @@ Markdown("\n".join(lines.format(*row) for row in rows))
 # What differs in the transects is leakage, and the regression in [](09_logistic_ate) has to take it
 # into account. The match has a price: men are shaved as women are, and women wear as little makeup
 # as men, unlike in the wild sets. Effects of gender are then effects of its *shape*, and of what was
-# not annotated and leaks. Do raters see beards on women none the less? No image of a woman has one
-# here, so such answers are noise:
+# not annotated and leaks. Do raters see beards on women none the less? The base faces have none, so
+# most such answers are noise; along the gender axis a little beard may come along:
 
 # %%
 seen_as = errors.majority(kept_adults["gender"]).map({0: "women", 1: "men"})
 bearded = kept_adults["facial_hair"] >= 0.375  # nearer to a mustache than to a minimal beard
 shown = pd.crosstab(seen_as, bearded.map({True: "beard seen", False: "none seen"}))
 shown.assign(share=(shown.get("beard seen", 0) / shown.sum(axis=1)).map("{:.1%}".format))
-
-# %% tags=["remove-input"]
-real = faces.to_frame(parameters)["facial_hair"].set_axis(frame.index)[kept_adults.index]
-share, real = (one.groupby(seen_as) for one in (bearded, real))
-share, most, mean = share.mean(), real.max(), real.mean()
-claim(
-    "**In this run** hardly: they see one on {women:percent} % of the women, and on {men:percent} % of "
-    "the men, to whom the gender axis adds a little beard.",
-    holds=share["women"] < share["men"] < 0.03
-    and most["women"] < 0.375
-    and mean["women"] < mean["men"] < 0.15,
-    **share,
-)
 
 # %% [markdown]
 # ### Hair, skin and gender together
@@ -565,9 +546,8 @@ _ = figures.forest(gaps, xlabel="hair length, dark − light skin")
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
 claim(
     "**In this run** women of the set that imitates parliaments have shorter hair where their skin is "
-    "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}: no "
-    "bundle is left that this sample could show.",
-    holds=ppb["high"] < -0.1 < ours["low"] < 0 < ours["high"] < 0.1,
+    "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}.",
+    holds=ppb["high"] < -2 * max(abs(ours["low"]), abs(ours["high"])),
     ppb=ppb,
     ours=ours,
 )
