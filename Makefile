@@ -5,7 +5,7 @@ SYSTEM_PYTHON ?= python3
 # How large the run is (profiles/*.yml), and where tensors live: cpu or cuda.
 PROFILE ?= laptop
 DEVICE ?= cpu
-# 1: train the learned generator here; 0: take the weights that are shipped; else those in use.
+# 1: train all networks here; 0: take those that ship; else those in use.
 TRAIN ?=
 # Steps that run side by side; by default a few, by the number of cores.
 JOBS ?=

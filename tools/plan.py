@@ -10,12 +10,19 @@ from pathlib import Path
 import book
 from helpers import artifacts
 from helpers.artifacts import kept, lineage, pages, profiles
+from helpers.models.checkpoints import SHIPPED, is_shipped
 
 BOOK = "book"
 RENDERER = "renderer"
 """What draws faces is compiled before the first step that draws, once for a state of its code."""
 TRAINED = "learned_generator"
 """The study whose weights are shipped; `--train 1` trains them."""
+NETWORKS = {
+    "02_face_world": "celeba-like.safetensors",
+    "15_sensitivity_flips": "smiling.safetensors",
+    "16_verification_measures": "arcface-a.safetensors",
+}
+"""Chapters whose networks are shipped, with one of them."""
 OWN_STUDY = "21_own_study"
 """The page that shows a study of somebody's own generator, or the example."""
 _DRAWING = lineage.PACKAGE / "faces" / "rendering.py"
@@ -63,13 +70,16 @@ def why(step: str, profile: str, train: int | None, study: object = None) -> str
         return book.why_stale(profile)
     if step == RENDERER:
         return None if compiled().is_file() else "not compiled"
-    if step not in lineage.STUDIES:
-        return pages.why_stale(step, profile)
-    reason = artifacts.why_stale(step, profile)
-    if reason or step != TRAINED or train is None:
+    stale = artifacts.why_stale if step in lineage.STUDIES else pages.why_stale
+    reason = stale(step, profile)
+    if reason or train is None or step not in (TRAINED, *NETWORKS):
         return reason
-    in_use = artifacts.load(step, artifacts.RESULTS, profile)["trained"]
-    return f"TRAIN={train} asks for other weights than those in use" if train != in_use else None
+    if step == TRAINED:
+        other = train != artifacts.load(step, artifacts.RESULTS, profile)["trained"]
+    else:
+        path = artifacts.root() / profile / step / NETWORKS[step]
+        other = is_shipped(path) if train else (SHIPPED / path.name).is_file() > is_shipped(path)
+    return f"TRAIN={train} asks for other weights than those in use" if other else None
 
 
 def compiled() -> Path:

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("profile")
     parser.add_argument("--device", default="cpu", help="where tensors live: cpu or cuda")
     parser.add_argument("--jobs", type=count, help="steps side by side; by default a few")
-    trains = "1: train the learned generator here; 0: the shipped weights; by default those in use"
+    trains = "1: train all networks here; 0: those that ship; by default those in use"
     parser.add_argument("--train", type=int, choices=(0, 1), help=trains)
     own = "weights of a generator of your own, whose study chapter 21 then shows"
     parser.add_argument("--generator", type=Path, help=own)
@@ -64,6 +64,8 @@ def main(arguments: list[str]) -> int:
     # Chapters run in other folders, and pass this on.
     os.environ["HELPERS_ARTIFACTS"] = str(artifacts.root().absolute())
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    if asked.train is not None:
+        os.environ["TRAIN"] = str(asked.train)
     profiles.load(asked.profile)
     waits = plan.graph()
     if unknown := {asked.stage, asked.why} - {None, *waits}:

@@ -281,3 +281,27 @@ def test_bad_training_data_is_refused(tmp_path, images, labels, message):
 def test_an_unknown_architecture_is_refused(tmp_path):
     with pytest.raises(ValueError, match="'vgg' is not one of"):
         models.train(*toy(20), tmp_path / "x", seed=0, epochs=1, architecture="vgg")
+
+
+def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monkeypatch):
+    images = np.random.default_rng(1).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
+    labels = np.arange(24) % 2
+    monkeypatch.setattr(checkpoints, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.delenv("TRAIN", raising=False)
+
+    def trained(folder, images=images, **more):
+        return models.train(images, labels, tmp_path / folder / "a.safetensors", epochs=1, **more)
+
+    first = trained("first", seed=1)
+    checkpoints.ship(tmp_path / "first" / "a.safetensors")
+    # Other pictures, such as those of another machine, are no other recipe; another seed is.
+    same = trained("second", images=255 - images, seed=1)
+    assert checkpoints.is_shipped(tmp_path / "second" / "a.safetensors")
+    assert same.curve.equals(first.curve) and same.training == first.training
+    trained("third", seed=2)
+    assert not checkpoints.is_shipped(tmp_path / "third" / "a.safetensors")
+    monkeypatch.setenv("TRAIN", "1")
+    anew = trained("second", seed=1)
+    assert not checkpoints.is_shipped(tmp_path / "second" / "a.safetensors")
+    weights = [one.network.state_dict() for one in (first, anew)]
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())

@@ -67,6 +67,16 @@ def read(path: Path, kind: str) -> tuple[bytes, dict[str, Any]]:
     return weights, card
 
 
+def copy(source: Path, path: Path, **more: Any) -> None:
+    """Copy weights with their card, to which `more` is added."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    card = json.loads(source.with_suffix(".json").read_text(encoding="utf-8")) | more
+    with atomic(path) as temporary:
+        temporary.write_bytes(source.read_bytes())
+    with atomic(path.with_suffix(".json")) as temporary:
+        temporary.write_text(json.dumps(card, indent=1) + "\n", encoding="utf-8")
+
+
 def fill(network: nn.Module, weights: bytes, path: Path, kind: str) -> nn.Module:
     """The network with these weights in it.
 

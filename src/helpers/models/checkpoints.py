@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,9 +22,12 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from helpers.artifacts import weights
+from helpers.artifacts import manifests, weights
 from helpers.models.training import Settings, Task, check_images, fit, to_float
 from helpers.utils.devices import resolve_device
+
+SHIPPED = Path(__file__).with_name("shipped")
+"""The networks that the book's text speaks of, trained by the laptop's recipes."""
 
 
 @dataclass(frozen=True)
@@ -84,17 +88,26 @@ def make(
     device: str,
     report: Callable[[Kept], dict] | None = None,
 ) -> Kept:
-    """Train a network, finish a training that was interrupted, or read a finished one.
+    """Take the network that ships, finish a training that was interrupted, or train.
+
+    A network ships for a recipe: settings and seed. With `TRAIN=1` in the environment, or by
+    another recipe, it is trained here.
 
     Args:
         images, labels: as `training.fit` takes them.
         path: where weights and card go; what other data, settings or code left there is replaced.
         report: the network so far → what to add to the curve's last row.
     """
-    path = Path(path)
+    path, anew = Path(path), os.environ.get("TRAIN") == "1"
     kept = _finished(kind, path, device)
-    if kept is not None and kept.training == training:
+    if kept is not None and kept.training == training and not (anew and is_shipped(path)):
         return kept
+    source = SHIPPED / path.name
+    if not anew and source.is_file():
+        ours = read(kind, source, device)
+        if _recipe(ours.training) == _recipe(training):
+            weights.copy(source, path)
+            return ours
     network = fresh(kind, training).to(resolve_device(device))
 
     def so_far(rows: list[dict]) -> Kept:
@@ -120,10 +133,27 @@ def _finished(kind: type[Kept], path: Path, device: str) -> Kept | None:
         return None
 
 
+def _recipe(training: Settings) -> dict[str, Any]:
+    """What fixes a training, but for the data and the code, which are known by their hashes."""
+    return {k: v for k, v in asdict(training).items() if k not in ("data_key", "code")}
+
+
+def is_shipped(path: Path) -> bool:
+    """Whether the network at `path` is one that ships."""
+    card = Path(path).with_suffix(".json")
+    return card.is_file() and bool(json.loads(card.read_text(encoding="utf-8")).get("shipped"))
+
+
+def ship(path: Path) -> None:
+    """Take a network that was trained here for the one that ships."""
+    weights.copy(path, SHIPPED / Path(path).name, shipped=True)
+
+
 def write(trained: Trained, path: Path) -> None:
     """Write weights (`path`, safetensors) and card (`.json` beside it)."""
     card = {"training": asdict(trained.training), "curve": trained.curve.to_dict("list")}
-    weights.write(trained.network, path, card | {"card_sha256": _hash(card)})
+    made = {"versions": manifests.versions(), "card_sha256": _hash(card)}
+    weights.write(trained.network, path, card | made)
 
 
 def _hash(card: dict[str, Any]) -> str:
