@@ -61,7 +61,6 @@ from IPython.display import Markdown
 from helpers import annotations, effects, errors, faces, figures
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
-from helpers.claims import claim
 from helpers.effects import audit_plan, labels
 from helpers.effects.figures import draw_power, draw_pruning, draw_slopes
 
@@ -354,19 +353,8 @@ noise.style.format("{:.2%}")
 # %% [markdown]
 # Where the first column lies below the second, the crowd does better than a vote would: raters
 # answer on a scale, so that a clear answer outweighs a hesitant one. Where it lies above, raters tend
-# to err on the same faces. For a real crowd, the first row can be estimated from how often two raters
-# disagree.
-
-# %% tags=["remove-input"]
-claim(
-    "**In this run** the majority of {n} raters is wrong for {found:.2%} of the images, and of "
-    "independent raters it would be for {vote:.2%}. The prices below take raters as independent, and "
-    "so are a little too low.",
-    holds=noise.loc[n_raters, "wrong labels"] > noise.loc[n_raters, "if independent"],
-    n=n_raters,
-    found=noise.loc[n_raters, "wrong labels"],
-    vote=noise.loc[n_raters, "if independent"],
-)
+# to err on the same faces, and then the prices below are too low, since they take raters as
+# independent. For a real crowd, the first row can be estimated from how often two raters disagree.
 
 # %% [markdown]
 # Now the prices. They are assumptions, stated here to be changed: a fee per answer, without a
@@ -721,7 +709,7 @@ Markdown(
 #
 # - Say how large an effect the audit could have found; without it "no effect" is empty.
 # - Pruning costs pairs by the square of the share kept. Plan for it.
-# - Noise in an attribute shrinks its slope by the reliability; a designed contrast loses far less.
+# - Noise in an attribute shrinks its slope by the reliability; a designed contrast can lose far less.
 # - Worst-case bounds show what a conclusion owes to the images that were thrown away.
 
 

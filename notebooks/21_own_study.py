@@ -58,8 +58,8 @@ import torch
 import yaml
 from IPython.display import Markdown
 
-from helpers import annotations, directions, effects, errors, faces, figures, orthogonalization
-from helpers import pruning
+from helpers import annotations, claims, directions, effects, errors, faces, figures
+from helpers import orthogonalization, pruning
 from helpers.annotations import ATTRIBUTES, crowd, cues
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
@@ -75,7 +75,6 @@ from helpers.audit.run import folders
 from helpers.audit.shown import said_of
 from helpers.audit.tables import judged
 from helpers.audit.words import spaced
-from helpers.claims import Claim, claim
 from helpers.generators import load_generator, realism
 from helpers.generators.batches import synthesize_to_store
 from helpers.scorecard import truth
@@ -114,7 +113,7 @@ Markdown(f"```yaml\n{text}```")
 
 
 # %% tags=["hide-input"]
-def in_the_example(say: Callable[[], Claim]) -> Claim | None:
+def in_the_example(say: Callable[[], Markdown]) -> Markdown | None:
     """A sentence about the example's run; of a study of your own the book has nothing to say."""
     return say() if study == EXAMPLE else None
 
@@ -198,7 +197,8 @@ agreement.rename(spaced) if len(agreement) else nobody
 #
 # Each attribute gets a hyperplane, fitted to the mean answers. Its quality is what it tells about
 # images that it was not fitted to: R², or balanced accuracy where an attribute was cut in two, for
-# which one half is chance.
+# which one half is chance. Look at fakeness. People hardly agree about it, so there may be little to
+# fit. It is no axis, and no step is taken along it, but pruning leaves images out by these answers.
 
 # %%
 found = find_directions(codes, first.scores, own)
@@ -208,24 +208,6 @@ quality["measure"] = [
     "balanced accuracy" if name in own.generator.binary else "R²" for name in quality.index
 ]
 quality.rename(spaced)
-
-# %% tags=["remove-input"]
-least = quality.drop(index="fakeness").groupby("measure")["quality"].min()
-in_the_example(
-    lambda: claim(
-        "**In this run** all attributes but one can be told from codes: R² is at least {r2:.2f}, and balanced "
-        "accuracy at least {accuracy:.2f}. Fakeness cannot (R² {fake:.2f}). People hardly agree about it, with an "
-        "alpha of {alpha:.2f}, so there is little to be fitted. It is no axis, and no step is taken along it. But "
-        "pruning leaves images out by these answers, which are not much more than guesses.",
-        holds=least["R²"] > 0.5
-        and least["balanced accuracy"] > 0.75
-        and max(quality.loc["fakeness", "quality"], agreement.loc["fakeness", "alpha"]) < 0.3,
-        r2=least["R²"],
-        accuracy=least["balanced accuracy"],
-        fake=quality.loc["fakeness", "quality"],
-        alpha=agreement.loc["fakeness", "alpha"],
-    )
-)
 
 # %% mystnb={"image": {"alt": "A square matrix of the cosines between the fitted normals of all attributes that people were asked about, violet where two go together and orange where they exclude each other."}, "figure": {"name": "fig-study-cosines", "caption": "Cosines between the fitted normals. Far from zero, two attributes are tied together in this generator."}}
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
@@ -252,25 +234,6 @@ pd.Series(inflation, [*map(spaced, planes.names)], name="variance inflation").to
 # A value of one costs nothing: the attribute stands alone. Above ten the step leads to unusual faces, and
 # the report of the study says so among its limits. Then ask about fewer attributes, or make two that go
 # together one axis.
-
-# %% tags=["remove-input"]
-ties = np.triu(cosines, 1)
-tight = np.unravel_index(np.abs(ties).argmax(), ties.shape)
-steps = pd.Series(np.sqrt(inflation), [*map(spaced, planes.names)])[[*map(spaced, axes)]]
-in_the_example(
-    lambda: claim(
-        "**In this run** the tightest tie is that of {one} and {other}, with a cosine of {cosine:+z.2f}. It is one "
-        "reason why, of the axes, {longest} has the longest step: {length:.1f} times as long as if it stood alone.",
-        holds=abs(ties[tight]) > 0.5
-        and steps.idxmax() in cosines.index[[*tight]]
-        and steps.max() < np.sqrt(10),
-        one=cosines.index[tight[0]],
-        other=cosines.index[tight[1]],
-        cosine=ties[tight],
-        longest=steps.idxmax(),
-        length=steps.max(),
-    )
-)
 
 # %% [markdown]
 # ## Transects
@@ -317,22 +280,11 @@ fresh = generator.sample(len(cells), seed + 1).cpu().numpy()
 by_level["sampled", "anew"] = (realism.out_of_range(fresh, drawn, planes)["outside"] != "").mean()
 pd.Series(by_level, name="share outside").to_frame().T.style.format("{:.1%}")
 
-# %% tags=["remove-input"]
-most_outside = max(share for (name, _), share in by_level.items() if name != "sampled")
-in_the_example(
-    lambda: claim(
-        "**In this run** few cells lie outside of the range, at most {most:.1%} at any level: not more than of "
-        "faces that are sampled anew ({fresh:.1%}).",
-        holds=most_outside <= by_level["sampled", "anew"] < 0.05,
-        most=most_outside,
-        fresh=by_level["sampled", "anew"],
-    )
-)
-
 # %% [markdown]
-# A share of a tenth or more at one level would be a reason to bring the quantiles nearer to each
-# other, and one at *one side* of an axis would be worse. The model would then meet odd images on that side
-# alone, and their oddness would be told as an effect of the axis.
+# Compare each share with that of faces sampled anew. A share of a tenth or more at one level would be a
+# reason to bring the quantiles nearer to each other, and one at *one side* of an axis would be worse.
+# The model would then meet odd images on that side alone, and their oddness would be told as an effect
+# of the axis.
 
 # %% [markdown]
 # ## What people see in them
@@ -350,27 +302,14 @@ labelled[own.attribute] = second.scores[own.attribute].to_numpy()
 # %% [markdown]
 # Each column below is an axis. Its rows say how much of each attribute's scale people saw change
 # between its low level and its high one. The change of the axis itself was meant. All others are
-# leakage, and whatever they do to errors will be read as an effect of the axis.
+# leakage, and whatever they do to errors will be read as an effect of the axis. A table that is clean
+# is so as far as a study can see. The last section asks whether that is clean enough.
 
 # %%
 seen = [*axes, *(name for name in own.asked if name not in axes)]
 moved = {name: labelled.groupby(f"{name}_level")[seen].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
 moved.rename(spaced, axis=0).rename(spaced, axis=1).T
-
-# %% tags=["remove-input"]
-meant = pd.Series({name: moved.loc[name, name] for name in axes})
-beside = moved.apply(lambda row: row.drop(row.name).abs().max(), axis=1)
-in_the_example(
-    lambda: claim(
-        "**In this run** people saw what was meant, by at least {meant:.0%} of a scale. Of all else that they "
-        "were asked about, nothing moved by more than {beside:.0%}. That is clean, as far as a study can see, "
-        "and the last section shows that it is not clean enough.",
-        holds=meant.min() > 0.5 and beside.max() < 0.05,
-        meant=meant.min(),
-        beside=beside.max(),
-    )
-)
 
 # %% [markdown]
 # ## Pruning
@@ -462,13 +401,11 @@ else:
 # %% tags=["remove-input"]
 hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
 in_the_example(
-    lambda: claim(
-        "**In this run** the main effect of long hair, {main:z.1f}, could be no effect at all. It is made of two "
-        "large ones: {women:z.1f} among women, who are misread less with long hair, and {men:+z.1f} among men. "
-        "Whoever had stopped at main effects would have missed both.",
-        holds=hair["main effects"]["low"] < 0 < hair["main effects"]["high"]
-        and hair["female"]["high"] < -1
-        and hair["male"]["low"] > 1,
+    lambda: claims.told(
+        "The main effect of long hair is {main:z.1f}. It averages {women:z.1f} among women and {men:+z.1f} "
+        "among men. Are these two different? Then whoever stops at main effects misses both.",
+        margin=abs(hair["male"]["estimate"] - hair["female"]["estimate"]),
+        error=np.hypot(hair["male"]["sd"], hair["female"]["sd"]),
         main=hair["main effects"].to_dict(),
         women=hair["female"].to_dict(),
         men=hair["male"].to_dict(),
@@ -518,32 +455,6 @@ beside = {
 }
 pd.DataFrame(beside).style.format("{:+z.1f}", [name for name in beside if "points" in name])
 
-# %% tags=["remove-input"]
-tolerance = own.design.tolerance
-moved_by_pruning = (everything["estimate"] - pruned["estimate"]).abs().max()
-sure = (everything["low"] > tolerance) | (everything["high"] < -tolerance)
-skin, length = (everything["estimate"].get(name) for name in ("skin_colour", "hair_length"))
-in_the_example(
-    lambda: claim(
-        "**In this run** dark skin lowers the error rate in {down} of {n} cells, most for {cell} ({most:+z.1f} "
-        "points). Long hair lowers it where images were meant to look female, and raises it where they were meant "
-        "to look male. Of {all} intervals {sure} lie beyond the tolerance of {tolerance:.0f} points from end to "
-        "end. Pruning moves no estimate by more than {pruning:.1f} points.",
-        holds=(skin < 0).mean() > 0.5
-        and all((change > 0) == cell.endswith(", male") for cell, change in length.items())
-        and sure.sum() > 2
-        and moved_by_pruning < tolerance,
-        down=int((skin < 0).sum()),
-        n=len(skin),
-        cell=skin.idxmin(),
-        most=100 * skin.min(),
-        all=len(sure),
-        sure=int(sure.sum()),
-        tolerance=100 * tolerance,
-        pruning=100 * moved_by_pruning,
-    )
-)
-
 # %% [markdown]
 # ## What your generator will not tell
 #
@@ -570,7 +481,7 @@ def errors_by_intervention() -> np.ndarray:
 
 
 # %% tags=["hide-input"]
-true = pd.Series(np.nan, everything.index)
+true, tolerance = pd.Series(np.nan, everything.index), own.design.tolerance
 if study == EXAMPLE:
     world = load_generator("known-truth", device=device)
     real = faces.to_frame(world.parameters(as_codes(cells))).astype(float)
@@ -580,7 +491,7 @@ if study == EXAMPLE:
     true = everything.reset_index().merge(known[[*keys, "truth"]], on=keys)
     true = true.set_index(["attribute", "cell"])["truth"]
 
-# %% mystnb={"image": {"alt": "The intervals of the figure before, with a diamond for the truth by intervention in each row. Most diamonds lie in their interval; a few lie several points outside, some farther from zero than the estimate and some nearer."}, "figure": {"name": "fig-study-truth", "caption": "The effects of the figure before, with diamonds for the truth by intervention on the same base faces."}}
+# %% mystnb={"image": {"alt": "The intervals of the figure before, with a diamond for the truth by intervention in each row. Diamonds outside of their interval are misses."}, "figure": {"name": "fig-study-truth", "caption": "The effects of the figure before, with diamonds for the truth by intervention on the same base faces."}}
 if study == EXAMPLE:
     axis = figures.forest(change, in_points(true), CHANGE)
 
@@ -605,88 +516,62 @@ pd.DataFrame(compared).style.format("{:.2g}") if compared else Markdown("No trut
 
 # %% tags=["remove-input"]
 inside = true.between(everything["low"], everything["high"])
-signs = (everything["estimate"] * true > 0)[large]
-beyond = pd.concat([everything["low"] - true, true - everything["high"]], axis=1).max(axis=1)
 in_the_example(
-    lambda: claim(
-        "**In this run** {inside} of {n} intervals hold the truth. By chance one in twenty would miss; here {missed} "
-        "do, and the truth lies up to {beyond:.1f} points outside of the interval. Labels are not to blame: with "
-        "the meant level in their place, {meant} intervals hold the truth.",
-        holds=0.5 <= inside.mean() < 0.95
-        and abs(compared["meant level as label"]["hold the truth"] - inside.sum()) < 2,
+    lambda: claims.told(
+        "{inside} of {n} intervals hold the truth; by chance one in twenty would miss. With the meant level "
+        "as the label {meant} hold it. On average an estimate is {off:.1f} points from the truth. Do more intervals miss than chance allows? The answer takes the "
+        "cells as independent, which they are not quite.",
+        margin=(~inside).mean() - 0.05,
+        error=np.sqrt(0.05 * 0.95 / len(inside)),
         inside=int(inside.sum()),
         n=len(inside),
-        missed=int((~inside).sum()),
-        beyond=100 * beyond.max(),
         meant=compared["meant level as label"]["hold the truth"],
-    )
-)
-
-# %% tags=["remove-input"]
-off = (everything["estimate"] - true).abs()
-reported = everything["estimate"].abs() > tolerance
-in_the_example(
-    lambda: claim(
-        "**In this run** the study has the sign of all {large} effects that are truly beyond the tolerance. But who has "
-        "a study has estimates only. Of these {reported} are beyond the tolerance, and {false} of them should not be. On "
-        "average an estimate is {off:.1f} points from the truth, and the worst, {worst} ({cell}), is {most:.1f} away.",
-        holds=signs.all() and large.sum() > 4 and 0 < (reported & ~large).sum() < 3,
-        large=int(large.sum()),
-        reported=int(reported.sum()),
-        false=int((reported & ~large).sum()),
-        off=100 * off.mean(),
-        worst=spaced(off.idxmax()[0]),
-        cell=off.idxmax()[1],
-        most=100 * off.max(),
+        off=100 * (everything["estimate"] - true).abs().mean(),
     )
 )
 
 
 # %% tags=["remove-input"]
-def the_farthest_corner() -> Claim:
+def the_farthest_corner() -> Markdown:
     """Where the images are farthest from the truth, and how many of the missed effects end there."""
     truly = misread.mean(axis=0)
     images_say = data.groupby(grid)["error"].mean().to_numpy().reshape(truly.shape)
     place = np.unravel_index(np.abs(images_say - truly).argmax(), truly.shape)
     levels = dict(zip(axes, map(int, place), strict=True))
-    there = everything[axes].isna() | everything[axes].eq(levels)
-    missed = ~inside
-    return claim(
-        "**In this run** the images are farthest from the truth in one corner: {corner}. The model misreads "
-        "{images:.0%} of them, and {truly:.0%} of the same faces where nothing but the axes was changed. "
-        "All {missed} effects that were missed end in this corner.",
-        holds=missed.sum() > 1 and there.all(axis=1)[missed].all(),
-        corner=", ".join(own.axes[name][level] for name, level in levels.items()),
-        images=images_say[place],
-        truly=truly[place],
-        missed=int(missed.sum()),
+    there = (everything[axes].isna() | everything[axes].eq(levels)).all(axis=1)
+    corner = ", ".join(own.axes[name][level] for name, level in levels.items())
+    return Markdown(
+        f"**In this run** the images are farthest from the truth in this corner: {corner}. The model "
+        f"misreads {images_say[place]:.0%} of them, and {truly[place]:.0%} of the same faces where nothing "
+        f"but the axes was changed. Of {(~inside).sum()} effects that were missed, "
+        f"{there[~inside].sum()} end in this corner."
     )
 
 
 in_the_example(the_farthest_corner)
 
 # %% [markdown]
-# Labels aside, two things make the difference: attributes that moved along without anybody being asked
+# Labels aside, two things can make the difference: attributes that moved along without anybody being asked
 # about them, and doses that differ from face to face. [](10_effects_and_truth) takes such distances
 # apart. A part of it can be seen in the figure of the transects, by whoever looks for it.
 
 
 # %% tags=["remove-input"]
-def what_moved_along() -> Claim:
+def what_moved_along() -> Markdown:
     """Earrings and jaws: seen in the images, and in no question."""
-    female = index["gender_level"] == 0
-    dark = index["skin_colour_level"] == 1
-    worn = real["earrings"] > 0.5
-    jaw = real["jaw_width"]
-    wider = (jaw[~female].mean() - jaw[female].mean()) / jaw.std()
-    return claim(
-        "**In this run** {dark:.0%} of the images that were meant to look dark-skinned and female wear earrings, and "
-        "{light:.0%} of the light-skinned versions of the same faces. Jaws get wider by {wider:.1f} standard "
-        "deviations with perceived gender.",
-        holds=worn[female & dark].mean() > 1.5 * worn[female & ~dark].mean() and wider > 0.5,
-        dark=worn[female & dark].mean(),
-        light=worn[female & ~dark].mean(),
-        wider=wider,
+    female, jaw = index["gender_level"] == 0, real["jaw_width"]
+    worn = index[female].assign(worn=(real["earrings"] > 0.5).astype(float))
+    worn = worn.pivot_table("worn", "unit", "skin_colour_level")
+    more = worn[1] - worn[0]
+    return claims.told(
+        "{dark:.0%} of the images that were meant to look dark-skinned and female wear earrings, and "
+        "{light:.0%} of the light-skinned versions of the same faces. Jaws change by {wider:+.1f} standard "
+        "deviations from female to male. Do earrings come along with skin?",
+        margin=more.mean(),
+        error=more.sem(),
+        dark=worn[1].mean(),
+        light=worn[0].mean(),
+        wider=(jaw[~female].mean() - jaw[female].mean()) / jaw.std(),
     )
 
 
@@ -719,9 +604,9 @@ in_the_example(what_moved_along)
 #
 # ```{solution} exercise-study-held
 # :class: dropdown
-# Beards and makeup now move with perceived gender. The table of what people saw shows it, and more images
-# are ambiguous about gender, so that pruning takes more of them. Fewer intervals hold the truth, and boxes mark the
-# sentences that do not hold any more. A few of the "women" are seen as men.
+# Beards and makeup can now move with perceived gender. See how far in the table of what people saw, and
+# how many images pruning takes because they are ambiguous about gender. Then compare how many intervals
+# hold the truth, and how many of the "women" are seen as men.
 # ```
 
 # %% [markdown]
@@ -735,8 +620,8 @@ in_the_example(what_moved_along)
 # ```{solution} exercise-study-answers
 # :class: dropdown
 # `find_directions(codes[:500], first.scores.head(500), own)`. There are fewer faces than numbers in a
-# code, so the planes lean on the penalty. Quality falls, large cosines shrink because normals are noisy,
-# and a step along them changes its own attribute less and others more.
+# code, so the planes lean on the penalty. Expect lower quality, and smaller cosines because normals are
+# noisy. A step along noisy normals changes its own attribute less and others more.
 # ```
 
 # %% [markdown]
@@ -745,7 +630,7 @@ in_the_example(what_moved_along)
 # - A whole study needs two rounds of answers: one to find directions, one for labels.
 # - Agreement, quality, variance inflation, range and leakage are looked at before the model is asked.
 # - Its intervals tell chance. They do not tell leakage: questions do, and a look at the images.
-# - Signs of large effects can be trusted more than sizes. Just beyond the tolerance, a verdict may be wrong.
+# - Read signs before sizes. Just beyond the tolerance, a verdict may be wrong.
 
 # %% tags=["hide-input"]
 kept_columns = ["estimate", "low", "high", "n"]
