@@ -66,13 +66,17 @@ def test_classes_in_the_wrong_order_are_noticed(table):
 
 def test_the_confidence_of_the_predicted_class_is_no_score(table):
     table["score"] = table["score"].where(table["score"] >= 0.5, 1 - table["score"])
-    with pytest.raises(ValueError, match="every score is 0.5 or more.* the predicted class"):
+    with pytest.raises(
+        ValueError, match="says class 1 of every image .* the class that the model chose"
+    ):
         report_of(table)
 
 
 def test_one_decision_about_all_images_is_refused(table):
     table["score"] *= 0.5
-    with pytest.raises(ValueError, match="every score is at or below the threshold of 0.5"):
+    with pytest.raises(
+        ValueError, match="says class 0 of every image .threshold 0.5.*check the thres"
+    ):
         report_of(table)
     assert report_of(table, model={"kind": "table", "threshold": 0.25}).data["images"] == 480
 
@@ -80,9 +84,41 @@ def test_one_decision_about_all_images_is_refused(table):
 def test_a_score_may_not_contradict_the_decision(table):
     table["says"] = (table["score"] <= 0.5).astype(int)
     columns = {"decision": "says"}
-    with pytest.raises(ValueError, match="column 'says', row 2 is [01], what its score says .*480"):
+    with pytest.raises(ValueError, match="column 'says', row 2 is [01], what column 'score' .*480"):
         report_of(table, columns=columns)
     assert report_of(table, columns=columns | {"score": None}).data["images"] == 480
+    # A score that only equals the threshold, and another column of that name, are no contradiction.
+    table["says"] = (table["score"] > 0.5).astype(int)
+    assert report_of(table.assign(score=0.5), columns=columns).data["images"] == 480
+    quality = table.assign(score=np.linspace(0, 1, 480))
+    assert report_of(quality, columns=columns).data["images"] == 480
+    with pytest.raises(ValueError, match="what column 'score' says at the threshold of 0.5"):
+        report_of(quality, columns=columns | {"score": "score"})
+
+
+def test_honest_answers_of_one_kind_are_taken(table):
+    high = table.assign(score=0.5 + table["score"] / 2)
+    assert report_of(high, model={"kind": "table", "threshold": 0.75}).doubts == []
+    women = table.assign(label=0, score=0.2 + table["unit"] / 1000)
+    assert report_of(women).data["error_rate"] == 0
+    says = women.assign(says=0)
+    assert report_of(says, columns={"decision": "says"}).data["error_rate"] == 0
+
+
+@pytest.mark.parametrize("outcome", ["error", "no answer"])
+def test_a_placebo_that_matters_is_doubted(outcome):
+    table = pd.concat(
+        [
+            pretended_table(80, 0.0, seed=k).assign(clothes=k, image_id=range(k, 640, 2))
+            for k in (0, 1)
+        ]
+    )
+    blue = (table["clothes"] == 1) & (table["unit"] % 2 == 0)
+    score = (1 - table["score"]) if outcome == "error" else np.nan
+    table["score"] = table["score"].where(~blue, score)
+    report = report_of(table, placebos={"clothes": ("0", "1")})
+    assert [*doubts(report)] == ["placebo"] and gate(report)[0] == 1
+    assert "In doubt" in page(report)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.1])
@@ -233,6 +269,9 @@ def test_what_was_mended_before_anything_was_asked_is_no_departure(write, home):
     with pytest.raises(ValueError, match="has no green"):
         run_audit(write(SET + model("green")))
     assert not run_audit(write(SET + model("red", flip_average="true"))).plan.kept
+    with pytest.raises(ValueError, match="has no green"):
+        run_audit(write(SET + model("green")))
+    assert not [*(home / "build/audits/doubted").iterdir()], "no gate takes the earlier report"
 
 
 def test_answers_that_fit_no_image_stop_the_audit_before_people_are_asked_again(write, home):

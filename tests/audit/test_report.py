@@ -242,7 +242,7 @@ def test_the_head_says_what_is_told_of_what_images_and_that_it_is_a_trial(report
     ) in top
     assert "A trial run with few faces: its numbers are rough.</strong> Cut to 4." in top
     for axis in ("Skin", "Perceived gender"):
-        assert f"<strong>{axis}:</strong>" in top
+        assert f"<h3>{axis}</h3>" in text
     assert "A trial run" not in page(report)
     simulated = report.model_copy(update={"data": data | {"labelled_by": "simulated"}})
     assert "that of most of the simulated people who looked" in page(simulated)

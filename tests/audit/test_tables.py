@@ -82,7 +82,10 @@ def test_a_fault_names_file_row_column_and_remedy(tmp_path, table, change, told)
         (("1-dark-male,1,", "1-dark-male,1,1,"), "row 9 has 7 cells, 6 were expected"),
         (("5-dark-male,5,dark,male,", "5-dark-male,5,da\n"), "row 25 has 3 cells, 6 were expected"),
         (("\n1-dark-male,1,", "\n\n \n1-dark-male,"), "row 11 has 5 cells, 6 were expected"),
-        (("1-dark-male,", '"1-dark-male,'), "no table of comma-separated values .unexpected end"),
+        (
+            ("1-dark-male,", '"1-dark-male,'),
+            "no table of comma-separated values in UTF-8 .unexpected end",
+        ),
         ((",", ";"), "columns are separated by ';', commas were expected"),
         ((",", "\t"), r"columns are separated by '\\t', commas were expected"),
     ],

@@ -5,8 +5,10 @@ Serves chapter 20.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+from helpers.audit import words
 from helpers.audit.report_json import read_json
 from helpers.audit.report_schema import Report
 
@@ -64,8 +66,8 @@ def gate(
         return FAILED, lines
     if asked and undecided:
         return UNDECIDED, lines
-    told = f" ({len(undecided)} of {len(judged)} undecided)" if undecided else ""
-    return PASSED, [*lines, f"passed{told}"]
+    told = words.undecided(Counter(row.verdict for row in undecided), len(judged))
+    return PASSED, [*lines, f"passed ({told})" if told else "passed"]
 
 
 def warnings_of(report: Report, allow_departures: bool = False) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from helpers.audit.pairs import Pairs
 from helpers.audit.planning import ENROLMENT, FTE, GROUPS, MEASURES
-from helpers.audit.verdicts import beyond_by_interval, settle_together, settled
+from helpers.audit.verdicts import beyond_by_interval, settle_together
 from helpers.effects import holm
 from helpers.verification import disparities, vertex_bootstrap
 from helpers.verification.curves import by_group
@@ -43,7 +43,8 @@ def analyse_pairs(data: Pairs, plan: Mapping[str, Any]) -> dict[str, pd.DataFram
         row per measure and other group, of `helpers.verification.disparities`, with p_beyond (of a
         difference no larger than the tolerance) and Holm's adjustment over all of them. Where a
         recogniser was asked, also "enrolment": a row per group: group, images, identities,
-        failures, rate, low, high; and "failures to enrol by group", a family of its own.
+        failures, rate, low, high; and "failures to enrol by group", which is judged together with
+        the error rates where there is any.
 
     Raises:
         ValueError: the FMR asked for is below what the negatives of the reference can show.
@@ -128,8 +129,8 @@ def _threshold(columns: tuple[pd.Series, ...], plan: Mapping[str, Any], source: 
 
 
 def _judged(table: pd.DataFrame, plan: Mapping[str, Any]) -> pd.DataFrame:
-    """Verdicts with Holm over both measures and all groups together."""
+    """What the verdicts follow from, with Holm's adjustment of a difference of zero."""
     found = table.assign(p_holm=holm(table["p"]))
     df = (found["identities"] - 1).clip(lower=1)
     found["p_beyond"] = beyond_by_interval(found, plan["tolerance"], df)
-    return settled(found, plan["level"])
+    return found

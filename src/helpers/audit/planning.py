@@ -37,8 +37,11 @@ ENROLMENT, FTE = "failures to enrol by group", "FTE"
 JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT)
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
 SAID = {"model", "people", "columns"}
-UNSAID = {"model": {"headers", "url", "threshold", "fmr"}, "people": {"models"}}
-"""Of the audit file's parts, what may hold a key, or stands elsewhere in the plan."""
+UNSAID = {
+    "model": {"headers", "url", "threshold", "fmr", "max_calls", "per_second", "timeout"},
+    "people": {"models", "export", "price", "seconds"},
+}
+"""Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
 NO_AXIS = ""
 
 
@@ -245,10 +248,9 @@ def departures(
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
     own = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
-    own |= {"attribute", "classes", "judged", "floor"}.difference(plan)  # plans once lacked them
     before, after = ({k: one[k] for k in one if k not in own} for one in (plan, now))
     found = [*_differences(before, after)]
-    found += _differences(plan.get("said", now.get("said")), now.get("said"))
+    found += _differences(plan.get("said"), now.get("said"))
     units = [one.get("sizes", {}).get("units") for one in (plan, now)]
     if units[0] != units[1]:
         found.append(f"faces: {_told(units[0])} were planned, {_told(units[1])} were used")

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
+from helpers.audit.planned_effects import average_effects
 from helpers.audit.report_schema import Doubt
 from helpers.audit.words import hundredths, points, spaced
 from helpers.models import black_box
@@ -26,6 +27,8 @@ CHANCE, DISTANCE = 0.6, 0.4
 """Separation of pairs below which similarities hardly tell people apart, or are distances."""
 MOVED = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
+CHANGED = {"error": "the error rate", "no_answer": "the share of images without an answer"}
+"""Outcome of an image → what a placebo may change."""
 TRIED = 200
 """Images on which other preparations are tried."""
 
@@ -44,22 +47,19 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
         >>> images = pd.DataFrame({"label": [0, 1], "score": [0.9, 0.7]})
         >>> require_decided(images, 0.5, "faces.csv")
         Traceback (most recent call last):
-        ValueError: faces.csv: every score is 0.5 or more, though the labels are of both ...
+        ValueError: faces.csv: the model says class 1 of every image (threshold 0.5), though ...
     """
     known = images.dropna(subset=["label", "score"])
-    if known["label"].nunique() < 2:
+    said = known["score"] > threshold
+    if known["label"].nunique() < 2 or (said != said.iloc[0]).any():
         return
-    if known["score"].min() >= 0.5:
-        raise ValueError(
-            f"{source}: every score is 0.5 or more, though the labels are of both classes; the "
-            "probability of class 1 was expected, and this may be that of the predicted class"
-        )
-    if (known["score"] > threshold).nunique() < 2:
-        side = "above" if known["score"].iloc[0] > threshold else "at or below"
-        raise ValueError(
-            f"{source}: every score is {side} the threshold of {threshold:g}, though the labels "
-            "are of both classes; check the threshold, the column or the model's output"
-        )
+    hint = "check the threshold, the column or the output"
+    if threshold <= 0.5 <= known["score"].min():
+        hint = "is this the probability of the class that the model chose, and not of class 1?"
+    raise ValueError(
+        f"{source}: the model says class {int(said.iloc[0])} of every image (threshold "
+        f"{threshold:g}), though the labels are of both classes; {hint}"
+    )
 
 
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
@@ -125,13 +125,14 @@ def doubts_of_images(
             f"Along {spaced(row.axis)}, people see {spaced(row.axis)} move by "
             f"{points(row.estimate)} points of its scale only. What was not moved has no effect.",
         )
-    for row in tables.get("placebo axes", pd.DataFrame(columns=["verdict"])).itertuples():
-        if row.verdict == "exceeds":
-            yield (
-                "placebo",
-                f"The placebo {spaced(row.axis)}, which should not matter, changes the error rate "
-                f"by {points(row.estimate)} points. Effects of this size need no bias to arise.",
-            )
+    for name, changed in CHANGED.items() if plan.get("placebos") else ():
+        for row in average_effects(frame, plan, name, [*plan["placebos"]]).itertuples():
+            if row.verdict == "exceeds":
+                yield (
+                    "placebo",
+                    f"The placebo {spaced(row.axis)}, which should not matter, changes {changed} "
+                    f"by {points(row.estimate)} points. Such effects need no bias to arise.",
+                )
 
 
 def doubts_of_pairs(pairs: pd.DataFrame) -> Iterator[tuple[str, str]]:
@@ -198,7 +199,9 @@ def doubts_of_preparation(
         tried = black_box.check_preparation(
             model, images[rows], groups.iloc[rows], None if points is None else points[rows]
         )
-    if told := black_box.better_preparation(tried):
+    # One that separates the classes the wrong way round has another doubt.
+    told = black_box.better_preparation(tried)
+    if told and tried["separation"].iloc[0] > 0.5:
         yield "preparation", f"{told[0].upper()}{told[1:]}."
 
 

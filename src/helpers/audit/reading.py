@@ -60,10 +60,12 @@ def _comma_separated(table: Path, source: str) -> pd.DataFrame:
     try:
         with table.open(newline="", encoding="utf-8-sig") as file:
             lines = enumerate(csv.reader(file, strict=True), 1)
-            rows = {number: row for number, row in lines if len(row) > 1 or "".join(row).strip()}
+            rows = {number: row for number, row in lines if "".join(row).strip()}
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{source}: no table of comma-separated values ({error})") from None
-    header = rows.pop(min(rows, default=0), [])
+        raise ValueError(
+            f"{source}: no table of comma-separated values in UTF-8 ({error})"
+        ) from None
+    header = [name.strip() for name in rows.pop(min(rows, default=0), [])]
     other = next((one for one in ";\t" if one in "".join(header)), None)
     if len(header) == 1 and other:
         raise ValueError(f"{source}: columns are separated by {other!r}, commas were expected")
@@ -73,7 +75,7 @@ def _comma_separated(table: Path, source: str) -> pd.DataFrame:
                 f"{source}: row {number} has {len(row)} cells, {len(header)} were expected"
             )
     frame = pd.DataFrame([*rows.values()], [*rows], header, dtype="str")
-    # A column without a name, such as one of row numbers, is nobody's.
+    # A column without a name, such as one of row numbers, is of no use.
     frame = frame.loc[:, frame.columns != ""]
     # An empty cell is no answer, but the word "nan" is a fault of what wrote it.
     return frame.apply(lambda column: column.str.strip()).replace(EMPTY, None)
@@ -148,7 +150,7 @@ def coded(values: pd.Series, names: Sequence[str], source: str, expected: str = 
         [1.0, 0.0, nan]
     """
     codes = _codes(names)
-    code = {f"{one}.0": float(level) for level, one in enumerate(codes)}
+    code = {f"{one}.0": level % 2.0 for level, one in enumerate([*codes, *names])}
     code |= dict(zip([*codes, *names], (0.0, 1.0, 0.0, 1.0), strict=True))
     found = values.astype(str).str.strip().map(code)
     refuse_rows(found.isna() & values.notna(), values, source, expected.format(_either(names)))

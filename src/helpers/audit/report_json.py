@@ -224,15 +224,12 @@ def _of_images(
         "trial": plan.get("note"),
     }
     silent = tables[NO_ANSWER] if counts["no_answer"] else None
-    judged = sum(
-        len(one) for one in (tables[CELLS], tables.get(AVERAGES), silent) if one is not None
-    )
     return {
         "threshold": plan["threshold"],
         "data": counts,
-        "effects": _effects(tables[CELLS], plan, judged, truth),
-        "averages": _effects(tables.get(AVERAGES), plan, judged, truth),
-        "no_answer": _effects(silent, plan, judged, does="gives no answer on"),
+        "effects": _effects(tables[CELLS], plan, truth),
+        "averages": _effects(tables.get(AVERAGES), plan, truth),
+        "no_answer": _effects(silent, plan, does="gives no answer on"),
         "placebos": _effects(tables.get(PLACEBOS), plan),
         "interactions": [
             Interaction(**row)
@@ -264,46 +261,47 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Mapping[str, Any]) -> dict[str,
         "source": Path(data.source).name,
     }
     parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
-    failures = 0 if images is None else int((images["enrolled"] == 0).sum())
-    judged = len(tables[GROUPS]) + (len(tables[ENROLMENT]) if failures else 0)
-    parts["disparities"] = _disparities(tables[GROUPS], plan, judged)
+    parts["disparities"] = _disparities(tables[GROUPS], plan)
     if images is None:
         return parts
+    failures = int((images["enrolled"] == 0).sum())
     counts |= {"images": len(images), "identities": images["identity"].nunique()}
     counts |= {"failures_to_enrol": failures, "pairs_left_out": data.left_out}
     parts["enrolment"] = [Enrolment(**row) for row in _rows(tables["enrolment"], Enrolment)]
-    failed = tables[ENROLMENT] if failures else None
-    parts["failures_to_enrol"] = _disparities(failed, plan, judged)
+    parts["failures_to_enrol"] = _disparities(tables[ENROLMENT], plan) if failures else []
     return parts
 
 
-def _disparities(
-    table: pd.DataFrame | None, plan: Mapping[str, Any], judged: int
-) -> list[Disparity]:
+def _together(table: pd.DataFrame) -> int:
+    """Of how many comparisons that are adjusted together these are."""
+    return int(table["together"].iloc[0]) if "together" in table else len(table)
+
+
+def _disparities(table: pd.DataFrame, plan: Mapping[str, Any]) -> list[Disparity]:
     found = [Disparity(**row) for row in _rows(table, Disparity)]
     for row in found:
-        row.sentence = words.disparity_sentence(row.model_dump(), plan["tolerance"], judged)
+        row.sentence = words.disparity_sentence(
+            row.model_dump(), plan["tolerance"], _together(table)
+        )
     return found
 
 
 def _effects(
     table: pd.DataFrame | None,
     plan: Mapping[str, Any],
-    judged: int | None = None,
     truth: pd.DataFrame | None = None,
     does: str = "errs on",
 ) -> list[Effect]:
-    """Comparisons of a table, adjusted with all that are judged, or else for themselves."""
     axes = {**plan["axes"], **plan["placebos"]}
     shown = words.shown_as(plan.get("generator", {}).get("kind"))
-    found, rows = [], _rows(table, Effect, {"transects": "units"})
-    for row in rows:
+    found = []
+    for row in _rows(table, Effect, {"transects": "units"}):
         levels = axes[row["axis"]]
         row["contrast"] = words.contrast(levels)
         if truth is not None:
             row |= _truth(truth, row["axis"], row["held"])
         row["sentence"] = words.effect_sentence(
-            row, levels, plan["tolerance"], judged or len(rows), does, shown
+            row, levels, plan["tolerance"], _together(table), does, shown
         )
         found.append(Effect(**row))
     return found

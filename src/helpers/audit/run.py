@@ -43,8 +43,9 @@ from helpers.models.black_box.endpoints import FROM_ENVIRONMENT
 from helpers.utils.processes import alone
 
 Say = Callable[[str], None]
-REFUSED = "refused"
-"""Marks in an audit's folder that a run was refused before people or a model were asked."""
+WRITTEN = ("report.json", "report.html", "model_card.md")
+REFUSED, REPORTED = "refused", "reported"
+"""Mark in an audit's folder that a run was refused before a model was asked; that one ended."""
 
 
 def folders(specification: Specification) -> tuple[Path, Path]:
@@ -135,9 +136,11 @@ def run_audit(
     """
     specification = _read(path, profile)
     _require_a_model(specification)
-    kept = folders(specification)[0]
+    kept, written = folders(specification)
     with alone(kept / ".lock", say):
         plan, now = plan_audit(path, say, profile)
+        for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
+            (written / name).unlink(missing_ok=True)
         try:
             return _run(specification, plan, now, say, card, device)
         except ValueError:
@@ -175,7 +178,7 @@ def _run(
             people = target_population(specification)
             tables["target"] = transported(data.frame, now, people, specification.target.by)
     report = build_report(data, tables, plan, now, **more)
-    return _written(report, sheet, folders(specification)[1], say)
+    return _written(report, sheet, specification, say)
 
 
 def powers(specification: Specification) -> Iterator[str]:
@@ -203,8 +206,8 @@ def powers(specification: Specification) -> Iterator[str]:
         yield f"code: this audit file imports {name}, which runs with all your rights"
     for one in models:
         if isinstance(one, Http):
-            secrets = ", ".join(f"{header} ({value})" for header, value in one.headers.items()
-                                if value.startswith(FROM_ENVIRONMENT))  # fmt: skip
+            named = [name for name, value in one.headers.items() if FROM_ENVIRONMENT in value]
+            secrets = ", ".join(f"{name} ({one.headers[name]})" for name in named)
             told = f", with the headers {secrets}" if secrets else ""
             yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
 
@@ -214,7 +217,9 @@ def _read(path: str | Path, profile: str | None) -> Specification:
     return specification if profile is None else capped(specification, profile)
 
 
-def _written(report: Report, sheet: Sheet | None, folder: Path, say: Say) -> Report:
+def _written(report: Report, sheet: Sheet | None, specification: Specification, say: Say) -> Report:
+    kept, folder = folders(specification)
+    (kept / REPORTED).touch()
     write_json(report, folder / "report.json")
     write_card(report, folder / "model_card.md")
     say(f"report: {write_html(report, folder / 'report.html', sheet)}")
@@ -245,10 +250,10 @@ def _plan(specification: Specification) -> dict[str, Any]:
 
 
 def _asked(kept: Path) -> bool:
-    """Whether people have got tasks, or a model has given an answer that is kept."""
+    """Whether there was a report, or a model has given an answer that is kept."""
     # The first line of a file of answers says whose they are.
     files = (kept / "answers").glob("*.jsonl")
-    return (kept / "people").exists() or any(path.read_bytes().count(b"\n") > 1 for path in files)
+    return (kept / REPORTED).exists() or any(path.read_bytes().count(b"\n") > 1 for path in files)
 
 
 def _require_a_model(specification: Specification) -> None:
@@ -257,7 +262,7 @@ def _require_a_model(specification: Specification) -> None:
     if not from_files and specification.model.kind == "table":
         raise ValueError(
             f"{specification.path}: model.kind is table, but no table is given; name one under "
-            "images, or a model of kind onnx, torch, python or http"
+            "images, or a model of kind onnx, python or http"
         )
 
 
@@ -268,14 +273,15 @@ def _with_a_model(
     kept = folders(specification)[0]
     model = model_of(specification, kept / "answers")
     shown = show(specification, plan, kept, model, say, device)
-    doubts = doubts_of_preparation(model, shown.images, shown.labelled["label"], plan["seed"])
+    labels = shown.labelled["label"]
+    doubts = [*shown.doubts, *doubts_of_preparation(model, shown.images, labels, plan["seed"])]
     score = ask(model, shown.images, kept / "answers")
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
     scored = shown.labelled.assign(score=score)
     data = judged(scored, plan["threshold"], True, shown.source)
     more: dict[str, Any] = {"model": model.card(), "people": shown.people}
-    more |= {"generator": shown.generator, "told": shown.told, "doubts": [*shown.doubts, *doubts]}
+    more |= {"generator": shown.generator, "told": shown.told, "doubts": doubts}
     if shown.world is not None:
         more["truth"] = _truth(specification, shown.world, model, plan["threshold"], kept)
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")

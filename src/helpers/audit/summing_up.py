@@ -75,13 +75,13 @@ def images(report: Report) -> str:
         differ in nothing but skin and perceived gender, so that the same face is compared with
         itself.
     """
-    data, content = report.data, report.plan.content
-    kind = data["made_by"]
+    data, kind = report.data, report.data["made_by"]
     if kind is None:
         made = f"The images are those of {data['source']}"
     else:
         made = MADE.get(str(kind), "The images were made by a generator")
-    axes, placebos = content["axes"], content["placebos"]
+    axes = dict.fromkeys(row.axis for row in report.effects)
+    placebos = dict.fromkeys(row.axis for row in report.placebos)
     versions = 2 ** (len(axes) + len(placebos))
     up_to = "" if data["images"] == data["units"] * versions else "up to "
     control = ""
@@ -177,13 +177,17 @@ def next_steps(report: Report) -> list[str]:
 
 
 def _steps(report: Report) -> Iterator[str]:
+    if any(not one.accepted for one in report.doubts):
+        yield "In doubt: look into what the first box says before you use any number of the report."
+    if report.plan.departures:
+        yield "Departed from the plan: ask why, and hold the answer against the dates."
     beyond = [row for row in report.judged if row.verdict == EXCEEDS]
     if beyond:
         # A group that fares worse than the reference is more urgent than one that fares better.
         signed = report.kind == "verification" and any((one.estimate or 0) > 0 for one in beyond)
         row = max(beyond, key=lambda one: (one.estimate or 0) if signed else abs(one.estimate or 0))
         yield (
-            f"Beyond the tolerance: do not use the model where these errors harm somebody before "
+            f"Beyond the tolerance: do not use the model where this harms somebody before "
             f"its makers have answered for them. Ask them first about {_where(row, report)}: which "
             "faces of this kind were in the training data, and does another threshold or more of "
             "such faces help?"

@@ -114,15 +114,14 @@ def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) ->
         The images with the columns no_answer and error.
 
     Raises:
-        ValueError: scores that say the same of all images, though labels differ.
+        ValueError: answers that are the same for all images, though labels differ.
 
     Example:
         >>> images = pd.DataFrame({"label": [0, 1], "score": [0.7, 0.4]})
         >>> judged(images, 0.5, True, "faces.csv").frame["error"].tolist()
         [1.0, 1.0]
     """
-    if scored:  # constant decisions are refused as they are read
-        require_decided(images, threshold, source)
+    require_decided(images, threshold, source)
     score, label = images["score"], images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
     known = score.notna() & label.notna()
@@ -148,6 +147,12 @@ def require_complete(
         >>> require_complete(images, {"skin": ("light", "dark")}, "refuse", "faces.csv")
     """
     places = [f"{axis}_level" for axis in axes]
+    for axis in axes:
+        if images[f"{axis}_level"].nunique() < 2:
+            raise ValueError(
+                f"{source}: column {axis!r} has one level only; give images of both levels, or "
+                "leave the axis out of the audit file"
+            )
     twice = images.duplicated(["unit", *places])
     if twice.any():
         row = images[twice].iloc[0]
@@ -162,12 +167,6 @@ def require_complete(
             f"{source}: every unit has one image only, so that no faces are matched; columns.unit "
             "must name the column of the matched face, which several images share"
         )
-    for axis in axes:
-        if images[f"{axis}_level"].nunique() < 2:
-            raise ValueError(
-                f"{source}: column {axis!r} has one level only; give images of both levels, or "
-                "leave the axis out of the audit file"
-            )
     size = images.groupby("unit", sort=False)["unit"].transform("size")
     short = images.loc[size < 2 ** len(places), "unit"].unique()
     if not len(short) or incomplete == "pairs":
@@ -226,19 +225,28 @@ def _scores(values: pd.Series, specification: Specification, source: str) -> pd.
         refuse_rows(score.isna() & ~empty, values, source, expected)
         outside = ~score.between(0, 1) & ~empty
         refuse_rows(outside, values, source, "a score from 0 to 1 (are these logits?)")
-    check_answers(score, f"{source}: column {values.name!r}")
+    if not decided:
+        check_answers(score, f"{source}: column {values.name!r}")
     return score.astype(float)
 
 
 def _require_agreement(raw: pd.DataFrame, specification: Specification, source: str) -> None:
-    """Raise ValueError where a column of scores says otherwise than that of decisions."""
+    """Raise ValueError where a column of scores says otherwise than that of decisions.
+
+    A column that is called score and that the file does not name may be of something else; then it
+    counts only if nearly every row contradicts it.
+    """
     columns, threshold = specification.columns, specification.threshold
     score = pd.to_numeric(raw[columns.score], errors="coerce")
-    decided = coded(raw[columns.decision], specification.classes, source) == 1
-    known = score.notna() & raw[columns.decision].notna()
-    told = f"(it is at odds with column {columns.score!r}; name another score, or score: null)"
-    expected = f"what its score says at the threshold of {threshold:g} {told}"
-    refuse_rows(known & (decided != (score > threshold)), raw[columns.decision], source, expected)
+    decided = coded(raw[columns.decision], specification.classes, source)
+    known = score.notna() & decided.notna() & (score != threshold)
+    wrong = known & ((decided == 1) != (score > threshold))
+    if wrong.sum() > (0 if "score" in columns.model_fields_set else 0.9 * known.sum()):
+        expected = (
+            f"what column {columns.score!r} says at the threshold of {threshold:g} (set "
+            "model.threshold, name another score, or score: null)"
+        )
+        refuse_rows(wrong, raw[columns.decision], source, expected)
 
 
 def check_answers(score: pd.Series, where: str) -> None:

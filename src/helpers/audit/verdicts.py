@@ -152,7 +152,8 @@ def settle_together(
         level: of all of them.
 
     Returns:
-        The tables, those of the families with new verdicts.
+        The tables, those of the families with new verdicts and the column together: of how many
+        comparisons each is one.
 
     Example:
         >>> table = pd.DataFrame({"p_beyond": [0.02], "verdict": ["exceeds"]})
@@ -166,7 +167,7 @@ def settle_together(
     """
     judged = pd.concat({name: tables[name] for name in families}, names=["family"])
     estimable = judged["p_beyond"].groupby("family").transform("count").clip(lower=1)
-    found = settled(judged, level, 1 / estimable)
+    found = settled(judged, level, 1 / estimable).assign(together=len(judged))
     return dict(tables) | {name: found.loc[name] for name in families}
 
 

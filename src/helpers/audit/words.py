@@ -307,36 +307,59 @@ def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
     names = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol")
     rows = [row for name in names for row in parts.get(name, [])]
     counts, n = Counter(row.verdict for row in rows), len(rows)
-    limit, open_ones = tolerated(tolerance), counts[INCONCLUSIVE] + counts[NOT_ESTIMABLE]
+    limit, left = tolerated(tolerance), undecided(counts, n)
     of_one_axis = [row for row in parts.get("effects", []) if not row.held]
-    told = [average_sentence(row) for row in parts.get("averages") or of_one_axis]
+    told = [average_sentence(row, tolerance) for row in parts.get("averages") or of_one_axis]
     if counts[EXCEEDS]:
         beyond = [row for row in rows if row.verdict == EXCEEDS]
         largest = max(beyond, key=lambda row: abs(row.estimate or 0))
-        rest = f", and {open_ones} undecided" if open_ones else ""
         most = largest.sentence.removesuffix(f" This is beyond the tolerance of {limit}.")
-        told.append(
-            f"Beyond the tolerance of {limit}: {len(beyond)} of {n} comparisons{rest}. The largest "
-            f"change: {most}"
+        found = (
+            f"Beyond the tolerance of {limit}: {len(beyond)} of {n} comparisons"
+            f"{f' ({left})' if left else ''}. The largest change: {most}"
         )
+        # An axis may be at fault in a cell or by missing answers, and not on average.
+        on_average = any(row.verdict == EXCEEDS for row in parts.get("averages") or of_one_axis)
+        told.insert(len(told) if on_average else 0, found)
         return EXCEEDS, "\n".join(told)
     if counts[WITHIN] == n:
-        told.append(f"In all {n} comparisons the change is smaller than {limit}.")
+        told.append(f"Comparisons with a change smaller than {limit}: {n} of {n}.")
         return WITHIN, "\n".join(told)
     told.append(
-        f"No comparison is shown to be beyond the tolerance of {limit}, but {open_ones} of {n} are "
-        "undecided: the data are too few to rule such a change out."
+        f"No comparison is shown to be beyond the tolerance of {limit}, but the data are too few "
+        f"to rule such a change out: {left}."
     )
     return INCONCLUSIVE, "\n".join(told)
 
 
-def average_sentence(row: Any) -> str:
+def undecided(counts: Mapping[str, int], n: int) -> str:
+    """How many comparisons are undecided or not estimable, "" if none is.
+
+    Serves chapter 20.
+
+    Args:
+        counts: verdict → comparisons.
+        n: all comparisons.
+
+    Returns:
+        The words.
+
+    Example:
+        >>> undecided({"inconclusive": 2, "not estimable": 1}, 9), undecided({}, 9)
+        ('2 of 9 undecided, 1 of 9 not estimable', '')
+    """
+    states = (INCONCLUSIVE, NOT_ESTIMABLE)
+    return ", ".join(f"{counts[one]} of {n} {WORDS[one]}" for one in states if counts.get(one))
+
+
+def average_sentence(row: Any, tolerance: float) -> str:
     """What an axis does to the error rate over all faces, with its verdict.
 
     Serves chapter 20.
 
     Args:
         row: an `Effect` of the report.
+        tolerance: of the plan.
 
     Returns:
         A sentence.
@@ -344,15 +367,19 @@ def average_sentence(row: Any) -> str:
     Example:
         >>> from types import SimpleNamespace
         >>> numbers = {"estimate": 0.179, "low": 0.119, "high": 0.242, "verdict": "exceeds"}
-        >>> print(average_sentence(SimpleNamespace(contrast="dark instead of light", **numbers)))
+        >>> row = SimpleNamespace(contrast="dark instead of light", **numbers)
+        >>> print(average_sentence(row, 0.05))
         Dark instead of light changes the error rate by +17.9 points on average (95 % interval +11.9
         to +24.2): beyond the tolerance.
     """
     if row.low is None:
         return f"{capital(row.contrast)} cannot be compared on average."
+    end = WORDS[row.verdict]
+    if row.verdict == WITHIN and max(-row.low, row.high) >= tolerance:
+        end += " by two one-sided tests"
     return (
         f"{capital(row.contrast)} changes the error rate by {points(row.estimate)} points on "
-        f"average (95 % interval {points(row.low)} to {points(row.high)}): {WORDS[row.verdict]}."
+        f"average (95 % interval {points(row.low)} to {points(row.high)}): {end}."
     )
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import faces
 from helpers.models import black_box
 from helpers.models.black_box import TEMPLATE, Preparation, python_model
 
@@ -49,19 +48,6 @@ def test_what_was_at_the_points_is_at_the_template(size):
         np.testing.assert_allclose(centre, (x, y), atol=0.15 * size / 112)
 
 
-def test_points_of_the_face_world_are_where_the_eyes_are():
-    parameters = faces.defaults(1)
-    points = black_box.world_points(faces.landmarks_of(parameters, 64))[0]
-    image = faces.render(parameters, 64).image[0].numpy().mean(0)
-    eyes, nose, mouth = points[:2], points[2], points[3:]
-    assert eyes[0, 0] < nose[0] < eyes[1, 0] and mouth[0, 0] < mouth[1, 0]
-    assert eyes[:, 1].max() < nose[1] < mouth[:, 1].min()
-    # Pupils are darker than the forehead between and above them.
-    forehead = image[round(eyes[0, 1]) - 8, round(nose[0])]
-    for x, y in eyes:
-        assert image[round(y) - 1 : round(y) + 2, round(x) - 1 : round(x) + 2].min() < forehead
-
-
 def test_no_face_found_is_an_answer_and_the_others_do_not_change(images):
     seen = []
 
@@ -85,15 +71,6 @@ def test_no_face_found_is_an_answer_and_the_others_do_not_change(images):
     assert np.isnan(nothing.values).all() and (nothing.reasons != "").all()
     with pytest.raises(ValueError, match="needs five points of every face: pass"):
         model(images)
-
-
-def test_points_of_the_base_face_are_those_of_its_unit():
-    points = np.arange(60.0).reshape(6, 5, 2)
-    unit, base = [4, 4, 9, 9, 9, 4], [False, True, False, False, True, False]
-    found = black_box.points_of_bases(points, unit, base)
-    np.testing.assert_array_equal(found, points[[1, 1, 4, 4, 4, 1]])
-    with pytest.raises(ValueError, match="unit 9 has 2 base faces, one was expected"):
-        black_box.points_of_bases(points, unit, [False, True, True, False, True, False])
 
 
 def test_points_in_one_place_are_named():

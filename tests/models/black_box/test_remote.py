@@ -123,20 +123,6 @@ def test_the_budget_counts_failed_calls_and_earlier_runs(tmp_path):
         assert len(set(endpoint.answered)) == len(endpoint.answered) == 30
 
 
-def test_a_dry_run_counts_without_a_call(tmp_path):
-    images = np.repeat(faces(10), 2, 0)
-    with FaceEndpoint() as endpoint:
-        asked = model(endpoint.url, tmp_path, limits={"per_second": 1000})
-        first = asked.dry_run(images)
-        assert endpoint.calls == 0 and not list(tmp_path.iterdir())
-        asked(images[:6])
-        second = asked.dry_run(images)
-        assert endpoint.calls == 3
-    assert first == {"images": 20, "distinct": 10, "answered": 0, "calls": 10,
-                     "seconds": 0.01, "budget": 10_000}  # fmt: skip
-    assert (second["answered"], second["calls"], second["budget"]) == (3, 7, 9_997)
-
-
 def test_another_version_is_asked_anew(tmp_path):
     images = faces(5)
     with FaceEndpoint() as endpoint:
@@ -229,8 +215,8 @@ def test_an_answer_that_is_none_ends_the_run(tmp_path, answer, read, calls, mess
         with pytest.raises(ValueError, match=message):
             model(endpoint.url, tmp_path, read, limits={"retries": 2})(faces(5))
         assert endpoint.calls == calls
-        again = model(endpoint.url, tmp_path, read, max_calls=calls)
-        assert again.dry_run(faces(5))["budget"] == 0, "these calls count"
+        with pytest.raises(ValueError, match="the budget"):  # these calls count
+            model(endpoint.url, tmp_path, read, max_calls=calls)(faces(5))
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,7 @@ An ONNX file, a function of Python or an endpoint on the network (chapter 20).
 from helpers.models.black_box.alignment import (
     TEMPLATE,
     aligned,
-    points_of_bases,
     similarity_transform,
-    world_points,
 )
 from helpers.models.black_box.answers import NO_FACE, Answers, Gives, Reading
 from helpers.models.black_box.call_limits import CallLimits

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn import functional
 
-from helpers.faces.landmarks import LANDMARK_NAMES
-from helpers.utils.checks import require_alike, require_shape
+from helpers.utils.checks import require_shape
 
 TEMPLATE = np.array(
     [
@@ -115,66 +114,3 @@ def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor
     height, width = images.shape[2:]
     place = torch.from_numpy((2 * source + 1) / np.array([width, height]) - 1).float()
     return functional.grid_sample(images.float(), place, mode="bilinear", align_corners=False)
-
-
-def world_points(landmarks: ArrayLike) -> np.ndarray:
-    """The five points among the landmarks of the face world.
-
-    Serves chapter 20.
-
-    Args:
-        landmarks: of `faces.landmarks_of`, (n, L, 2): pixels from the image's corner.
-
-    Returns:
-        float64 (n, 5, 2), pixels from the centre of the first pixel, as `aligned` takes them.
-
-    Raises:
-        ValueError: another number of landmarks.
-
-    Example:
-        >>> from helpers import faces
-        >>> from helpers.models import black_box
-        >>> black_box.world_points(faces.landmarks_of(faces.defaults(2), 64)).shape
-        (2, 5, 2)
-    """
-    landmarks = np.asarray(landmarks, float)
-    require_shape(landmarks, "landmarks", (-1, len(LANDMARK_NAMES), 2))
-    return landmarks[:, [LANDMARK_NAMES.index(name) for name in POINTS]] - 0.5
-
-
-def points_of_bases(points: ArrayLike, unit: ArrayLike, base: ArrayLike) -> np.ndarray:
-    """The points of each unit's base face, for all of its faces.
-
-    A detector that finds darker faces less exactly would change what the recogniser sees of them:
-    detection would be on the way from skin to similarity. With the points of the base face it is
-    not. Serves chapter 20.
-
-    Args:
-        points: (n, 5, 2).
-        unit: (n,), the matched unit (transect) of each image.
-        base: (n,) booleans, one true in every unit: its base face.
-
-    Returns:
-        float64 (n, 5, 2).
-
-    Raises:
-        ValueError: a unit without a base face, or with several.
-
-    Example:
-        >>> import numpy as np
-        >>> from helpers.models import black_box
-        >>> points = np.arange(20.0).reshape(2, 5, 2)
-        >>> bool((black_box.points_of_bases(points, [7, 7], [True, False])[1] == points[0]).all())
-        True
-    """
-    points, unit, base = np.asarray(points, float), np.asarray(unit), np.asarray(base, bool)
-    require_shape(points, "points", (len(unit), 5, 2))
-    require_alike(base, "base", unit, "unit")
-    units, member = np.unique(unit, return_inverse=True)
-    count = np.bincount(member[base], minlength=len(units))
-    if (count != 1).any():
-        k = int((count != 1).argmax())
-        raise ValueError(f"unit {units[k].item()!r} has {count[k]} base faces, one was expected")
-    row = np.empty(len(units), int)
-    row[member[base]] = np.flatnonzero(base)
-    return points[row[member]]

@@ -168,30 +168,6 @@ class RemoteModel(BlackBox):
             entries = [journal.entries[key] for key in keys]
         return self._gathered(entries)
 
-    def dry_run(self, images: np.ndarray) -> dict[str, float]:
-        """What asking about images would take, without a call.
-
-        Returns:
-            images; distinct, different ones; answered, of these already; calls, at least; seconds,
-            at least, at the rate allowed; budget, the calls that are left.
-        """
-        check_images(images)
-        keys = {image_key(image) for image in images}
-        answered, spent = 0, 0
-        if self.path.is_file():
-            with self._journal() as journal:
-                answered = sum("answer" in journal.entries.get(key, {}) for key in keys)
-                spent = journal.calls
-        calls = len(keys) - answered
-        return {
-            "images": len(images),
-            "distinct": len(keys),
-            "answered": answered,
-            "calls": calls,
-            "seconds": calls / self._limits.per_second,
-            "budget": self._limits.max_calls - spent,
-        }
-
     def log(self) -> pd.DataFrame:
         """One row per image: key, time, version, calls of the last try, reason ("" if answered)."""
         with self._journal() as journal:
