@@ -152,8 +152,8 @@ def iris_colour(face):
 def paint_eyes(surface, place, eyes, face, light, shadow, white, iris):
     """Eye shadow, lids, white, iris, pupil, lashes and catch light.
 
-    `shadow`, `white` and `iris` are colours. In units of the eye's half width, `across` runs from the nose
-    to the temple and `up` from the line between the corners.
+    `shadow`, `white` and `iris` are colours. In units of the eye's half width, `across` runs from
+    the nose to the temple and `up` from the line between the corners.
     """
     front, edge = place.front, place.edge / eyes.size
     across = (place.side - eyes.x) / eyes.size

@@ -142,7 +142,7 @@ def make_hair(face, anatomy, style):
         lump_x=float32(style.lump_x),
         lump_y=float32(style.lump_y),
         bun_radius=bun_radius,
-        bun_y=1.16 + 0.25 * max(bun_radius, 0.0),
+        bun_y=1.13 + 0.25 * max(bun_radius, 0.0),
     )
     line = _hairline(face, anatomy, style, fringe, long, tip, covered)
     colour = clothing_colour(face) if covered > 0.0 else hair_colour(face)

@@ -59,7 +59,8 @@ def head_light(surface, view, normal, light, shadow, hair_light, occlusion):
     # On dark skin the form is told by what reflects at the surface, as little comes from below it.
     depth = clamp(1.0 - 2.2 * albedo.green, 0.0, 1.0)
     # It is a broad sheen: small bright spots would make dark skin look wet.
-    gloss = 0.10 * toward_half**9 * (1.0 + 0.8 * depth) + 0.08 * toward_half**40 * (1.0 - 0.6 * depth)
+    gloss = 0.10 * toward_half**9 * (1.0 + 0.8 * depth)
+    gloss += 0.08 * toward_half**40 * (1.0 - 0.6 * depth)
     fresnel = 0.09 * (1.0 - facing) ** 3
     away = clamp(0.3 - light.head.x * normal.x, 0.0, 1.0)
     rim = (0.20 + 0.34 * depth) * light.key * away * (1.0 - facing) ** 2
