@@ -16,6 +16,7 @@ import api_reference
 import browser
 import execute
 import nbformat
+import pydata_sphinx_theme
 import pytest
 import vendor
 import yaml
@@ -457,6 +458,23 @@ class TestPages:
             first, second = (page.locator("th").nth(place).bounding_box() for place in (0, 1))
             assert first["x"] >= 0 and second["x"] >= first["x"] + first["width"] - 1
             assert page.locator("td").first.bounding_box()["x"] < 0
+
+    def test_dark_mode_leaves_pictures_alone(self, chromium):
+        """The theme dims images and raises their contrast, which changes the colours of skin."""
+        styles = "theme/pydata_sphinx_theme/static/styles/pydata-sphinx-theme.css"
+        theme = (Path(pydata_sphinx_theme.__file__).parent / styles).read_text(encoding="utf-8")
+        ours = (book.BOOK / "_static" / "book.css").read_text(encoding="utf-8")
+        html = "<body class='bd-content'><div class='widget-html-content'><img></div></body>"
+        with chromium.new_page() as page:
+            for sheets, filtered in (
+                ((theme,), True),
+                ((theme, ours), False),
+                ((ours, theme), False),
+            ):
+                page.set_content("".join(f"<style>{sheet}</style>" for sheet in sheets) + html)
+                page.evaluate("document.documentElement.dataset.theme = 'dark'")
+                filters = page.locator("img").evaluate("image => getComputedStyle(image).filter")
+                assert (filters != "none") == filtered
 
     def test_former_address_brings_the_place_along(self, chromium, site):
         address, html = site

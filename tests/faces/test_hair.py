@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as functional
 
 from helpers import faces
 
@@ -52,3 +53,20 @@ def test_the_hem_of_a_covering_is_sharp():
     parameters = faces_with(1, hair_style=covered, skin_colour=0.1, clothing=0.6, texture_seed=0.5)
     image = faces.render(parameters, SIZE).image[0].mean(0)[:, SIZE // 2]
     assert image[: SIZE // 2].diff().max() > 0.08
+
+
+def test_styles_can_be_told_apart_at_128_pixels():
+    """Coils and plaits are rougher than straight hair, and tied hair ends in a bun."""
+    names = ("straight", "afro", "braids", "tied back")
+    styles = [faces.HAIR_STYLES.index(name) for name in names]
+    rendering = faces.render(
+        faces_with(4, hair_style=styles, hair_length=0.5, skin_colour=0.8, hair_colour=0.1), 128
+    )
+    grey, mask = rendering.image.mean(1), rendering.head_mask
+    fine = (grey - functional.avg_pool2d(grey[:, None], 5, 1, 2)[:, 0]).abs()
+    hair = functional.max_pool2d(1 - mask[:, None], 7, 1, 3)[:, 0] < 0.5
+    hair[:, 45:] = False  # below begins the face
+    rough = (fine * hair).sum((1, 2)) / (grey * hair).sum((1, 2))
+    assert rough[1:3].min() > 1.5 * rough[0]
+    assert rough[3] < rough[0]
+    assert mask[3, 9].sum() < 0.7 * mask[0, 9].sum()

@@ -55,16 +55,28 @@ def near_brows(place, eyes):
 
 @formula
 def lip_colour(face, traits, skin):
-    """Colour of the lips: skin with blood, under lipstick."""
+    """Colour of the lips: skin with blood, under lipstick, which is no brighter than suits skin."""
     natural = absorb(skin, 0.76 + 0.30 * face.haemoglobin - 0.26 * traits.male, LIP_BLOOD)
     shade = 0.965 + 0.03 * sin(3.0 * face.texture_seed)
-    lipstick = dim(hsv(shade, 0.78, 0.74), 1.0 - 0.25 * face.skin_colour)
+    lipstick = dim(hsv(shade, 0.78, 0.74), worn_on(skin))
     return blend(natural, lipstick, 0.92 * smoothstep(0.05, 0.8, face.makeup))
 
 
 @formula
-def paint_lips(surface, place, mouth, lips, makeup):
-    """Lips, teeth and the line between the lips; `lips` is their colour."""
+def worn_on(skin):
+    """How bright cosmetics are beside skin: a red for light skin is a wine red for dark skin."""
+    return power(skin.red, 0.7)
+
+
+@formula
+def white_beside(skin, white):
+    """A white of eyes or teeth, which gets part of its light from the skin around it."""
+    return dim(white, min(0.46 + 0.60 * math.sqrt(skin.green), 1.0))
+
+
+@formula
+def paint_lips(surface, place, mouth, lips, teeth, makeup):
+    """Lips, teeth and the line between the lips; `lips` and `teeth` are their colours."""
     y, front, edge = place.y, place.front, place.edge
     across = place.side / mouth.width
     line = lip_line(mouth, across)
@@ -86,12 +98,15 @@ def paint_lips(surface, place, mouth, lips, makeup):
         else (0.86 + 0.20 * swell - 0.12 * smoothstep(0.7, 1.0, down))
     )
     surface = cover(surface, dim(lips, roundness), inside * (0.74 + 0.22 * makeup))
-    surface = shine(surface, 1.0 + (1.4 + 1.6 * makeup) * swell + makeup, inside)
+    # The same highlight looks wet on dark lips, and greys them.
+    wet = (1.0 + (1.4 + 1.6 * makeup) * swell + makeup) * math.sqrt(lips.red)
+    surface = shine(surface, wet, inside)
 
     opened = smoothstep(0.02, 0.05, mouth.opening)
     in_mouth = smoothstep(edge, -edge, y - line) * smoothstep(-edge, edge, y - gap_bottom)
     in_mouth *= opened * smoothstep(0.99, 0.90, across) * front
-    surface = cover(surface, in_the_mouth(place.side, across, line, y, mouth, edge), in_mouth)
+    within = in_the_mouth(place.side, across, line, y, mouth, teeth, edge)
+    surface = cover(surface, within, in_mouth)
     surface = shine(surface, 0.5, in_mouth)
 
     # The seam is a shadow between two soft lips: broad and light, deepest near the corners.
@@ -104,7 +119,7 @@ def paint_lips(surface, place, mouth, lips, makeup):
 
 
 @formula
-def in_the_mouth(side, across, line, y, mouth, edge):
+def in_the_mouth(side, across, line, y, mouth, teeth, edge):
     """Colour behind the lips: the upper row of teeth, and the dark below and beside it."""
     # Their edges lie on a line that bends less than the lips.
     reach = 0.80 * mouth.opening * (1.0 - 0.35 * across * across)
@@ -117,14 +132,14 @@ def in_the_mouth(side, across, line, y, mouth, edge):
     light = (1.0 - 0.25 * gap) * (1.0 - 0.72 * smoothstep(0.35, 1.0, across))
     light *= 0.62 + 0.38 * smoothstep(0.0, 0.028, line - y)
     tooth = smoothstep(-edge, edge, y - rounded)
-    return blend(MOUTH, dim(TEETH, light), tooth)
+    return blend(MOUTH, dim(teeth, light), tooth)
 
 
 @formula
-def eye_shadow_colour(face):
+def eye_shadow_colour(face, skin):
     """Colour of the make-up on the lids."""
     hue = 0.75 + 0.25 * sin(7.0 * face.texture_seed)
-    return dim(hsv(hue, 0.45, 0.40), 1.0 - 0.5 * face.skin_colour)
+    return dim(hsv(hue, 0.45, 0.40), worn_on(skin))
 
 
 @formula
@@ -134,11 +149,11 @@ def iris_colour(face):
 
 
 @formula
-def paint_eyes(surface, place, eyes, face, light, shadow, iris):
+def paint_eyes(surface, place, eyes, face, light, shadow, white, iris):
     """Eye shadow, lids, white, iris, pupil, lashes and catch light.
 
-    `shadow` and `iris` are colours. In units of the eye's half width, `across` runs from the nose
-    to the temple and `up` from the line between the corners.
+    `shadow`, `white` and `iris` are colours. In units of the eye's half width, `across` runs from
+    the nose to the temple and `up` from the line between the corners.
     """
     front, edge = place.front, place.edge / eyes.size
     across = (place.side - eyes.x) / eyes.size
@@ -151,7 +166,8 @@ def paint_eyes(surface, place, eyes, face, light, shadow, iris):
     surface = paint_lids(surface, across, above_lid, above_lower, edge, front, face, shadow)
     opened = smoothstep(edge, -edge, above_lid) * smoothstep(-edge, edge, above_lower)
     opened *= smoothstep(1.02, 0.95, far) * front
-    surface = cover(surface, eyeball(across, up, above_lid, above_lower, edge, iris), opened)
+    ball = eyeball(across, up, above_lid, above_lower, edge, white, iris)
+    surface = cover(surface, ball, opened)
     surface = shine(surface, 0.6, opened)
     surface = paint_lashes(surface, across, up, above_lid, above_lower, edge, front, face)
     tear_duct = bump((across + 0.93) / 0.10) * bump((up + 0.02) / 0.10)
@@ -204,7 +220,7 @@ def paint_lashes(surface, across, up, above_lid, above_lower, edge, front, face)
 
 
 @formula
-def eyeball(across, up, above_lid, above_lower, edge, iris):
+def eyeball(across, up, above_lid, above_lower, edge, white, iris):
     """Colour of white, iris and pupil: a ball in the shadow of its lids and lashes."""
     lid_shadow = smoothstep(-0.34, 0.02, above_lid)
     ball_light = (1.0 - 0.50 * smoothstep(0.25, 1.05, abs(across))) * (1.0 - 0.58 * lid_shadow)
@@ -215,7 +231,7 @@ def eyeball(across, up, above_lid, above_lower, edge, iris):
     iris_light = (0.62 + 0.7 * smoothstep(0.10, 0.38, radius)) * limbal_ring
     iris_light *= (1.0 - 0.45 * lid_shadow) * (1.0 + 0.6 * smoothstep(0.08, -0.35, up))
     in_iris = smoothstep(IRIS_RADIUS + edge, IRIS_RADIUS - edge, radius)
-    ball = blend(dim(EYE_WHITE, ball_light), dim(iris, iris_light), in_iris)
+    ball = blend(dim(white, ball_light), dim(iris, iris_light), in_iris)
     return dim(ball, 1.0 - 0.95 * smoothstep(PUPIL_RADIUS + edge, PUPIL_RADIUS - edge, radius))
 
 

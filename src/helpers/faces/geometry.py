@@ -84,7 +84,7 @@ def skull_distance(x, y, z, skull):
         x - skull.angle_x, y - skull.angle_y, z - 0.06, angle, 1.25 * angle, 1.5 * angle
     )
     solid = smooth_min(solid, part, 0.26)
-    part = ellipsoid(x, y - skull.chin_y, z - 0.50, chin.x, chin.y, chin.z)
+    part = ellipsoid(x, y - skull.chin_y, z - 0.54, chin.x, chin.y, chin.z)
     solid = smooth_min(solid, part, 0.26)
     part = ellipsoid(
         x - skull.cheek_x, y - skull.cheek_y, z - 0.36, cheek, 0.9 * cheek, 1.2 * cheek

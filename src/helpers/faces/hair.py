@@ -128,7 +128,7 @@ def make_hair(face, anatomy, style):
     thicker = thickness + 0.04 * opacity
     cranium = anatomy.skull.cranium
     spread = max(smoothstep(0.3, 0.7, length) * style.loose, covered)
-    bun_radius = mix(-9.0, 0.17 + 0.17 * length, style.tied)
+    bun_radius = mix(-9.0, 0.24 + 0.11 * length, style.tied)
     lump = style.lump * smoothstep(0.05, 0.4, length)
     shell = Shell(
         side=cranium.x + thicker * mix(0.25, 1.0, cap),

@@ -7,6 +7,8 @@ from numpy import float32
 from helpers.faces.canvas import occlude, over
 from helpers.faces.compiled import formula, loop
 from helpers.faces.features import (
+    EYE_WHITE,
+    TEETH,
     eye_shadow_colour,
     iris_colour,
     lip_colour,
@@ -17,6 +19,7 @@ from helpers.faces.features import (
     paint_eyes,
     paint_lips,
     paint_nostrils,
+    white_beside,
 )
 from helpers.faces.geometry import occlusions
 from helpers.faces.hair import inside_hairline
@@ -180,19 +183,21 @@ def paint_features(hits, part, count, portrait, face, view, textures):
     for i in range(count):
         hits.noise[i] = float32(near_mouth(place_of(hits, i, view), shape.mouth))
     number = list_part(hits, part, count)
-    lips = lip_colour(face, shape.traits, portrait.skin)
+    lips, teeth = lip_colour(face, shape.traits, portrait.skin), white_beside(portrait.skin, TEETH)
     for k in range(number):
         place, surface = place_of(part, k, view), surface_of(part, k)
-        set_surface(part, k, paint_lips(surface, place, shape.mouth, lips, face.makeup))
+        set_surface(part, k, paint_lips(surface, place, shape.mouth, lips, teeth, face.makeup))
     put_back(part, number, hits)
 
     for i in range(count):
         hits.noise[i] = float32(near_eyes(place_of(hits, i, view), shape.eyes))
     number = list_part(hits, part, count)
-    shadow, iris = eye_shadow_colour(face), iris_colour(face)
+    shadow, iris = eye_shadow_colour(face, portrait.skin), iris_colour(face)
+    white = white_beside(portrait.skin, EYE_WHITE)
     for k in range(number):
         place, surface = place_of(part, k, view), surface_of(part, k)
-        set_surface(part, k, paint_eyes(surface, place, shape.eyes, face, light, shadow, iris))
+        painted = paint_eyes(surface, place, shape.eyes, face, light, shadow, white, iris)
+        set_surface(part, k, painted)
     put_back(part, number, hits)
 
     for i in range(count):

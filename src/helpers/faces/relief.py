@@ -113,7 +113,10 @@ def mouth_height(x, y, anatomy):
     mouth = anatomy.mouth
     across = x / mouth.width
     line = lip_line(mouth, across)
-    muzzle = 0.050 * bump(x / (mouth.width * 1.25)) * bump((y - mouth.y) / 0.20)
+    # Teeth stand in an arch that is flat in front. On a narrow ridge the far half of a turned mouth
+    # would be hidden, and the rest would seem to slide towards the cheek.
+    muzzle = (0.030 + 0.055 * min(across * across, 2.0)) * bump(across / 1.4)
+    muzzle *= bump((y - mouth.y) / 0.20)
     within = smoothstep(1.10, 0.30, across)
     upper = 0.042 * within * bump((y - line - mouth.upper * 0.55) / (mouth.upper * 0.80))
     lower_y = line - mouth.lower * 0.55 - mouth.opening

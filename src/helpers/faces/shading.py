@@ -58,10 +58,12 @@ def head_light(surface, view, normal, light, shadow, hair_light, occlusion):
 
     # On dark skin the form is told by what reflects at the surface, as little comes from below it.
     depth = clamp(1.0 - 2.2 * albedo.green, 0.0, 1.0)
-    gloss = (0.10 * toward_half**9 + 0.08 * toward_half**40) * (1.0 + 0.8 * depth)
+    # It is a broad sheen: small bright spots would make dark skin look wet.
+    gloss = 0.10 * toward_half**9 * (1.0 + 0.8 * depth)
+    gloss += 0.08 * toward_half**40 * (1.0 - 0.6 * depth)
     fresnel = 0.09 * (1.0 - facing) ** 3
     away = clamp(0.3 - light.head.x * normal.x, 0.0, 1.0)
-    rim = (0.20 + 0.45 * depth) * light.key * away * (1.0 - facing) ** 2
+    rim = (0.20 + 0.34 * depth) * light.key * away * (1.0 - facing) ** 2
     rim *= smoothstep(-0.6, 0.1, normal.y)  # what faces down has no light behind it
     sky_gloss = 0.035 * depth * max(dot(normal, light.up), 0.0) * occlusion
     sheen = 0.9 * light.key * gloss * surface.gloss * shadow
