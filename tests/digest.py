@@ -4,7 +4,8 @@
     python tests/digest.py --write      renew digest.json, after a change that is meant
     python tests/digest.py --emulated   compare on another processor, by qemu-x86_64-static
 
-Layers that train draw their own images, so that other faces leave them as they are.
+Layers that train draw their own images, so that other faces leave them as they are. All is small,
+as an emulated processor multiplies and adds a hundred times more slowly.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest import mock
 
 import helpers  # which sets the pins; what follows is set before numpy, too
 
@@ -56,7 +59,7 @@ def random(*shape: int, stage: str = "digest") -> np.ndarray:
     return seeding.rng(1, stage).standard_normal(shape)
 
 
-def pictures(n: int, size: int = 64) -> np.ndarray:
+def pictures(n: int, size: int = 32) -> np.ndarray:
     return seeding.rng(1, "digest: pictures").integers(0, 256, (n, 3, size, size), dtype=np.uint8)
 
 
@@ -68,16 +71,23 @@ def weights(network: torch.nn.Module) -> list[torch.Tensor]:
     return list(network.state_dict().values())
 
 
+@cache
+def the_world() -> known_truth.KnownTruthGenerator:
+    with mock.patch.multiple(known_truth, LATENT_DIM=192, CALIBRATION_CODES=512):
+        return known_truth.KnownTruthGenerator()
+
+
 @layer
 def world_geometry():
-    world = known_truth.KnownTruthGenerator()
+    world = the_world()
     return *world.exact_hyperplanes(ATTRIBUTES), world.exact_directions(ATTRIBUTES)
 
 
 @layer
 def codes_and_crowd():
-    world = known_truth.KnownTruthGenerator()
-    codes = world.sample(40, seed=1)
+    world = the_world()
+    with mock.patch.object(known_truth, "LATENT_DIM", 192):
+        codes = world.sample(40, seed=1)
     seen = faces.visible_scores(world.parameters(codes))
     answers = crowd.annotate(seen, 5, seed=1, stage="digest")
     return codes, world.parameters(codes), shown(40), seen, crowd.mean_scores(answers)
@@ -90,14 +100,13 @@ def face_records():
 
 @layer
 def hair_and_textures():
-    return [array for level in (0, 2) for array in textures.textures(level)]
+    return textures.textures(2)
 
 
 @layer
 def rendered_pixels():
-    large, small = faces.render(shown(2), 128), faces.render(shown(16), 64)
-    drawn = (large.image, small.image, small.head_mask, small.landmarks)
-    return *drawn, small.image.mul(255).round().to(torch.uint8)
+    drawn = faces.render(shown(8), 64)
+    return *vars(drawn).values(), drawn.image.mul(255).round().to(torch.uint8)
 
 
 @layer
@@ -106,43 +115,37 @@ def predictions():
     found = []
     with torch.no_grad():
         for network in (networks.SmallNet(), networks.ResNet50()):
-            found.append(network.eval()(torch.from_numpy(pictures(6)).float() / 255))
+            found.append(network.eval()(torch.from_numpy(pictures(2)).float() / 255))
     learned = wgan.WGANGenerator()
-    made = learned.synthesize(learned.sample(4, seed=1))
+    made = learned.synthesize(learned.sample(2, seed=1))
     return *found, made, learned.encode(made)
 
 
 @layer
 def trained_classifier():
     with TemporaryDirectory() as folder:
-        path, labels = Path(folder, "a.safetensors"), np.arange(192) % 2
-        model = models.train(pictures(192), labels, path, seed=1, epochs=1)
+        path, labels = Path(folder, "a.safetensors"), np.arange(20) % 2
+        model = models.train(pictures(20), labels, path, seed=1, epochs=3)
     return weights(model.network)
 
 
 @layer
 def trained_recogniser():
     with TemporaryDirectory() as folder:
-        path, labels = Path(folder, "a.safetensors"), np.arange(300) % 30
-        made = {"loss": "arcface", "epochs": 1, "seed": 1}
-        model = recognisers.train_recogniser(pictures(300), labels, path, **made)
+        path, labels = Path(folder, "a.safetensors"), np.arange(12) % 4
+        made = {"loss": "arcface", "epochs": 3, "seed": 1}
+        model = recognisers.train_recogniser(pictures(12), labels, path, **made)
     return weights(model.network)
-
-
-@layer
-def trained_generator():
-    training = wgan_training.AdversarialTraining(pictures(40), seed=1)
-    for _ in range(2):
-        training.advance()
-    return weights(training.average) + weights(training.critics)
 
 
 @layer
 def trained_encoder():
     torch.manual_seed(1)
-    training = wgan_training.EncoderTraining(wgan_networks.Generator(), pictures(40), seed=1)
-    for _ in range(2):
-        training.advance()
+    with mock.patch.object(wgan_training, "ENCODER_BATCH", 2):
+        generator, renders = wgan_networks.Generator(), pictures(40, 64)
+        training = wgan_training.EncoderTraining(generator, renders, seed=1)
+        for _ in range(2):
+            training.advance()
     return weights(training.encoder)
 
 
