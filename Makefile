@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test faults crowd-test smoke reproduce audit audit-plan chapter why graph verify claims serve clean
+.PHONY: help env lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan chapter why graph verify claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -56,6 +56,7 @@ PIP := .venv/bin/python -m pip install --quiet
 	@echo "make env: fetching and installing a few gigabytes; pip says nothing for some minutes"
 	$(PIP) --require-hashes --requirement requirements.lock
 	$(PIP) --constraint constraints.txt --no-build-isolation --editable .
+	.venv/bin/python tools/kernelspec.py
 	touch $@
 
 # torch has other files for CPU, CUDA and ROCm under one version, and pip would take none but those
@@ -81,6 +82,9 @@ smoke: $(ENV)  ## run the whole book in the smoke profile
 
 test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
 	$(PYTHON) -m pytest --numprocesses 2 --dist loadfile
+
+digest: $(ENV)  ## compute a small part of every layer, and compare with the numbers of record
+	@$(PYTHON) tests/digest.py
 
 faults: $(ENV)  ## provoke far more faults than `make test` does (20 minutes)
 	FAULTS=40 $(PYTHON) -m pytest tests/faults

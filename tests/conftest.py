@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import helpers  # noqa: F401  it sets the pins, and numpy is imported after
+
+# isort: split
 import browser
 import hypothesis
 import matplotlib

@@ -39,7 +39,8 @@ from helpers.artifacts import MANIFEST, lineage, manifests, pages, profiles
 from helpers.utils.processes import alone, die_with_parent
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Sums depend on how many threads share them: with one, results are those of any machine.
+# Sums depend on how many threads share them, and so would results on the number of cores; what
+# else hangs on the machine, `helpers.utils.pins` settles.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 

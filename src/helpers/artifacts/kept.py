@@ -16,13 +16,16 @@ from pathlib import Path
 from helpers.artifacts import lineage, manifests
 from helpers.artifacts.stage import atomic
 
+PINS = lineage.PACKAGE / "utils" / "pins.py"
+"""On whose values all numbers hang."""
 _HASH_BYTES = hashlib.sha256().digest_size
 
 
 def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     """One SHA-256 over the code that computes something, and the versions of what it calls.
 
-    Of this package those files count that names are taken from, by the source or by one of them.
+    Of this package those files count that names are taken from, by the source or by one of them,
+    and the pins of the processor.
     What only draws, and this room, which keeps what others compute, do not change it.
 
     Args:
@@ -30,7 +33,7 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
         packages: whose versions count, of those that manifests record.
     """
     source = source.resolve()
-    modules = [source, *lineage.helper_modules(source, executed=False)]
+    modules = [source, PINS, *lineage.helper_modules(source, executed=False)]
     keeping = lineage.PACKAGE / "artifacts"
     hashed = lineage.hashes([path for path in modules if path.parent != keeping], drawing=False)
     return lineage.digest(hashed | {name: manifests.versions()[name] for name in packages})

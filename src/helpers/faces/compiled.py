@@ -103,8 +103,12 @@ class _SinglePrecision(compiler.CompilerBase):
 ANNOUNCEMENT = "compiling the renderer, once for this machine and this version: a minute or two"
 UNUSED = 7 * 24 * 60 * 60
 """Seconds after which programs of other code are removed; taking the lock counts as a use."""
+# What every processor rounds alike: none of LLVM's liberties that hang on which instructions there
+# are (estimates of 1 / x and 1 / √x: `arcp`, `afn`) or on how many numbers a vector holds (sums in
+# another order: `reassoc`). A loop over pixels, one independent of the next, is vectorised without.
+EXACT = {"nnan", "ninf", "nsz", "contract"}
 _OPTIONS = {
-    "fastmath": True,
+    "fastmath": EXACT,
     "error_model": "numpy",
     "nogil": True,
     "pipeline_class": _SinglePrecision,

@@ -23,6 +23,11 @@ def _grid() -> tuple[Tensor, Tensor]:
     return u, v
 
 
+def _root(x: Tensor) -> Tensor:
+    """Square root; torch's own in single precision is not rounded alike on all processors."""
+    return x.double().sqrt().float()
+
+
 def _knots(rows: int, columns: int, generator: torch.Generator) -> Tensor:
     """Smooth periodic noise over a tile."""
     noise = torch.randn(1, 1, rows, columns, generator=generator)
@@ -69,8 +74,8 @@ def _curl_pile(
         cell = (cell_y.long() % rows, cell_x.long() % columns)
         dx = across - cell_x - 0.1 - 0.8 * jitter_x[cell]
         dy = up - cell_y - 0.1 - 0.8 * jitter_y[cell]
-        distance = torch.sqrt(dx * dx + dy * dy) / (0.75 + 0.35 * size[cell])
-        height = torch.sqrt((1 - distance * distance).clamp_min(0)) + 0.4 * lift[cell]
+        distance = _root(dx * dx + dy * dy) / (0.75 + 0.35 * size[cell])
+        height = _root((1 - distance * distance).clamp_min(0)) + 0.4 * lift[cell]
         higher = (distance < 1) & (height > relief)
         relief = torch.where(higher, height, relief)
         ring = torch.where(higher, distance, ring)
@@ -96,7 +101,7 @@ def _plaits(generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Braids: twenty rounded ropes with chevrons and dark gaps."""
     u, v = _grid()
     place = (20 * u) % 1 - 0.5
-    rope = torch.sqrt((1 - (2 * place) ** 2).clamp_min(0))
+    rope = _root((1 - (2 * place) ** 2).clamp_min(0))
     chevron = torch.sin(2 * math.pi * (9 * v + 1.3 * place.abs()) + 2.4 * torch.floor(20 * u))
     gap = (1 - rope).clamp_min(0)
     tone = 1.3 * rope + 0.45 * chevron - 1.8 * gap**3 + 0.15 * _knots(3, 120, generator)

@@ -316,7 +316,9 @@ def records(parameters: Tensor) -> np.recarray:
     for parameter in PARAMETERS:
         if parameter.group == "identity":
             shifted = shifted_identity(parameters, parameter.name)
-            seen = shifted / torch.sqrt(1 + (shifted / SATURATION) ** 2)
+            # torch's own roots in single precision are not rounded alike on all processors.
+            root = (1 + (shifted / SATURATION) ** 2).double().sqrt().float()
+            seen = shifted / root
             columns[:, INDEX[parameter.name]] = IDENTITY_STRENGTH * seen
     columns[:, INDEX["hair_style"]] = hair_styles(parameters).float()
     fields = np.dtype([(name, np.float32) for name in NAMES])

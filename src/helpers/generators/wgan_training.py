@@ -184,7 +184,7 @@ class EncoderTraining:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.encoder = Encoder().to(device)
-        self.optimizer = torch.optim.Adam(self.encoder.parameters())
+        self.optimizer = _adam(self.encoder, betas=(0.9, 0.999))
         self.steps, self.step = (shown or ENCODER_SHOWN) // ENCODER_BATCH, 0
 
     def parts(self) -> dict[str, Any]:
@@ -248,8 +248,9 @@ def run(training: Training, folder: Path, report: Callable[[str], None] = print)
     _save(training, path)
 
 
-def _adam(network: nn.Module) -> torch.optim.Adam:
-    return torch.optim.Adam(network.parameters(), betas=(0.0, 0.99))
+def _adam(network: nn.Module, betas: tuple[float, float] = (0.0, 0.99)) -> torch.optim.Adam:
+    # Fused: its square roots are rounded alike on all processors, those of the default are not.
+    return torch.optim.Adam(network.parameters(), betas=betas, fused=True)
 
 
 def _save(training: Training, path: Path) -> None:

@@ -129,7 +129,9 @@ def fit(
     Returns:
         The curve: one dict per epoch with epoch, loss, accuracy and what `after_epoch` adds.
     """
-    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=task.recipe.weight_decay)
+    # Fused: its square roots are rounded alike on all processors, those of the default are not.
+    decay = task.recipe.weight_decay
+    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=decay, fused=True)
     rows = _resume(checkpoint, settings, network, optimizer)
     for epoch in range(len(rows), settings.epochs):
         rows.append(train_epoch(network, optimizer, images, labels, task, settings, epoch))

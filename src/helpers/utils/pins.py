@@ -1,0 +1,37 @@
+"""What makes a processor compute with the instructions that all have, so that results are equal.
+
+Libraries choose their code by the processor that they find. A sum over vectors of sixteen numbers
+is rounded otherwise than one over vectors of eight, and a training makes that difference large.
+Every pin is read when its library is imported or first computes, so `helpers` sets them when it is
+imported, and the kernels that readers open get them with their environment (`tools/kernelspec.py`).
+The page *Same numbers* says what is equal where, and what it costs.
+"""
+
+import os
+from pathlib import Path
+
+PINS = {
+    # Convolutions of torch; without it AVX-512 has kernels of its own.
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    # Products of matrices in torch; "AVX2" would hold on Intel's processors only.
+    "MKL_CBWR": "COMPATIBLE",
+    # torch's own kernels: exp, softmax, gelu.
+    "ATEN_CPU_CAPABILITY": "avx2",
+    # Linear algebra of numpy, scipy and scikit-learn.
+    "OPENBLAS_CORETYPE": "Haswell",
+    # numpy's own kernels: exp, log, sums. It says nothing where a processor lacks them.
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+}
+"""Variable → value. The renderer needs none: see `EXACT` in `helpers.faces.compiled`."""
+_PROCESSOR = Path("/proc/cpuinfo")
+
+
+def pins() -> dict[str, str]:
+    """The pins, or none where they mean nothing (arm64) or would crash (no AVX2)."""
+    known = _PROCESSOR.is_file() and " avx2 " in _PROCESSOR.read_text()
+    return PINS if known else {}
+
+
+def set_pins() -> None:
+    """Set them for this process and those that it starts, whatever was set before."""
+    os.environ.update(pins())
