@@ -169,7 +169,8 @@ few = generator.sample(60, seed + 2).cpu().numpy()
 ends = faces.to_frame(parameters_of(walk(few, "hair_length", normals, WALK[[0, -1]])))
 gender = ends["gender"].to_numpy().reshape(-1, 2)
 adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
-chosen = few[[np.where(adult, gender[:, 0] - gender[:, 1], 0).argmax()]]
+bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
+chosen = few[[np.where(adult & bare, gender[:, 0] - gender[:, 1], 0).argmax()]]
 
 # %% mystnb={"image": {"alt": "Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour and earrings change in both."}, "figure": {"name": "fig-raw-and-dual", "caption": "One face at five decision values of hair length (upper pair) and of skin colour (lower pair), along the raw normal and along the dual vector. After Fig. 5 of the transects paper."}}
 rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
@@ -181,7 +182,7 @@ labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
 gallery = figures.gallery(pictures, 5, [f"{value:+.1f}" for value in WALK], labels)
 
 # %% [markdown]
-# Watch the beard, the jaw and the lips in the first row: they follow the hair. In the second row hair
+# Watch the jaw, the brows and the lips in the first row: they follow the hair. In the second row hair
 # changes and they are nearly held. Skin colour is less entangled, and that paper found its two rows
 # nearly the same. Look at the length of the hair all the same: what the raw walk changes, the dual
 # one holds. Nothing holds earrings or the colour of hair, which nobody annotated, and they may come

@@ -238,7 +238,7 @@ N_FRAMES = 9
 # decision value is the predicted score minus one half, because nothing else would be known about a
 # real generator. The threshold has a margin above the score at which later chapters stop calling a
 # face an adult. Of a small sample of adults, the figures use those with
-# loose hair and the fewest rendering artefacts.
+# loose hair, bare lips and the fewest rendering artefacts.
 
 # %%
 ADULT = 0.45  # predicted score of age from which a face takes part
@@ -255,7 +255,9 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
 
 
 shown = faces.to_frame(parameters_of(adults))
-loose = shown[shown["hair_style"] < faces.HAIR_STYLES.index("tied back")]
+loose = shown[
+    (shown["hair_style"] < faces.HAIR_STYLES.index("tied back")) & (shown["makeup"] < 0.2)
+]
 people = adults[loose["artefacts"].nsmallest(len(SPANS)).index]
 
 
