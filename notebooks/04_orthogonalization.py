@@ -160,8 +160,8 @@ def parameters_of(w: np.ndarray) -> torch.Tensor:
 
 
 # %% [markdown]
-# Which face? To make the leak visible we choose, among a few dozen new faces, the adult whose gender
-# parameter moves most under the raw walk in hair length. So the figure shows a clear case, not a
+# Which face? To make the leak visible we choose, among a few dozen new faces, the adult with little
+# makeup whose gender parameter moves most under the raw walk in hair length. So the figure shows a clear case, not a
 # typical one; the averages over many faces follow below.
 
 # %%
