@@ -10,7 +10,6 @@ from pathlib import Path
 import book
 from helpers import artifacts
 from helpers.artifacts import kept, lineage, pages, profiles
-from helpers.models.checkpoints import SHIPPED, is_shipped
 
 BOOK = "book"
 RENDERER = "renderer"
@@ -77,6 +76,8 @@ def why(step: str, profile: str, train: int | None, study: object = None) -> str
     if step == TRAINED:
         other = train != artifacts.load(step, artifacts.RESULTS, profile)["trained"]
     else:
+        from helpers.models.checkpoints import SHIPPED, is_shipped  # with torch
+
         path = artifacts.root() / profile / step / NETWORKS[step]
         other = is_shipped(path) if train else (SHIPPED / path.name).is_file() > is_shipped(path)
     return f"TRAIN={train} asks for other weights than those in use" if other else None
