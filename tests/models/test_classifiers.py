@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from helpers import models
-from helpers.artifacts import lineage
+from helpers.artifacts import lineage, weights
 from helpers.models import checkpoints, classifiers, training
 
 
@@ -305,3 +305,12 @@ def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monke
     assert not checkpoints.is_shipped(tmp_path / "second" / "a.safetensors")
     weights = [one.network.state_dict() for one in (first, anew)]
     assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
+
+
+def test_the_networks_that_ship_are_whole_and_small():
+    paths = sorted(checkpoints.SHIPPED.glob("*.safetensors"))
+    for path in paths:
+        _, card = weights.read(path, "network")
+        assert checkpoints.is_shipped(path) and card["versions"]["torch"]
+        assert len(card["curve"]["epoch"]) == card["training"]["epochs"]
+    assert paths and sum(path.stat().st_size for path in paths) < 15e6
