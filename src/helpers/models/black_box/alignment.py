@@ -2,9 +2,8 @@
 
 The points are the centres of both eyes, the tip of the nose and both corners of the mouth, in this
 order, left before right as the image shows them; pixels, x right and y down, 0 at the centre of the
-first pixel. They come from the face world (`world_points`), from a detector (`FaceDetector`), or,
-where detection must not differ between the cells of a transect, from its base face for all of them
-(`points_of_bases`). Chapter 20 audits recognisers that want it.
+first pixel. They come from a
+detector (`FaceDetector`) or from a table. Chapter 20 audits recognisers that want it.
 """
 
 from __future__ import annotations
