@@ -121,8 +121,8 @@ def effects(kept: Path) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, "index", columns=["estimate", "error", "held"])
 
 
-def copied() -> Path:
-    """A copy of the code of now, which edits of this checkout do not reach."""
+def copied(into: str, settings: dict) -> Path:
+    """A copy of the code of now, which edits of this checkout do not reach, for these settings."""
     files = [
         path
         for folder in CODE
@@ -131,7 +131,7 @@ def copied() -> Path:
     ]
     names = {path.relative_to(lineage.ROOT): lineage.file_hash(path) for path in files}
     audits = {str(name): content for name, content in names.items() if name.stem != PAGE}
-    folder = lineage.ROOT / "build" / "seeds" / lineage.digest(audits | REDUCED)[:16]
+    folder = lineage.ROOT / "build" / into / lineage.digest(audits | settings)[:16]
     for name in names:
         if not (folder / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def copied() -> Path:
 
 
 def main() -> None:
-    checkout = copied()
+    checkout = copied("seeds", REDUCED)
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # an audit a core
         runs = dict(zip(SEEDS, pool.map(audited, SEEDS, repeat(checkout)), strict=True))
     if failed := [seed for seed, kept in runs.items() if kept is None]:

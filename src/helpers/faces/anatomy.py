@@ -194,10 +194,10 @@ def _mouth(face, traits, skull):
     width = 0.235 * (1.0 + 0.065 * face.mouth_width + 0.035 * male - 0.12 * child)
     return Mouth(
         y=-0.345 - 0.262 * skull.lower,
-        width=width * (1.0 + 0.24 * smile - 0.09 * traits.frown),
+        width=width * (1.0 + 0.21 * smile - 0.09 * traits.frown),
         upper=0.072 * max(fullness, 0.45) * (1.0 - 0.25 * smile),
         lower=0.098 * max(fullness, 0.50) * (1.0 - 0.15 * smile),
-        opening=0.100 * smoothstep(0.35, 1.0, smile),
+        opening=0.085 * smoothstep(0.35, 1.0, smile),
         curve=0.014 + 0.072 * smile - 0.098 * traits.frown,
     )
 

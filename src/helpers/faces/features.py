@@ -11,10 +11,11 @@ from helpers.faces.maths import bump, clamp, cos, floor, mix, power, sign, sin, 
 from helpers.faces.skin import Surface, cover, darken, shine
 
 LASH = Colour(0.014, 0.011, 0.010)
-TEETH = Colour(0.78, 0.74, 0.67)
+TEETH = Colour(0.73, 0.67, 0.57)
 MOUTH = Colour(0.115, 0.030, 0.026)
 EYE_WHITE = Colour(0.66, 0.61, 0.58)
 TEAR_DUCT = Colour(0.55, 0.26, 0.23)
+DARK_IRIS = Colour(0.026, 0.012, 0.006)
 LIP_BLOOD = Colour(0.10, 0.66, 0.50)
 IRIS_RADIUS, PUPIL_RADIUS = 0.43, 0.17
 """In half widths of the eye: 12 mm of iris in an eye 28 mm wide, and a pupil in daylight."""
@@ -57,8 +58,10 @@ def near_brows(place, eyes):
 def lip_colour(face, traits, skin):
     """Colour of the lips: skin with blood, under lipstick, which is no brighter than suits skin."""
     natural = absorb(skin, 0.76 + 0.30 * face.haemoglobin - 0.26 * traits.male, LIP_BLOOD)
+    natural = dim(natural, 1.0 - 0.18 * traits.beard)
     shade = 0.965 + 0.03 * sin(3.0 * face.texture_seed)
-    lipstick = dim(hsv(shade, 0.78, 0.74), worn_on(skin))
+    worn = worn_on(skin)
+    lipstick = blend(dim(hsv(shade, 0.75, 0.71), worn), natural, 0.04 + 0.56 * (1.0 - worn))
     return blend(natural, lipstick, 0.92 * smoothstep(0.05, 0.8, face.makeup))
 
 
@@ -70,8 +73,10 @@ def worn_on(skin):
 
 @formula
 def white_beside(skin, white):
-    """A white of eyes or teeth, which gets part of its light from the skin around it."""
-    return dim(white, min(0.46 + 0.60 * math.sqrt(skin.green), 1.0))
+    """A white of eyes or teeth, which gets part of its light, a warm one, from the skin around."""
+    share = min(0.36 + 0.74 * math.sqrt(skin.green), 1.0)
+    green, blue = white.green * power(share, 1.1), white.blue * power(share, 1.35)
+    return Colour(white.red * share, green, blue)
 
 
 @formula
@@ -144,8 +149,9 @@ def eye_shadow_colour(face, skin):
 
 @formula
 def iris_colour(face):
-    """Colour of the iris in even light."""
-    return ramp(IRIS_ANCHORS, 0.25 + 0.12 * face.iris)
+    """Colour of the iris in even light: dark brown in dark faces."""
+    iris = ramp(IRIS_ANCHORS, 0.25 + 0.12 * face.iris)
+    return blend(iris, DARK_IRIS, 0.8 * smoothstep(0.4, 1.0, face.skin_colour))
 
 
 @formula
@@ -168,7 +174,7 @@ def paint_eyes(surface, place, eyes, face, light, shadow, white, iris):
     opened *= smoothstep(1.02, 0.95, far) * front
     ball = eyeball(across, up, above_lid, above_lower, edge, white, iris)
     surface = cover(surface, ball, opened)
-    surface = shine(surface, 0.6, opened)
+    surface = shine(surface, 0.2, opened)
     surface = paint_lashes(surface, across, up, above_lid, above_lower, edge, front, face)
     tear_duct = bump((across + 0.93) / 0.10) * bump((up + 0.02) / 0.10)
     surface = cover(surface, TEAR_DUCT, 0.55 * tear_duct * front)

@@ -163,7 +163,7 @@ def make_hair(face, anatomy, style):
         ragged=style.ragged * smoothstep(0.05, 0.3, length),
         ragged_end=3.0 * style.ragged * smoothstep(0.3, 0.8, length),
         lowest=mix(max(tip, -0.55), tip, cap),
-        shadow=0.38 * max(smoothstep(0.1, 0.4, length), covered) * presence,
+        shadow=0.38 * max(smoothstep(0.04, 0.3, length), covered) * presence,
         stubble=0.65 * cropped * (1.0 - covered),
     )
     return Hair(shell, line, look)

@@ -65,14 +65,14 @@ def head_light(surface, view, normal, light, shadow, hair_light, occlusion):
     away = clamp(0.3 - light.head.x * normal.x, 0.0, 1.0)
     rim = (0.20 + 0.34 * depth) * light.key * away * (1.0 - facing) ** 2
     rim *= smoothstep(-0.6, 0.1, normal.y)  # what faces down has no light behind it
-    sky_gloss = 0.035 * depth * max(dot(normal, light.up), 0.0) * occlusion
+    sky_gloss = 0.030 * depth * max(dot(normal, light.up), 0.0) * occlusion
     sheen = 0.9 * light.key * gloss * surface.gloss * shadow
     sheen += (0.55 * (fresnel + rim) * occlusion + light.ambient * sky_gloss) * hair_light
     glow = surface.glow * light.key
     return Colour(
         red + sheen * (0.40 + 0.60 * albedo.red) + glow,
         green + sheen * (0.38 + 0.62 * albedo.green) + glow,
-        blue + sheen * (0.38 + 0.62 * albedo.blue) + glow,
+        blue + sheen * (0.34 + 0.66 * albedo.blue) + glow,
     )
 
 
@@ -92,6 +92,9 @@ def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, p
     hollows = 0.10 * bump((side - cord - 0.07) / 0.06)
     hollows += 0.16 * bump(x / 0.08) * bump((y + 1.47) / 0.08)
     muscles = 1.0 - hollows * smoothstep(-1.05, -1.25, y)
+    # What reflects at the surface, without which a dark neck is redder than its face.
+    haze = 0.008 * clamp(1.0 - 2.2 * skin.green, 0.0, 1.0)
+    skin = Colour(skin.red + haze, skin.green + haze, skin.blue + haze)
     neck = Colour(
         skin.red * (key * wrapped(toward_light, 0.38) + sky) * muscles,
         skin.green * (key * wrapped(toward_light, 0.22) + sky) * muscles,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from helpers.faces.anatomy import lip_line
 from helpers.faces.colours import SKIN_ANCHORS, Colour, absorb, blend, dim, ramp
 from helpers.faces.compiled import formula
 from helpers.faces.maths import bump, clamp, mix, power, sin, smoothstep
@@ -158,11 +159,11 @@ def beard_place(place, anatomy):
     x, y, side, mouth = place.x, place.y, place.side, anatomy.mouth
     slope = max(side - 0.28, 0.0)
     chin = smoothstep(-0.28, -0.58, y - 0.55 * slope)
-    middle = mouth.y + 0.5 * (mouth.upper - mouth.lower - mouth.opening)
-    half = 0.5 * (mouth.upper + mouth.lower + mouth.opening) + 0.015
+    middle = lip_line(mouth, side / mouth.width) + 0.5 * (mouth.upper - mouth.lower - mouth.opening)
+    half = 0.5 * (mouth.upper + mouth.lower + mouth.opening)
     across, up = x / (mouth.width * 1.04), (y - middle) / half
     around = math.sqrt(across * across + up * up + 1e-9)
-    chin *= smoothstep(0.95, 1.25, around) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
+    chin *= smoothstep(0.85, 1.10, around) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
     bend = 0.5 * side * side
     moustache = bump((y - mouth.y - mouth.upper - 0.060 + bend) / 0.050)
     moustache *= smoothstep(0.34, 0.20, side)

@@ -1,0 +1,162 @@
+"""Whether claims turn where answers and pictures change as little as another machine changes them.
+
+The laptop run is made anew twenty times, by a copy of the code in which every score of a network
+moves by up to 1e-4 and one pixel in a hundred of every picture by one grey level. Counted is in how
+many of these runs each sentence that the book commits to is contradicted. Run it after
+`make reproduce`: networks are those that ship, and what rests on no picture and no network is taken
+from that run. It takes about two hours of two cores; finished runs stay in `build/perturbed`, and
+the same command goes on from there.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from pathlib import Path
+
+import pandas as pd
+from record import write_rows
+from seeds import copied, own
+
+from helpers import artifacts
+from helpers.artifacts import lineage
+from helpers.claims import of_page
+
+PROFILE = "laptop"
+DRAWS = range(1, 21)
+APPENDED = {
+    "src/helpers/faces/rendering.py": """
+from helpers.utils.perturbation import with_other_pixels
+
+_exact_render = render
+
+
+def render(*arguments, **options):
+    rendering = _exact_render(*arguments, **options)
+    rendering.image.copy_(with_other_pixels(rendering.image))
+    return rendering
+""",
+    "src/helpers/generators/batches.py": """
+from helpers.utils.perturbation import with_other_pixels
+
+_exact_images = _images
+
+
+def _images(codes, **options):
+    images = torch.from_numpy(_exact_images(codes, **options)) / 255
+    return with_other_pixels(images).clamp(0, 1).mul(255).round().to(torch.uint8).numpy()
+""",
+    "src/helpers/models/checkpoints.py": """
+from helpers.utils.perturbation import with_other_scores
+
+_exact_outputs = Trained.outputs
+Trained.outputs = lambda *arguments: with_other_scores(_exact_outputs(*arguments))
+""",
+    "src/helpers/models/black_box/onnx_models.py": """
+import torch
+
+from helpers.utils.perturbation import with_other_scores
+
+_exact_call = OnnxNetwork.__call__
+
+
+def _other_call(*given):
+    return with_other_scores(torch.from_numpy(_exact_call(*given))).numpy()
+
+
+OnnxNetwork.__call__ = _other_call
+""",
+    "src/helpers/utils/perturbation.py": '''
+import os
+import zlib
+
+import torch
+
+
+def _drawn(values):
+    """Random numbers that hang on the draw and on what they are added to, not on order."""
+    content = zlib.crc32(values.detach().cpu().numpy().tobytes())
+    return torch.Generator().manual_seed(1_000_003 * int(os.environ["DRAW"]) + content)
+
+
+def with_other_scores(scores):
+    noise = torch.rand(scores.shape, generator=_drawn(scores), dtype=torch.float64)
+    return scores + (2e-4 * (noise - 0.5)).to(scores.dtype)
+
+
+def with_other_pixels(images):
+    """One pixel in a hundred one grey level brighter or darker."""
+    noise = torch.rand((len(images), 1, *images.shape[2:]), generator=_drawn(images))
+    steps = (noise > 0.995).to(images.dtype) - (noise < 0.005).to(images.dtype)
+    return images + steps / 255
+''',
+}
+"""File of the copied code → what is added at its end."""
+
+
+def with_noise() -> Path:
+    """A copy of the code that perturbs what it draws and answers."""
+    checkout = copied("perturbed", APPENDED)
+    for name, text in APPENDED.items():
+        path = checkout / name
+        code = path.read_text(encoding="utf-8") if path.is_file() else ""
+        if not code.endswith(text):
+            path.write_text(code + text, encoding="utf-8")
+    return checkout
+
+
+def perturbed(draw: int, checkout: Path) -> dict[str, bool]:
+    """Page and number of a claim → whether the run with this draw bears it out."""
+    found = checkout / f"draw-{draw}.json"
+    if not found.is_file():
+        made = checkout / "artifacts" / str(draw)
+        for study in lineage.STUDIES:
+            source, target = artifacts.root() / PROFILE / study, made / PROFILE / study
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        environment = own(checkout, made) | {
+            "NUMBA_CACHE_DIR": str(checkout / "compiled"),
+            "DRAW": str(draw),
+        }
+        for page in last_pages():
+            command = [sys.executable, "tools/run.py", PROFILE, "--jobs", "1", "--stage", page]
+            run = subprocess.run(command, cwd=checkout, env=environment)
+            if run.returncode:
+                sys.exit(f"draw {draw}: {page} failed; logs are in {made}")
+        found.write_text(json.dumps(claims(made / PROFILE)), encoding="utf-8")
+        shutil.rmtree(made)
+    return json.loads(found.read_text(encoding="utf-8"))
+
+
+def claims(made: Path) -> dict[str, bool]:
+    pages = sorted(made.glob("*/*.ipynb"))
+    return {
+        f"{page.stem}, claim {number}": said.holds
+        for page in pages
+        for number, said in enumerate(of_page(page), 1)
+    }
+
+
+def last_pages() -> list[str]:
+    """Pages that no other page reads: to run them is to run all."""
+    sources = list(lineage.NOTEBOOKS.glob("[!.]*.py"))
+    read = {name for path in sources for name in lineage.inputs(path)}
+    return sorted(path.stem for path in sources if path.stem not in read)
+
+
+def main() -> None:
+    checkout = with_noise()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a run a core
+        runs = dict(zip(DRAWS, pool.map(perturbed, DRAWS, repeat(checkout)), strict=True))
+    held = pd.DataFrame(runs)
+    turned = (~held).sum(axis=1)
+    rows = [{"what": page, "runs": int(n)} for page, n in turned[turned > 0].items()]
+    facts = {"runs": len(runs), "claims": len(held), "claims that turned": len(rows)}
+    none = [{"what": "any claim", "runs": 0}]
+    write_rows("perturbed", facts, rows or none, ["torch", "numpy"])
+
+
+if __name__ == "__main__":
+    main()
