@@ -31,7 +31,7 @@ from helpers.effects.labels import Z
 PAGE, EXPERIMENT = "findings", "10_effects_and_truth"
 FOUND, TRUTH = "found effect on transects", "true effect on transects"
 SEEDS = range(1, 21)
-CODE = ("src", "notebooks", "profiles", "tools", "book")
+CODE = ("src", "notebooks", "profiles", "tools", "book", "audits")
 REDUCED = {
     "n_heldout": 500,
     "n_population": 1500,

@@ -1,4 +1,4 @@
-"""What the pages say holds with other seeds, too, does so in the record of twenty seeds."""
+"""What the pages say holds with other seeds and other roundings, as the records say."""
 
 import json
 import re
@@ -44,3 +44,12 @@ def test_what_the_front_page_says_of_other_seeds():
         if what.endswith("found effect on transects")
     ]
     assert len(held) == 2 and sum(held) < 0.95 * 2 * 20
+
+
+def test_no_claim_turns_where_scores_and_pictures_are_perturbed():
+    facts = json.loads((RECORDS / "perturbed.json").read_text(encoding="utf-8"))["facts"]
+    assert facts["runs"] == 20 and facts["claims that turned"] == 0
+    assert facts["claims"] == sum(
+        len(re.findall(r"(?<![\w.])(?:claims\.)?claim\(", path.read_text(encoding="utf-8")))
+        for path in NOTEBOOKS.glob("[!.]*.py")
+    )
