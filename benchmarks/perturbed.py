@@ -51,7 +51,9 @@ def _images(codes, **options):
 from helpers.utils.perturbation import with_other_scores
 
 _exact_outputs = Trained.outputs
-Trained.outputs = lambda *arguments: with_other_scores(_exact_outputs(*arguments))
+Trained.outputs = lambda self, images, batch: with_other_scores(
+    _exact_outputs(self, images, batch), images
+)
 """,
     "src/helpers/models/black_box/onnx_models.py": """
 import torch
@@ -61,8 +63,8 @@ from helpers.utils.perturbation import with_other_scores
 _exact_call = OnnxNetwork.__call__
 
 
-def _other_call(*given):
-    return with_other_scores(torch.from_numpy(_exact_call(*given))).numpy()
+def _other_call(self, ready):
+    return with_other_scores(torch.from_numpy(_exact_call(self, ready)), ready).numpy()
 
 
 OnnxNetwork.__call__ = _other_call
@@ -97,23 +99,25 @@ def _named(parameters, settings):
     return zlib.crc32(content), zlib.adler32(content), settings["size"], settings["supersampling"]
 
 
-def _drawn(values):
-    """Random numbers that hang on the draw and on what they are added to, not on order."""
-    content = zlib.crc32(np.ascontiguousarray(values).tobytes())
-    return np.random.default_rng([DRAW, content])
+def _drawn(image):
+    """Random numbers that hang on the draw and on the image, not on what is drawn beside it."""
+    return np.random.default_rng([DRAW, zlib.crc32(np.ascontiguousarray(image).tobytes())])
 
 
-def with_other_scores(scores):
+def with_other_scores(scores, images):
     # Most are logits, whose scores move by a quarter of it.
-    noise = _drawn(scores.numpy()).uniform(-4e-4, 4e-4, scores.shape)
-    return scores + torch.from_numpy(noise).to(scores.dtype)
+    noise = [_drawn(image).uniform(-4e-4, 4e-4, scores.shape[1:]) for image in images]
+    return scores + torch.from_numpy(np.reshape(noise, scores.shape)).to(scores.dtype)
 
 
 def with_other_pixels(images):
     """One pixel in a hundred one grey level brighter or darker."""
-    noise = _drawn(images).random((len(images), 1, *images.shape[2:]), dtype=np.float32)
-    steps = (noise > 0.995).astype(np.int16) - (noise < 0.005)
-    return (images + steps).clip(0, 255).astype(np.uint8)
+    made = images.copy()
+    for image in made:
+        noise = _drawn(image).random(image.shape[1:], dtype=np.float32)
+        steps = (noise > 0.995).astype(np.int16) - (noise < 0.005)
+        image[...] = (image + steps).clip(0, 255)
+    return made
 ''',
 }
 """File of the copied code → what is added at its end."""

@@ -129,7 +129,7 @@ def sweep(name, steps, face=base):
     return interventions.do(face.repeat(steps, 1), **{name: values})
 
 
-# %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from cropped to long, and image artefacts from none to strong."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while every other parameter is held. The last one, image artefacts, is what raters call fakeness."}}
+# %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from shaved to long, and image artefacts from none to strong."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while every other parameter is held. The last one, image artefacts, is what raters call fakeness."}}
 rows = np.concatenate([sweep(name, 5) for name in ATTRIBUTE_PARAMETERS])
 row_names = [name.replace("_", "\n") for name in ATTRIBUTE_PARAMETERS]
 levels = ["low", "", "middle", "", "high"]

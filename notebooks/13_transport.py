@@ -230,8 +230,8 @@ Markdown("\n".join(lines))
 #
 # If photographs are merely harder or easier there than here, all log odds shift alike. A small
 # labelled sample of the target is enough to estimate such a shift: one number, the calibrated
-# intercept. The strata keep their order. It repairs the level of the error rate; a disparity it
-# can only stretch.
+# intercept. The strata keep their order. It can repair the level of the error rate, as far as chance in the
+# sample allows; a disparity it can only stretch.
 
 # %%
 LABELLED = 200

@@ -331,7 +331,7 @@ coloured = (faces.to_frame(base_faces)["age"] < GREY).to_numpy()  # hair that is
 clearest = np.argsort(-travel * coloured, kind="stable")[:3]
 COLUMNS = ["\n".join(c) for c in product(("light", "dark"), ("short", "long"), ("female", "male"))]
 
-# %% mystnb={"image": {"alt": "Three rows of eight faces, each row one person with light and dark skin, short and long hair, perceived as female and as male. Along a row the hidden attribute that this chapter follows changes with the axis along which it leaks most."}, "figure": {"name": "fig-hidden-found", "caption": "Three transects of the audit. Skin colour, hair length and perceived gender were changed; the attribute was not supposed to. These are the clearest cases, chosen to be seen."}}
+# %% mystnb={"image": {"alt": "Three rows of eight faces, each row one person with light and dark skin, short and long hair, perceived as female and as male. Hair that is tied back looks alike at both lengths. Along a row the hidden attribute that this chapter follows changes with the axis along which it leaks most."}, "figure": {"name": "fig-hidden-found", "caption": "Three transects of the audit. Skin colour, hair length and perceived gender were changed; the attribute was not supposed to. These are the clearest cases, chosen to be seen."}}
 chosen = hidden_attribute.as_grid(audited_faces.numpy())[clearest].reshape(24, -1)
 pictures = render_to_store(chosen, figure_size // 2, stage.path("found.npy"), device=device)
 gallery = figures.gallery(pictures, 8, COLUMNS)
@@ -638,7 +638,7 @@ by_do.rename(lambda name: name.replace("_", " "))
 # %% tags=["hide-input"]
 failed = [name.replace("_", " ") for name in CANDIDATES if not passed[name]]
 Markdown(
-    f"Not harmless, and no placebo: {', '.join(failed)}. It is left out below."
+    f"Not harmless, and no placebo: {', '.join(failed)}. What fails is left out below."
     if failed
     else "No candidate has an effect that this test can see; all serve as placebos."
 )

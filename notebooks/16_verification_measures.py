@@ -395,9 +395,9 @@ _ = figures.gallery(pictures[worst.index], 8, [f"{value:.2f}" for value in worst
 
 # %% [markdown]
 # Images that look uncanny are few in this world: its artefacts are strong only far from the centre
-# of latent space, and seeds whose prototypes showed them did not pass. With a real generator this step takes
-# out a few in a hundred, and whom it takes out should be looked at, because a rule that removes more
-# images of one group than of another changes the question.
+# of latent space. A seed passes if its prototypes are rated below the limit, so some torn pictures stay.
+# With a real generator this step takes out a few in a hundred, and whom it takes out should be looked
+# at, because a rule that removes more images of one group than of another changes the question.
 
 # %% [markdown]
 # (erratum-self-pairs)=

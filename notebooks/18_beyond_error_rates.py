@@ -259,7 +259,8 @@ typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items
 # %% [markdown]
 # Before the numbers, the pictures. One face goes through all steps of each axis, while the other axes
 # stand at their low levels. Look from left to right for anything beside the named attribute that
-# changes, such as hair that darkens with the skin or a jaw that widens as the hair grows: whatever
+# changes, such as hair that darkens with the skin, a jaw that widens as the hair grows, or earrings
+# that appear: whatever
 # moves along is a part of the dose, and no estimate of this section can tell it from the rest. How
 # much moves along in all faces, [](10_effects_and_truth) has measured.
 
@@ -748,7 +749,7 @@ verdicts[["found effect"]].assign(truth=labels.points(truly))
 
 # %% [markdown]
 # A verdict that does not hang on one half is worth more than one that does. Where the found effect
-# misses its truth, the verdict misses it too. An audit should name its threshold in the design
+# misses its truth, the verdict rests on a wrong number. An audit should name its threshold in the design
 # contract, and show the curve. How often the verdict is the same with other seeds stands among the
 # [counts](#twenty-other-seeds) of
 # [What this book found](findings).
@@ -816,7 +817,8 @@ hidden.loc[hidden["changed"] > 0, columns].head(5).style.format("{:.1%}")
 # How often a difference hides as much with other seeds stands among the same
 # [counts](#twenty-other-seeds). Here are faces of the first of these cells: on the left those that
 # lose most by the change, on the right those that gain most. Above each picture stands the answer of
-# the model.
+# the model. Look at the ears and at torn pictures as well: what comes with the skin has a share in the
+# gain.
 
 # %% tags=["hide-cell"]
 attribute, model, cell = hidden.index[0]

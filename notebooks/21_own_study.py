@@ -240,7 +240,7 @@ pd.Series(inflation, [*map(spaced, planes.names)], name="variance inflation").to
 #
 # Levels are quantiles of what sampled faces have. Base faces are adults, by the fitted plane of age.
 # They are made neutral in the axes and keep their own age; beards and makeup are held, as in
-# [](05_transect_generation), so that nobody is shown a bearded "woman".
+# [](05_transect_generation), so that no face meant as female has a beard.
 
 # %% tags=["hide-input"]
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
@@ -606,7 +606,7 @@ in_the_example(what_moved_along)
 # :class: dropdown
 # Beards and makeup can now move with perceived gender. See how far in the table of what people saw, and
 # how many images pruning takes because they are ambiguous about gender. Then compare how many intervals
-# hold the truth, and how many of the "women" are seen as men.
+# hold the truth, and how many faces meant as female are seen as male.
 # ```
 
 # %% [markdown]

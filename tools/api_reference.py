@@ -14,11 +14,12 @@ import gc
 import html
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.artifacts.lineage import PACKAGE
+from helpers.artifacts.lineage import NOTEBOOKS, PACKAGE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -122,6 +123,7 @@ def table(names: list[str]) -> list[str]:
 def setup(app: Sphinx) -> dict:
     """Prepare docstrings for Sphinx, and set up sphinx-codeautolink for this book."""
     app.connect("autodoc-process-docstring", constant_docstring, priority=400)
+    app.connect("autodoc-process-docstring", name_chapters, priority=950)
     app.connect("autodoc-process-docstring", plain_docstring, priority=900)
     app.connect("autodoc-process-signature", name_array_like, priority=900)
     app.connect("autodoc-skip-member", skip_field)
@@ -134,6 +136,43 @@ def setup(app: Sphinx) -> dict:
         app.config.codeautolink_inventory_map.update(exports(room))
     look_for_garbage_now_and_then(app)
     return {"parallel_read_safe": True}
+
+
+def name_chapters(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list):
+    """Say below a docstring which chapters use the name."""
+    if used := chapters_of(name):
+        chapters = "chapter" if len(used) == 1 else "chapters"
+        lines += ["", f"*Used in {chapters}* {', '.join(used)}."]
+
+
+def chapters_of(name: str) -> list[str]:
+    """Numbers of the chapters that use what is defined under this full name."""
+    return sorted(chapter for chapter, names in names_of_chapters().items() if name in names)
+
+
+@cache
+def names_of_chapters() -> dict[str, set[str]]:
+    """Number of a chapter → full names, where they are defined, of what it takes from helpers."""
+    defined = {}
+    for room in rooms():
+        defined |= dict(exports(room))
+    return {
+        path.name[:2]: {defined.get(name, name) for name in taken(path.read_text("utf-8"))}
+        for path in sorted(NOTEBOOKS.glob("[0-9]*.py"))
+    }
+
+
+def taken(source: str) -> Iterator[str]:
+    """Full names of what a chapter takes from the package."""
+    tree, known = ast.parse(source), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("helpers"):
+            known |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in known:
+            yield known[node.id]
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in known:
+            yield f"{known[node.value.id]}.{node.attr}"
 
 
 def look_for_garbage_now_and_then(app: Sphinx) -> None:

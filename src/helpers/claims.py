@@ -30,8 +30,6 @@ The book says: “{sentence}” With the numbers of this run, that does not hold
 class Claim:
     """A sentence with this run's numbers in it; as a cell's last value it is shown on the page.
 
-    Serves chapter 01, through `claim`.
-
     Attributes:
         sentence: Markdown.
         holds: whether this run bears it out.
@@ -73,8 +71,6 @@ class _Numbers(Formatter):
 def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Claim:
     """A sentence of the book, and whether this run bears it out.
 
-    Introduced in chapter 01.
-
     Args:
         sentence: Markdown, with fields as in `str.format`. Besides the usual formats, `points`
             gives a difference of rates (a fraction) in percentage points, `percent` a rate in
@@ -101,8 +97,6 @@ def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Cla
 def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markdown:
     """A sentence that another seed may contradict, with what this run says of it.
 
-    Serves every chapter, from 01 on.
-
     Args:
         sentence: as of `claim`. It commits to nothing, and names no model or cell as the winner.
         margin: by how much what is asked is true in this run; negative where the contrary is.
@@ -122,8 +116,6 @@ def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markd
 
 def of_page(executed: Path) -> Iterator[Claim]:
     """The claims of an executed notebook, in their order.
-
-    Serves every chapter, from 01 on.
 
     Args:
         executed: an .ipynb with outputs.

@@ -33,8 +33,6 @@ least as accurate as scikit-learn's default of 1, which is slow and does not alw
 class Plane(NamedTuple):
     """One fitted hyperplane with its cross-validated score.
 
-    Serves chapter 03.
-
     Attributes:
         normal: float64 (D,).
         intercept: so that the decision value is code · normal + intercept.
@@ -53,8 +51,6 @@ class Plane(NamedTuple):
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class Hyperplanes:
     """K hyperplanes in a latent space of D dimensions.
-
-    Introduced in chapter 03.
 
     Attributes:
         names: the attributes, K.
@@ -155,8 +151,6 @@ def fit_ridge(
 
     Transects 4.1.1. The intercept is shifted by −0.5, so that zero is the middle of the scale.
 
-    Introduced in chapter 03.
-
     Args:
         w: latents (n, D).
         score: mean normalised annotations in [0, 1], (n,).
@@ -189,8 +183,6 @@ def fit_svm(
 
     Transects 4.1.1, 5.2 ("binarizing the ranges"). Classes are weighted to count the same; together
     with the regularisation this draws the boundary from the threshold towards the middle.
-
-    Introduced in chapter 03.
 
     Args:
         w: latents (n, D).
@@ -232,8 +224,6 @@ def fit_hyperplanes(
 ) -> Hyperplanes:
     """Hyperplanes of several attributes: first the continuous ones, then the binary ones.
 
-    Introduced in chapter 03.
-
     Args:
         w: latents (n, D).
         scores: mean normalised annotations, one row per latent, one column per attribute.
@@ -265,8 +255,6 @@ def fit_hyperplanes(
 
 def cosines(planes: Hyperplanes) -> pd.DataFrame:
     """Cosines between all pairs of normals; 0 for attributes that are not entangled.
-
-    Introduced in chapter 03.
 
     Args:
         planes: K hyperplanes.

@@ -28,8 +28,6 @@ AGE_GROUPS: tuple[str, ...] = ATTRIBUTES["age"]
 def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -> pd.Series:
     """Bins of a score (transects, section 4.2).
 
-    Introduced in chapter 01.
-
     Args:
         score: (n,), in [0, 1]; digits beyond `checks.SCORE_DIGITS` are taken for rounding.
         cuts: increasing, one fewer than labels.
@@ -54,8 +52,6 @@ def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -
 def age_group(score: pd.Series) -> pd.Series:
     """The level of age nearest to a perceived age score: Child ... Senior.
 
-    Introduced in chapter 08.
-
     Args:
         score: (n,), in [0, 1].
 
@@ -75,8 +71,6 @@ def majority(score: pd.Series) -> pd.Series:
 
     Images near the middle are the ambiguous ones that pruning removes.
 
-    Introduced in chapter 01.
-
     Args:
         score: (n,), in [0, 1].
 
@@ -94,8 +88,6 @@ def stratified_errors(
     frame: pd.DataFrame, by: str | Sequence[str], error: str = "error"
 ) -> pd.DataFrame:
     """Error rate of every stratum with its Wilson 95 % interval (transects, eq. 1, Figs 1, 13).
-
-    Introduced in chapter 01.
 
     Args:
         frame: one row per image.
@@ -131,8 +123,6 @@ def matched_groups(
     frame: pd.DataFrame, attribute: str, by: Sequence[str], error: str = "error"
 ) -> pd.DataFrame:
     """Pairs of groups that differ in one attribute only (transects, Fig 14).
-
-    Introduced in chapter 08.
 
     Args:
         frame: one row per image.

@@ -25,8 +25,6 @@ VIF_CAP = 10.0
 class OffTarget(NamedTuple):
     """Summary of a leakage matrix.
 
-    Serves chapter 04, see `off_target`.
-
     Attributes:
         mean, max: of |off-target| / |on-target| changes.
         intended, perceived: row and column of the largest entry.
@@ -47,8 +45,6 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
 
     V = Q R⁻ᵀ from the QR factorisation of N = [n_1 … n_K]; inverting NᵀN instead squares the
     condition number. Unlike Algorithm 2 the result does not depend on the order of the attributes.
-
-    Introduced in chapter 04.
 
     Args:
         normals: (K, D), linearly independent rows of any length.
@@ -83,8 +79,6 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
     √VIF_j = ‖v_j‖·‖n_j‖ is the price of orthogonality: how much longer the step along the dual
     vector is than the one along the normal, for the same change of decision value.
 
-    Introduced in chapter 04.
-
     Args:
         normals: (K, D), linearly independent rows of any length.
 
@@ -109,8 +103,6 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
     all Q_j with j ≠ i leaves ⟨Q_i, n_i⟩ Q_i, which is plain Gram–Schmidt: it holds for k < j only,
     the first vector stays as it was, and the result depends on the order of the attributes. Use
     `dual_basis`.
-
-    Introduced in chapter 04.
 
     Args:
         normals: (K, D), linearly independent rows of any length.
@@ -138,8 +130,6 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
 
 def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Leakage matrix: how much each perceived attribute moves per unit of the intended one.
-
-    Introduced in chapter 04.
 
     Args:
         low, high: for every intended attribute the perceived scores at the lower and upper end of
@@ -174,8 +164,6 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
 
 def off_target(matrix: pd.DataFrame) -> OffTarget:
     """Mean and largest |off-target| / |on-target| change in a leakage matrix.
-
-    Introduced in chapter 04.
 
     Args:
         matrix: intended (rows) × perceived (columns), from `leakage`.

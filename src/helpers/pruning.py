@@ -31,8 +31,6 @@ def prune(
 
     An endpoint is met up to rounding: 3/5 lies in [0.4, 0.6].
 
-    Introduced in chapter 07.
-
     Args:
         frame: one row per image, with a column of scores for every rule.
         rules: attribute → the scores to drop, as `PAPER_RULES` and `ADULT_RULE`.
@@ -76,8 +74,6 @@ def _inside(score: np.ndarray, interval: pd.Interval) -> np.ndarray:
 def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect") -> pd.DataFrame:
     """The rows of the transects that still have all their `size` images.
 
-    Introduced in chapter 07.
-
     Args:
         frame: one row per image.
         size: images of a complete transect.
@@ -100,8 +96,6 @@ def complete_pairs(
     """The rows whose partners along `axis` are all there.
 
     Partners are images of one transect with equal levels in `by`, the other axes.
-
-    Introduced in chapter 07.
 
     Args:
         frame: one row per image.
@@ -126,8 +120,6 @@ def completeness(
     full: pd.DataFrame, kept: pd.DataFrame, axes: Sequence[str], transect: str = "transect"
 ) -> pd.DataFrame:
     """What pruning leaves of the images, the complete transects and the pairs of every axis.
-
-    Introduced in chapter 07.
 
     Args:
         full: one row per image, with the columns `axes` and `transect`.

@@ -1,7 +1,4 @@
-"""The bootstrap by counting: a resample is a row of weights, one for every cluster.
-
-Serves the bootstraps of chapters 07, 09, 11, 15 and 17.
-"""
+"""The bootstrap by counting: a resample is a row of weights, one for every cluster."""
 
 from collections.abc import Sequence
 
@@ -19,8 +16,6 @@ _WEIGHTS = 2**23
 
 def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Code 0 ... G - 1 of every row's cluster (n,), and the G identifiers in sorted order.
-
-    Serves chapter 09, inside its regressions.
 
     Args:
         clusters: (n,) identifiers of any kind that sorts.
@@ -49,8 +44,6 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
     """`cluster_codes` of n rows, int (n,); where there is no `cluster`, every row is its own.
 
-    Serves chapter 10, inside its regressions.
-
     Args:
         cluster: (n,) identifiers, or None.
         n: number of rows.
@@ -76,8 +69,6 @@ def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
 def as_resamples(n_boot: int, least: int = 1) -> range:
     """Numbers 0 ... n_boot - 1 of the resamples; ValueError for fewer than `least`.
 
-    Serves chapter 07, inside its intervals.
-
     Args:
         n_boot: how many.
         least: fewer make no interval.
@@ -100,8 +91,6 @@ def draw_weights(
     n_clusters: int, resamples: Sequence[int], seed: int, stage: str = "bootstrap"
 ) -> np.ndarray:
     """How often each cluster is drawn in the given resamples.
-
-    Serves chapter 09, inside its bootstrap.
 
     Args:
         n_clusters: G, at least 2.
@@ -135,8 +124,6 @@ def resampled_sums(
     """Sum the rows of a table with a row per cluster, in each of the given resamples.
 
     `draw_weights(...) @ values`, of which no more weights than `_WEIGHTS` are held at a time.
-
-    Introduced in chapter 07.
 
     Args:
         values: (G, k), an array, a frame or a sparse array; G at least 2.

@@ -46,8 +46,6 @@ def base_latents(
     This recipe *is* the population that transects speak about, so whoever estimates an effect and
     whoever computes the truth for it call it with the same axes, `youngest` and `held`.
 
-    Introduced in chapter 05.
-
     Args:
         generator: to sample from.
         planes: hyperplanes of the axes, of age and of what is held, of any length; projection does
@@ -117,8 +115,6 @@ def project(
     The transects paper (4.1.2) knows no closed form, cycles through the hyperplanes and calls the
     intersection a single point; it has D − K dimensions, and this is the limit of the cycle.
 
-    Introduced in chapter 05.
-
     Args:
         w: latents (n, D).
         normals: (K, D), linearly independent, of any length.
@@ -148,8 +144,6 @@ def project_cyclic(
 
     Converges to `project`, but slowly when normals are nearly collinear: at a cosine of 0.95 it is
     still visibly off after 50 rounds.
-
-    Introduced in chapter 05.
 
     Args:
         w: latents (n, D).
@@ -187,8 +181,6 @@ def grid(
 
     To hold an attribute at a value (the paper holds age at 0.5), give it an axis of one level.
 
-    Introduced in chapter 04.
-
     Args:
         w: latents (n, D).
         normals, intercepts: hyperplanes of the K axes, (K, D) and (K,).
@@ -225,8 +217,6 @@ def grid(
 
 def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
     """One row per cell of n transects, aligned with `grid(…).reshape(-1, D)`.
-
-    Introduced in chapter 05.
 
     Args:
         n: number of transects.

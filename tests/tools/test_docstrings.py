@@ -1,6 +1,5 @@
 """Every name that a room hands on, and all of the drawers, is documented for the API reference."""
 
-import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -10,11 +9,7 @@ from pkgutil import resolve_name
 import api_reference
 import pytest
 
-from helpers.artifacts.lineage import NOTEBOOKS
-
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples?):$", re.MULTILINE)
-# What no chapter calls itself says which ones it serves.
-CHAPTER = re.compile(r"\b(Introduced\s+in|Serves)\s[^.]*?\b\d\d\b")
 
 
 def names() -> Iterator[str]:
@@ -75,10 +70,6 @@ def missing(value: object) -> list[str]:
     lacks = [f"Args: {one}" for one in parameters(value) if one not in told]
     if gives(value) and not {"Returns", "Yields"} & parts.keys():
         lacks.append("Returns:")
-    if not CHAPTER.search(docstring):
-        lacks.append("Introduced in chapter NN.")
-    if ">>> " not in parts.get("Example", "") + parts.get("Examples", ""):
-        lacks.append("Example: with >>>")
     return lacks
 
 
@@ -87,42 +78,13 @@ def test_docstring_says_what_a_reader_needs(name):
     assert missing(resolve_name(name)) == [], name
 
 
-def uses(source: str) -> Iterator[str]:
-    """Full names of what a chapter takes from the package."""
-    tree, known = ast.parse(source), {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("helpers"):
-            known |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in known:
-            yield known[node.id]
-        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in known:
-            yield f"{known[node.value.id]}.{node.attr}"
-
-
-def first_uses() -> dict[object, str]:
-    """Function or class → the first chapter that uses it."""
-    found = {}
-    for path in sorted(NOTEBOOKS.glob("[0-9]*.py")):
-        for name in uses(path.read_text(encoding="utf-8")):
-            try:
-                value = resolve_name(name)
-            except (AttributeError, ImportError):
-                continue  # a local variable of a module's name
-            if inspect.isfunction(value) or inspect.isclass(value):
-                found.setdefault(value, path.name[:2])
-    return found
-
-
-def test_names_are_introduced_where_they_are_first_used():
-    first, wrong = first_uses(), {}
-    assert len(first) > 100
-    for name in names():
-        value = resolve_name(name)
-        told = re.search(r"Introduced\s+in\s+chapter\s+(\d\d)", value.__doc__ or "")
-        if is_code(name) and told and first.get(value) != told[1]:
-            wrong[name] = f"says {told[1]}, first used in {first.get(value)}"
-    assert wrong == {}
+def test_the_api_reference_says_which_chapters_use_a_name():
+    chapters = api_reference.chapters_of("helpers.effects.matched.matched_effects")
+    assert "11" in chapters and chapters == sorted(chapters)
+    assert api_reference.chapters_of("helpers.effects.no_such_name") == []
+    lines = ["A sum."]
+    api_reference.name_chapters(None, "function", "helpers.claims.claim", None, None, lines)
+    assert lines[-1].startswith("*Used in chapters* 01, ")
 
 
 def good(first: int, *, second: float = 1) -> int:
@@ -134,12 +96,6 @@ def good(first: int, *, second: float = 1) -> int:
 
     Returns:
         Both together.
-
-    Introduced in chapter 01.
-
-    Example:
-        >>> 1 + 1
-        2
     """
     return first
 
@@ -153,8 +109,6 @@ def good(first: int, *, second: float = 1) -> int:
             ["Args: first", "Args: second"],
         ),
         ("    Returns:\n", ["Returns:"]),
-        ("    Introduced in chapter 01.\n", ["Introduced in chapter NN."]),
-        ("        >>> 1 + 1\n        2\n", ["Example: with >>>"]),
         (None, ["a docstring"]),
     ],
 )

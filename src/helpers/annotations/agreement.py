@@ -34,8 +34,6 @@ def agreement_table(
 ) -> pd.DataFrame:
     """Measure the agreement about every attribute, with intervals from a bootstrap over images.
 
-    Introduced in chapter 06.
-
     Args:
         counts: attribute → (n images, levels), from `count_tensor`.
         metric: distance between levels in alpha: "nominal", "ordinal", "interval" or "ratio"

@@ -12,8 +12,6 @@ _TOGETHER = 2**20
 def occurring(values: pd.Categorical) -> pd.Categorical:
     """The values with the categories that occur, in the order in which texts are sorted.
 
-    Serves chapter 06, which reads millions of answers.
-
     Example:
         >>> import pandas as pd
         >>> from helpers.annotations.categories import occurring

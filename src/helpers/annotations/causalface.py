@@ -22,7 +22,7 @@ def read_causalface(path: str | Path, attribute: str, *, salt: str = "helpers") 
     """Read the answers about one attribute, as Liang et al. (2023) published them.
 
     A row is `seed_<n>_race_<race>_gender_<gender>_age_0.png`, then a worker and a score, nine
-    times. Times are unknown and therefore counted as unreadable. Serves chapter 06.
+    times. Times are unknown and therefore counted as unreadable.
 
     Args:
         path: the CSV file.

@@ -49,8 +49,6 @@ def write_page(
     Images are kept as they are, pixel by pixel: forty of the book's faces at 256 pixels make a page
     of about 2 MB. The page's source shows the ids, so an id should not tell the answer.
 
-    Introduced in chapter 06.
-
     Args:
         images: id → image, uint8 of shape (height, width, 3), or pairs of both. Shown 256 pixels
             wide, and 200 on a phone held upright.

@@ -17,8 +17,6 @@ from helpers.annotations.schema import ATTRIBUTES
 def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
     """Count how many annotators gave each image each level.
 
-    Introduced in chapter 06.
-
     Args:
         tidy: answers, one row each, as a reader returns them; columns image_id, attribute and
             level are used.
@@ -60,7 +58,7 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
 def scores(tidy: pd.DataFrame) -> pd.DataFrame:
     """Compute perceived scores: an image's mean level over (levels - 1), in [0, 1].
 
-    Transects, section 4.3. Introduced in chapter 01.
+    Transects, section 4.3.
 
     Args:
         tidy: answers, one row each, as a reader returns them.
@@ -94,8 +92,6 @@ def mean(counts: np.ndarray) -> np.ndarray:
 
 def standard_deviation(counts: np.ndarray, ddof: int = 1) -> np.ndarray:
     """Compute the spread of every image's answers, in units of the scale's range.
-
-    Introduced in chapter 06.
 
     Args:
         counts: (n, levels), of one attribute.

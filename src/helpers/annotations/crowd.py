@@ -32,8 +32,6 @@ from helpers.utils.checks import as_score_table, check_whole
 class Disagreement:
     """How raters differ about one attribute.
 
-    Serves chapter 06.
-
     Attributes:
         noise: standard deviation, in levels, of an answer around what the image shows, of all
             raters together: their biases are part of it.
@@ -76,7 +74,7 @@ DISAGREEMENT: dict[str, Disagreement] = {
     "hair_length": Disagreement(0.62, 0.0, "measured"),
     "fakeness": Disagreement(0.83, 0.0, "assumed, as skin_colour"),
 }
-"""How raters differ, by attribute. Introduced in chapter 06."""
+"""How raters differ, by attribute."""
 
 # Share of accepted answers that are given at random: the middle of what the likelihood of the real
 # ratings asks for (gender .02, age .03, skin colour .04, hair length .05).
@@ -195,7 +193,7 @@ def annotate(
     Every image goes to raters in an order of its own until `n_raters` assignments are accepted, so
     rejected and cancelled ones are made up for as long as the pool has raters left. What is
     answered about an image depends on (seed, stage, image id) only, not on the other images,
-    attributes or their order; more raters add answers to those of fewer. Introduced in chapter 01.
+    attributes or their order; more raters add answers to those of fewer.
 
     Args:
         perceived: visible scores in [0, 1], (n, attributes); index image id.

@@ -29,8 +29,6 @@ def widened(
 ) -> dict[str, crowd.Disagreement]:
     """Disagreement with a reader's error on top, for `crowd.rater_pool`.
 
-    Introduced in chapter 15.
-
     Noise and error add in quadrature. The error is in scores, the noise in levels as the raters see
     them, so a score is worth levels − 1 + 2 margin of them (see `helpers.annotations.crowd`).
 
@@ -81,8 +79,7 @@ def perceived_through(
 ) -> pd.DataFrame:
     """What a crowd says of images that it sees through a reader.
 
-    Introduced in chapter 15. What is said of an image depends on (seed, stage, its id) and its
-    reading, not on the others.
+    What is said of an image depends on (seed, stage, its id) and its reading, not on the others.
 
     Args:
         reader: a `models.Reader`, or any function from images to scores in [0, 1].

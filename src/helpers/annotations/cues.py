@@ -19,8 +19,6 @@ from helpers.utils.checks import require_columns
 class Cue:
     """How a visible attribute moves perceived gender.
 
-    Serves chapter 06.
-
     Attributes:
         strength: on gender's scale, from zero (female) to one (male), if the attribute goes from
             one end of its scale to the other.
@@ -47,14 +45,14 @@ CUES: dict[str, Cue] = {
     "makeup": Cue(-0.2, 0.0, "assumed: as strong as hair"),
     "hair_length": Cue(-0.2, 0.5, "assumed: about one of the five levels, from short to long"),
 }
-"""What moves perceived gender beside the shape of the face. Introduced in chapter 06."""
+"""What moves perceived gender beside the shape of the face."""
 
 
 def perceived(visible: pd.DataFrame, strength: float = 1.0) -> pd.DataFrame:
     """What raters perceive where the shape of a face is not all that they look at.
 
     Gender becomes the sum of the shape's score and of what every cue adds to it, within the scale;
-    the other scores stay. Introduced in chapter 01.
+    the other scores stay.
 
     Args:
         visible: scores of `faces.visible_scores`, in [0, 1]; at least gender and the `CUES`.

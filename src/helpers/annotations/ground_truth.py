@@ -49,7 +49,7 @@ def read_ground_truth(
 
     The image is the file in the manifest's `source-ref`. An image classifier answers the question
     that the job's label is called by; a form of several elements names them itself. Items that the
-    service failed on are noted, and what workers answered about them is kept. Serves chapter 06.
+    service failed on are noted, and what workers answered about them is kept.
 
     Args:
         path: the job's folder, with `manifests` and `annotations` in it.

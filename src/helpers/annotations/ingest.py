@@ -69,8 +69,6 @@ NOTED = {
 class Ingest(NamedTuple):
     """Good answers and counted problems, as every reader returns them.
 
-    Serves chapter 01; chapter 06 explains the report.
-
     Attributes:
         frame: the good answers, one row each, in the files' order; columns image_id, attribute,
             level (0 is the lowest), annotator_id (a hash), seconds (of the whole assignment),
@@ -79,11 +77,6 @@ class Ingest(NamedTuple):
             counted: assignments or answers, say), `count`, `dropped` (False: kept and only noted),
             `answers` (that were dropped for this reason), and of the first example `file`, `place`
             (a row, or a task and an annotation) and `field`.
-
-    Example:
-        >>> from helpers import annotations
-        >>> annotations.Ingest._fields
-        ('frame', 'report')
     """
 
     frame: pd.DataFrame

@@ -37,7 +37,7 @@ def labelling_config() -> str:
     """Write the labelling configuration: the image, and beside it a required choice per attribute.
 
     On a screen of 1366 × 768 pixels all eight questions stand beside the image without scrolling;
-    on a lower one the image stays in sight. Introduced in chapter 06.
+    on a lower one the image stays in sight.
 
     Returns:
         XML, as Label Studio's labelling interface takes it.
@@ -74,7 +74,7 @@ def read_label_studio(
 
     The image is the task's `image_id`, or the file name in its `image`. An annotation counts as
     submitted when it was created. JSON exports that were joined into one file, one list after the
-    other, are read as one. Introduced in chapter 06.
+    other, are read as one.
 
     Args:
         path: the export, or several, which are read as one: answers that stand in two of them are

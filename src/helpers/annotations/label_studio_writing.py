@@ -29,7 +29,7 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
 
     Label Studio has no rejected assignments: they are written as cancelled ones that keep their
     answers, the crowd's cancelled ones without. A server takes the file as an import; only its full
-    JSON export then says again who answered. Introduced in chapter 06.
+    JSON export then says again who answered.
 
     Args:
         answers: as `crowd.annotate` returns them.

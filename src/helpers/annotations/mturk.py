@@ -94,7 +94,7 @@ def read_mturk(
 
     The image is `Input.image_id`, or the file name in `Input.image_url`. Rows whose status is
     Rejected, or that carry a text under `Reject`, are rejected; a status that is neither Submitted
-    nor Approved counts as cancelled. Jobs are told apart by `HITTypeId`. Introduced in chapter 01.
+    nor Approved counts as cancelled. Jobs are told apart by `HITTypeId`.
 
     Args:
         path: the CSV file, or several, which are read as one.

@@ -15,7 +15,7 @@ from helpers.annotations.text import require_writable
 def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
     """Write a crowd's answers as a batch results file.
 
-    A cancelled assignment went back to the pool and leaves no row. Introduced in chapter 01.
+    A cancelled assignment went back to the pool and leaves no row.
 
     Args:
         answers: as `crowd.annotate` returns them.

@@ -41,19 +41,12 @@ _OF_IMAGES = (MISSING, UNUSABLE, UNKNOWN)
 class PairRatings(NamedTuple):
     """Ratings of pairs and what was not taken, as `read_pair_export` returns them.
 
-    Serves chapter 16.
-
     Attributes:
         ratings: int64 (n, raters), one row per completely rated pair; the index holds the pairs'
             labels in the pairs table, in its order. Ratings of a pair stand in order of time: a
             column is not a person.
         report: as `Ingest.report`, with the reasons "surplus rating" (counted in answers) and
             "missing raters" (in pairs) added.
-
-    Example:
-        >>> from helpers import annotations
-        >>> annotations.PairRatings._fields
-        ('ratings', 'report')
     """
 
     ratings: pd.DataFrame
@@ -64,7 +57,6 @@ def pair_ids(pairs: pd.DataFrame) -> pd.Index:
     """Name pairs by the numbers of their images.
 
     A pair that occurs again, as in the design of Liang et al. (2023), is a pair of its own.
-    Introduced in chapter 16.
 
     Args:
         pairs: columns `first` and `second`, row numbers of the images.
@@ -90,8 +82,6 @@ def pair_ids(pairs: pd.DataFrame) -> pd.Index:
 
 def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFrame) -> None:
     """Write a crowd's answers as a full JSON export, one task a line.
-
-    Serves chapter 16.
 
     Args:
         answers: as `crowd_pairs.annotate_pairs` returns them.
@@ -134,8 +124,6 @@ def read_pair_export(
     - of more than `n_raters` good ratings of a pair the first ones by time are kept;
     - a pair with fewer is dropped and counted under "missing raters": a trimmed mean of nine and
       one of six do not mean the same.
-
-    Serves chapter 16.
 
     Args:
         path: the export.

@@ -23,7 +23,7 @@ def read_published(
 
     Such a file names neither images nor people: an image is called by its row, with zeros before
     it, and an annotator is a column of one attribute, which need not be one person. Times are
-    unknown and therefore counted as unreadable. Serves chapter 06.
+    unknown and therefore counted as unreadable.
 
     Args:
         path: the pickle, for example `annotations.pkl`; whole numbers are levels counted from 0.

@@ -45,8 +45,6 @@ def screen_raters(
     `by_chance` says how often it flags a rater who answers like the others: a flag among fewer than
     ten is a reason to look, and no finding.
 
-    Introduced in chapter 06.
-
     Args:
         tidy: answers, one row each, as a reader returns them.
         cut: robust standard deviations above the median from which a rater is flagged.
@@ -106,8 +104,6 @@ def resampled_scores(
     Answers drawn within images vary from image to image only. Chapter 11 adds the first to the
     variance of an effect and takes away the second, which the spread between transects has in it
     (Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29 (2011) 238-249).
-
-    Introduced in chapter 11.
 
     Args:
         tidy: answers, one row each, as a reader returns them.

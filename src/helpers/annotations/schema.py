@@ -20,7 +20,8 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 }
 """Attribute → names of its levels, from low to high (transects, section 4.3).
 
-A score is the mean level over (levels - 1). Introduced in chapter 01."""
+A score is the mean level over (levels - 1).
+"""
 
 _OF_IMAGES = {"fakeness"}  # all other attributes are of the people in them
 

@@ -18,9 +18,9 @@ from typing import Any
 from helpers.artifacts import lineage, profiles
 
 MANIFEST = "manifest.json"
-"""File with the hashes of a finished stage. Serves every chapter, from 01 on."""
+"""File with the hashes of a finished stage."""
 RESULTS = "results.json"
-"""File with a stage's headline numbers. Serves every chapter, from 01 on."""
+"""File with a stage's headline numbers."""
 _FIELDS = {"profile": str} | dict.fromkeys(
     ("parameters", "source", "inputs", "files", "versions"), dict
 )
@@ -29,21 +29,11 @@ _RECORDED = ("torch", "numpy", "numba", "pandas", "scikit-learn", "scipy", "stat
 
 
 class ArtifactError(RuntimeError):
-    """An artifact is missing, damaged or stale; the message says which and what to run.
-
-    Serves every chapter that reads an earlier one, the first of which is 02.
-
-    Example:
-        >>> from helpers import artifacts
-        >>> issubclass(artifacts.ArtifactError, RuntimeError)
-        True
-    """
+    """An artifact is missing, damaged or stale; the message says which and what to run."""
 
 
 def root() -> Path:
     """Find the folder of all artifacts: `artifacts/` of the repository, or `$HELPERS_ARTIFACTS`.
-
-    Serves every chapter, from 01 on.
 
     Returns:
         Its path.
@@ -87,8 +77,6 @@ def read(stage: str, profile: str) -> dict[str, Any]:
 
 def why_stale(stage: str, profile: str) -> str | None:
     """Say why a stage must be made again; None if it is as its code and its inputs want it.
-
-    Serves every chapter, from 01 on: `make reproduce` makes again what is stale.
 
     Args:
         stage: for example "03_direction_fitting".
@@ -150,8 +138,6 @@ def intact(path: Path, recorded: Mapping[str, Any], trusted: bool = True) -> boo
 
 def damaged(profile: str) -> dict[str, list[Path]]:
     """List the files of finished stages that are gone or whose content is not what the stage left.
-
-    Serves every chapter, from 01 on: `make verify` reads every byte.
 
     Args:
         profile: whose artifacts.

@@ -25,8 +25,6 @@ from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, rerun,
 def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = None) -> Any:
     """Read one file of a finished stage, after checking that it is what the stage left.
 
-    Serves the landing page and every chapter from 01 on, which read by `Stage.load`.
-
     Args:
         stage: for example "03_direction_fitting".
         name: file in the stage's folder. `.parquet` is returned as a DataFrame, `.json` as
@@ -70,8 +68,7 @@ def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = No
 class Stage:
     """The running stage: reads earlier stages, writes only its own folder.
 
-    Opening a stage removes its manifest, so nobody reads it before `finish`. Introduced in chapter
-    01.
+    Opening a stage removes its manifest, so nobody reads it before `finish`.
 
     Args:
         name: of the notebook or study, for example "01_observational_audit".
@@ -179,8 +176,6 @@ class Stage:
 def atomic(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path` to write to; it replaces `path` only on success.
 
-    Serves every chapter, from 01 on.
-
     Args:
         path: of the file that is to appear whole or not at all.
 
@@ -218,8 +213,6 @@ def _sync(path: Path) -> None:
 
 def sweep(folder: Path) -> None:
     """Remove temporary files that killed processes left anywhere below a folder.
-
-    Serves every chapter, from 01 on: `make reproduce` starts with it.
 
     Args:
         folder: whose `atomic` files of processes that are no more are removed.

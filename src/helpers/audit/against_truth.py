@@ -1,6 +1,6 @@
 """What a known truth says about an audit: do its intervals hold it, what was it where undecided?
 
-Every sentence follows from the content of `report.json`. Serves chapter 20.
+Every sentence follows from the content of `report.json`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ MISSES = 0.05
 
 def compared(report: Report) -> list[str]:
     """Why the truth is known, how many intervals hold it, and what it is where undecided.
-
-    Serves chapter 20.
 
     Args:
         report: of a classification whose effects have a truth.
@@ -68,8 +66,6 @@ def by_chance(misses: int, n: int) -> str:
 
     The intervals share faces, so that a binomial count is a guide only. Whatever the dependence,
     Markov's inequality bounds the chance of so many misses by their expected number over theirs.
-
-    Serves chapter 20.
 
     Args:
         misses: intervals without the truth.

@@ -1,7 +1,7 @@
 """All tables of a report: the planned families, and what is looked at besides.
 
 Other thresholds, scores, rates and leakage are kept apart from the families of the plan, because
-nothing of them is adjusted for. Serves chapter 20.
+nothing of them is adjusted for.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ Plan = Mapping[str, Any]
 
 def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
     """All tables of a report.
-
-    Introduced in chapter 20.
 
     Args:
         data: the images.
@@ -79,8 +77,6 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
 def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Average effects where the model's score is cut elsewhere; nothing of it is adjusted.
 
-    Serves chapter 20.
-
     Args:
         frame: of `Audited`, with scores.
         plan: of the audit, whose own threshold is among the rows.
@@ -105,8 +101,6 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 def rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Error rate and images of every combination of levels.
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -135,8 +129,6 @@ def moved(frame: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How far people saw every axis move along itself, and every other attribute along it.
 
     The first is the check of the manipulation, the second the leakage.
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.

@@ -4,7 +4,6 @@ Regulation (EU) 2024/1689 (the AI Act): Annex IV 2(g) (validation and testing: p
 metrics, potentially discriminatory impacts, test logs and reports), Article 10(2)(f)-(h) and (3)
 (examination for biases, measures, data gaps, representativeness), Article 15(1) and (3) (accuracy,
 declared metrics). NIST AI 100-1 (AI RMF 1.0, 2023): MEASURE 1.1, 2.1, 2.2, 2.3, 2.5, 2.11, 2.13.
-Serves chapter 20.
 """
 
 from __future__ import annotations

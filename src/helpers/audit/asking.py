@@ -1,7 +1,4 @@
-"""The model of an audit file, and its answers, each image asked once.
-
-Serves chapter 20.
-"""
+"""The model of an audit file, and its answers, each image asked once."""
 
 from __future__ import annotations
 
@@ -33,8 +30,6 @@ def model_of(
     specification: Specification, folder: Path, given: Model | None = None
 ) -> black_box.BlackBox:
     """The model that an audit file describes, ready to be asked.
-
-    Introduced in chapter 20.
 
     Args:
         specification: of the audit.
@@ -77,8 +72,6 @@ def model_of(
 def prepared(given: Input) -> black_box.Preparation:
     """What images go through before the model.
 
-    Serves chapter 20.
-
     Args:
         given: of the audit file.
 
@@ -99,8 +92,6 @@ def prepared(given: Input) -> black_box.Preparation:
 
 def ask(model: black_box.BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     """Ask a model about images; what it said before is not asked again.
-
-    Introduced in chapter 20.
 
     Args:
         model: of `model_of`.
@@ -135,8 +126,6 @@ def embed(
     """Ask a recogniser about images, after trying it; what it said before is not asked again.
 
     A model on the network is not tried, and its answers are judged as they come.
-
-    Serves chapter 20.
 
     Args:
         model: of `model_of`.

@@ -1,7 +1,4 @@
-"""Some of the images of an audit in one picture, so that a reader sees what was changed.
-
-Serves chapter 20.
-"""
+"""Some of the images of an audit in one picture, so that a reader sees what was changed."""
 
 from __future__ import annotations
 
@@ -24,8 +21,6 @@ ROWS, SIDE, GAP = 4, 96, 2
 class Sheet:
     """The picture, and what a reader needs to read it.
 
-    Serves chapter 20.
-
     Attributes:
         address: data address of the picture.
         columns: what each column shows.
@@ -45,8 +40,6 @@ def contact_sheet(
     images: np.ndarray, index: pd.DataFrame, axes: Mapping[str, Sequence[str]]
 ) -> Sheet:
     """The first faces of an audit, a row each, at all combinations of the axes' levels.
-
-    Introduced in chapter 20.
 
     Args:
         images: uint8 (n, 3, height, width).

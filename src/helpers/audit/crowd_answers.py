@@ -1,7 +1,7 @@
 """What people said of images: their export read, counted, and turned into labels.
 
 Where there is no export yet, tasks are written and the audit stops; the next run reads what lies in
-the place that the sentence names. Serves chapter 20.
+the place that the sentence names.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ UNANSWERED = 0.1
 @dataclass(frozen=True)
 class Said:
     """What people, or a classifier in their place, said of images.
-
-    Introduced in chapter 20.
 
     Attributes:
         scores: a row per image, a column per attribute that was asked about, mean answers in
@@ -67,8 +65,6 @@ def people_said(
     stage: str = "",
 ) -> Said:
     """Answers of people about images, or the tasks and a sentence where there are none yet.
-
-    Introduced in chapter 20.
 
     Args:
         images: uint8 (n, 3, height, width), as people see them.

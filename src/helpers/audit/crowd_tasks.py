@@ -2,7 +2,6 @@
 
 An image is called by a hash that tells neither the face it belongs to nor its levels, and the order
 is that of these names, so that nobody who answers sees which images belong together.
-Serves chapter 20.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ SERVED = "/data/local-files/?d=faces/"
 class PeopleNeeded(Exception):
     """An audit waits for people; its text says what was written and what to do.
 
-    Serves chapter 20.
-
     Example:
         >>> str(PeopleNeeded("Send page.html to five people."))
         'Send page.html to five people.'
@@ -48,7 +45,7 @@ def hidden_names(images: np.ndarray) -> list[str]:
     """Names for images that tell nothing but what they show: hashes of their pixels.
 
     Two images that are alike have one name and are asked about once; an image that is made anew and
-    looks otherwise has another, so that no answer is taken for one about it. Serves chapter 20.
+    looks otherwise has another, so that no answer is taken for one about it.
 
     Args:
         images: uint8 (n, 3, height, width).
@@ -68,8 +65,6 @@ def hidden_names(images: np.ndarray) -> list[str]:
 
 def asked_about(folder: Path) -> set[str]:
     """Names of the images that the tasks in a folder are about; none where there are no tasks.
-
-    Serves chapter 20.
 
     Args:
         folder: of `write_tasks`.
@@ -93,8 +88,6 @@ def write_tasks(
     folder: Path,
 ) -> str:
     """Write what people need to answer, for the tool that the audit file names.
-
-    Serves chapter 20.
 
     Args:
         images: uint8 (n, 3, height, width).

@@ -1,8 +1,7 @@
 """The model of `audits/example.yml`, made in the run: small, biased, and in an ONNX file.
 
-It is trained on faces of the face world as photo collections show them: few men with long hair,
-few women with dark skin. So it errs where hair and gender do not go together as it learnt. Serves
-chapter 20.
+It is trained on faces of the face world as photo collections show them: few men with long hair, few
+women with dark skin. So it errs where hair and gender do not go together as it learnt.
 """
 
 from __future__ import annotations
@@ -20,17 +19,11 @@ POPULATION, IMAGES, EPOCHS, SIZE, SEED = "celeba-like", 2000, 10, 48, 20
 def make_example_model(path: Path) -> Path:
     """Train the model and write it as ONNX; what is left of the same code is taken.
 
-    Serves chapter 20.
-
     Args:
         path: of the `.onnx` file. Weights and images are kept beside it.
 
     Returns:
         The path.
-
-    Example:
-        >>> make_example_model.__name__
-        'make_example_model'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     drawn = populations.sample(POPULATION, IMAGES, SEED)

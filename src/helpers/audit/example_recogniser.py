@@ -2,7 +2,6 @@
 
 The recogniser learns invented people of the face world, nearly all of one ancestry group. It is
 audited on other people, of all groups alike, who are known to it by nothing but their pictures.
-Serves chapter 20.
 """
 
 from __future__ import annotations
@@ -24,17 +23,11 @@ PEOPLE, IMAGES, SIZE, SEED = 60, 5, 64, 21
 def make_example_recogniser(path: Path) -> Path:
     """Train the recogniser and write it as ONNX; what is left of the same code is taken.
 
-    Serves chapter 20.
-
     Args:
         path: of the `.onnx` file. Weights and images are kept beside it.
 
     Returns:
         The path.
-
-    Example:
-        >>> make_example_recogniser.__name__
-        'make_example_recogniser'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = identities.composition(identities.COMPOSITIONS[COMPOSITION], TAUGHT)
@@ -49,17 +42,11 @@ def make_example_recogniser(path: Path) -> Path:
 def make_example_faces(path: Path) -> Path:
     """Draw other people and write their pictures with a table.
 
-    Serves chapter 20.
-
     Args:
         path: of the `.csv`; the files lie in a folder of its name.
 
     Returns:
         The path.
-
-    Example:
-        >>> make_example_faces.__name__
-        'make_example_faces'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = dict.fromkeys(identities.GROUPS, PEOPLE)

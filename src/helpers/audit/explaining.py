@@ -1,7 +1,4 @@
-"""The words, tables and numbers of a report, explained to somebody who meets them first there.
-
-Serves chapter 20.
-"""
+"""The words, tables and numbers of a report, explained to somebody who meets them first there."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ from helpers.utils.numbers import with_minus
 
 def terms(report: Report) -> list[tuple[str, str]]:
     """The words that a reader of a report needs, explained.
-
-    Serves chapter 20.
 
     Args:
         report: of an audit.
@@ -73,8 +68,6 @@ def _trait(report: Report) -> str:
 def interacting(report: Report) -> str:
     """What the interactions say, the largest in words.
 
-    Serves chapter 20.
-
     Args:
         report: with interactions.
 
@@ -105,8 +98,6 @@ def interacting(report: Report) -> str:
 
 def controlled(report: Report) -> str:
     """What the negative control says.
-
-    Serves chapter 20.
 
     Args:
         report: with placebos.
@@ -140,8 +131,6 @@ def controlled(report: Report) -> str:
 def hidden(report: Report) -> str:
     """What the table of hidden causes is for, and which finding would be the easiest to explain.
 
-    Serves chapter 20.
-
     Args:
         report: of a classification.
 
@@ -174,8 +163,6 @@ def hidden(report: Report) -> str:
 def e_value(row: Effect) -> str:
     """The E-value of an effect, or why it has none.
 
-    Serves chapter 20.
-
     Args:
         row: of an effect.
 
@@ -201,20 +188,11 @@ def e_value(row: Effect) -> str:
 def detectable(report: Report) -> str:
     """Why the smallest detectable changes differ: by row, in averages, and in the plan.
 
-    Serves chapter 20.
-
     Args:
         report: of a classification.
 
     Returns:
         Sentences.
-
-    Example:
-        >>> from helpers import audit
-        >>> from helpers.audit.pretended import pretend
-        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
-        >>> detectable(audit.build_report(data, audit.analyse(data, plan), plan, plan))[:62]
-        'Detectable: the smallest change that the comparison of this ro'
     """
     cells, averages = (
         max((row.n for row in rows), default=0) for rows in (report.effects, report.averages)

@@ -1,7 +1,4 @@
-"""Images in memory as the files and the table that an audit of a recogniser reads.
-
-Serves chapter 20.
-"""
+"""Images in memory as the files and the table that an audit of a recogniser reads."""
 
 from __future__ import annotations
 
@@ -16,8 +13,6 @@ from helpers.audit.writing import write_text
 
 def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:
     """Write images as PNG files with a table beside them, as an audit reads them.
-
-    Introduced in chapter 20.
 
     Args:
         images: uint8 (n, 3, height, width).

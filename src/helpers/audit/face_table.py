@@ -1,7 +1,4 @@
-"""A table of images of known identities, for a recogniser that is asked: read and checked.
-
-Serves chapter 20.
-"""
+"""A table of images of known identities, for a recogniser that is asked: read and checked."""
 
 from __future__ import annotations
 
@@ -28,8 +25,6 @@ EXAMPLE = ROOT / "build" / "audits" / "example-faces.csv"
 @dataclass(frozen=True)
 class Faces:
     """Images of identities, in the order of their names, whatever that of the table is.
-
-    Serves chapter 20, through `open_faces`.
 
     Attributes:
         frame: a row per image: image (its file), identity, group and unit.
@@ -58,8 +53,6 @@ class Faces:
 
 def open_faces(specification: Specification) -> Faces:
     """Read the table of images that a verification names, and find the files.
-
-    Serves chapter 20.
 
     Args:
         specification: whose `columns` and `reference` count. Identities are the units, unless

@@ -1,7 +1,4 @@
-"""What is wrong with an audit file, in one sentence: the field, what stood there, what is allowed.
-
-Serves chapter 20.
-"""
+"""What is wrong with an audit file: the field, what stood there, and what is allowed."""
 
 from __future__ import annotations
 
@@ -16,8 +13,6 @@ from helpers.audit import parts
 
 def in_words(error: ValidationError, content: dict[str, Any], top: Sequence[str]) -> str:
     """The first error of a file in one sentence: the field, what stood there, what is allowed.
-
-    Serves chapter 20.
 
     Args:
         error: of pydantic.

@@ -2,7 +2,7 @@
 
 The steps are those of chapters 03 and 04: sampled codes and what is said of their images give a
 hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
-where they are. Serves chapter 20.
+where they are.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ AGE = "age"
 @dataclass(frozen=True)
 class Found:
     """What was found in a generator's codes.
-
-    Serves chapter 20.
 
     Attributes:
         planes: of every attribute that was asked about, then of the placebos.
@@ -66,8 +64,6 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
 
     A placebo is a direction at random, at right angles to the normals of all attributes: it changes
     the picture, and nothing that anybody was asked about.
-
-    Introduced in chapter 20.
 
     Args:
         codes: of the sampled images (n, D).

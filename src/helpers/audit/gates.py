@@ -1,7 +1,4 @@
-"""Gates for continuous integration: a report in, an exit code out.
-
-Serves chapter 20.
-"""
+"""Gates for continuous integration: a report in, an exit code out."""
 
 from __future__ import annotations
 
@@ -21,8 +18,6 @@ def gate(
     report: Report | str | Path, fail_on: str = "exceeds", allow_departures: bool = False
 ) -> tuple[int, list[str]]:
     """Whether a model may pass.
-
-    Introduced in chapter 20.
 
     Args:
         report: or the path of its `report.json`.
@@ -72,8 +67,6 @@ def gate(
 
 def warnings_of(report: Report, allow_departures: bool = False) -> tuple[list[str], list[str]]:
     """A line for each doubt, and for each departure from the plan.
-
-    Serves chapter 20.
 
     Args:
         report: of an audit.

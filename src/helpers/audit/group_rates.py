@@ -1,7 +1,4 @@
-"""Error rates of a recogniser by group, failures to enrol included, and what differs from a group.
-
-Serves chapter 20.
-"""
+"""Error rates of a recogniser by group, with failures to enrol, and what differs from a group."""
 
 from __future__ import annotations
 
@@ -30,8 +27,6 @@ def analyse_pairs(data: Pairs, plan: Mapping[str, Any]) -> dict[str, pd.DataFram
     most the one asked for; ratios are to the reference. Intervals are those of the vertex bootstrap
     (chapter 17), which takes identities as the units. Where the threshold is set by this sample,
     the intervals take it as given.
-
-    Introduced in chapter 20.
 
     Args:
         data: the pairs.

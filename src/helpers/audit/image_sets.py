@@ -1,7 +1,4 @@
-"""Matched images on disk for an audit: a folder and a table, shown to a model of any kind.
-
-Serves chapter 20.
-"""
+"""Matched images on disk for an audit: a folder and a table, shown to a model of any kind."""
 
 from __future__ import annotations
 
@@ -21,8 +18,6 @@ from helpers.generators.image_set import FILE, ImageSet
 
 def open_image_set(specification: Specification) -> ImageSet:
     """The images that an audit file names, with the levels of its axes and placebos.
-
-    Introduced in chapter 20.
 
     Args:
         specification: of the audit, whose generator is of kind images. The table has a column
@@ -64,8 +59,6 @@ def open_image_set(specification: Specification) -> ImageSet:
 def set_index(images: ImageSet) -> pd.DataFrame:
     """Images of a set as an audit names them: image_id (the file), unit, and levels.
 
-    Serves chapter 20.
-
     Args:
         images: of `open_image_set`.
 
@@ -81,8 +74,6 @@ def set_index(images: ImageSet) -> pd.DataFrame:
 
 def set_pixels(images: ImageSet, folder: Path) -> np.ndarray:
     """All images of a set, read once and kept.
-
-    Serves chapter 20.
 
     Args:
         images: of `open_image_set`.
@@ -106,8 +97,6 @@ def set_pixels(images: ImageSet, folder: Path) -> np.ndarray:
 
 def said_in_table(specification: Specification) -> Said:
     """Labels and annotated scores that stand in the table of images.
-
-    Introduced in chapter 20.
 
     Args:
         specification: of the audit, whose people are of kind table. The label is in

@@ -1,7 +1,4 @@
-"""What a report does not say, worked out from the data of the audit itself.
-
-Serves chapter 20.
-"""
+"""What a report does not say, worked out from the data of the audit itself."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ MOVED = 0.1
 
 def of_images(data: Audited, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
     """Limits of an audit of matched images.
-
-    Serves chapter 20.
 
     Args:
         data: the images.
@@ -105,8 +100,6 @@ def of_images(data: Audited, parts: Mapping[str, Any], plan: Mapping[str, Any]) 
 
 def of_pairs(data: Pairs, parts: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
     """Limits of an audit of pairs.
-
-    Serves chapter 20.
 
     Args:
         data: the pairs.

@@ -2,7 +2,6 @@
 
 Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4. What only the makers of the
 model can know is left open, in so many words. The head is the `model-index` that model hubs read.
-Serves chapter 20.
 """
 
 from __future__ import annotations
@@ -24,32 +23,18 @@ OPEN = "*To be filled in by those who made the model.*"
 def write_card(report: Report, path: Path) -> Path:
     """Write `model_card.md`.
 
-    Introduced in chapter 20.
-
     Args:
         report: to write.
         path: of the file.
 
     Returns:
         The path.
-
-    Example:
-        >>> import tempfile
-        >>> from helpers import audit
-        >>> from helpers.audit.pretended import pretend
-        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
-        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_card(report, Path(folder, "model_card.md")).read_text()[:15]
-        '---\\nmodel-index'
     """
     return write_text(path, card(report))
 
 
 def card(report: Report) -> str:
     """The card as text.
-
-    Serves chapter 20.
 
     Args:
         report: to write.

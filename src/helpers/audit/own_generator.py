@@ -1,6 +1,6 @@
 """Somebody's own generator in an audit: its sampled faces, and its faces at all levels.
 
-The faces of the transects are drawn and shown as in chapter 05. Serves chapter 20.
+The faces of the transects are drawn and shown as in chapter 05.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ CANDIDATES = 10
 @dataclass(frozen=True)
 class Named:
     """A generator of one's own, with what it says of itself for the key of its images.
-
-    Serves chapter 20.
 
     Attributes:
         inner: the object, with `sample` and `synthesize`.
@@ -70,8 +68,6 @@ class Named:
 
 def generator_of(specification: Specification, device: str = "cpu") -> Generator:
     """The generator that an audit file names.
-
-    Introduced in chapter 20.
 
     Args:
         specification: of the audit.
@@ -127,8 +123,6 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
 def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
     """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage.
 
-    Serves chapter 20.
-
     Args:
         generator: of `generator_of`.
         n: faces.
@@ -165,8 +159,6 @@ def base_codes(
     They are neutral in every axis, and what is held has one value in all of them (transects 4.1.4).
     Where people were asked about age and it is no axis, every face keeps its own, and only those
     count whose age is at least `generator.adult` by the plane that was fitted to the answers.
-
-    Introduced in chapter 20.
 
     Args:
         generator: of `generator_of`.
@@ -230,8 +222,6 @@ def sampled_faces(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The faces that directions are found from, made once and kept.
 
-    Introduced in chapter 20.
-
     Args:
         specification: of the audit; `generator.samples` says how many.
         generator: of `generator_of`.
@@ -242,10 +232,6 @@ def sampled_faces(
 
     Raises:
         ValueError: as `sampled_codes`, and images that are none.
-
-    Example:
-        >>> sampled_faces.__annotations__["folder"]
-        'Path'
     """
     source = specification.generator
     folder.mkdir(parents=True, exist_ok=True)
@@ -259,8 +245,6 @@ def transect_faces(
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Every face at all combinations of levels, made once and kept.
 
-    Introduced in chapter 20.
-
     Args:
         specification: of the audit.
         generator: of `generator_of`.
@@ -273,10 +257,6 @@ def transect_faces(
 
     Raises:
         ValueError: as `base_codes`, and images that are none.
-
-    Example:
-        >>> transect_faces.__annotations__["units"]
-        'int'
     """
     with torch.no_grad():
         index, cells = found.transects(base_codes(generator, found, units, specification))

@@ -1,7 +1,6 @@
 """The audit file of somebody's own generator, written by the pattern of `audits/study.yml`.
 
 `make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes it, and goes through it from then on.
-Serves chapter 21.
 """
 
 from __future__ import annotations
@@ -43,8 +42,6 @@ HEADER = """\
 def study_file(generator: Path, folder: Path = AUDITS) -> Path:
     """Where the audit file of a generator's file is.
 
-    Serves chapter 21.
-
     Args:
         generator: file of the weights.
         folder: of audit files.
@@ -72,8 +69,6 @@ def write_study(
     generator: Path, model: Path | None, crowd: Path | None, profile: str, folder: Path = AUDITS
 ) -> Path:
     """Write the audit file of a generator's file; one that is there stays as it is.
-
-    Serves chapter 21.
 
     Args:
         generator: weights of a StyleGAN2, StyleGAN3 or EG3D, as of `load_checkpoint`.
@@ -144,8 +139,6 @@ def left_out(
 ) -> list[str]:
     """What an audit file that is there says otherwise than the command; the file counts.
 
-    Serves chapter 21.
-
     Args:
         path: of the audit file.
         generator: file of the weights.
@@ -193,8 +186,6 @@ def left_out(
 
 def require_questions(audit: Specification) -> None:
     """Raise ValueError where people are not asked all that the papers' steps need.
-
-    Introduced in chapter 21.
 
     Args:
         audit: whose transects people are asked about.

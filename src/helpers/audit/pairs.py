@@ -1,7 +1,4 @@
-"""The verification route without a model: a table of pairs with similarities, read and checked.
-
-Serves chapter 20.
-"""
+"""The verification route without a model: a table of pairs with similarities, read and checked."""
 
 from __future__ import annotations
 
@@ -19,8 +16,6 @@ from helpers.audit.specification import Specification
 @dataclass(frozen=True)
 class Pairs:
     """Pairs of images and the recogniser's similarity of each.
-
-    Serves chapter 20, through `from_pairs` and `from_embeddings`.
 
     Attributes:
         frame: a row per pair: group, first, second (identities, or units of matched ones), same (0
@@ -44,8 +39,6 @@ class Pairs:
 
 def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -> Pairs:
     """Read a table of pairs, as the audit file describes it.
-
-    Serves chapter 20.
 
     Args:
         table: a `.csv` or `.parquet` file, or a frame.
@@ -95,8 +88,6 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
 
 def require_groups(groups: pd.Series, reference: str, source: str) -> None:
     """Raise ValueError where there is nothing to compare the reference with.
-
-    Serves chapter 20.
 
     Args:
         groups: of the rows of a table.

@@ -1,7 +1,4 @@
-"""The parts of an audit file: images, people, model, columns, design, and a target population.
-
-Serves chapter 20.
-"""
+"""The parts of an audit file: images, people, model, columns, design, and a target population."""
 
 from __future__ import annotations
 
@@ -211,8 +208,6 @@ class Table(_Cut):
 
 def require_score_cut(model: _Cut, field: str) -> None:
     """Raise ValueError where a classifier's threshold is none of a score.
-
-    Serves chapter 20.
 
     Args:
         model: of the file.

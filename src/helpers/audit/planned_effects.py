@@ -1,7 +1,4 @@
-"""The families of comparisons that a plan names, a row per comparison.
-
-Serves chapter 20.
-"""
+"""The families of comparisons that a plan names, a row per comparison."""
 
 from __future__ import annotations
 
@@ -27,8 +24,6 @@ UNIT = "unit"
 
 def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The main family: the effect of every axis on errors in every cell of the others.
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -62,8 +57,6 @@ def average_effects(
 ) -> pd.DataFrame:
     """The effect of every axis, averaged over all pairs that differ in it alone.
 
-    Serves chapter 20.
-
     Args:
         frame: of `Audited`.
         plan: of the audit.
@@ -87,8 +80,6 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """How much the effect of one axis differs between the levels of another, by Student's t.
 
     Units are matched faces with all their images (chapter 10 compares the genders so).
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -133,8 +124,6 @@ def matched_row(
     frame: pd.DataFrame, outcome: str, axis: str, held: Mapping[str, int], plan: Plan
 ) -> dict[str, Any]:
     """One comparison: a row of `helpers.effects.matched_effects`, and what goes with it.
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.

@@ -2,8 +2,7 @@
 
 The plan holds the tolerance, the level, every family of comparisons by name, the sizes and what
 they can detect, with a date and a hash. A later run of the same audit keeps the first plan. It does
-what the file says by then, and the report lists whatever of that departs from the plan. Serves
-chapter 20.
+what the file says by then, and the report lists whatever of that departs from the plan.
 """
 
 from __future__ import annotations
@@ -48,8 +47,6 @@ NO_AXIS = ""
 def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, int]]:
     """The cells of an effect: every combination of levels of the other axes.
 
-    Serves chapter 20.
-
     Args:
         axes: axis → names of its levels.
         axis: that is compared.
@@ -68,8 +65,6 @@ def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, 
 def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str:
     """A cell in words, "all faces" where nothing is held.
 
-    Serves chapter 20.
-
     Args:
         axes: axis → names of its levels.
         held: axis → level.
@@ -86,8 +81,6 @@ def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str
 
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests, by family.
-
-    Serves chapter 20.
 
     Args:
         specification: of the audit.
@@ -121,8 +114,6 @@ def make_plan(
     specification: Specification, units: int | None = None, inputs: Sequence[Path] = ()
 ) -> dict[str, Any]:
     """What `plan.json` holds: decisions, families, sizes and what they can detect.
-
-    Introduced in chapter 20.
 
     Args:
         specification: of the audit.
@@ -189,8 +180,6 @@ def make_plan(
 def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Write the plan where none is yet; where one is, that one counts.
 
-    Introduced in chapter 20.
-
     Args:
         plan: of `make_plan`.
         path: of `plan.json`.
@@ -231,8 +220,6 @@ def departures(
     made: Mapping[str, Iterable[Sequence[str]]],
 ) -> list[str]:
     """What was done otherwise than planned, a sentence each.
-
-    Introduced in chapter 20.
 
     Args:
         plan: that counts, of `keep_plan`.

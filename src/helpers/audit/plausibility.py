@@ -1,8 +1,7 @@
 """Is what an audit was given what it takes it for? Faults that give confident, wrong reports.
 
-What is certain is refused: `require_decided`, `require_alike`. What is likely is a doubt: it
-stands in the report's first box and closes the gate, unless the audit file accepts it by name.
-Serves chapter 20.
+What is certain is refused: `require_decided`, `require_alike`. What is likely is a doubt: it stands
+in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ TRIED = 200
 def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
     """Raise ValueError where a model decides alike about all images, though labels differ.
 
-    Serves chapter 20.
-
     Args:
         images: columns label and score, NaN where there is none.
         threshold: of the score.
@@ -65,8 +62,6 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
     """Raise ValueError where pictures of one person are less similar than those of two.
 
-    Serves chapter 20.
-
     Args:
         pairs: columns same (0 or 1) and similarity.
         source: of the pairs.
@@ -89,8 +84,6 @@ def doubts_of_images(
     frame: pd.DataFrame, tables: Mapping[str, pd.DataFrame], plan: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """What is hard to believe of a classification: name and sentence of each doubt.
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.
@@ -138,8 +131,6 @@ def doubts_of_images(
 def doubts_of_pairs(pairs: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """What is hard to believe of a verification, as `doubts_of_images`.
 
-    Serves chapter 20.
-
     Args:
         pairs: columns same and similarity.
 
@@ -167,7 +158,7 @@ def doubts_of_preparation(
 ) -> Iterator[tuple[str, str]]:
     """Whether another preparation suits a model better, tried on some of the images.
 
-    A model on the network, and images of too few people, cannot be tried. Serves chapter 20.
+    A model on the network, and images of too few people, cannot be tried.
 
     Args:
         model: under audit.
@@ -207,8 +198,6 @@ def doubts_of_preparation(
 
 def accepted(found: Iterable[tuple[str, str]], plan: Mapping[str, Any]) -> list[Doubt]:
     """Doubts for the report, those that the audit file accepts marked.
-
-    Serves chapter 20.
 
     Args:
         found: name and sentence of each.

@@ -1,7 +1,4 @@
-"""A small audit with one planted effect, for the examples of docstrings and for tests.
-
-Serves chapter 20.
-"""
+"""A small audit with one planted effect, for the examples of docstrings and for tests."""
 
 from __future__ import annotations
 
@@ -21,8 +18,6 @@ def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> 
 
     The model errs at the rate `base`, and with dark skin at `base` + `effect` where a face is
     perceived as female.
-
-    Serves chapter 20.
 
     Args:
         units: matched faces, each with four images.
@@ -52,8 +47,6 @@ def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> 
 
 def pretend(units: int, effect: float, seed: int) -> tuple[Audited, dict[str, Any]]:
     """The images of `pretended_table` and a plan for them, with a tolerance of 5 points.
-
-    Serves chapter 20.
 
     Args:
         units, effect, seed: as of `pretended_table`.

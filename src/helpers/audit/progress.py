@@ -1,7 +1,4 @@
-"""How far an audit is, with the time left, on a terminal; nothing where nobody looks.
-
-Serves chapter 20.
-"""
+"""How far an audit is, with the time left, on a terminal; nothing where nobody looks."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ tqdm.set_lock(threading.RLock())
 def bar(total: int, told: str) -> tqdm:
     """A bar on stderr, silent unless that is a terminal.
 
-    Serves chapter 20.
-
     Args:
         total: images.
         told: what is done with them.
@@ -38,8 +33,6 @@ def bar(total: int, told: str) -> tqdm:
 
 class Counted:
     """A model whose images are counted on a bar as it is asked.
-
-    Serves chapter 20.
 
     Args:
         model: that is asked.
@@ -69,8 +62,6 @@ class Counted:
 
 def counting(told: str) -> Callable[[int, int], None]:
     """A function that is told how many of how many are done, and shows it.
-
-    Serves chapter 20.
 
     Args:
         told: what is done.

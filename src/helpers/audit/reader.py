@@ -1,7 +1,4 @@
-"""Classifiers of attributes in place of people, marked as such in the report.
-
-Serves chapter 20.
-"""
+"""Classifiers of attributes in place of people, marked as such in the report."""
 
 from __future__ import annotations
 
@@ -34,8 +31,6 @@ def reader_said(
     """What the classifiers of an audit file read off images, in place of people.
 
     A score is cut at the reader's own threshold, which becomes 0.5 of the scale.
-
-    Introduced in chapter 20.
 
     Args:
         images: uint8 (n, 3, height, width).

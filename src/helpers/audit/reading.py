@@ -1,7 +1,4 @@
-"""Tables as they come, and the sentences that say what is wrong in them.
-
-Serves chapter 20.
-"""
+"""Tables as they come, and the sentences that say what is wrong in them."""
 
 from __future__ import annotations
 
@@ -17,8 +14,6 @@ EMPTY = ""
 
 def read_table(table: str | Path | pd.DataFrame, source: str) -> pd.DataFrame:
     """A table whose rows are counted as a spreadsheet does: the header is row 1.
-
-    Serves chapter 20.
 
     Args:
         table: a `.csv` or `.parquet` file, or a frame.
@@ -84,8 +79,6 @@ def _comma_separated(table: Path, source: str) -> pd.DataFrame:
 def require_named(raw: pd.DataFrame, needed: Sequence[str], source: str) -> None:
     """Raise ValueError where a table lacks a column that the audit file names.
 
-    Serves chapter 20.
-
     Args:
         raw: the table.
         needed: names of columns.
@@ -104,8 +97,6 @@ def require_named(raw: pd.DataFrame, needed: Sequence[str], source: str) -> None
 
 def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -> None:
     """Raise the ValueError that names the first bad value of a column, if any.
-
-    Serves chapter 20.
 
     Args:
         bad: which rows are.
@@ -130,8 +121,6 @@ def refuse_rows(bad: pd.Series, values: pd.Series, source: str, expected: str) -
 
 def coded(values: pd.Series, names: Sequence[str], source: str, expected: str = "{}") -> pd.Series:
     """Cells that say 0 or 1, or name one of two things, as numbers; names come before codes.
-
-    Serves chapter 20.
 
     Args:
         values: of a column.
@@ -171,8 +160,6 @@ def _codes(names: Sequence[str]) -> Sequence[str]:
 
 def as_levels(values: pd.Series, names: Sequence[str], source: str) -> pd.Series:
     """Levels 0 and 1 of an axis, given as such or by their names.
-
-    Serves chapter 20.
 
     Args:
         values: of a column.

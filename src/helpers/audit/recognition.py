@@ -1,7 +1,7 @@
 """The verification route with a recogniser that is asked: its embeddings, and pairs of them.
 
 Which pairs are compared follows from the table of images, the cap and the seed, so it is fixed
-before the model is asked. Serves chapter 20.
+before the model is asked.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ def ask_recogniser(
     specification: Specification, folder: Path, say: Callable[[str], None]
 ) -> tuple[Pairs, dict[str, Any]]:
     """Ask the recogniser of an audit file about its images, and pair them.
-
-    Introduced in chapter 20.
 
     Args:
         specification: of the audit.
@@ -73,8 +71,6 @@ def from_embeddings(
     """Pairs of images with the cosine similarity of their embeddings.
 
     A face without an embedding is a failure to enrol, and its pairs are left out.
-
-    Serves chapter 20.
 
     Args:
         answers: of `embed`, a row per image.
@@ -137,8 +133,6 @@ def draw_pairs(images: pd.DataFrame, impostors: int, seed: int) -> pd.DataFrame:
     apart, and would hide who is mixed up within a group. Where a group has more impostor pairs than
     wanted, so many are drawn, each with the same probability; draws depend on the names of images,
     identities and groups, not on the order of the rows.
-
-    Serves chapter 20.
 
     Args:
         images: image, identity and group.

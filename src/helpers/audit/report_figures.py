@@ -1,7 +1,4 @@
-"""Figures of a report as SVG text, wide for a desk and paper, narrow for a phone.
-
-Serves chapter 20.
-"""
+"""Figures of a report as SVG text, wide for a desk and paper, narrow for a phone."""
 
 from __future__ import annotations
 
@@ -42,8 +39,6 @@ def forest(
 ) -> str:
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
-    Serves chapter 20.
-
     Args:
         rows: comparisons.
         names: of the rows.
@@ -83,8 +78,6 @@ def forest(
 
 def thresholds(rows: Sequence[AtThreshold], tolerance: float, width: float) -> str:
     """Average effects at other thresholds, a line for each axis.
-
-    Serves chapter 20.
 
     Args:
         rows: effects at thresholds.

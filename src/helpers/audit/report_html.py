@@ -1,7 +1,7 @@
 """`report.html`: one file that needs no other, for a manager, an analyst and a printer.
 
 The order is that of the readers: the answer and what it does not say, then tables and figures, then
-limits, then the plan and what departed from it. Serves chapter 20.
+limits, then the plan and what departed from it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ SHORT = dict(zip(HEADS, ("beyond", "within", "undecided", "not estimable"), stri
 def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
     """Write `report.html`.
 
-    Introduced in chapter 20.
-
     Args:
         report: to write.
         path: of the file.
@@ -47,25 +45,12 @@ def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
 
     Returns:
         The path.
-
-    Example:
-        >>> import tempfile
-        >>> from helpers import audit
-        >>> from helpers.audit.pretended import pretend
-        >>> data, plan = pretend(units=60, effect=0.4, seed=1)
-        >>> report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = write_html(report, Path(folder, "report.html"))
-        ...     path.read_text(encoding="utf-8")[:15]
-        '<!DOCTYPE html>'
     """
     return write_text(path, page(report, sheet))
 
 
 def page(report: Report, sheet: Sheet | None = None) -> str:
     """The page as text.
-
-    Serves chapter 20.
 
     Args:
         report: to show.

@@ -1,7 +1,4 @@
-"""`report.json`: everything that was found, decided and used, for machines and for the page.
-
-Serves chapter 20.
-"""
+"""`report.json`: everything that was found, decided and used, for machines and for the page."""
 
 from __future__ import annotations
 
@@ -64,8 +61,6 @@ def build_report(
     doubts: Iterable[tuple[str, str]] = (),
 ) -> Report:
     """The report of an analysis.
-
-    Introduced in chapter 20.
 
     Args:
         data: images or pairs.
@@ -134,8 +129,6 @@ def build_report(
 def write_json(report: Report, path: Path) -> Path:
     """Write `report.json`.
 
-    Introduced in chapter 20.
-
     Args:
         report: to write.
         path: of the file.
@@ -158,8 +151,6 @@ def write_json(report: Report, path: Path) -> Path:
 
 def read_json(path: str | Path) -> Report:
     """Read a `report.json`, after checking that it is one.
-
-    Introduced in chapter 20.
 
     Args:
         path: of the file.
@@ -190,8 +181,6 @@ def read_json(path: str | Path) -> Report:
 
 def schema() -> str:
     """The JSON schema of a report, as `audits/report.schema.json` holds it.
-
-    Serves chapter 20.
 
     Returns:
         The text.

@@ -1,7 +1,7 @@
 """What `report.json` holds, as classes from which its published schema is made.
 
 `audits/report.schema.json` is that schema; `python -m helpers.audit schema` prints it. All rates
-and differences are fractions; null is what could not be estimated. Serves chapter 20.
+and differences are fractions; null is what could not be estimated.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ class Part(BaseModel):
 class Effect(Part):
     """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
 
-    Serves chapter 20.
-
     Attributes:
         axis, contrast, cell, held: what is compared, and where; held is axis → level (0 or 1).
         estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
@@ -38,10 +36,6 @@ class Effect(Part):
         e_value, e_value_limit, gamma, tipping: how strong something hidden would have to be.
         truth, truth_se: in the known-truth world, the effect by intervention.
         sentence: the finding in words.
-
-    Example:
-        >>> Effect.model_fields["truth"].default is None
-        True
     """
 
     axis: str
@@ -236,8 +230,6 @@ class PlanKept(Part):
 
 class Report(Part):
     """What `report.json` holds.
-
-    Serves chapter 20, through `build_report`.
 
     Attributes:
         schema_version: of this structure.

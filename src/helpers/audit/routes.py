@@ -1,7 +1,4 @@
-"""Which keys of an audit file each route reads: any other one would be left out in silence.
-
-Serves chapter 20.
-"""
+"""Which keys of an audit file each route reads: any other one would be left out in silence."""
 
 from __future__ import annotations
 
@@ -36,8 +33,6 @@ ROUTES: dict[str, dict[str, tuple[str, ...]]] = {
 
 def require_own_keys(route: str, given: Mapping[str, Iterable[str]]) -> None:
     """Raise ValueError at the first key that a route does not read.
-
-    Serves chapter 20.
 
     Args:
         route: of `ROUTES`.

@@ -1,7 +1,7 @@
 """An audit from its file to its report, in stages that leave what they finished.
 
 What was planned, rendered and answered lies in `artifacts/audits/<name>/` and is used again when
-the audit runs again; the report lies in `build/audits/<name>/`. Serves chapter 20.
+the audit runs again; the report lies in `build/audits/<name>/`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ REFUSED, REPORTED = "refused", "reported"
 def folders(specification: Specification) -> tuple[Path, Path]:
     """Where an audit keeps what it finished, and where its report goes.
 
-    Serves chapter 20.
-
     Args:
         specification: of the audit.
 
@@ -71,8 +69,6 @@ def plan_audit(
     path: str | Path, say: Say = print, profile: str | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
-
-    Serves chapter 20.
 
     Args:
         path: of the audit file.
@@ -111,8 +107,6 @@ def run_audit(
     device: str = "cpu",
 ) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
-
-    Serves chapter 20.
 
     Args:
         path: of the audit file.
@@ -183,8 +177,6 @@ def _run(
 
 def powers(specification: Specification) -> Iterator[str]:
     """What an audit file makes this machine do besides computing, to be said before it is done.
-
-    Serves chapter 20.
 
     Args:
         specification: of the audit.

@@ -1,7 +1,4 @@
-"""The images of an audit and what people say of them, from every kind of generator.
-
-Serves chapter 20.
-"""
+"""The images of an audit and what people say of them, from every kind of generator."""
 
 from __future__ import annotations
 
@@ -31,8 +28,6 @@ Say = Callable[[str], None]
 @dataclass(frozen=True)
 class Shown:
     """Images, and what is known of them before the model is asked.
-
-    Serves chapter 20.
 
     Attributes:
         labelled: a row per image: image_id, unit, levels, label, annotated columns.
@@ -69,8 +64,6 @@ def show(
 ) -> Shown:
     """Make or read the images of an audit, and get the labels of them.
 
-    Introduced in chapter 20.
-
     Args:
         specification: of the audit.
         plan: of the audit; its sizes count.
@@ -85,10 +78,6 @@ def show(
     Raises:
         PeopleNeeded: people have to answer before the audit can go on.
         ValueError: a fault of the generator, a table, an export or the model.
-
-    Example:
-        >>> show.__annotations__["return"]
-        'Shown'
     """
     source = specification.generator
     if isinstance(source, KnownTruth):
@@ -204,8 +193,6 @@ def said_of(
 ) -> Said:
     """What people, a reader or the table say of images.
 
-    Introduced in chapter 20.
-
     Args:
         specification: of the audit.
         images: uint8 (n, 3, height, width).
@@ -221,10 +208,6 @@ def said_of(
     Raises:
         PeopleNeeded: people have to answer first.
         ValueError: a fault of the table, an export or a reader.
-
-    Example:
-        >>> said_of.__annotations__["return"]
-        'Said'
     """
     people = specification.people
     if isinstance(people, InTable):

@@ -1,7 +1,4 @@
-"""Smaller sizes of the shipped example, for a first look and for continuous integration.
-
-Serves chapter 20.
-"""
+"""Smaller sizes of the shipped example, for a first look and for continuous integration."""
 
 from __future__ import annotations
 
@@ -15,8 +12,6 @@ def capped(specification: Specification, profile: str) -> Specification:
 
     The plan, the images and the report lie in other folders than those of the audit at its own
     size, and both say that the sizes were cut.
-
-    Serves chapter 20.
 
     Args:
         specification: of an audit in the face world.

@@ -2,7 +2,7 @@
 
 One file has one audit: the question, the images, the people, the model and the design. A key that
 nobody knows is an error, because a misspelt one would otherwise be left out in silence. Paths in
-the file are relative to its own folder. Serves chapter 20.
+the file are relative to its own folder.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ MOST_AXES = 5
 
 class Specification(Strict):
     """What `audits/<name>.yml` holds.
-
-    Serves chapter 20, through `read_specification`.
 
     Attributes:
         name: of the audit and its folder.
@@ -260,8 +258,6 @@ class Specification(Strict):
 
 def read_specification(path: str | Path) -> Specification:
     """Read and check an audit file.
-
-    Introduced in chapter 20.
 
     Args:
         path: of the `.yml`.

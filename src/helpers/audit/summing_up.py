@@ -1,6 +1,6 @@
 """What a report says about itself as a whole: what was asked, what stands out, what to do next.
 
-Every sentence follows from the content of `report.json`. Serves chapter 20.
+Every sentence follows from the content of `report.json`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ LABELLED = {
 def task(report: Report) -> str:
     """What the model tells, and what counts as an error.
 
-    Serves chapter 20.
-
     Args:
         report: of an audit.
 
@@ -57,8 +55,6 @@ def task(report: Report) -> str:
 
 def images(report: Report) -> str:
     """What the images are, how many, and why there are several of each face.
-
-    Serves chapter 20.
 
     Args:
         report: of a classification.
@@ -97,8 +93,6 @@ def images(report: Report) -> str:
 def extremes(report: Report) -> str:
     """Where the model errs most and least often, of all combinations of levels; "" without any.
 
-    Serves chapter 20.
-
     Args:
         report: of a classification.
 
@@ -127,8 +121,6 @@ def extremes(report: Report) -> str:
 def void(report: Report) -> str:
     """Planned comparisons that had nothing to compare; "" without any.
 
-    Serves chapter 20.
-
     Args:
         report: of an audit.
 
@@ -156,8 +148,6 @@ def void(report: Report) -> str:
 
 def next_steps(report: Report) -> list[str]:
     """What follows from the findings, a sentence or two each.
-
-    Serves chapter 20.
 
     Args:
         report: of an audit.

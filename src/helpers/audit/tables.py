@@ -3,7 +3,7 @@
 A row is an image. It names the matched face it shows (the unit), the level of every axis, what
 people say it shows, and what the model answered. Every fault is one sentence that names the file,
 the row or the column, and what to do. An empty score is no fault: the model gave no answer ("no
-face found"), which is an outcome of its own. Serves chapter 20.
+face found"), which is an outcome of its own.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from helpers.audit.specification import Specification
 @dataclass(frozen=True)
 class Audited:
     """Images with labels and answers, ready for the analysis.
-
-    Serves chapter 20, through `from_table`.
 
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (0 or 1) of every axis and placebo,
@@ -47,8 +45,6 @@ class Audited:
 
 def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:
     """Read a table of images, as the audit file describes it.
-
-    Introduced in chapter 20.
 
     Args:
         table: a `.csv` or `.parquet` file, or a frame.
@@ -102,8 +98,6 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
 def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
     """Images with their errors: the answer is 1 where the score is above the threshold.
 
-    Serves chapter 20, for tables and for models that the audit asks itself.
-
     Args:
         images: columns label and score.
         threshold: of the score.
@@ -133,8 +127,6 @@ def require_complete(
     images: pd.DataFrame, axes: Mapping[str, Sequence[str]], incomplete: str, source: str
 ) -> None:
     """Raise ValueError where a unit has a combination of levels twice, or lacks one.
-
-    Serves chapter 20.
 
     Args:
         images: columns unit and `<axis>_level`.
@@ -188,8 +180,6 @@ def _where(axes: Mapping[str, Sequence[str]], levels: Iterable[int]) -> str:
 
 def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.Series:
     """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie.
-
-    Serves chapter 20.
 
     Args:
         values: a column of labels, or one of each rater.
@@ -252,8 +242,6 @@ def _require_agreement(raw: pd.DataFrame, specification: Specification, source: 
 def check_answers(score: pd.Series, where: str) -> None:
     """Raise ValueError where a model answered nothing, or the same to every image.
 
-    Serves chapter 20.
-
     Args:
         score: of the images, NaN for no answer.
         where: the place that the sentence names.
@@ -273,8 +261,6 @@ def check_answers(score: pd.Series, where: str) -> None:
 
 def as_annotated(values: pd.Series, source: str) -> pd.Series:
     """Mean answers of people, from 0 to 1.
-
-    Serves chapter 20.
 
     Args:
         values: of a column.

@@ -2,7 +2,7 @@
 
 The rates of the combinations of levels are weighted as the population has them (chapter 13). It
 holds if those combinations take in all that differs between the images and the population and
-matters for errors. Serves chapter 20.
+matters for errors.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from helpers.audit.specification import Specification
 
 def target_population(specification: Specification) -> pd.DataFrame:
     """The people of the target, with the levels of the axes in words.
-
-    Serves chapter 20.
 
     Args:
         specification: whose `target.table` has a row per person and a column per axis.
@@ -60,8 +58,6 @@ def transported(
     frame: pd.DataFrame, plan: Mapping[str, Any], people: pd.DataFrame, by: list[str]
 ) -> pd.DataFrame:
     """Error rates that the audit predicts for the target, and gaps between its groups.
-
-    Serves chapter 20.
 
     Args:
         frame: of `Audited`.

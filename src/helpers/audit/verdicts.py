@@ -4,7 +4,7 @@ An effect *exceeds* the tolerance where the hypothesis that it does not is rejec
 adjustment; it is *within* where the two one-sided tests of equivalence reject at the level (claims
 of equivalence need no adjustment: to call all cells within, each must be); else it is
 *inconclusive*. Families that the gate judges are adjusted together (`settle_together`), a control
-for itself. Serves chapter 20.
+for itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: Array
     """Two-sided p of Tango's score test that a difference of paired proportions is `difference`.
 
     The test that `helpers.effects.paired_interval` inverts (Tango, Statistics in Medicine 17 (1998)
-    891-908): the interval ends where p is one minus its level. Serves chapter 20.
+    891-908): the interval ends where p is one minus its level.
 
     Args:
         worse, better: discordant pairs of either kind (...).
@@ -58,8 +58,6 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     With one pair per face and errors of 0 and 1, the test against the tolerance is `score_p`. For
     averages over several pairs of a face, and for scores, it takes the standard error that the side
     of the interval towards the tolerance implies, with the interval's Student quantiles.
-
-    Serves chapter 20.
 
     Args:
         table: columns estimate, low, high, p, n, transects, worse, better and verdict of
@@ -111,7 +109,7 @@ def beyond_by_interval(
     """Two-sided p of an effect no larger than the tolerance, from an interval's near side.
 
     The side of the interval towards the tolerance implies a standard error; p is below the level
-    exactly where the interval lies beyond the tolerance. Serves chapter 20.
+    exactly where the interval lies beyond the tolerance.
 
     Args:
         table: columns estimate, low and high.
@@ -143,8 +141,8 @@ def settle_together(
     """Verdicts of several families, with one error rate for all of them.
 
     Each family has the same share of the level, and each comparison the same share of its family's,
-    so that three averages do not drown among twelve cells. What one rejects passes on to the
-    others (Holm 1979, section 4). Serves chapter 20.
+    so that three averages do not drown among twelve cells. What one rejects passes on to the others
+    (Holm 1979, section 4).
 
     Args:
         tables: family → its comparisons, with the columns that `settled` takes.
@@ -173,8 +171,6 @@ def settle_together(
 
 def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.DataFrame:
     """Verdicts of comparisons from their p-values against the tolerance.
-
-    Serves chapter 20.
 
     Args:
         table: columns p_beyond, and verdict of `helpers.effects.verdict`, whose "within" counts.

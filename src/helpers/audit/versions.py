@@ -1,6 +1,6 @@
 """Two versions of a model on the same images: did retraining help, and where?
 
-Paired twice: the same face at two levels, and the same image by two models. Serves chapter 20.
+Paired twice: the same face at two levels, and the same image by two models.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ RESAMPLES = 2000
 class Comparison:
     """What changed from one version to the next.
 
-    Serves chapter 20, through `compare`.
-
     Attributes:
         errors: a row per combination of levels and for all images: cell, before, after (error
             rates), estimate (after minus before), low, high, p, p_holm, n (images both answered),
@@ -51,8 +49,6 @@ def compare(before: Audited, after: Audited, plan: Mapping[str, Any]) -> Compari
     intervals of the table are alone, its p-values adjusted by Holm. Effects are compared by
     differences of differences, one value per face; those intervals hold for all cells at once
     (`helpers.effects.simultaneous`).
-
-    Introduced in chapter 20.
 
     Args:
         before, after: of `from_table`, of the two versions.
@@ -78,8 +74,6 @@ def compare(before: Audited, after: Audited, plan: Mapping[str, Any]) -> Compari
 
 def in_lines(found: Comparison, tolerance: float) -> list[str]:
     """The comparison for a terminal: a line per group, then a line per effect that changed.
-
-    Serves chapter 20.
 
     Args:
         found: of `compare`.

@@ -1,7 +1,4 @@
-"""Effects and verdicts in plain words, the same in every part of a report.
-
-Serves chapter 20.
-"""
+"""Effects and verdicts in plain words, the same in every part of a report."""
 
 from __future__ import annotations
 
@@ -34,8 +31,6 @@ def spaced(name: str) -> str:
 
     Nobody's gender can be read off a face, so that axis is called what it is.
 
-    Serves chapter 20.
-
     Args:
         name: of an axis.
 
@@ -51,8 +46,6 @@ def spaced(name: str) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Names of axes in a sentence.
-
-    Serves chapter 20.
 
     Args:
         names: at least one.
@@ -71,8 +64,6 @@ def listed(names: Iterable[str]) -> str:
 def capital(text: str) -> str:
     """A text with a capital letter, as sentences begin.
 
-    Serves chapter 20.
-
     Args:
         text: of any length.
 
@@ -88,8 +79,6 @@ def capital(text: str) -> str:
 
 def contrast(levels: Sequence[str]) -> str:
     """A comparison in words.
-
-    Serves chapter 20.
 
     Args:
         levels: names of the low and the high level.
@@ -107,8 +96,6 @@ def contrast(levels: Sequence[str]) -> str:
 def shown_as(made_by: str | None) -> str:
     """What ties an image to the name of a level, so that nobody takes it for the model's answer.
 
-    Serves chapter 20.
-
     Args:
         made_by: kind of the generator; None for a table of images.
 
@@ -124,8 +111,6 @@ def shown_as(made_by: str | None) -> str:
 
 def percent(rate: float | None) -> str:
     """A rate in percent, "–" where there is none.
-
-    Serves chapter 20.
 
     Args:
         rate: a fraction.
@@ -143,8 +128,6 @@ def percent(rate: float | None) -> str:
 def hundredths(rate: float) -> str:
     """A rate as so many of a hundred, rounded as `points` rounds.
 
-    Serves chapter 20.
-
     Args:
         rate: a fraction.
 
@@ -161,8 +144,6 @@ def hundredths(rate: float) -> str:
 def points(difference: float | None) -> str:
     """A difference of rates in points with its sign, a true minus; "–" where there is none.
 
-    Serves chapter 20.
-
     Args:
         difference: a fraction.
 
@@ -178,8 +159,6 @@ def points(difference: float | None) -> str:
 
 def tolerated(tolerance: float) -> str:
     """A tolerance in points, of which one is a point.
-
-    Serves chapter 20.
 
     Args:
         tolerance: a fraction.
@@ -204,8 +183,6 @@ def effect_sentence(
     shown: str = "made to show",
 ) -> str:
     """What was found in one cell, for somebody who reads no table.
-
-    Serves chapter 20.
 
     Args:
         row: cell, estimate, low, high, base_rate, verdict and reason; None where unknown.
@@ -259,8 +236,6 @@ def _ending(row: Mapping[str, Any], tolerance: float, family: int, counted: str)
 def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
     """The verdicts of one axis, counted, and its largest effect.
 
-    Serves chapter 20.
-
     Args:
         rows: of its cells, with contrast, cell, estimate and verdict.
 
@@ -285,8 +260,6 @@ def axis_sentence(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
     """The verdict of all families that are judged, and the sentences that say it.
-
-    Serves chapter 20.
 
     Args:
         parts: of a report: averages, effects and no_answer, or disparities and failures_to_enrol.
@@ -335,8 +308,6 @@ def answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
 def undecided(counts: Mapping[str, int], n: int) -> str:
     """How many comparisons are undecided or not estimable, "" if none is.
 
-    Serves chapter 20.
-
     Args:
         counts: verdict → comparisons.
         n: all comparisons.
@@ -354,8 +325,6 @@ def undecided(counts: Mapping[str, int], n: int) -> str:
 
 def average_sentence(row: Any, tolerance: float) -> str:
     """What an axis does to the error rate over all faces, with its verdict.
-
-    Serves chapter 20.
 
     Args:
         row: an `Effect` of the report.
@@ -385,8 +354,6 @@ def average_sentence(row: Any, tolerance: float) -> str:
 
 def disparity_sentence(row: Mapping[str, Any], tolerance: float, family: int = 1) -> str:
     """What was found for one group of a verification, for somebody who reads no table.
-
-    Serves chapter 20.
 
     Args:
         row: of `helpers.audit.report_schema.Disparity`, as a dict.

@@ -2,7 +2,7 @@
 
 The recipe is that of chapters 05, 06 and 10, with the exact directions, which move nothing but the
 axes: base faces of adults, projected onto the axes' hyperplanes, shown at every combination of the
-doses. Serves chapter 20.
+doses.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ STAGE = "audit"
 @dataclass(frozen=True)
 class World:
     """The design of an audit in the face world.
-
-    Serves chapter 20.
 
     Attributes:
         generator: of the faces.
@@ -129,8 +127,6 @@ class World:
 def render_faces(parameters: torch.Tensor, size: int, folder: Path) -> np.ndarray:
     """The images of an audit, rendered once and kept.
 
-    Serves chapter 20.
-
     Args:
         parameters: of the faces, (n, P).
         size: height and width, pixels.
@@ -153,8 +149,6 @@ def simulated_answers(
     index: pd.DataFrame, parameters: torch.Tensor, specification: Specification
 ) -> pd.DataFrame:
     """What a simulated crowd says of the images: the label, and scores of what is annotated.
-
-    Serves chapter 20.
 
     Args:
         index: with image_id.

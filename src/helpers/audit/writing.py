@@ -1,7 +1,4 @@
-"""Text files of an audit, which appear whole or not at all.
-
-Serves chapter 20.
-"""
+"""Text files of an audit, which appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from helpers.artifacts import atomic
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text, with the folder for it.
-
-    Serves chapter 20.
 
     Args:
         path: of the file.

@@ -62,7 +62,7 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class Family:
-    """Comparisons whose p-values are adjusted together, planned by name. Introduced in chapter 10.
+    """Comparisons whose p-values are adjusted together, planned by name.
 
     Each control is adjusted for itself. It tests the method, and is no finding about a model that
     somebody uses: the audited models should not pay for it.
@@ -127,7 +127,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided before any model was asked. Introduced in chapter 08.
+    """What was decided before any model was asked.
 
     Attributes:
         tolerance: change of an error rate up to which an effect does not matter, a fraction.
@@ -170,7 +170,7 @@ class Plan:
 
 
 def read(content: Mapping[str, Any]) -> Plan:
-    """The plan, from what `plan.json` holds. Introduced in chapter 08.
+    """The plan, from what `plan.json` holds.
 
     Args:
         content: of `plan.json`.

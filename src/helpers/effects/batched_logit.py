@@ -2,8 +2,8 @@
 
 Covariates that are levels of attributes leave few distinct patterns, so the trials and errors of
 every pattern are all a logit needs. One product of weights and counts gives them for every
-resample, and one batched Newton iteration fits all of them (transects, section 5.5, bootstraps
-the same logit 1,000 times). Serves chapters 09 and 11.
+resample, and one batched Newton iteration fits all of them (transects, section 5.5, bootstraps the
+same logit 1,000 times).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Is a classifier as often right as it is sure? Reliability with intervals that know of transects.
 
-Serves chapter 18. The eight images of a transect show one face, and answers to them hang together:
-intervals count faces, as everywhere in the book.
+The eight images of a transect show one face, and answers to them hang together: intervals count
+faces, as everywhere in the book.
 """
 
 import numpy as np
@@ -18,8 +18,6 @@ def reliability(
     confidence: ArrayLike, right: ArrayLike, cluster: ArrayLike | None, edges: ArrayLike
 ) -> pd.DataFrame:
     """How often answers of like confidence are right, with 95 % intervals.
-
-    Introduced in chapter 18.
 
     Args:
         confidence: (n,) probability that the classifier gives its answer.
@@ -69,8 +67,6 @@ def calibration_error(bins: pd.DataFrame) -> pd.Series:
     negative, so chance adds to it, in small groups more than in large ones. Squares can be freed of
     that: the variance of each gap is subtracted (Kumar, Liang & Ma, NeurIPS 2019, equation 5, here
     with clusters).
-
-    Introduced in chapter 18.
 
     Args:
         bins: of `reliability`; bins of one cluster, whose chance is unknown, are left out.

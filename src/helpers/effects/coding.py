@@ -1,7 +1,4 @@
-"""Categorical columns as codes and indicators: levels, patterns and independent columns.
-
-Serves the estimators of chapters 10 and 11.
-"""
+"""Categorical columns as codes and indicators: levels, patterns and independent columns."""
 
 from collections.abc import Sequence
 
@@ -45,8 +42,6 @@ def code_covariate(values: pd.Series) -> tuple[np.ndarray, list]:
 
 def check_size(coefficients: int) -> None:
     """Raise ValueError for a regression of more than `MOST_COEFFICIENTS`: memory may not hold it.
-
-    Serves chapter 11.
 
     Example:
         >>> check_size(17)

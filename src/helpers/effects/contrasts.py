@@ -1,8 +1,8 @@
 """Transects as arrays of outcomes, and contrasts of their cells: effects and interactions.
 
-Serves chapter 18. An effect of one attribute may differ between the levels of another: the
-interaction contrast is that difference, a difference of risk differences. On complete transects
-each contrast is the mean of one value per transect.
+An effect of one attribute may differ between the levels of another: the interaction contrast is
+that difference, a difference of risk differences. On complete transects each contrast is the mean
+of one value per transect.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +22,6 @@ def outcome_grid(
 
     What `helpers.scorecard.truth.errors_under_do` returns has the same shape, so what is
     estimated and what is true can be computed by the same lines.
-
-    Introduced in chapter 18.
 
     Args:
         frame: one row per image; attribute `a` has its level, 0 or 1, in the column `<a>_level`.
@@ -64,8 +62,6 @@ def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFr
     of three is how much this differs between the levels of the third. Each is given at every
     combination of levels of the other attributes, and averaged over them.
 
-    Introduced in chapter 18.
-
     Args:
         axes: attributes, in the order of the axes of a grid.
         orders: how many attributes take part, such as `[1]` for effects only.
@@ -103,8 +99,6 @@ def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFr
 def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
     """The value of every contrast in every transect; their means are the contrasts.
 
-    Introduced in chapter 18.
-
     Args:
         grid: (n, 2, ..., 2), of `outcome_grid` or of the truth.
         contrasts: of `factorial_contrasts`, of the same attributes.
@@ -129,8 +123,6 @@ def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
 
 def held_in_words(levels: Mapping[str, int | None]) -> str:
     """At which levels attributes are held, in the words and the order of `labels.name_cells`.
-
-    Serves chapter 18, for transects of any attributes.
 
     Args:
         levels: attribute → 0 or 1, or None where it is averaged over.

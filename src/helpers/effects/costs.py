@@ -21,8 +21,6 @@ def cost(
 ) -> dict[str, float]:
     """What annotating the transects takes (transects, section 4.3: 8 attributes, 5 raters).
 
-    Introduced in chapter 12.
-
     Args:
         transects: number of them, with `images` images each.
         raters: answers per image and attribute.
@@ -66,8 +64,6 @@ def design_table(
     seconds: float,
 ) -> pd.DataFrame:
     """Power and cost of each number of transects with each number of raters.
-
-    Introduced in chapter 12.
 
     Args:
         transects: numbers of transects to compare.

@@ -1,8 +1,8 @@
 """Effects by dose: what a step of the raters' scale does, and whether every step does the same.
 
-Serves chapter 18. A transect asks for levels and gets doses, which differ from face to face. All
-quantities are means of one value per transect, so that
-`helpers.effects.simultaneous.max_t_intervals` gives them intervals that hold together.
+A transect asks for levels and gets doses, which differ from face to face. All quantities are means
+of one value per transect, so that `helpers.effects.simultaneous.max_t_intervals` gives them
+intervals that hold together.
 """
 
 import numpy as np
@@ -20,8 +20,6 @@ def per_unit(change: ArrayLike, dose: ArrayLike) -> np.ndarray:
     Statistical Association 90 (1995) 431-442), and an error of measurement in the dose that does
     not depend on the level does not flatten it. The values have the standard deviation of
     the ratio's influence function, so their standard error is that of the delta method.
-
-    Introduced in chapter 18.
 
     Args:
         change: (n, m) changes of outcomes, a row per transect.
@@ -50,8 +48,6 @@ def bend(outcome: ArrayLike, dose: ArrayLike) -> np.ndarray:
     The line joins the mean outcomes at the lowest and the highest dose. It is read at the mean of
     every dose between, and the distances are averaged. Zero for an effect that is the same per unit
     everywhere.
-
-    Introduced in chapter 18.
 
     Args:
         outcome: (n, K, m) outcomes at three or more steps, a row per transect.

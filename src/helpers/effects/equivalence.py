@@ -21,8 +21,6 @@ NOT_ESTIMABLE = "not estimable"
 def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
     """Holm's adjusted p-values (Scandinavian Journal of Statistics 6 (1979) 65-70).
 
-    Introduced in chapter 10.
-
     Args:
         p: (n,) p-values; NaN (not estimable) stays and is not counted.
         weights: (n,) positive shares of the level, of any sum; by default all alike.
@@ -55,8 +53,6 @@ def verdict(
     - "within": the 90 % interval lies wholly inside, which is the two one-sided tests of
       equivalence at 5 % (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680);
     - "inconclusive": neither;  "not estimable": the interval is NaN.
-
-    Serves chapter 10.
 
     Args:
         low, high: ends of the 95 % intervals.
@@ -93,8 +89,6 @@ def mde(
     quantiles at 1 - alpha / 2 and at the power, added. They are Student's with `df` degrees of
     freedom, by default the normal's. It exceeds half the width of the 1 - alpha interval; where it
     exceeds the largest effect that there can be (1, of a risk), none is sure to be found.
-
-    Introduced in chapter 12.
 
     Args:
         se: standard errors, in the units of the effects.

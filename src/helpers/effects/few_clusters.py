@@ -32,8 +32,6 @@ def bias_reduced(
     Where weights vary within clusters the root taken in other units is as free of bias; standard
     errors of 25 transects then differ by less than a hundredth on average.
 
-    Serves chapter 11, inside `helpers.effects.logit`.
-
     Args:
         design: (n, k), independent columns.
         weights: (n,), inverse variances of the working response: μ(1 − μ) in a logit.

@@ -18,8 +18,6 @@ from helpers.figures.looks import Look
 def draw_transport(carried: Mapping[str, pd.DataFrame]) -> Figure:
     """Rates and disparities of a population, as predicted and as observed; a panel per model.
 
-    Introduced in chapter 13.
-
     Args:
         carried: name of a source -> its table, drawn as one mark per row. Index model, quantity;
             columns estimate, low, high, n (see `helpers.effects.transport`).
@@ -52,8 +50,6 @@ def draw_transport(carried: Mapping[str, pd.DataFrame]) -> Figure:
 
 def draw_power(grid: pd.DataFrame, retention: Mapping[str, float], within: float) -> Figure:
     """Power against transects: formulas as lines, the simulations of `effects.power_grid` as marks.
-
-    Introduced in chapter 12.
 
     Args:
         grid: with one base rate; one line per difference.
@@ -101,8 +97,6 @@ def draw_slopes(
 ) -> Figure:
     """Slopes by number of raters, a panel per gender level, with a line at each reference.
 
-    Introduced in chapter 12.
-
     Args:
         versions: name -> slopes (index gender_level, raters; columns estimate, low, high, n), side
             by side in each panel.
@@ -138,8 +132,6 @@ def draw_slopes(
 
 def draw_pruning(table: pd.DataFrame) -> Figure:
     """Effects before and after pruning, with worst-case bounds as bars and the truth as diamonds.
-
-    Introduced in chapter 12.
 
     Args:
         table: a row per model, attribute, gender (level) and arm of `effects.pruning_bounds`, with

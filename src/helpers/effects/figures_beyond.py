@@ -23,8 +23,6 @@ SIDES: Mapping[str, figures.Look] = {
 def draw_doses(curves: pd.DataFrame, models: Sequence[str], xlabel: str) -> Figure:
     """Change of the error rate by dose, found beside true: a row per model, a column per cell.
 
-    Introduced in chapter 18.
-
     Args:
         curves: index model, cell, step; columns dose, estimate, low, high, true_dose, truth,
             truth_se (fractions). The lowest dose, where all changes are zero, is one of the steps.
@@ -67,8 +65,6 @@ def draw_doses(curves: pd.DataFrame, models: Sequence[str], xlabel: str) -> Figu
 def draw_beside_truth(table: pd.DataFrame, models: Sequence[str], xlabel: str) -> Figure:
     """Estimates with their intervals beside the truth: a panel per model, a row per contrast.
 
-    Introduced in chapter 18.
-
     Args:
         table: index model, then names that are joined to the row's; columns estimate, low, high,
             truth, truth_se (fractions).
@@ -108,8 +104,6 @@ def draw_beside_truth(table: pd.DataFrame, models: Sequence[str], xlabel: str) -
 
 def draw_thresholds(effects: pd.DataFrame, models: Sequence[str], usual: float = 0.5) -> Figure:
     """Effects at every threshold of decision: a row per contrast, a column per model.
-
-    Introduced in chapter 18.
 
     Args:
         effects: index contrast, model, held, threshold (in (0, 1)); columns estimate, low, high,
@@ -158,8 +152,6 @@ def draw_thresholds(effects: pd.DataFrame, models: Sequence[str], usual: float =
 
 def draw_reliability(bins: pd.DataFrame, models: Sequence[str], few: int) -> Figure:
     """Rate of right answers against confidence: a row per answer, a column per model.
-
-    Introduced in chapter 18.
 
     Args:
         bins: index source ("found" or "true"), model, answer, group, bin; columns n, confidence,
@@ -210,8 +202,6 @@ def draw_reliability(bins: pd.DataFrame, models: Sequence[str], few: int) -> Fig
 
 def draw_flips(flips: pd.DataFrame, models: Sequence[str]) -> Figure:
     """Shares harmed to the right, helped to the left, and their difference: a panel per model.
-
-    Introduced in chapter 18.
 
     Args:
         flips: index model, cell; columns of `helpers.effects.flips.harmed_and_helped`, and

@@ -1,8 +1,8 @@
 """Faces harmed and faces helped: both sides of a difference of error rates.
 
-Serves chapter 18. In a matched pair the answer may turn from right to wrong (harmed), from wrong to
-right (helped), or stay. The risk difference is the share harmed minus the share helped, so it can
-be zero while many faces change sides.
+In a matched pair the answer may turn from right to wrong (harmed), from wrong to right (helped), or
+stay. The risk difference is the share harmed minus the share helped, so it can be zero while many
+faces change sides.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,6 @@ from helpers.utils.checks import require_shape
 
 def harmed_and_helped(errors: np.ndarray, axes: Sequence[str]) -> pd.DataFrame:
     """Shares of pairs that the higher level of each attribute turns wrong, and right.
-
-    Introduced in chapter 18.
 
     Args:
         errors: (n, 2, ..., 2) of 0 and 1, of `helpers.effects.contrasts.outcome_grid` or of

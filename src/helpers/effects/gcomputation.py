@@ -3,8 +3,7 @@
 A risk is what the rate of errors would be if all images of a cell had one level of the treatment
 (Hernán & Robins, Causal Inference: What If, chapter 13). Its uncertainty is that of its influence
 function summed over the images of a cluster, so that images of a transect need not be independent,
-whether the treatment varies within transects (manipulated) or between them (of the seed). Serves
-chapters 10, 11, 12 and 14 through `helpers.effects.risk_differences`.
+whether the treatment varies within transects (manipulated) or between them (of the seed).
 """
 
 from collections.abc import Sequence

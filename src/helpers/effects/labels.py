@@ -15,23 +15,21 @@ LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "hair_length": ("short hair", "long hair"),
     "skin_colour": ("light skin", "dark skin"),
 }
-"""Axis → names of its low and its high level. Serves chapter 10, through `name_cells`."""
+"""Axis → names of its low and its high level."""
 CONTRASTS: Mapping[str, str] = {
     "skin_colour": "dark − light skin",
     "hair_length": "long − short hair",
     "gender": "male − female",
 }
-"""Axis → name of its effect, high minus low. Introduced in chapter 10."""
+"""Axis → name of its effect, high minus low."""
 GENDERS: Mapping[int, str] = {0: "women", 1: "men"}
-"""Level of perceived gender → whom it stands for in a figure. Introduced in chapter 12."""
+"""Level of perceived gender → whom it stands for in a figure."""
 Z = norm.ppf(0.975)
-"""Standard errors on either side of an estimate in a 95 % interval. Introduced in chapter 09."""
+"""Standard errors on either side of an estimate in a 95 % interval."""
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Say in words at which levels the other axes are held.
-
-    Introduced in chapter 10.
 
     Args:
         table: a row per effect; a column per axis with the level (0 low, 1 high) at which it is
@@ -59,8 +57,6 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
 def points(table: pd.DataFrame) -> list[str]:
     """Estimates with their intervals in words, in points.
 
-    Introduced in chapter 10.
-
     Args:
         table: columns estimate, low, high, differences of rates (fractions).
 
@@ -77,8 +73,6 @@ def points(table: pd.DataFrame) -> list[str]:
 
 def in_words(table: pd.DataFrame) -> pd.DataFrame:
     """A table for the page, with words for the names of attributes in its index and columns.
-
-    Introduced in chapter 12.
 
     Args:
         table: of any kind.

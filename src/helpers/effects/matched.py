@@ -42,8 +42,6 @@ def matched_effects(
     A pair is two images of one transect with equal levels on every other axis: the columns in
     `by` and all that end in `_level`. A cell is a combination of levels of `by`.
 
-    Introduced in chapter 11.
-
     Args:
         frame: one row per image.
         outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
@@ -124,8 +122,6 @@ def all_matched_effects(
 ) -> pd.DataFrame:
     """`matched_effects` of each of the attributes, in every cell of the others and averaged.
 
-    Introduced in chapter 10.
-
     Args:
         frame: one row per image; attribute `a` has its levels in the column `<a>_level`.
         outcome, transect, tolerance: as of `matched_effects`.
@@ -174,8 +170,6 @@ def cochran_q(
 
     Compares the images of one transect, so only complete transects count: those with an image at
     every combination of levels (Cochran, Biometrika 37 (1950) 256-266).
-
-    Introduced in chapter 10.
 
     Args:
         frame: one row per image.
@@ -317,8 +311,6 @@ def mcnemar(worse: ArrayLike, better: ArrayLike) -> np.ndarray | float:
     mid-p rejects only what the interval rejects, and at the level of .05 all of it but a few
     borderline splits, as 4 to 0 and 15 to 6.
 
-    Introduced in chapter 15; `matched_effects` of chapter 10 has it inside.
-
     Args:
         worse, better: pairs (...) with an error on one side only, whole numbers.
 
@@ -341,8 +333,6 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
     Tango, Statistics in Medicine 17 (1998) 891-908: the differences that a score test with the
     restricted maximum-likelihood variance does not reject. The width is positive even where no
     pair is discordant, where Wald's is zero.
-
-    Introduced in chapter 10.
 
     Args:
         worse, better: discordant pairs of either kind; fractions are effective sample sizes.

@@ -21,8 +21,6 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
     At prevalence 0.5 it is (2/π) arcsin √reliability. It concerns comparisons by the *perceived*
     attribute; transects compared by the intended level are not diluted by it.
 
-    Introduced in chapter 12.
-
     Args:
         reliability: of an image's mean score, such as ICC(1,k) of the agreement study.
         prevalence: share of images above the cut.
@@ -53,8 +51,6 @@ def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> p
 
     The correction makes an effect larger, never more certain: an interval that holds zero still
     does. Spearman, American Journal of Psychology 15 (1904) 72-101.
-
-    Introduced in chapter 12.
 
     Args:
         effects: columns estimate, low and high, which are divided by the factor.
@@ -88,8 +84,6 @@ def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> p
 def label_noise(rater_error: float, raters: int) -> float:
     """Chance that the majority of raters mislabels an image; a tie is decided by a coin.
 
-    Introduced in chapter 12.
-
     Args:
         rater_error: chance that one rater does, in [0, 0.5), independently of the others: raters
             who share their errors gain less.
@@ -118,8 +112,6 @@ def noisy_design(design: Design, noise: float) -> Design:
     A wrong label turns an error of the model into a right answer and the reverse: a rate p is seen
     as p(1 − ε) + (1 − p)ε, and differences shrink by 1 − 2ε. Covariances, within a pair and of the
     differences of two pairs, shrink by (1 − 2ε)². Noise must not depend on the image.
-
-    Introduced in chapter 12.
 
     Args:
         design: without noise; a `pair_correlation` of None stays None.
@@ -165,8 +157,6 @@ def rogan_gladen(rate: float, noise: float) -> float:
 
     Rogan & Gladen, American Journal of Epidemiology 107 (1978) 71-76, for a sensitivity and
     specificity of 1 − noise. Differences of rates: `disattenuate` with the factor 1 − 2 noise.
-
-    Serves chapter 12, in an exercise.
 
     Args:
         rate: error rate that was seen, in [0, 1].

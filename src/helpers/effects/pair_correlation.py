@@ -33,8 +33,6 @@ MOST_SHARED = 0.995
 class Design:
     """What an audit is planned for: an effect, and how the errors of pairs hang together.
 
-    Introduced in chapter 12.
-
     Args:
         difference: risk at the higher level minus at the lower, as a fraction.
         base_rate: risk at the lower level.
@@ -110,8 +108,6 @@ class Design:
 def shared_pair_correlation(design: Design) -> float:
     """The least ρ_d: what `within` alone implies when transects share one effect, latently.
 
-    Introduced in chapter 12.
-
     Args:
         design: of which the two risks and `within` count.
 
@@ -134,8 +130,6 @@ def planning_values(
     frame: pd.DataFrame, outcome: str, attribute: str, by: Sequence[str], transect: str
 ) -> dict[str, float]:
     """What the errors of a finished audit say about the pairs along one axis.
-
-    Introduced in chapter 12.
 
     Args:
         frame: a row per image; complete pairs count.

@@ -26,13 +26,11 @@ PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
 }
 """Attribute → cuts of its score, and names of the levels (Fig 15). Chapter 09 gives the reasons."""
 PAPER_AGES = AGE_GROUPS[2:]
-"""Levels of age; the young are pruned before (transects, section 5.4). Introduced in chapter 09."""
+"""Levels of age; the young are pruned before (transects, section 5.4)."""
 
 
 def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """The 17 binary covariates of the paper's regression (transects, section 5.5).
-
-    Introduced in chapter 09.
 
     Args:
         frame: a row per image with the perceived scores, in [0, 1], of `PAPER_LEVELS` and of age.
@@ -75,8 +73,6 @@ def interaction_columns(
     The log odds ratio of two levels among females is the difference of their main coefficients
     plus that of their products with Female (`log_odds_ratios`).
 
-    Introduced in chapter 09.
-
     Args:
         X: (n, p), columns (attribute, level) as of `paper_columns`.
         names: attributes that interact with `with_`.
@@ -115,8 +111,6 @@ def paper_logit(X: ArrayLike, error: ArrayLike, C: float = 1.0) -> np.ndarray:
     in `X`, its coefficients sum to zero: two levels mirror each other, and each is half of the log
     odds ratio.
 
-    Introduced in chapter 09.
-
     Args:
         X: (n, p) covariates.
         error: (n,) outcomes in [0, 1]; a rate counts as that part of an error.
@@ -149,8 +143,6 @@ def bootstrap_paper_logit(
     chunk: int = 250,
 ) -> np.ndarray:
     """`paper_logit` of many resamples: of images, as in the paper, or of whole clusters.
-
-    Serves chapter 09, through `regression_draws`.
 
     Args:
         X: (n, p) covariates.
@@ -192,8 +184,6 @@ def regression_draws(
 ) -> pd.DataFrame:
     """The paper's regression and its bootstrap in one table.
 
-    Introduced in chapter 09.
-
     Args:
         X: (n, p), columns (attribute, level).
         error: (n,) outcomes in [0, 1].
@@ -223,8 +213,6 @@ def regression_draws(
 def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
     """Estimates of `regression_draws` with bootstrap standard deviations and intervals.
 
-    Introduced in chapter 09.
-
     Args:
         draws: a column per coefficient, the row "fit" and a row per resample.
 
@@ -243,8 +231,6 @@ def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
 
 def log_odds_ratios(draws: pd.DataFrame, attribute: str, low: str, high: str) -> pd.DataFrame:
     """Log odds ratios of an error between two levels, for everybody or by gender.
-
-    Introduced in chapter 09.
 
     Args:
         draws: of `regression_draws`.

@@ -12,7 +12,7 @@ covariances V of cells that share their transects.
 
 What it cannot do: a cell that truly differs from all others is drawn towards them too, so intervals
 hold the truth of 95 % of cells like these, not of every single one. Effects are taken as normal,
-which few and rare errors are not. Serves chapter 11.
+which few and rare errors are not.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ GRID = np.arange(0.5, 200) / 200
 
 
 class Pooled(NamedTuple):
-    """Posterior of the effects. Serves chapter 11, as what `partial_pooling` returns.
+    """Posterior of the effects.
 
     Attributes:
         estimate: (..., K), posterior means.
@@ -42,8 +42,6 @@ class Pooled(NamedTuple):
 
 def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> Pooled:
     """Effects of all cells, pooled as far as they agree.
-
-    Serves chapter 11, inside `helpers.scorecard.repeated_audits.pooled_audits`.
 
     Args:
         estimate: (..., K), effects as estimated cell by cell, of the same attribute.
@@ -114,8 +112,6 @@ def cell_covariance(differences: ArrayLike, se: ArrayLike) -> np.ndarray:
     They are those of the transects' contributions, but no variance is below that of the given
     standard error: the sample's is zero where by chance no pair of a cell differs, while half the
     width of a score interval over its quantile never is.
-
-    Serves chapter 11, inside `helpers.scorecard.repeated_audits.pooled_audits`.
 
     Args:
         differences: (..., n, K), of every transect in every cell, NaN where it has no pair.

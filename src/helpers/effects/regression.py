@@ -47,7 +47,7 @@ def logit(
     """Logit of `outcome` on categorical columns: log odds ratios and their intervals.
 
     statsmodels' GLM; what is added are the coding, standard errors that hold with few clusters, and
-    the reasons for what cannot be estimated. Serves chapter 11, in its coverage study.
+    the reasons for what cannot be estimated.
 
     Args:
         frame: one row per image. Rows without an outcome or a cluster are left out.

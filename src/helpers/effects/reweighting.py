@@ -55,8 +55,6 @@ def transport(
     Statistics in Medicine 27 (2008) 1693-1702; Newcombe, there, 17 (1998) 2635-2650). Quantiles are
     Student's.
 
-    Introduced in chapter 13.
-
     Args:
         frame: the experiment, a row per image with `outcome` (0 or 1), the strata and `cluster`.
         outcome: column of the errors.
@@ -136,8 +134,6 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
     with the offset logit ê (calibration in the large; Cox, Biometrika 45 (1958) 562-565). Rates
     of exactly 0 and 1 stay what they are.
 
-    Serves chapter 13, through `transport`.
-
     Args:
         rates: (S,) error rate of every stratum in the experiment.
         n: (S,) labelled faces in every stratum.
@@ -175,8 +171,6 @@ def ratio_interval(
 
     Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185: the ratios that the two
     estimates do not reject. Each is taken as normal, with half its interval's width as margin.
-
-    Introduced in chapter 10.
 
     Args:
         top: estimate, low and high of the numerator.

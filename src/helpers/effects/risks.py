@@ -41,8 +41,6 @@ def risk_differences(
     categorical columns `adjust`, and averaged (g-computation; Hernán & Robins, Causal Inference:
     What If, chapter 13).
 
-    Introduced in chapter 11, in its observational audits.
-
     Args:
         frame: one row per image.
         outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
@@ -104,8 +102,6 @@ def direct_effects(
     It takes them to act alike at both levels of the treatment (no interaction, in log odds), and
     nothing unadjusted to move both a mediator and the errors.
 
-    Introduced in chapter 10.
-
     Args:
         frame, outcome, treatment, by, cluster, tolerance: as of `risk_differences`.
         mediators: categorical columns.
@@ -146,8 +142,6 @@ def score_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's interval of a risk whose variance is that of `size` independent images.
 
-    Serves chapter 10, inside `hybrid_score_interval`.
-
     Args:
         risk: (...), in [0, 1].
         size: (...), above 0; it need not be whole.
@@ -177,8 +171,6 @@ def hybrid_score_interval(
     Newcombe, Statistics in Medicine 17 (1998) 873-890 (independent risks, method 10) and 2635-2650
     (paired ones). Wider than zero, and on either side of the estimate, even where there is no
     error at all.
-
-    Serves chapter 10, inside `risk_differences`.
 
     Args:
         risk: (..., 2), in [0, 1].
@@ -210,8 +202,6 @@ def hybrid_score_p(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
 ) -> np.ndarray:
     """Two-sided p at whose quantile `hybrid_score_interval` ends in zero, by section.
-
-    Serves chapter 10, inside `risk_differences`.
 
     Args:
         risk: (C, 2), in [0, 1].

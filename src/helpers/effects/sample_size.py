@@ -41,8 +41,6 @@ MOST_TRANSECTS = 10**7
 def printed_power(transects: float, design: Design, alpha: float = 0.05) -> float:
     """Power by the closed formula that `printed_transects` solves for the transects.
 
-    Serves chapter 12.
-
     Args:
         transects: number of them, fractions allowed.
         design: with a `pair_correlation` of None taken as 0.
@@ -71,8 +69,6 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
     S = (z_α/2 + z_β)² (ψ − Δ²) [1 + (m' − 1) ρ_d] / (m' Δ²) with m' = pairs · retention² and the
     share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Once m' < 1 the bracket falls below
     one: the printed formula then takes dependent pairs for an advantage.
-
-    Introduced in chapter 12.
 
     Args:
         design: with a `pair_correlation` of None taken as 0.
@@ -104,8 +100,6 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
     with the standardised mean δ, skewness γ and kurtosis κ has variance 1 − δγ + δ²(κ − 1)/4, not
     one. The moments are those of transects that share a normal effect on a latent scale.
 
-    Serves chapter 12.
-
     Args:
         transects: faces, each shown at every combination of the attributes. A curve may run
             through fractions, but for one pair per transect.
@@ -134,8 +128,6 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
 
 def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
     """Least number of transects at which `helpers.effects.power` reaches the given power.
-
-    Introduced in chapter 12.
 
     Args:
         design: what is planned for.
@@ -175,8 +167,6 @@ def simulated_power(
     An audit is a multinomial draw of transects over the possible counts of complete, worse and
     better pairs.
 
-    Serves chapter 12.
-
     Args:
         transects: of every audit.
         design: what is planned for.
@@ -207,8 +197,6 @@ def power_grid(
     grid: Mapping[str, Sequence[float]], n_simulations: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
     """Both formulas against simulation, a row per combination of a grid's values.
-
-    Introduced in chapter 12.
 
     Args:
         grid: values of arguments of `Design`, and of target: the power for which the closed

@@ -36,8 +36,6 @@ def pruning_bounds(
       cover the effect, not the bounds, with 95 % (Imbens & Manski, Econometrica 72 (2004)
       1845-1857; standard errors of the bounds with transects as units).
 
-    Introduced in chapter 12.
-
     Args:
         frame: all generated images; a missing outcome is bounded like a dropped one.
         kept: column that says which images pruning leaves, true or false.

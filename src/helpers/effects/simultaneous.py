@@ -1,8 +1,8 @@
 """Intervals that hold for many quantities at once, from one bootstrap of the transects.
 
-Serves chapter 18. Curves over doses or thresholds, and tables of contrasts, invite a reader to look
-for the largest entry. The 95 % of such a family must then hold for all its entries together. Each
-quantity here is a mean of one value per transect, so that one function serves them all.
+Curves over doses or thresholds, and tables of contrasts, invite a reader to look for the largest
+entry. The 95 % of such a family must then hold for all its entries together. Each quantity here is
+a mean of one value per transect, so that one function serves them all.
 """
 
 import numpy as np
@@ -33,8 +33,6 @@ def max_t_intervals(
     two transects are added to every column, one at `unit` and one at `-unit`. In a difference of
     two paired proportions, whose unit is 1, this is the interval of Bonett & Price (Journal of
     Educational and Behavioral Statistics 37 (2012) 479-488). The estimate is the plain mean.
-
-    Introduced in chapter 18.
 
     Args:
         values: (n, m), a row per transect, a column per quantity.

@@ -10,8 +10,7 @@ are rare, the strata with most of the weight may by chance have none and would s
 exactly; in the worst of the designs that were simulated, intervals then held the truth in 37 % of
 audits. The size is therefore never larger than that of independent images at rates with two more
 errors and two more successes in every stratum, as in Agresti & Coull (The American Statistician 52
-(1998) 119-126). Where errors are many, this changes nothing. Serves chapter 13 through
-`helpers.effects.transport`.
+(1998) 119-126). Where errors are many, this changes nothing.
 """
 
 from dataclasses import dataclass

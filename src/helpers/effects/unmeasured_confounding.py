@@ -17,8 +17,6 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     to the smallest ratio that would matter, and the E-value says how much could be hidden.
     VanderWeele & Ding, Annals of Internal Medicine 167 (2017) 268-274.
 
-    Serves chapter 14.
-
     Args:
         rr: risk ratios (...), at least 0. Of an interval, use `e_value_limit`.
         null: a positive ratio for all, or one for each.
@@ -47,8 +45,6 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
 def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     """E-value of the limit of a risk ratio's interval that is nearest to `null`; 1 inside it.
 
-    Serves chapter 14.
-
     Args:
         low, high: limits (...).
         null: as for `e_value`.
@@ -73,8 +69,6 @@ def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.
 
 def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> pd.DataFrame:
     """E-values of risk differences: how much confounding would move them to the difference `null`.
-
-    Introduced in chapter 14.
 
     Args:
         effects: columns estimate, low and high, risk differences as fractions.
@@ -125,8 +119,6 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     Γ = 1 that is `mcnemar`, so that Γ exists where its p is below `alpha`. Pairs must be
     independent, one per transect.
 
-    Introduced in chapter 14.
-
     Args:
         b, c: pairs (...) in which only the one or only the other image has an error.
         alpha: level of the two-sided test.
@@ -161,8 +153,6 @@ def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray |
 
     Moving along a direction also changes the hidden attribute, by `leakage` (δ) on average. That
     adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|.
-
-    Introduced in chapter 11.
 
     Args:
         effect: risk differences (...); of an interval, the limit nearest to zero.

@@ -16,15 +16,8 @@ THRESHOLD_BYTES = 1 << 30
 def keep_freed_pages() -> bool:
     """Raise glibc's thresholds for this process, which importing `helpers.faces` does.
 
-    Serves every chapter that renders, from 01 on.
-
     Returns:
         Whether the C library accepted them.
-
-    Example:
-        >>> from helpers import faces
-        >>> faces.keep_freed_pages() in (True, False)
-        True
     """
     try:
         mallopt = ctypes.CDLL("libc.so.6").mallopt

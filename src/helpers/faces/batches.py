@@ -39,7 +39,7 @@ def render_to_store(
     """Render faces into a set of images, on all cores of a processor.
 
     The key covers the parameters, the settings, the renderer's source and the versions of numba,
-    torch and numpy, but not how many threads share the work. Introduced in chapter 01.
+    torch and numpy, but not how many threads share the work.
 
     Args:
         parameters: (n, P), as `helpers.faces.render` takes them.

@@ -59,8 +59,6 @@ OWN = ("Long_Hair",)
 def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
     """Which faces have which attribute: bool (n, K), one column per rule of `RULES`.
 
-    Introduced in chapter 15.
-
     What is *perceived* is coded: hair under a covering has no length and no colour, and Male is
     perceived gender. It is there to balance samples by (sensitivity, section 4.2); the authors
     decline to manipulate it (section 5), and so does the book.
@@ -109,8 +107,6 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
 
 def rules_table() -> pd.DataFrame:
     """The rules in words, for the book: index attribute, columns rule and origin.
-
-    Introduced in chapter 15.
 
     Example:
         >>> from helpers.faces import celeba

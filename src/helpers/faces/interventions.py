@@ -15,8 +15,6 @@ Doses = Mapping[str, tuple[float, float]]
 def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
     """Intervene: copy the faces with some parameters set, all others untouched.
 
-    Introduced in chapter 02.
-
     Args:
         parameters: (n, P), columns as in `helpers.faces.parameters.NAMES`.
         values: one number for all faces, or (n,) numbers, per parameter.
@@ -45,8 +43,6 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
 
 def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
     """Set every base face to every combination of low (0) and high (1) doses.
-
-    Serves chapter 10, where `scorecard` looks up the truth with it.
 
     Args:
         base: (n, P), columns as in `helpers.faces.parameters.NAMES`.

@@ -33,9 +33,7 @@ _SINGLE = (
 LANDMARK_NAMES: tuple[str, ...] = _SINGLE + tuple(
     f"{name}_{side}" for name in _PAIRED for side in ("left", "right")
 )
-"""Points of `Rendering.landmarks`; left and right are the image's, for a head facing the camera.
-
-Serves no chapter yet; tests hold the renderer to them."""
+"""Points of `Rendering.landmarks`; left and right are the image's, for a head facing the camera."""
 
 FRONTAL = len(_SINGLE) + 2 * _PAIRED.index("ear")
 """So many of them lie on the face; the others, at the sides, have depths of their own."""

@@ -23,7 +23,7 @@ HAIR_STYLES: tuple[str, ...] = (
     "tied back",
     "covered",
 )
-"""By their index, the value of the parameter hair_style. Introduced in chapter 02."""
+"""By their index, the value of the parameter hair_style."""
 
 IDENTITY_LIMIT = 2.2
 """Identity parameters are about standard normal and clipped here."""
@@ -41,8 +41,6 @@ RANGE_TOLERANCE = 1e-3
 @dataclass(frozen=True)
 class Parameter:
     """One column of the parameter tensor: its range, unit, default, group and meaning.
-
-    Serves chapter 02.
 
     Attributes:
         name: of the column.
@@ -173,21 +171,19 @@ PARAMETERS: tuple[Parameter, ...] = (
     _identity("hair_parting", "Side of the parting; positive is the image's right."),
     _identity("hair_volume", "Thickness of the hair above the scalp."),
 )
-"""All columns, in their order. Introduced in chapter 02."""
+"""All columns, in their order."""
 
 NAMES: tuple[str, ...] = tuple(parameter.name for parameter in PARAMETERS)
-"""Names of the columns, in their order. Serves chapter 02, which shows `PARAMETERS`."""
+"""Names of the columns, in their order."""
 INDEX: dict[str, int] = {name: column for column, name in enumerate(NAMES)}
-"""Name → column of the tensor. Introduced in chapter 02."""
+"""Name → column of the tensor."""
 
 ANCESTRY_REFERENCES: dict[str, tuple[float, float]] = {
     "african": (-0.866, -0.5),
     "east asian": (0.866, -0.5),
     "european": (0.0, 1.0),
 }
-"""Three reference points at the corners of an equilateral triangle, one unit from the origin.
-
-Introduced in chapter 02."""
+"""Three reference points at the corners of an equilateral triangle, one unit from the origin."""
 
 ANCESTRY_SHIFTS: dict[str, tuple[float, float, float]] = {
     "face_width": (-0.2, 0.9, -0.7),
@@ -209,8 +205,6 @@ are linear in (ancestry_x, ancestry_y) and vanish at the origin. Stylised, not a
 def defaults(n: int = 1, device: torch.device | str = "cpu") -> Tensor:
     """Make `n` rows of default parameters.
 
-    Introduced in chapter 02.
-
     Args:
         n: number of faces.
         device: of the tensor.
@@ -230,8 +224,6 @@ def defaults(n: int = 1, device: torch.device | str = "cpu") -> Tensor:
 def to_frame(parameters: Tensor) -> pd.DataFrame:
     """Turn parameters into a data frame with one column per name.
 
-    Introduced in chapter 02.
-
     Args:
         parameters: (n, P).
 
@@ -248,8 +240,6 @@ def to_frame(parameters: Tensor) -> pd.DataFrame:
 
 def validate(parameters: Tensor) -> None:
     """Check shape, type, finiteness and ranges of a parameter tensor.
-
-    Serves `render`, which chapter 02 introduces.
 
     Args:
         parameters: float (n, P).
@@ -334,8 +324,7 @@ def visible_scores(parameters: Tensor) -> pd.DataFrame:
     """Say what a perfect rater would answer about faces, gender from the shape of the face alone.
 
     Most scores are the parameters themselves. Fakeness rises with the artefacts; hair under a
-    covering has no visible length, and tied hair looks shorter than it is. Introduced in chapter
-    01.
+    covering has no visible length, and tied hair looks shorter than it is.
 
     Args:
         parameters: the renderer's, (n, P).

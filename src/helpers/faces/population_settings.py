@@ -31,8 +31,6 @@ ADULT = 0.28
 class Population:
     """One joint distribution; pairs hold (women, men) unless a comment says otherwise.
 
-    Serves chapter 02.
-
     Example:
         >>> from helpers.faces import populations
         >>> populations.POPULATIONS["ppb-like"].women_short
@@ -159,4 +157,4 @@ POPULATIONS: dict[str, Population] = {
         light_power=(0.4, 0.9),
     ),
 }
-"""The data sets of the book's world, by name. Introduced in chapter 02."""
+"""The data sets of the book's world, by name."""

@@ -99,8 +99,6 @@ IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "id
 class Sample:
     """Faces drawn from a population, as `sample` returns them.
 
-    Serves chapter 01.
-
     Attributes:
         name: of the population.
         parameters: float32 (n, P), for the renderer.
@@ -120,8 +118,6 @@ class Sample:
 
 def sample(name: str, n: int, seed: int) -> Sample:
     """Draw faces; face i depends on the population, the seed and i alone, not on n.
-
-    Introduced in chapter 01.
 
     Args:
         name: one of `POPULATIONS`: ffhq-like, celeba-like, fairface-like, plantskin, ppb-like.
@@ -156,8 +152,6 @@ def sample(name: str, n: int, seed: int) -> Sample:
 
 def table() -> pd.DataFrame:
     """Put the populations side by side: description, links and the main shares.
-
-    Introduced in chapter 02.
 
     Returns:
         A row per population.

@@ -35,8 +35,6 @@ _COMPILED = kept.compiled(Path(__file__))
 class Rendering:
     """A batch of portraits, as `render` returns it.
 
-    Serves chapter 06.
-
     Attributes:
         image: float (n, 3, size, size) in [0, 1].
         head_mask: float (n, size, size), 1 on the head, 0 elsewhere.
@@ -58,8 +56,6 @@ class Rendering:
 
 def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     """Render faces, on all cores; how many there are does not change the result.
-
-    Introduced in chapter 06; chapter 01 renders whole sets by `batches.render_to_store`.
 
     Args:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
@@ -111,8 +107,6 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
 def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
     """Place landmarks alone, on portraits too small to take time.
 
-    Introduced in chapter 16.
-
     Args:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
         size: side of the images in pixels in which the places count.
@@ -138,7 +132,7 @@ def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
 def compile_renderer() -> None:
     """Compile what draws, or read what an earlier process compiled: `render` begins with it.
 
-    The runner does it before chapters start. Introduced in chapter 01.
+    The runner does it before chapters start.
     """
     faces, size = records(defaults(0)), SMALLEST
     shapes = ((0, 3, size, size), (0, size, size), (0, 1, 2))

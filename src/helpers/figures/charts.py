@@ -23,8 +23,6 @@ def bars(
 ) -> Axes:
     """Rates with their 95 % intervals, and the counts under each bar.
 
-    Introduced in chapter 01.
-
     Args:
         table: columns n, rate, low, high (see `helpers.errors.stratified_errors`), indexed by
             the group on the horizontal axis or by (group, colour). A cell without images is
@@ -110,8 +108,6 @@ def forest(
 ) -> Axes:
     """One 95 % interval per cell, around a line at zero.
 
-    Introduced in chapter 01.
-
     Args:
         table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
         truth: the true value of each cell, on the same index; drawn as a diamond.
@@ -165,8 +161,6 @@ def forest(
 
 def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Error rates of groups that differ in one attribute, against each other (transects, Fig 14).
-
-    Introduced in chapter 08.
 
     Args:
         pairs: as `helpers.errors.matched_groups` leaves them: one row per group, the two levels
@@ -224,8 +218,6 @@ def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None = None) -> Axes:
     """Distribution of one column by group, with quartiles and the counts under each group.
 
-    Introduced in chapter 01.
-
     Args:
         frame: one row per image.
         value: column of the vertical axis.
@@ -277,8 +269,6 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None 
 
 def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
     """A signed matrix (cosines, leakage) with every value printed, white at zero.
-
-    Introduced in chapter 02.
 
     Args:
         matrix: rows and columns carry their names; NaN cells stay empty.

@@ -30,8 +30,6 @@ def two_audits(
 ) -> Figure:
     """Errors on portraits as they come, beside matched effects with the truth.
 
-    Serves the page `index`, with the tables of chapters 01 and 10.
-
     Args:
         counted: one model's errors, as `helpers.errors.stratified_errors` leaves them, by
             perceived gender and skin.

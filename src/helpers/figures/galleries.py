@@ -24,8 +24,6 @@ def gallery(
 ) -> Figure:
     """Images in rows, as wide as the page.
 
-    Introduced in chapter 01.
-
     Args:
         images: (n, 3, h, w), float in [0, 1] or uint8.
         ncol: images in a row; the last row may be shorter.

@@ -18,9 +18,9 @@ from IPython import get_ipython
 from numpy.typing import ArrayLike
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-"""Colours of Okabe and Ito, as hexadecimal RGB. Introduced in chapter 02."""
+"""Colours of Okabe and Ito, as hexadecimal RGB."""
 YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#777777"
-"""The other colours, and a grey for what is not to stand out. Introduced in chapter 02."""
+"""The other colours, and a grey for what is not to stand out."""
 
 WIDTH = 7.0
 """Inches: the width of the text column; at this width no text is smaller than 10 points."""
@@ -28,8 +28,6 @@ WIDTH = 7.0
 
 class Look(NamedTuple):
     """How one group is drawn, in colour and without it.
-
-    Serves chapter 03, through `look`.
 
     Attributes:
         colour: hexadecimal RGB.
@@ -72,13 +70,13 @@ SPARE = (
     Look(GREY, "X", "oo"),
     Look(BLACK, "*", "--"),
 )
-"""Looks for groups that have no role, taken in order. Introduced in chapter 07."""
+"""Looks for groups that have no role, taken in order."""
 
 
 def style() -> None:
     """Set the book's look for every figure and table shown from here on.
 
-    A table shows 0.0 where rounding left -0.0. Introduced in chapter 01.
+    A table shows 0.0 where rounding left -0.0.
 
     Example:
         >>> import matplotlib.pyplot as plt
@@ -125,8 +123,7 @@ def style() -> None:
 def without_negative_zeros(table: pd.DataFrame) -> pd.DataFrame:
     """The table with 0.0 for -0.0.
 
-    Serves every chapter, through `style`. A format of numbers as text does the same with a z, as in
-    "{:+z.1f}".
+    A format of numbers as text does the same with a z, as in "{:+z.1f}".
 
     Example:
         >>> without_negative_zeros(pd.DataFrame({"change": [-0.0, 1.5]}))["change"].tolist()
@@ -150,8 +147,6 @@ def look(name: object, position: int = 0) -> Look:
 
     A name such as "dark skin" or "light-skinned" takes the look of its first word that is a role.
 
-    Introduced in chapter 03.
-
     Args:
         name: of a group, in words.
         position: of the group among those without a role; picks the spare look.
@@ -172,8 +167,6 @@ def look(name: object, position: int = 0) -> Look:
 
 def as_pixels(images: ArrayLike) -> np.ndarray:
     """Images as pixels, ready to be shown or encoded.
-
-    Introduced in chapter 06.
 
     Args:
         images: (n, 3, h, w) or one (3, h, w); array or CPU tensor; float in [0, 1] or uint8.

@@ -28,15 +28,9 @@ QUALITY = 82
 def encode(image: np.ndarray, lossless: bool = False) -> str:
     """One image as the data address of a WebP file.
 
-    Serves the widgets, from chapter 02 on.
-
     Args:
         image: uint8 (h, w, 3).
         lossless: keep every pixel, as drawings need.
-
-    Example:
-        >>> encode(np.zeros((8, 8, 3), np.uint8))[:23]
-        'data:image/webp;base64,'
     """
     stream = io.BytesIO()
     Pillow.fromarray(image).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
@@ -45,8 +39,6 @@ def encode(image: np.ndarray, lossless: bool = False) -> str:
 
 def as_frame(canvas: FigureCanvasAgg) -> np.ndarray:
     """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency.
-
-    Serves chapter 17, for its error curves under a slider.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -69,8 +61,6 @@ def side_by_side(
     start: int = 0,
 ) -> VBox:
     """Several stacks of frames, each under its caption, moved by one slider.
-
-    Introduced in chapter 04.
 
     Args:
         frames: caption -> (n, 3, h, w), float in [0, 1] or uint8; n is at least 2. One stack may
@@ -128,8 +118,6 @@ def attribute_explorer(
     start: int = 0,
 ) -> VBox:
     """A menu of attributes, each with a slider of its own.
-
-    Introduced in chapter 02.
 
     Args:
         frames: attribute -> (n, 3, h, w), float in [0, 1] or uint8; n is at least 2.

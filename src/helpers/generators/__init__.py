@@ -11,17 +11,15 @@ from helpers.generators.style_layers import draw_weights
 from helpers.generators.wgan import WGANGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
-"""Name → class of those that come with the book, for `load_generator`. Serves chapter 02."""
+"""Name → class of those that come with the book, for `load_generator`."""
 FROM_FILES = ("stylegan2", "stylegan3", "eg3d")
-"""Names of those that are read from a file. Serves chapter 19."""
+"""Names of those that are read from a file."""
 
 
 def load_generator(
     name: str, device: str = "cpu", size: int = 64, weights: str | Path | None = None, **options
 ) -> Generator:
     """Load the generator of that name.
-
-    Introduced in chapter 02.
 
     Args:
         name: "known-truth" or "wgan"; "stylegan2", "stylegan3" or "eg3d" for one that is read from

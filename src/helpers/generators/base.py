@@ -11,7 +11,7 @@ class Generator(Protocol):
     """Latent codes in, images out.
 
     Some generators can do more (`parameters(w)` of the known-truth world, landmarks, masks); a
-    notebook asks for that with `hasattr`, and never assumes it. Serves chapter 02.
+    notebook asks for that with `hasattr`, and never assumes it.
 
     Attributes:
         latent_dim: length of a latent code.

@@ -40,7 +40,7 @@ def synthesize_to_store(
     (`pip install '.[cluster]'`); without it threads do. This process alone writes, a chunk at a
     time, so that neither a killed worker nor an interrupted run loses what is finished, and a set
     that is complete is not made again. The same chunks give the same bytes everywhere, on
-    processors of one kind. Introduced in chapter 19.
+    processors of one kind.
 
     Args:
         generator: whose `synthesize` makes an image of each code. Its class, `size` and `card`

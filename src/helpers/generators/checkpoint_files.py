@@ -2,7 +2,7 @@
 
 Official pickles (stylegan2-ada, stylegan3, EG3D, TensorFlow), rosinality's `.pt` and the
 `.safetensors` into which `helpers.generators.convert` turns both. What comes out has one set of
-names, float32 weights and options without hidden defaults. Serves chapter 19.
+names, float32 weights and options without hidden defaults.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ MEAN = "mapping.w_avg"
 class Checkpoint:
     """A trained generator as it stands in a file.
 
-    Serves chapter 19.
-
     Attributes:
         kind: "stylegan2", "stylegan3" or "eg3d".
         config: options of the kind's `Config`, none missing.
@@ -72,8 +70,6 @@ SETTINGS = {"psi": (int, float), "noise": str, "precision": str}
 
 def read(path: str | Path) -> Checkpoint:
     """Read a trained generator; nothing in the file is run, and no more allocated than it has.
-
-    Serves chapter 19.
 
     Args:
         path: official `.pkl`, rosinality's `.pt`, or `.safetensors` with its card beside it.

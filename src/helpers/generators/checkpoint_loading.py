@@ -1,4 +1,4 @@
-"""A trained generator from a file, whichever code wrote it. Serves chapter 19."""
+"""A trained generator from a file, whichever code wrote it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ NETWORKS = {
 
 def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
     """Load a trained generator; nothing in the file is run, nothing is compiled.
-
-    Serves chapter 19.
 
     Args:
         path: official `.pkl` of stylegan2-ada, stylegan3, EG3D or TensorFlow's StyleGAN2,

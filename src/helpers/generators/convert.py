@@ -5,7 +5,7 @@
 Official pickles and rosinality's `.pt` become safetensors, with a card (`ffhq.json`) beside them:
 kind and options, the source and its SHA-256, the licence as the user states it, and by which
 truncation, noise and precision images are to be made. A target `.pt` is written for rosinality's
-code. Serves chapter 19.
+code.
 """
 
 from __future__ import annotations

@@ -44,8 +44,6 @@ SCENE = ("yaw", "pitch")
 class Config:
     """Sizes of an EG3D network, under the names of the published files.
 
-    Serves chapter 19.
-
     Attributes:
         z_dim: length of a normal code.
         c_dim: length of a condition, 25 for a camera.
@@ -84,8 +82,6 @@ class Config:
 class View(NamedTuple):
     """What a camera sees: raw images (n, 3, h, w), those of the rays, and depths (n, 1, r, r).
 
-    Serves chapter 19.
-
     Attributes:
         image: enlarged, about in [-1, 1].
         raw: as the rays gave it.
@@ -104,8 +100,6 @@ class View(NamedTuple):
 
 class EG3D(nn.Module):
     """An EG3D generator, to be filled with weights by `load_state_dict`.
-
-    Serves chapter 19.
 
     Args:
         config: its sizes.

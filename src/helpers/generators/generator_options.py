@@ -1,7 +1,7 @@
 """What options a generator has, and within which limits; the options of a file are checked here.
 
 A file's options decide how many names and numbers are expected of it, so that they are checked
-before anything is computed from them. Serves chapter 19.
+before anything is computed from them.
 """
 
 from __future__ import annotations

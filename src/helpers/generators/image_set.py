@@ -40,8 +40,7 @@ _MOST = 2**24
 class ImageSet:
     """Images that exist, by the rows of a table; a code is a row's number, float32 (n, 1).
 
-    Files are read when they are asked for, turned as their camera says, and made RGB. Introduced in
-    chapter 19.
+    Files are read when they are asked for, turned as their camera says, and made RGB.
 
     Args:
         table: `.csv` or `.parquet` with a column `file` (a path within the table's folder), the

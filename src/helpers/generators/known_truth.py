@@ -133,7 +133,7 @@ braids 2 %, tied back 2 %. The coordinate is planted independent of all others, 
 confounds nothing."""
 
 LATENTS: tuple[str, ...] = tuple(p.name for p in PARAMETERS)
-"""Names of the latent coordinates: every parameter has one. Introduced in chapter 02."""
+"""Names of the latent coordinates: every parameter has one."""
 SCENE = tuple(p.name for p in PARAMETERS if p.group == "scene")
 
 
@@ -142,7 +142,6 @@ class KnownTruthGenerator:
 
     The world is fixed: every instance has the same geometry. Codes w are (n, 512), about standard
     normal; `exact_hyperplanes` and `exact_directions` are what fitted ones are compared with.
-    Serves chapter 02.
 
     Args:
         device: "cpu" or "cuda".
@@ -290,8 +289,6 @@ def age_gate(name: str, age: np.ndarray) -> np.ndarray:
 
 def correlations() -> np.ndarray:
     """Give the correlations of the latent coordinates as they were planted (`CORRELATIONS`).
-
-    Introduced in chapter 02.
 
     Returns:
         float64 (P, P), in the order of `LATENTS`.

@@ -2,7 +2,7 @@
 
 Official files describe a network by `torch_utils.persistence`: the source code of its module, which
 the official loader runs and this one does not look at, the arguments that it was made with, and its
-attributes. Small parts of EG3D are plain objects. Serves chapter 19.
+attributes. Small parts of EG3D are plain objects.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Official networks: StyleGAN2, StyleGAN3 and EG3D, from the arguments that they were made with.
 
 The options of a network are spread over nested arguments, in two layouts and with two sets of
-defaults. Here they become one flat list without defaults, and every option that would change
-the images and that the networks of this package do not have is refused by name. Serves chapter 19.
+defaults. Here they become one flat list without defaults, and every option that would change the
+images and that the networks of this package do not have is refused by name.
 """
 
 from __future__ import annotations

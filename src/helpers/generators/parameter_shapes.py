@@ -1,8 +1,8 @@
 """Names and shapes of a generator's weights, from its options alone; no network is built.
 
-A file's weights are held against them before anything is made of its size. Serves chapter 19.
-StyleGAN2: Karras et al. 2020, sections 2 and 4; StyleGAN3: Karras et al. 2021, section 3 and
-appendix G; EG3D: Chan et al. 2022, section 4.
+A file's weights are held against them before anything is made of its size. StyleGAN2: Karras et al.
+2020, sections 2 and 4; StyleGAN3: Karras et al. 2021, section 3 and appendix G; EG3D: Chan et al.
+2022, section 4.
 """
 
 from __future__ import annotations

@@ -36,8 +36,7 @@ def memorised(
     test counts how made and held-out images mix when they are ordered by their distances, so that
     few held-out images, which tell little about where a `share` of them lies, raise no false alarm.
     The idea is that of Meehan, Chaudhuri and Dasgupta (2020), who compare the same two sets of
-    distances by ranks; here single images are named, so that they can be looked at. Introduced in
-    chapter 19.
+    distances by ranks; here single images are named, so that they can be looked at.
 
     Args:
         made: features of made images, (n, D); of a network that tells people apart.
@@ -87,7 +86,7 @@ def out_of_range(
     """Find codes that lie where the generator hardly ever samples.
 
     A walk leads anywhere, and an image comes out of every code. Outside of the sampled range
-    nothing says that it is still a face of this generator's population. Introduced in chapter 19.
+    nothing says that it is still a face of this generator's population.
 
     Args:
         codes: of the experiment, (n, …); all but the first axis are taken together.
@@ -134,7 +133,7 @@ def not_found(answers: ArrayLike) -> np.ndarray:
 
     A face that is not found is an error of the model, not a gap in the table. Its effect is
     estimated first, on all images; effects on answers then speak about faces that were found at
-    both levels. Introduced in chapter 19.
+    both levels.
 
     Args:
         answers: scores (n,) or rows of scores, or of features, (n, d).

@@ -2,7 +2,7 @@
 
 Each weight has one counterpart there, with the same numbers in the same order and another shape, so
 that a network can go there and back bit for bit. A file has no options: they follow from the
-shapes. Its images are not clamped. Serves chapter 19.
+shapes. Its images are not clamped.
 """
 
 from __future__ import annotations

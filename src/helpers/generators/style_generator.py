@@ -27,8 +27,6 @@ NOISE_SEED = 0
 class StyleGenerator:
     """Turn style codes w (n, w_dim), or one code a layer, into images.
 
-    Serves chapter 19.
-
     Args:
         network: StyleGAN2, StyleGAN3 or EG3D, with its weights.
         device: "cpu" or "cuda".

@@ -117,7 +117,7 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
     """The network with weights drawn at random, about as before a training.
 
     It stands in for a real one where only the way through it matters. Each weight depends on the
-    seed, its name and its shape alone. Serves chapter 19.
+    seed, its name and its shape alone.
 
     Args:
         network: StyleGAN2, StyleGAN3 or EG3D.

@@ -47,8 +47,6 @@ Noise = Callable[[str, "Convolution"], "Tensor | None"]
 class Config:
     """Sizes of a StyleGAN2 network, under the names of the published files.
 
-    Serves chapter 19.
-
     Attributes:
         z_dim: length of a normal code.
         c_dim: length of a condition, 0 for none.
@@ -89,8 +87,6 @@ class Config:
 
 class StyleGAN2(nn.Module):
     """A StyleGAN2 generator, to be filled with weights by `load_state_dict`.
-
-    Serves chapter 19.
 
     Args:
         config: its sizes.

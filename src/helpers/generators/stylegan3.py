@@ -35,8 +35,6 @@ FINER = 2
 class Config:
     """Sizes of a StyleGAN3 network, under the names of the published files.
 
-    Serves chapter 19.
-
     Attributes:
         z_dim: length of a normal code.
         c_dim: length of a condition, 0 for none.
@@ -115,8 +113,6 @@ class Plan:
 
 class StyleGAN3(nn.Module):
     """A StyleGAN3 generator, to be filled with weights by `load_state_dict`.
-
-    Serves chapter 19.
 
     Args:
         config: its sizes.

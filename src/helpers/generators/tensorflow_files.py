@@ -1,7 +1,7 @@
 """StyleGAN2 as TensorFlow's code wrote it (Karras et al. 2020), under the names of today.
 
 Weights of convolutions have the axes (height, width, in, out), layers that double the resolution
-turn them by half a turn, and the bias of a style lacks its 1. Serves chapter 19.
+turn them by half a turn, and the bias of a style lacks its 1.
 """
 
 from __future__ import annotations

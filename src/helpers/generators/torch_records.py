@@ -3,7 +3,7 @@
 A tensor is written as a storage of numbers and a view into it (offset, sizes, strides). Official
 generators keep each storage as bytes in the format that torch used before it wrote zip files. torch
 would read these bytes with a second, unrestricted unpickler; here the same machine without calls
-reads them. rosinality's files are of that format or zip files as a whole. Serves chapter 19.
+reads them. rosinality's files are of that format or zip files as a whole.
 """
 
 from __future__ import annotations

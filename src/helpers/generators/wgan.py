@@ -28,8 +28,6 @@ BATCH = 64
 class WGANGenerator:
     """Turn codes z (n, 128), standard normal, into images and, approximately, back.
 
-    Introduced in chapter 15.
-
     Args:
         device: "cpu" or "cuda".
         size: of the images. The networks know 64 pixels; other sizes are interpolated.

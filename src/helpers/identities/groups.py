@@ -2,8 +2,7 @@
 
 A group is a *perceived* gender and an ancestry group (Liang et al. 2023, section 3.1, who speak of
 race). The ancestry groups are three stylised reference points of the face world's ancestry plane:
-they shift the shape of faces and say nothing about people, nor about skin colour. Serves chapters
-16 and 17.
+they shift the shape of faces and say nothing about people, nor about skin colour.
 """
 
 from collections.abc import Sequence
@@ -14,9 +13,9 @@ from numpy.typing import ArrayLike
 from helpers.faces.parameters import ANCESTRY_REFERENCES
 
 ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
-"""Names of the ancestry groups. Introduced in chapter 16."""
+"""Names of the ancestry groups."""
 GROUPS: tuple[str, ...] = tuple(f"{a} {g}" for a in ANCESTRIES for g in ("female", "male"))
-"""Order of groups everywhere: in tables, arrays and figures. Introduced in chapter 16."""
+"""Order of groups everywhere: in tables, arrays and figures."""
 ANCESTRY_DEPTH = 1.5
 """How far the faces of a group lie from the average of all, which is at a distance of 1 from each
 reference point: half as far again, so that the groups differ more than people within one do."""
@@ -26,8 +25,6 @@ _REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
 
 def split(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Ancestry and perceived gender of groups, from their names.
-
-    Introduced in chapter 16.
 
     Args:
         groups: (n,) names.
@@ -54,8 +51,6 @@ def split(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
     """Where faces of an ancestry group are centred, ancestry_x and ancestry_y.
 
-    Introduced in chapter 17.
-
     Args:
         ancestry: (n,) of `ANCESTRIES`.
 
@@ -76,8 +71,6 @@ def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
 
 def nearest_ancestry(points: ArrayLike) -> np.ndarray:
     """Index in `ANCESTRIES` of the reference nearest to points of the ancestry plane.
-
-    Serves chapter 16, for its simulated crowd.
 
     Args:
         points: places in the ancestry plane, (…, 2).

@@ -1,7 +1,7 @@
 """The 17 images of a prototype: itself, and four steps each of pose, light, expression and age.
 
-Liang et al. 2023, section 3.2. Pose and light are the renderer's own parameters, as pose is
-EG3D's; expression and age are walked in latent space. Serves chapter 16.
+Liang et al. 2023, section 3.2. Pose and light are the renderer's own parameters, as pose is EG3D's;
+expression and age are walked in latent space.
 """
 
 from __future__ import annotations
@@ -50,8 +50,6 @@ _WALKED = {"expression": "smiling", "age": "age"}
 
 def neutral(parameters: Tensor) -> Tensor:
     """The same faces in the scene that all prototypes share (`NEUTRAL`).
-
-    Introduced in chapter 16.
 
     Args:
         parameters: float32 (n, P) of the renderer.
@@ -109,8 +107,6 @@ def _visible(generator, codes: np.ndarray, attribute: str) -> np.ndarray:
 def below_targets(generator, codes: ArrayLike, targets: Mapping[str, float]) -> np.ndarray:
     """Whether faces score below all targets, so that there is a way to go.
 
-    Introduced in chapter 16.
-
     Args:
         generator: the known-truth generator.
         codes: latents (n, D).
@@ -140,8 +136,6 @@ def variants(
     targets: Mapping[str, float],
 ) -> tuple[Tensor, pd.DataFrame]:
     """Renderer parameters of all images of all prototypes.
-
-    Introduced in chapter 16.
 
     Args:
         generator: the known-truth generator.

@@ -2,7 +2,6 @@
 
 Liang et al. 2023, section 3.4. Every prototype has 17 images in consecutive rows, itself first and
 then its variants in the order of `STEPS` (see `variants`): image row = 17 · prototype + variant.
-Serves chapters 16 and 17.
 """
 
 from collections.abc import Mapping
@@ -19,11 +18,11 @@ STEPS: Mapping[str, tuple] = {
     "expression": (-2, -1, 1, 2),
     "age": (-2, -1, 1, 2),
 }
-"""Attribute → its steps from the prototype. Introduced in chapter 16."""
+"""Attribute → its steps from the prototype."""
 ATTRIBUTES: tuple[str, ...] = tuple(STEPS)
-"""What is varied, one at a time. Introduced in chapter 16."""
+"""What is varied, one at a time."""
 IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
-"""Images of a prototype: itself and its variants. Introduced in chapter 16."""
+"""Images of a prototype: itself and its variants."""
 
 _STEPS = [(name, str(step)) for name, steps in STEPS.items() for step in steps]
 _VARIANTS = pd.DataFrame([("prototype", "0"), *_STEPS], columns=["attribute", "step"])
@@ -39,8 +38,6 @@ _COLUMNS += [f"{what}_{side}" for what in ("seed", "prototype") for side in ("fi
 
 def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
     """List the images of every prototype, one row each.
-
-    Serves chapter 16.
 
     Args:
         prototypes: one row per prototype, with the columns seed and group.
@@ -72,7 +69,7 @@ def pairs(
     Positives pair a prototype with its variants, negatives with the images of `n_negative` other
     prototypes of its group. Seeds stand in a ring of keyed order, and each is compared with the
     next `n_negative` ones: every prototype is used equally often, no pair occurs twice, and all
-    groups compare the same seeds with each other. Introduced in chapter 16.
+    groups compare the same seeds with each other.
 
     Args:
         prototypes: one row per prototype, columns seed and group, at most one of each kind.
@@ -115,7 +112,6 @@ def cross_pairs(prototypes: pd.DataFrame, n_other: int = 3, *, seed: int) -> pd.
 
     Each prototype meets the 17 images of `n_other` prototypes of other seeds *and* other groups, in
     turn through the groups. `group` is that of the first image, `kind` is "different group".
-    Introduced in chapter 16.
 
     Args:
         prototypes: as of `pairs`, of at least two groups.

@@ -2,8 +2,7 @@
 
 Liang et al. 2023, section 3.1: a linear SVM of perceived gender and one-vs-rest SVMs of the
 ancestry groups, fitted to labelled samples; each seed is moved along their normals. Moves here are
-orthogonal to each other and to whatever is held (the dual basis, see `orthogonalization`). Serves
-chapter 16.
+orthogonal to each other and to whatever is held (the dual basis, see `orthogonalization`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ PLANES: tuple[str, ...] = ("gender", *ANCESTRIES)
 def group_planes(codes: ArrayLike, male: ArrayLike, ancestry: ArrayLike) -> Hyperplanes:
     """One SVM of perceived gender and three one-vs-rest SVMs, with unit normals.
 
-    Liang et al. 2023, section 3.1. Introduced in chapter 16.
+    Liang et al. 2023, section 3.1.
 
     Args:
         codes: latents (n, D).
@@ -87,8 +86,6 @@ def prototypes(
     so all three values cannot be chosen; the difference of the other two is what remains.) It is
     the nearest such point to the seed, so whatever no plane speaks of stays as it was.
 
-    Introduced in chapter 16.
-
     Args:
         codes: latents (n, D) of the seeds.
         planes: `PLANES` and those of `others`; decision values are in their units.
@@ -144,8 +141,6 @@ def label_leakage(
     distance: float = 1.0,
 ) -> pd.DataFrame:
     """How much of the labels' bias the fitted normals carry.
-
-    Introduced in chapter 16.
 
     Args:
         generator: the known-truth generator.

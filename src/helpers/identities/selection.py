@@ -1,6 +1,6 @@
 """Which seeds to keep: those whose six prototypes look real and as intended, and that differ.
 
-Liang et al. 2023, section 3.1 and supplement A. Serves chapter 16, which says what is accepted.
+Liang et al. 2023, section 3.1 and supplement A.
 """
 
 from collections.abc import Sequence
@@ -26,8 +26,7 @@ def perceived_ancestry(
     """The ancestry group that most raters name: index in `ANCESTRIES`.
 
     A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
-    Of groups named equally often, the one nearest to the mean of what was seen wins. Introduced in
-    chapter 16.
+    Of groups named equally often, the one nearest to the mean of what was seen wins.
 
     Args:
         parameters: (n, P) of the renderer.
@@ -59,7 +58,7 @@ def judge(
     """What a crowd says of prototypes: how real they look, and of which group.
 
     The paper had one annotator judge realism and agreement with the intended group. What follows
-    from the answers is decided in the chapter. Introduced in chapter 16.
+    from the answers is decided in the chapter.
 
     Args:
         parameters: (n, P) of the prototypes.
@@ -108,8 +107,6 @@ def crowd_scores(
 ) -> pd.DataFrame:
     """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face.
 
-    Introduced in chapter 16.
-
     Args:
         parameters: (n, P) of the renderer.
         attributes: columns of the result, of `helpers.annotations.ATTRIBUTES`.
@@ -144,7 +141,7 @@ def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
 
     The loop as printed runs `while i <= n` after the first seed was added, which adds one seed too
     many if i starts at 1; here n are chosen. D is updated by each chosen seed instead of being
-    computed anew, so the work grows with n · seeds. Introduced in chapter 16.
+    computed anew, so the work grows with n · seeds.
 
     Args:
         landmarks: (seeds, groups, points, 2), of the prototypes.

@@ -41,7 +41,7 @@ def _shares(african: float, east_asian: float, european: float) -> dict[str, flo
 
 
 CONTROL = "balanced"
-"""The recogniser that sees all groups equally often. Introduced in chapter 17."""
+"""The recogniser that sees all groups equally often."""
 COMPOSITIONS: dict[str, dict[str, float]] = {
     "mostly african": _shares(0.94, 0.03, 0.03),
     "mostly east asian": _shares(0.03, 0.94, 0.03),
@@ -51,7 +51,7 @@ COMPOSITIONS: dict[str, dict[str, float]] = {
 """Shares of the groups in a training set. Three know one ancestry group well and hardly the others,
 so that a group that is hard by itself can be told from one that was rarely seen; the last is the
 control. Sets of photographs are skewed less, but networks that large learn more from few.
-Introduced in chapter 17."""
+"""
 RECOGNISERS: dict[str, Design] = {
     "arcface-a": Design("arcface", COMPOSITIONS["mostly european"]),
     "arcface-b": Design("arcface", COMPOSITIONS["mostly east asian"]),
@@ -59,13 +59,12 @@ RECOGNISERS: dict[str, Design] = {
     CONTROL: Design("arcface", COMPOSITIONS[CONTROL]),
 }
 """The recognisers that are audited one by one. All `COMPOSITIONS` are trained several times for
-`helpers.verification.training_runs`. Introduced in chapter 16."""
+`helpers.verification.training_runs`.
+"""
 
 
 def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
     """Whole numbers of identities by group, n together, by largest remainders.
-
-    Introduced in chapter 16.
 
     Args:
         shares: of all `GROUPS`, together 1.
@@ -95,8 +94,6 @@ def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
 def pool_composition(n: int) -> dict[str, int]:
     """Identities by group that a pool needs for `draw_sets`.
 
-    Introduced in chapter 16.
-
     Args:
         n: identities of each training set.
 
@@ -115,8 +112,7 @@ def pool_composition(n: int) -> dict[str, int]:
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
     """Training sets of all recognisers from one pool.
 
-    The skewed sets have nobody in common; the control is drawn from all their people. Serves
-    chapter 16, for its trainings.
+    The skewed sets have nobody in common; the control is drawn from all their people.
 
     Args:
         pool: frame of `identity_set`.
@@ -171,8 +167,8 @@ def identity_set(
     style, usual hair length and age. What changes from image to image: pose, light, expression,
     apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
     (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
-    keyed by the identity's number within its group, so a larger set begins with the
-    smaller one's people. Serves chapter 16.
+    keyed by the identity's number within its group, so a larger set begins with the smaller one's
+    people.
 
     Args:
         wanted: group → number of identities.

@@ -1,7 +1,4 @@
-"""Nothing but the head: background, neck and shoulders made white (Liang et al. 2023, 3.3).
-
-Serves chapters 16 and 17.
-"""
+"""Nothing but the head: background, neck and shoulders made white (Liang et al. 2023, 3.3)."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
     """Images in which everything but the head is white.
 
     The paper uses a segmentation network; the face world knows which pixels are head. A mask
-    between 0 and 1, at the outline, mixes. Serves chapter 16.
+    between 0 and 1, at the outline, mixes.
 
     Args:
         images: (n, 3, height, width) in [0, 1], tensors or arrays.
@@ -47,8 +44,6 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
 
 def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> faces.Rendering:
     """`faces.render` with all but the heads whitened; stands in for it in `render_to_store`.
-
-    Serves chapter 16.
 
     Args:
         parameters: (n, P) of the renderer.

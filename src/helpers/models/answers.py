@@ -39,7 +39,7 @@ def answers_about(
     Who answers and where is as in `helpers.generators.batches.synthesize_to_store`. A chunk's file
     is named after its place and a hash of its images, of `version` and of the code, appears whole
     or not at all, and is read again when the same is asked. What was asked under another name is
-    removed at the end. Introduced in chapter 19.
+    removed at the end.
 
     Args:
         images: uint8 (n, 3, height, width), an array or a memory map.

@@ -41,9 +41,7 @@ SCENES = "celeba-like"
 """Population whose poses, light, backgrounds, identities and ancestry the faces have."""
 
 JUDGED: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
-"""What raters judge and a reader can see; renders without artefacts have one fakeness only.
-
-Introduced in chapter 15."""
+"""What raters judge and a reader can see; renders without artefacts have one fakeness only."""
 _LOOKS = ("hair_colour",)
 _WORN = ("earrings", "glasses")
 READ: tuple[str, ...] = (*JUDGED, *_LOOKS, *_WORN)
@@ -62,7 +60,6 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
     Earrings and glasses are worn by every second face. Scenes and identities are those of the
     celeba-like population. Children are among the faces, and so are bearded and made-up ones:
     without them a beard would tell the age. Face i depends on the seed and i alone, not on n.
-    Introduced in chapter 15.
 
     Args:
         n: number of faces.
@@ -93,7 +90,6 @@ def scores_to_read(parameters: Tensor) -> pd.DataFrame:
     """Say what a perfect reader would read of renders.
 
     What raters judge is as it looks (`faces.visible_scores`): tied hair looks shorter than it is.
-    Introduced in chapter 15.
 
     Args:
         parameters: the renderer's, (n, P).
@@ -183,7 +179,7 @@ class Reader(checkpoints.Trained):
     """A trained reader with its origin; call it with images to read them.
 
     Called with uint8 images (n, 3, size, size) it returns scores in [0, 1], float64 (n, A), a
-    column for each attribute. Serves chapter 15.
+    column for each attribute.
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → scores (n, A), not clipped.
@@ -223,7 +219,7 @@ def train_reader(
     """Train one reader, finish a training that was interrupted, or read a finished one.
 
     As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
-    is replaced. Introduced in chapter 15.
+    is replaced.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
@@ -271,7 +267,7 @@ def train_reader(
 def reading_error(reader: Attributes, images: np.ndarray, targets: pd.DataFrame) -> pd.DataFrame:
     """Measure how far a reader is off on images whose scores are known.
 
-    The reader must not have been trained on them. Introduced in chapter 15.
+    The reader must not have been trained on them.
 
     Args:
         reader: a `Reader`, or any function from images to scores.

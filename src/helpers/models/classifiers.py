@@ -47,8 +47,6 @@ class ClassifierTraining(Settings):
 class AuditedModel(checkpoints.Trained):
     """A trained classifier with its origin, as `train` and `load` return it; ask it by `predict`.
 
-    Serves chapter 02.
-
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → logits (n, 1).
         training: architecture, epochs, seed and the training data (by content).
@@ -85,7 +83,6 @@ def train(
     Every epoch draws from its own key (seed, epoch) and leaves a checkpoint beside `path`, so an
     interruption loses at most one epoch and changes nothing in the result (bit for bit on one CPU
     thread). What other data or settings left at `path` is replaced. Transects, section 5.1.
-    Introduced in chapter 15; chapter 02 trains several by `train_all`.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
@@ -130,8 +127,6 @@ def train(
 def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
     """Train several classifiers: side by side on a processor, in turn on a GPU.
 
-    Introduced in chapter 02.
-
     Args:
         jobs: keyword arguments of `train`, one dict a model.
 
@@ -148,8 +143,6 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
 
 def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
     """Ask a classifier: P(class 1) of every image; of a gender classifier, P(perceived as male).
-
-    Introduced in chapter 01.
 
     Args:
         model: of `train` or `load`.
@@ -176,8 +169,6 @@ def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndar
 def load(path: Path, device: str = "cpu") -> AuditedModel:
     """Read a classifier that `train` left, after checking that it is whole.
 
-    Serves chapter 15; chapter 01 reads several by `load_all`.
-
     Args:
         path: the weights (`.safetensors`) with their card (`.json`) beside them.
         device: "cpu" or "cuda".
@@ -199,8 +190,6 @@ def load(path: Path, device: str = "cpu") -> AuditedModel:
 
 def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, AuditedModel]:
     """Read the classifiers that an earlier stage trained, on the running stage's device.
-
-    Introduced in chapter 01.
 
     Args:
         stage: the running stage; `source` becomes one of its inputs.

@@ -23,11 +23,11 @@ def null_control(
 ) -> np.ndarray:
     """Answer as a classifier that errs at one rate whatever the face looks like.
 
-    Each cluster draws its own error probability from Beta(a, b) with mean `rate` and
-    a + b = (1 - icc) / icc, each image its error from that (a beta-binomial model). The draws are
-    keyed by cluster and item, so they know neither the label nor any attribute: every true effect
-    is exactly zero, while errors in one cluster (a transect) hang together with intraclass
-    correlation `icc`, as they do in real classifiers. Introduced in chapter 01.
+    Each cluster draws its own error probability from Beta(a, b) with mean `rate` and a + b = (1 -
+    icc) / icc, each image its error from that (a beta-binomial model). The draws are keyed by
+    cluster and item, so they know neither the label nor any attribute: every true effect is exactly
+    zero, while errors in one cluster (a transect) hang together with intraclass correlation `icc`,
+    as they do in real classifiers.
 
     Args:
         label: (n,) 0 female, 1 male: what the control should answer.

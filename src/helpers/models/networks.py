@@ -132,8 +132,6 @@ ARCHITECTURES: dict[str, Callable[[], nn.Module]] = {"small": SmallNet, "resnet5
 def count_parameters(network: nn.Module) -> int:
     """Count the trained weights of a network.
 
-    Introduced in chapter 02.
-
     Args:
         network: any torch module, for example `AuditedModel.network`.
 

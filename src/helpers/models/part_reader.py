@@ -44,8 +44,8 @@ def without_parts(
 ) -> np.ndarray:
     """Take parts out of renders.
 
-    Serves chapter 15. Every second part that is missing is filled in from the edges of its
-    place, the others are blurred.
+    Every second part that is missing is filled in from the edges of its place, the others are
+    blurred.
 
     Args:
         images: renders, uint8 (n, 3, size, size).
@@ -124,7 +124,7 @@ def train_part_reader(
 ) -> Reader:
     """Train a reader of parts on renders, half of which lack a mouth, and half an eye or both.
 
-    As `models.train_reader`. Serves chapter 15.
+    As `models.train_reader`.
 
     Args:
         images: renders, uint8 (n, 3, size, size).
@@ -158,8 +158,6 @@ def train_part_reader(
 def all_found(reader: Reader, images: np.ndarray) -> np.ndarray:
     """Whether both eyes and the mouth are found in images, bool (n,).
 
-    Serves chapter 15.
-
     Example:
         >>> import numpy as np, pandas as pd
         >>> from helpers.models import part_reader
@@ -173,8 +171,6 @@ def all_found(reader: Reader, images: np.ndarray) -> np.ndarray:
 
 def with_and_without(images: np.ndarray, parameters: Tensor, seed: int) -> dict[str, np.ndarray]:
     """Renders as they are, and without one part each: what a reader of parts is tested on.
-
-    Serves chapter 15.
 
     Args:
         images, parameters: renders that the reader has not seen, and what they show.

@@ -106,9 +106,8 @@ class RecogniserTraining(Settings):
 class Recogniser(checkpoints.Trained):
     """A trained recogniser with its origin; call it with images to get their vectors.
 
-    Called with uint8 images (n, 3, height, width) it returns vectors of unit length, float32
-    (n, 96); their dot product is the similarity of two faces (Liang et al. 2023, section 4).
-    Introduced in chapter 17.
+    Called with uint8 images (n, 3, height, width) it returns vectors of unit length, float32 (n,
+    96); their dot product is the similarity of two faces (Liang et al. 2023, section 4).
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → vectors (n, 96).
@@ -186,8 +185,6 @@ def train_recogniser(
 
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
     """Train several recognisers: side by side on a processor, in turn on a GPU.
-
-    Serves chapter 16.
 
     Args:
         jobs: keyword arguments of `recognisers.train_recogniser`, one dict each: images (uint8,

@@ -21,8 +21,6 @@ from helpers.utils.checks import as_finite
 def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
     """What a network's last layer is given, float64 (n, features).
 
-    Introduced in chapter 15.
-
     Args:
         model: a trained classifier.
         images: uint8 (n, 3, height, width).
@@ -53,8 +51,8 @@ def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.nda
 def frechet_distance(real: ArrayLike, made: ArrayLike) -> float:
     """Fréchet distance between normal distributions fitted to two sets of features.
 
-    Introduced in chapter 15. |m₁ - m₂|² + tr(C₁ + C₂ - 2 (C₁ C₂)^½) (Heusel et al. 2017), here in
-    the space of the caller's features, so that values of other books do not compare.
+    |m₁ - m₂|² + tr(C₁ + C₂ - 2 (C₁ C₂)^½) (Heusel et al. 2017), here in the space of the caller's
+    features, so that values of other books do not compare.
 
     Args:
         real, made: (n, D) and (m, D).
@@ -85,8 +83,8 @@ def frechet_distance(real: ArrayLike, made: ArrayLike) -> float:
 def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple[float, float]:
     """Share of the made images that look real, and of the real ones that could have been made.
 
-    Introduced in chapter 15. An image counts if it lies in the ball around one of the other set's
-    images that reaches its k-th nearest neighbour (Kynkäänniemi et al. 2019).
+    An image counts if it lies in the ball around one of the other set's images that reaches its
+    k-th nearest neighbour (Kynkäänniemi et al. 2019).
 
     Args:
         real, made: features (n, D) and (m, D), more than `neighbours` rows each.

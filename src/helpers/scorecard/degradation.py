@@ -29,7 +29,7 @@ def between_directions(
     """Transects along a mixture of the dual basis (share 0) and the raw normals (share 1).
 
     Both kinds of step are scaled to change their own decision value by one, so a mixture does too;
-    only what moves besides is different. Introduced in chapter 11.
+    only what moves besides is different.
 
     Args:
         base: latents (n, D).
@@ -61,8 +61,6 @@ def labels_by(
 ) -> np.ndarray:
     """Majority label of perceived gender by so many raters, their noise multiplied.
 
-    Introduced in chapter 10.
-
     Args:
         perceived: visible scores (zero to one), a row per image, with the column gender.
         raters: accepted answers per image.
@@ -92,7 +90,7 @@ def departures(
 ) -> pd.DataFrame:
     """Typical difference between the effects in versions of an experiment and in a reference.
 
-    Both have the same faces, so what the faces contribute cancels. Introduced in chapter 11.
+    Both have the same faces, so what the faces contribute cancels.
 
     Args:
         versions: (V, n, 2, …, 2) errors, 0 or 1.
@@ -127,8 +125,6 @@ def nearest_cells(
     sizes: Sequence[float],
 ) -> dict[str, np.ndarray]:
     """For each size the cell, of all models, whose true effect is nearest to it.
-
-    Introduced in chapter 11.
 
     Args:
         pool: model → errors (n, 2, …, 2) under every intervention.
@@ -169,8 +165,6 @@ def power_of_cell(
     errors: np.ndarray, sizes: Sequence[int], repetitions: int, seed: int, alpha: float = 0.05
 ) -> pd.DataFrame:
     """How often audits of several sizes find the effect in one cell, and the power formula.
-
-    Introduced in chapter 11.
 
     Args:
         errors: (n, 2) at the low and the high level, for every face of the pool.
@@ -218,8 +212,6 @@ def leaking(
     errors: np.ndarray, attributes: Sequence[str], axis: str, shares: Sequence[float]
 ) -> pd.DataFrame:
     """Effect of one attribute on women's errors when a hidden one comes along in some transects.
-
-    Introduced in chapter 11.
 
     Args:
         errors: (n, 2, …, 2, 2) under intervention; the last axis is the hidden attribute, the

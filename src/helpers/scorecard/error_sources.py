@@ -26,8 +26,6 @@ def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
 
     An estimate without an interval contains everything: it cannot be wrong.
 
-    Introduced in chapter 10.
-
     Args:
         estimates: columns model, the keys, estimate, low, high; a row per model, arm and effect.
         truth: columns model, the keys, effect, se; one row per model and effect.
@@ -58,8 +56,6 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
 
     The truth is estimated too, so that even honest intervals hold its estimate less often than
     95 % of the time.
-
-    Introduced in chapter 10.
 
     Args:
         ladder: rows of `compare`.
@@ -97,8 +93,6 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
 def tally(ladder: pd.DataFrame) -> pd.DataFrame:
     """`coverage` of each model and of all models, as counts.
 
-    Introduced in chapter 10.
-
     Args:
         ladder: rows of `compare`.
 
@@ -126,8 +120,6 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     A cell is missed when the last arm's interval excludes the truth. To blame is the step from
     which on the truth stays outside. The contributions of the steps add up to the difference
     between the last arm's estimate and the truth.
-
-    Introduced in chapter 10.
 
     Args:
         ladder: rows of `compare`, named by `helpers.effects.labels.name_cells`; only full cells
@@ -170,8 +162,6 @@ def step_errors(
     Sampled faces are the units, and a face that two arms share is one unit: what it does to both
     estimates cancels in their difference. Its influence on an arm's mean difference over n pairs
     is (its own difference − the mean) / n, and zero where it has no pair.
-
-    Introduced in chapter 10.
 
     Args:
         frames: arm → its images, in the order of the steps; columns `outcome`, `face` and per
@@ -239,8 +229,6 @@ def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
     Projection moves a code by a few of its many coordinates, so two projections of one code are
     much nearer to each other than two codes are: here, than half the median distance.
 
-    Introduced in chapter 10.
-
     Args:
         base: (n, D) codes.
         others: (m, D) codes, also projected from sampled ones.
@@ -260,8 +248,6 @@ def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
 
 def count_flags(table: pd.DataFrame, level: float) -> pd.DataFrame:
     """Cells whose adjusted p-value lies below a level, by model, attribute and direction.
-
-    Introduced in chapter 10.
 
     Args:
         table: effects named by `helpers.effects.labels.name_cells`; columns model, attribute,

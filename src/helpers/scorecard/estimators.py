@@ -33,7 +33,6 @@ def null_audits(
 
     The beta-binomial model of `helpers.models.null_control`, with errors drawn anew in every audit:
     a fixed pool of random errors would have small effects of its own, and the truth is none.
-    Introduced in chapter 11.
 
     Args:
         n_transects: transects of an audit.
@@ -74,8 +73,7 @@ def logit_audits(
 
     A fit gives the risk in each cell of the design, and with it what the model believes each
     attribute to change there. Intervals are the estimate plus and minus 1.96 standard deviations
-    over a bootstrap, p is that of the corresponding z-test (transects, section 5.5). Introduced in
-    chapter 11.
+    over a bootstrap, p is that of the corresponding z-test (transects, section 5.5).
 
     Args:
         audits: (repetitions, n_transects, 2, …, 2), 1 for an error.
@@ -190,8 +188,6 @@ def normal_interval(estimate: np.ndarray, spread: np.ndarray) -> dict[str, np.nd
 def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.risk_differences` of every audit, with transects as clusters.
 
-    Introduced in chapter 11.
-
     Args:
         audits: (repetitions, n_transects, 2, …, 2), 1 for an error.
         attributes: names of the axes.
@@ -213,8 +209,6 @@ def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.Da
 
 def matched_averages(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.matched_effects` of every audit, averaged over all pairs of its transects.
-
-    Introduced in chapter 11.
 
     Args:
         audits: (repetitions, n_transects, 2, …, 2), 1 for an error.

@@ -25,8 +25,6 @@ from helpers.scorecard.figure_style import (
 def draw_cells(table: pd.DataFrame, attribute: str, models: Sequence[str]) -> Figure:
     """Effects of one attribute in each cell of the others: a panel of intervals per model.
 
-    Introduced in chapter 10.
-
     Args:
         table: effects named by `helpers.effects.labels.name_cells`; columns model, attribute,
             scope, cell, estimate, low, high (fractions) and n.
@@ -59,8 +57,6 @@ def draw_ladder(ladder: pd.DataFrame, model: str) -> Figure:
     """All arms of one model side by side in every cell, over the truth: a panel per attribute.
 
     The black line is the truth, the grey band its 95 % Monte-Carlo interval.
-
-    Introduced in chapter 10.
 
     Args:
         ladder: rows of `helpers.scorecard.error_sources.compare`; marks of the arms stand in the
@@ -122,8 +118,6 @@ def draw_scores(
 ) -> Figure:
     """Scores of every estimator (rows) and model (marks) in per cent, a panel per score.
 
-    Introduced in chapter 11.
-
     Args:
         scores: index (model, estimator), per score its value, `_low` and `_high` (fractions).
         panels: score → label of its axis.
@@ -168,8 +162,6 @@ def draw_ranges(
     table: pd.DataFrame, rows: str, marks: str | None, panels: str | None, xlabel: str
 ) -> Figure:
     """Where the estimates of all audits fall: mean, middle 95 %, and a diamond for the truth.
-
-    Introduced in chapter 11.
 
     Args:
         table: estimates with their truth (fractions), one per row.
@@ -224,8 +216,6 @@ def draw_sweep(
 ) -> Figure:
     """Estimates, or their departures, along a sweep: a panel per attribute, a line per model.
 
-    Introduced in chapter 11.
-
     Args:
         table: columns model (up to three), attribute, `x`, `value`, low, high (fractions).
         x: column of the swept condition.
@@ -266,8 +256,6 @@ def draw_sweep(
 def draw_paths(table: pd.DataFrame, xlabel: str) -> Figure:
     """Estimates of all audits along a sweep over `estimator` (shares), a panel per model.
 
-    Introduced in chapter 11.
-
     Args:
         table: columns model, estimator (the share), estimate, truth; fractions.
         xlabel: label of the shares, in per cent.
@@ -291,7 +279,7 @@ def draw_paths(table: pd.DataFrame, xlabel: str) -> Figure:
 def draw_power(table: pd.DataFrame) -> Figure:
     """Share of audits that find an effect (marks) and the formula (lines), by size of audit.
 
-    A cell whose power the formula cannot give is named with "marks only". Introduced in chapter 11.
+    A cell whose power the formula cannot give is named with "marks only".
 
     Args:
         table: rows of `power_of_cell` with a column cell.
@@ -320,8 +308,6 @@ def draw_power(table: pd.DataFrame) -> Figure:
 
 def draw_coverage(study: pd.DataFrame, band: tuple[float, float]) -> Figure:
     """Coverage of the coverage study: a panel per correlation, a row per estimator.
-
-    Introduced in chapter 11.
 
     Args:
         study: columns estimator, correlation, kind (of attribute; two), coverage, low, high.

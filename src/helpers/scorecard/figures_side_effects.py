@@ -16,8 +16,6 @@ from helpers.effects.labels import CONTRASTS, Z
 def draw_leaks(leaks: pd.DataFrame, most: int) -> Figure:
     """The largest leaks of every axis, sorted by size: a panel per axis, 95 % intervals.
 
-    Introduced in chapter 10.
-
     Args:
         leaks: rows of `helpers.scorecard.side_effects.leaks`, without the axes themselves.
         most: rows of a panel.
@@ -50,8 +48,6 @@ def draw_intervals(
     table: pd.DataFrame, rows: str, marks: str, xlabel: str, panels: str | None = None
 ) -> Figure:
     """Estimates with intervals, in points: named rows, several marks in a row, panels.
-
-    Introduced in chapter 10.
 
     Args:
         table: columns `rows`, `marks`, `panels`, estimate, low, high (fractions).
@@ -97,8 +93,6 @@ def draw_intervals(
 
 def draw_warnings(claims: pd.DataFrame, measures: Sequence[str], ylabel: str) -> Figure:
     """What sensitivity measures said of effects, against the part that was really hidden in them.
-
-    Introduced in chapter 14.
 
     Args:
         claims: a row per effect; columns model, part (points, at least zero) and the measures.

@@ -24,8 +24,6 @@ _UNDER_A_SCARF = ("earrings", "hair_colour")
 def shown(parameters: Tensor, name: str) -> pd.Series:
     """An attribute as far as raters could see it: zero where a scarf covers it.
 
-    Introduced in chapter 14.
-
     Args:
         parameters: (n, P) faces, see `helpers.faces`.
         name: a parameter from zero to one.
@@ -49,8 +47,6 @@ def shown(parameters: Tensor, name: str) -> pd.Series:
 def as_grid(values: ArrayLike) -> np.ndarray:
     """Values of images by transect and levels of the axes.
 
-    Introduced in chapter 14.
-
     Args:
         values: (n * 8, …).
 
@@ -68,8 +64,6 @@ def as_grid(values: ArrayLike) -> np.ndarray:
 
 def changes(values: ArrayLike) -> pd.DataFrame:
     """Mean change of a value along each axis, in every cell and averaged.
-
-    Introduced in chapter 14.
 
     Args:
         values: (n * 8,) or any shape of as many values in the same order.
@@ -90,8 +84,6 @@ def changes(values: ArrayLike) -> pd.DataFrame:
 def plus_minus(rows: pd.DataFrame, scale: float = 1, digits: int = 2) -> list[str]:
     """Effects as text, with the half-width of their 95 % intervals.
 
-    Introduced in chapter 14.
-
     Args:
         rows: columns effect and se.
         scale: factor of both.
@@ -111,8 +103,6 @@ def plus_minus(rows: pd.DataFrame, scale: float = 1, digits: int = 2) -> list[st
 
 def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     """Tables of effects as one, with their keys as columns and their cells named.
-
-    Introduced in chapter 14.
 
     Args:
         tables: key, or keys → table; the held level of an axis (0 or 1) stands in a column

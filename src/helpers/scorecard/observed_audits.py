@@ -22,8 +22,6 @@ _FEW = 100  # audits, which are done before other processes have started
 Estimator = Callable[[pd.DataFrame], pd.DataFrame]
 """What `observational_audits` calls: samples of portraits, told apart by their column audit → the
 columns estimate, low, high and p of every audit, with audits as the index.
-
-Introduced in chapter 11.
 """
 
 
@@ -38,8 +36,6 @@ def observational_audits(
     null_rate: float,
 ) -> pd.DataFrame:
     """Every estimator and model on samples of `n` rows of the pool, drawn with replacement.
-
-    Introduced in chapter 11.
 
     Args:
         pool: one row per portrait; 0 or 1 in `error_<model>`, except for the null control, whose
@@ -113,7 +109,7 @@ def paper_difference(
     """What the paper's logit believes an attribute to change, with images resampled.
 
     The logit of transects, section 5.5, fitted to everybody; the risks that it predicts at the two
-    levels are averaged over those in question. Introduced in chapter 11.
+    levels are averaged over those in question.
 
     Args:
         patterns: distinct rows (P, 17) of `effects.paper_columns`.

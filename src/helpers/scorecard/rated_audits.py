@@ -19,8 +19,6 @@ _ORDERS = 40
 def answers_of_all(perceived: pd.DataFrame, noise: float, seed: int, stage: str) -> np.ndarray:
     """Level of perceived gender that every rater of the crowd gives to every image.
 
-    Introduced in chapter 11.
-
     Args:
         perceived: visible scores (zero to one), a row per image, with the column gender.
         noise: factor of the calibrated noise and of the raters' biases.
@@ -48,8 +46,6 @@ def answers_of_all(perceived: pd.DataFrame, noise: float, seed: int, stage: str)
 def expected_labels(levels: np.ndarray, n_raters: int, seed: int) -> np.ndarray:
     """Chance of each image that the majority of raters drawn from all of them calls it male.
 
-    Introduced in chapter 11.
-
     Args:
         levels: (n images, R raters) of perceived gender.
         n_raters: drawn for an image, without replacement.
@@ -75,8 +71,6 @@ def expected_labels(levels: np.ndarray, n_raters: int, seed: int) -> np.ndarray:
 
 def average_effects(errors: np.ndarray) -> np.ndarray:
     """What each axis does to a transect's errors: mean at its high level minus at its low one.
-
-    Introduced in chapter 11.
 
     Args:
         errors: (..., 2, 2, 2), the last three axes being those of the transects.
@@ -109,8 +103,6 @@ def rated_audits(
     """Average effects of repeated audits, and what their standard errors are made of.
 
     Every audit draws transects and raters anew.
-
-    Introduced in chapter 11.
 
     Args:
         levels: (n transects, 2, 2, 2, R) of perceived gender by every rater.

@@ -26,8 +26,6 @@ def ideal_audits(
 ) -> pd.DataFrame:
     """Matched effects in every cell, of audits with exact directions and perfect raters.
 
-    Introduced in chapter 10.
-
     Args:
         errors: (n, 2, …, 2), 1 where the model errs, one axis of two levels per attribute.
         attributes: names of the axes.
@@ -58,8 +56,6 @@ def ideal_audits(
 def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.matched_effects` of every audit in every cell of the other attributes.
 
-    Introduced in chapter 11.
-
     Args:
         audits: (repetitions, n_transects, 2, …, 2), see `draw`; NaN where an image is missing.
         attributes: names of the axes.
@@ -80,8 +76,6 @@ def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame
 
     Standard errors are half the width of the cells' score intervals over the normal quantile,
     covariances those of the transects that cells share.
-
-    Introduced in chapter 11.
 
     Args:
         audits: (repetitions, n_transects, 2, …, 2) of at least three attributes.
@@ -125,8 +119,6 @@ def with_truth(
 ) -> pd.DataFrame:
     """Estimates per cell, and on average, beside the effect in the whole pool.
 
-    Introduced in chapter 11.
-
     Args:
         estimates: a row per audit and cell, with the keys of `cells_of` and `averages_of`.
         errors: the pool, (n, 2, …, 2).
@@ -156,8 +148,6 @@ def cells_of(
     summarize: Callable[[np.ndarray], pd.DataFrame],
 ) -> pd.DataFrame:
     """Tables of all cells below each other, with their keys.
-
-    Serves chapter 11, through `matched_audits` and the other estimators.
 
     Args:
         audits: (repetitions, n, 2, …, 2).
@@ -190,8 +180,6 @@ def averages_of(
     summarize: Callable[[np.ndarray], pd.DataFrame],
 ) -> pd.DataFrame:
     """`cells_of`, for the effects averaged over all cells of the other attributes.
-
-    Serves chapter 11, through `logit_audits` and `with_truth`.
 
     Args:
         audits: (repetitions, n, 2, …, 2).
@@ -228,8 +216,6 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
     """Audits drawn from a pool of faces, with replacement.
 
     Audit k depends on the seed and k alone; the same seed draws the same faces for every model.
-
-    Introduced in chapter 11.
 
     Args:
         errors: the pool, (n, 2, …, 2).

@@ -17,8 +17,6 @@ from helpers.effects.labels import Z
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Add `cell`, the attribute that changes and the levels of the others in words, and `scope`.
 
-    Introduced in chapter 11.
-
     Args:
         table: columns attribute, and per attribute the level (0 or 1) at which it is held, <NA> for
             the attribute itself.
@@ -47,7 +45,7 @@ def score(table: pd.DataFrame) -> pd.DataFrame:
     - coverage: share of intervals that hold the truth.
 
     An audit is one observation, since its cells share their faces. Rows without an estimate are
-    left out and counted by `estimable`, the share of the others. Introduced in chapter 11.
+    left out and counted by `estimable`, the share of the others.
 
     Args:
         table: columns model, estimator, audit, cell, truth, estimate, low, high; fractions.
@@ -130,8 +128,6 @@ def _share(share: float, n: int) -> tuple[float, float, float]:
 
 def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
     """Shares of audits by model and estimator, with Wilson intervals that count audits.
-
-    Introduced in chapter 11, for false alarms and missed biases.
 
     Args:
         table: columns model, estimator, audit, and those of `of`: 0 or 1 per cell, NaN where the

@@ -56,10 +56,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "artefacts",
     ),
 }
-"""Group → its parameters; every parameter of the renderer is in one. Introduced in chapter 14."""
+"""Group → its parameters; every parameter of the renderer is in one."""
 
 MOVED_BY_DESIGN = "the three axes"
-"""The group that the transects are meant to change. Introduced in chapter 10."""
+"""The group that the transects are meant to change."""
 
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35
@@ -70,8 +70,6 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     """Mean change of every parameter along every axis, in SD of a population.
 
     The hair style is left out, as its values have no order.
-
-    Introduced in chapter 10.
 
     Args:
         parameters: (n * 8, P) faces of transects.
@@ -113,8 +111,6 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
 def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
     """Give every image its base face's values of some parameters, and leave all others.
 
-    Introduced in chapter 10.
-
     Args:
         parameters: (n * k, P), the k images of each transect in a row.
         base: (n, P) base faces.
@@ -143,8 +139,6 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
 
 def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
     """Which faces are drawn differently: any parameter that shows has another value.
-
-    Serves chapter 10, inside `answers_to`.
 
     Args:
         one, other: (n, P) faces.
@@ -183,8 +177,6 @@ def answers_to(
     device: str = "cpu",
 ) -> dict[str, np.ndarray]:
     """Models' answers to changed faces; only those that look different are rendered and asked.
-
-    Introduced in chapter 10.
 
     Args:
         changed: (n, P) faces after an intervention.
@@ -225,8 +217,6 @@ def sizes(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
     Squares of noisy numbers are too large on average; the squared standard errors are taken off.
     Whole transects are resampled for the interval.
 
-    Introduced in chapter 14.
-
     Args:
         parts: (n, 2, 2, 2), by transect and level: error as found minus error after holding.
         seed: of the draws.
@@ -261,8 +251,6 @@ def approach(
 
     The distance is the root mean square over the twelve cells. Both versions are resampled
     together, transect by transect.
-
-    Introduced in chapter 14.
 
     Args:
         before, after: errors (n * 8,) of the same transects in two versions.

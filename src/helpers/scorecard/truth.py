@@ -36,8 +36,6 @@ def errors_under_do(
     The right answer is the intended level where `label` is one of the doses, and otherwise the base
     face's own side of 0.5, so that an audit without a gender axis works as well.
 
-    Introduced in chapter 10.
-
     Args:
         score: uint8 images (n, 3, size, size) -> P(label is high), e.g. a bound `models.predict`.
         base: (n, P) faces to intervene on.
@@ -78,8 +76,6 @@ def errors_under_do(
 
 def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """Effect of each attribute on the error rate, high minus low, in each cell of the others.
-
-    Introduced in chapter 10.
 
     Args:
         errors: (n, 2, …, 2) from `errors_under_do`.

@@ -26,8 +26,6 @@ from helpers.utils.checks import as_binary, as_finite, as_places, check_range, r
 class AttributeVector:
     """The direction of an attribute, and how well it tells held-out codes apart.
 
-    Serves chapter 15; `attribute_vector` has an example.
-
     Attributes:
         name: the attribute.
         direction: (D,) float64 of unit length, pointing to codes with the attribute.
@@ -47,7 +45,7 @@ class AttributeVector:
 def random_directions(count: int, dimension: int, seed: int) -> np.ndarray:
     """Directions of unit length that mean nothing, uniform over the sphere: (count, dimension).
 
-    Introduced in chapter 15. More directions add to those of fewer.
+    More directions add to those of fewer.
 
     Example:
         >>> from helpers.sensitivity import attribute_vectors
@@ -69,7 +67,7 @@ def balanced_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows with and without an attribute that are alike in other attributes.
 
-    Introduced in chapter 15 (sensitivity, section 4.2).
+    Source: sensitivity, section 4.2.
 
     Both classes take the same number of rows from every cell of `balance` (combination of its
     levels); a cell that one class lacks, such as men with makeup, drops out for both. All cells
@@ -147,8 +145,8 @@ def attribute_vector(
 ) -> AttributeVector:
     """Direction orthogonal to a linear SVM's boundary between codes with and without an attribute.
 
-    Introduced in chapter 15. A random part of each class trains it; its accuracy is that on the
-    rest (sensitivity, section 5).
+    A random part of each class trains it; its accuracy is that on the rest (sensitivity, section
+    5).
 
     Args:
         codes: latent codes (n, D), of about unit variance in each coordinate.
@@ -196,7 +194,7 @@ def attribute_vector(
 def vector_table(vectors: Sequence[AttributeVector]) -> pd.DataFrame:
     """Held-out accuracy of every vector: index attribute; columns n, estimate, low, high.
 
-    Introduced in chapter 15 (sensitivity, Fig 8, Appendix).
+    Source: sensitivity, Fig 8, Appendix.
 
     Example:
         >>> import numpy as np

@@ -29,7 +29,7 @@ ScoreFaces = Callable[[Tensor, str], np.ndarray]
 class KnownTruth:
     """An audit of the known-truth generator, and the truth to hold against it.
 
-    Introduced in chapter 15. Changes of the score are those of sensitivity, eq 3, before the mean.
+    Changes of the score are those of sensitivity, eq 3, before the mean.
 
     Attributes:
         generator: the world.
@@ -131,8 +131,6 @@ class KnownTruth:
 def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
     """Score sensitivity (sensitivity, eq 3) of every column of changes, with its 95 % t interval.
 
-    Introduced in chapter 15.
-
     Args:
         changes: of a score, (n, vectors).
 
@@ -153,8 +151,6 @@ def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
 def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     """Score sensitivities with the truth, the error, and whether the interval holds the truth.
-
-    Introduced in chapter 15.
 
     Args:
         changes: (n, vectors), of `KnownTruth.changes`.
@@ -180,8 +176,8 @@ def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
 def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
     """Share of 95 % intervals of the audit that can be expected to hold an uncertain truth.
 
-    Introduced in chapter 15. The truth misses as well: the difference of both has the larger
-    spread, √(1 + r²) times the audit's where the truth's interval is r times as wide.
+    The truth misses as well: the difference of both has the larger spread, √(1 + r²) times the
+    audit's where the truth's interval is r times as wide.
 
     Args:
         audited: columns low and high.
@@ -204,8 +200,7 @@ def repeated_audits(
 ) -> pd.DataFrame:
     """Whether intervals of audits of `n` faces, drawn from these, hold the truth.
 
-    Introduced in chapter 15. All vectors of an audit have the same faces, so they are held or
-    missed in company.
+    All vectors of an audit have the same faces, so they are held or missed in company.
 
     Args:
         changes: (faces, vectors), of `KnownTruth.changes_by_hand`.

@@ -21,8 +21,6 @@ def curve(
 ) -> pd.DataFrame:
     """All measures of every step λ d against λ = 0 (sensitivity, section 5, Figs 5 and 6).
 
-    Introduced in chapter 15.
-
     Args:
         scores: P(smiling) of G(z + λ d), (n, L).
         lambdas: steps λ, (L,), distinct, one of them 0.
@@ -76,8 +74,6 @@ def dose_response(
     scores: ArrayLike, lambdas: ArrayLike, cluster: ArrayLike | None = None
 ) -> pd.DataFrame:
     """Whether single codes respond to λ as their mean does (sensitivity, section 5: "linear").
-
-    Introduced in chapter 15.
 
     Index measure: "slope", the mean over rows of each one's least-squares slope of the score on λ,
     with its t interval over codes; "monotone", the share of rows whose scores only rise, or only

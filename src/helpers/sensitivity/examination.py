@@ -43,8 +43,6 @@ of samples that must have all parts."""
 def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cpu") -> dict:
     """Measure a learned generator against its gate.
 
-    Serves chapter 15.
-
     Args:
         generator: a trained one.
         folder: where renders and networks are kept for a second examination; made if need be.
@@ -86,8 +84,6 @@ def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cp
 def passes(examined: dict) -> bool:
     """Whether measures as of `examine` pass the gate.
 
-    Introduced in chapter 15.
-
     Example:
         >>> from helpers.sensitivity import examination
         >>> examination.passes({"smiling": {"estimate": 0.7, "low": 0.55}, "parts":
@@ -125,8 +121,6 @@ def _parts(made: np.ndarray, folder: Path, settings: dict) -> dict[str, dict[str
 def share(found: np.ndarray) -> dict[str, float]:
     """A share with its Wilson interval of 95 %: estimate, low, high, n.
 
-    Serves chapter 15.
-
     Example:
         >>> import numpy as np
         >>> from helpers.sensitivity import examination
@@ -154,8 +148,6 @@ def _quality(
 
 def blurred(images: np.ndarray) -> np.ndarray:
     """Images slightly out of focus, which a measure of quality must notice.
-
-    Introduced in chapter 15.
 
     Example:
         >>> import numpy as np

@@ -33,7 +33,7 @@ FRAME = 3
 def curves(tables: Mapping[str, pd.DataFrame]) -> Figure:
     """One panel per measure: a line with its 95 % band for every attribute vector, against λ.
 
-    Introduced in chapter 15 (sensitivity, Fig 5, with λ across and intervals added).
+    Source: sensitivity, Fig 5, with λ across and intervals added.
 
     Args:
         tables: vector → `sensitivity.curve`.
@@ -63,7 +63,7 @@ def curves(tables: Mapping[str, pd.DataFrame]) -> Figure:
 def flip_bars(table: pd.DataFrame) -> Axes:
     """Joint flips to smiling (right) and away from it (left), in both directions of every vector.
 
-    Introduced in chapter 15 (sensitivity, Fig 6; workshop, Table 1).
+    Source: sensitivity, Fig 6; workshop, Table 1.
 
     Args:
         table: `sensitivity.flips` stacked: index (vector, direction, measure), columns estimate,
@@ -101,8 +101,6 @@ def flip_bars(table: pd.DataFrame) -> Axes:
 def framed(images: ArrayLike, smiling: ArrayLike) -> np.ndarray:
     """Images with a frame that tells the decision: solid for smiling, dashed for not.
 
-    Introduced in chapter 15.
-
     Args:
         images: (n, 3, h, w) as `figures.as_pixels` takes them.
         smiling: the decision, (n,) bool.
@@ -130,8 +128,6 @@ def framed(images: ArrayLike, smiling: ArrayLike) -> np.ndarray:
 
 def parts(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Axes:
     """Total change of the score, what the perceived smile accounts for, and the rest, by vector.
-
-    Introduced in chapter 15.
 
     Args:
         tables: vector → `sensitivity.explained`.
@@ -163,7 +159,7 @@ def parts(tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> Axes:
 def walks(images: Mapping[str, np.ndarray]) -> Figure:
     """Codes (columns) at the steps of several vectors (blocks of rows).
 
-    Introduced in chapter 15 (sensitivity, Fig 4).
+    Source: sensitivity, Fig 4.
 
     Args:
         images: vector → uint8 (n, L, 3, h, w), L odd and ascending, the codes themselves in the
@@ -191,8 +187,6 @@ def walk_slider(
     walks: Mapping[str, np.ndarray], scores: Mapping[str, np.ndarray], lambdas: Sequence[float]
 ) -> VBox:
     """A menu of vectors, and for each a slider of the step, with every face's score below it.
-
-    Introduced in chapter 15.
 
     Args:
         walks: vector → uint8 (n, L, 3, h, w) along `lambdas`; the n faces stand side by side.

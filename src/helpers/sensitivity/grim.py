@@ -16,10 +16,7 @@ HALF_DIGIT = 0.0005
 
 
 class PrintedRates(NamedTuple):
-    """A row of the table, in per cent with three decimals (sensitivity, Table 1).
-
-    Introduced in chapter 15; `whole_counts` has an example.
-    """
+    """A row of the table, in per cent with three decimals (sensitivity, Table 1)."""
 
     accuracy: float
     false_positive: float
@@ -38,7 +35,7 @@ class Counts(NamedTuple):
 def whole_counts(n: int, printed: PrintedRates) -> list[Counts]:
     """All counts among `n` faces that would be printed as these rates.
 
-    Introduced in chapter 15 (after the GRIM test of Brown and Heathers, 2017).
+    Source: after the GRIM test of Brown and Heathers, 2017.
 
     Args:
         n: faces in all.
@@ -63,8 +60,6 @@ def whole_counts(n: int, printed: PrintedRates) -> list[Counts]:
 
 def ways_to_split(whole: Counts, first: PrintedRates, second: PrintedRates) -> int:
     """In how many ways two groups with these printed rates make up the whole; 0: in none.
-
-    Introduced in chapter 15.
 
     Args:
         whole: counts of both groups together, of `whole_counts`.

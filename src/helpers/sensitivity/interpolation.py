@@ -18,8 +18,8 @@ from helpers.utils.checks import as_finite, as_probabilities, require_alike
 def lines(z: ArrayLike, positive: ArrayLike, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Codes uniform on lines between pairs of codes of the same class, as many as there are pairs.
 
-    Introduced in chapter 15. No code is an end of two lines, so that the lines are independent of
-    each other (sensitivity, section 5).
+    No code is an end of two lines, so that the lines are independent of each other (sensitivity,
+    section 5).
 
     Args:
         z: codes (n_codes, D).
@@ -56,8 +56,6 @@ def lines(z: ArrayLike, positive: ArrayLike, seed: int) -> tuple[np.ndarray, np.
 
 def consistency(positive_ends: ArrayLike, scores: ArrayLike, threshold: float) -> pd.DataFrame:
     """How often a code on a line keeps the class of the line's ends (sensitivity, section 5).
-
-    Introduced in chapter 15.
 
     Args:
         positive_ends: class of the ends, bool (n,): `positive[ends[:, 0]]` of `lines`.

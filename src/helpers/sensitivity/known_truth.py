@@ -25,8 +25,6 @@ def step_of_one(
 ) -> np.ndarray:
     """The direction (512,), as long as it takes to move one attribute's coordinate by ±1 SD.
 
-    Introduced in chapter 15.
-
     Args:
         generator: the world.
         direction: (512,), of any length.

@@ -19,8 +19,6 @@ def score_sensitivity(
 ) -> pd.DataFrame:
     """How much the score moves along a vector (sensitivity, section 4.3).
 
-    Serves chapter 15.
-
     Index measure:
 
     - "score sensitivity": mean of after - before (eq 3);
@@ -67,8 +65,6 @@ def flips(
     cluster: ArrayLike | None = None,
 ) -> pd.DataFrame:
     """How often the decision y = 1(score ≥ threshold) flips along a vector (sensitivity, eq 5).
-
-    Introduced in chapter 15.
 
     The two versions of the paper define flip rates differently. Index flip:
 

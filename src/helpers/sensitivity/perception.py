@@ -21,8 +21,6 @@ def perception_sensitivity(
 ) -> pd.DataFrame:
     """Mean change of every perceived attribute a' along a vector (sensitivity, eq 4).
 
-    Serves chapter 15, as a row of `perception_matrix`.
-
     Args:
         before: perceived attributes of G(z), (n, A).
         after: those of G(z + d); rows and columns as in `before`.
@@ -60,7 +58,7 @@ def perception_matrix(
 ) -> pd.DataFrame:
     """Perception sensitivities of several vectors: the leakage from vectors to attributes.
 
-    Introduced in chapter 15 (sensitivity, eq 4, for every pair of vector and attribute).
+    Source: sensitivity, eq 4, for every pair of vector and attribute.
 
     Args:
         pairs: attribute vector → perceived attributes (before, after), as `perception_sensitivity`
@@ -104,7 +102,7 @@ def explained(
 ) -> pd.DataFrame:
     """Does a vector move the score more than the smile that people see change accounts for?
 
-    Introduced in chapter 15. The split is the book's own.
+    The split is the book's own.
 
     A vector d_a that widens the smile should raise the score of smiling. How much it should is
     calibrated along the smiling vector itself, on the same codes:

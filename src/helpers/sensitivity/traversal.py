@@ -21,8 +21,6 @@ def traverse(
 ) -> np.ndarray:
     """Images of every code at every step along a direction (sensitivity, section 4.2).
 
-    Introduced in chapter 15.
-
     Args:
         generator: draws the images.
         z: codes (n, D).
@@ -59,8 +57,6 @@ def traverse(
 
 def as_uint8(images: Tensor) -> np.ndarray:
     """Images (n, 3, height, width) in [0, 1] as uint8; what lies outside is clipped.
-
-    Introduced in chapter 15.
 
     Example:
         >>> import torch

@@ -24,8 +24,6 @@ SCORE_DIGITS = 6
 def check_number(name: str, value: float) -> float:
     """The number itself; ValueError for what is none.
 
-    Serves chapter 12.
-
     Example:
         >>> check_number("transects", 40)
         40
@@ -37,8 +35,6 @@ def check_number(name: str, value: float) -> float:
 
 def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
     """The number itself; ValueError unless it lies between two, `ends` included "[]" or not "()".
-
-    Serves chapter 12.
 
     Example:
         >>> check_range("alpha", 0.05, 0, 1, "()")
@@ -54,8 +50,6 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
 def check_positive(name: str, value: float) -> float:
     """The number itself; ValueError unless it is finite and above 0.
 
-    Serves chapter 10.
-
     Example:
         >>> check_positive("tolerance", 0.05)
         0.05
@@ -67,8 +61,6 @@ def check_positive(name: str, value: float) -> float:
 
 def check_whole(name: str, value: int, least: int) -> None:
     """Raise ValueError unless a number is whole and at least `least`.
-
-    Serves chapter 12.
 
     Example:
         >>> check_whole("raters", 5, least=1)
@@ -83,8 +75,6 @@ def check_whole(name: str, value: int, least: int) -> None:
 def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise ValueError when `frame` lacks one of `columns`.
 
-    Serves chapter 01.
-
     Example:
         >>> require_columns(pd.DataFrame({"age": [0.5]}), ["age"])
     """
@@ -96,8 +86,6 @@ def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
 def require_rows(frame: pd.DataFrame) -> None:
     """Raise ValueError for a frame without rows.
 
-    Serves chapter 10.
-
     Example:
         >>> require_rows(pd.DataFrame({"age": [0.5]}))
     """
@@ -108,8 +96,6 @@ def require_rows(frame: pd.DataFrame) -> None:
 def require_present(values: pd.Series, expected: str) -> None:
     """Raise ValueError naming the column and the first row of `values` that is missing.
 
-    Serves chapter 01.
-
     Example:
         >>> require_present(pd.Series(["light", "dark"], name="skin"), "a level")
     """
@@ -118,8 +104,6 @@ def require_present(values: pd.Series, expected: str) -> None:
 
 def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) -> None:
     """Raise ValueError when two rows agree in all `columns`, which together name a `place`.
-
-    Serves chapter 10.
 
     Example:
         >>> frame = pd.DataFrame({"transect": [0, 0], "skin_level": [0, 1]})
@@ -134,8 +118,6 @@ def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) ->
 def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: str) -> None:
     """Raise ValueError naming those of `names` that are not among the known ones of `what`.
 
-    Serves chapter 03.
-
     Example:
         >>> require_members(["age"], ["age", "gender"], "hyperplane")
     """
@@ -148,8 +130,6 @@ def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: 
 
 def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
     """Outcomes as an int64 array of 0 and 1, shape (n,).
-
-    Serves chapter 01.
 
     Args:
         values: (n,); a Series is named in the error by its own name and index.
@@ -170,8 +150,6 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
 def as_rates(values: pd.Series) -> np.ndarray:
     """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
 
-    Serves chapter 10.
-
     Raises:
         ValueError: naming column and row of the first that is outside or not a number.
 
@@ -188,8 +166,6 @@ def as_rates(values: pd.Series) -> np.ndarray:
 def as_scores(score: pd.Series) -> np.ndarray:
     """Scores in [0, 1] as float64, shape (n,), rounded to `SCORE_DIGITS`.
 
-    Serves chapter 01.
-
     Raises:
         ValueError: naming column and row of the first score that is missing or outside.
 
@@ -205,8 +181,6 @@ def as_scores(score: pd.Series) -> np.ndarray:
 def as_score_table(frame: pd.DataFrame) -> np.ndarray:
     """Scores in [0, 1] of a whole frame as float64 (n, columns), not rounded.
 
-    Serves chapter 06.
-
     Raises:
         ValueError: naming column and row of the first score that is missing or outside.
 
@@ -221,8 +195,6 @@ def as_score_table(frame: pd.DataFrame) -> np.ndarray:
 def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     """Probabilities as float64 of `ndim` axes; ValueError for the first outside [0, 1].
 
-    Serves chapter 15.
-
     Example:
         >>> as_probabilities([0, 0.5], "scores").tolist()
         [0.0, 0.5]
@@ -233,8 +205,6 @@ def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
 
 def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     """Changes of a score in [0, 1] as float64; ValueError for the first outside [-1, 1].
-
-    Serves chapter 15.
 
     Example:
         >>> as_changes([-0.5, 1], "smile").tolist()
@@ -247,8 +217,6 @@ def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
 def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     """Any finite numbers as float64 of `ndim` axes; ValueError for the first that is not.
 
-    Serves chapter 03.
-
     Example:
         >>> as_finite([[1, 2]], "latents", ndim=2).shape
         (1, 2)
@@ -259,8 +227,6 @@ def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
 
 def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
     """Steps λ as float64 (L,); ValueError unless finite, distinct and one per column of scores.
-
-    Serves chapter 15.
 
     Example:
         >>> as_steps([-1, 0, 1], n_columns=3).tolist()
@@ -290,8 +256,6 @@ def as_places(rows: ArrayLike, n: int, name: str) -> np.ndarray:
 def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
     """Raise ValueError unless both have the same shape.
 
-    Serves chapter 15.
-
     Example:
         >>> require_alike(np.zeros(3), "after", np.ones(3), "before")
     """
@@ -301,8 +265,6 @@ def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -
 
 def require_shape(values: np.ndarray, name: str, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless an array has this shape; -1 stands for any length.
-
-    Serves chapter 03.
 
     Example:
         >>> require_shape(np.zeros((3, 512)), "normals", (3, -1))
@@ -345,8 +307,6 @@ def _floats(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
 
 def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: str = "") -> None:
     """Raise the ValueError that names the first `bad` place of an array or a Series, if any.
-
-    Serves chapter 01, inside the other checks.
 
     Example:
         >>> refuse(np.array([False, False]), [0.1, 0.2], "scores", "a score in [0, 1]")

@@ -8,8 +8,6 @@ import torch
 def resolve_device(device: str | torch.device) -> torch.device:
     """The torch device of a name such as "cpu", "cuda" or "cuda:1".
 
-    Serves chapter 01, where models first answer.
-
     Raises:
         ValueError: no such device, or a GPU is asked for and torch sees none.
 

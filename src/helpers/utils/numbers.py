@@ -8,10 +8,9 @@ _HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d|inf\b)")
 def with_minus(text: str) -> str:
     """A text whose negative numbers have a minus sign (U+2212) where programs print a hyphen.
 
-    Serves every chapter, from 01 on: claims call it, and so do pages for what their cells show
-    (`tools/book.py`). Results keep the hyphen, which programs read. A hyphen before a figure is
-    taken for a minus, unless it stands behind a letter, a figure or a closing bracket: those of
-    words, ranges and dates stay.
+    Results keep the hyphen, which programs read. A hyphen before a figure is taken for a minus,
+    unless it stands behind a letter, a figure or a closing bracket: those of words, ranges and
+    dates stay.
 
     Example:
         >>> with_minus("celeba-like: -3.0 (-5.1 to +0.2), 2-3 faces")
@@ -23,9 +22,9 @@ def with_minus(text: str) -> str:
 def in_points(rate: float) -> str:
     """A difference of rates (a fraction) in percentage points, with its sign.
 
-    Serves every chapter, from 01 on. It has one decimal; what that would round to zero has two, or
-    the end of an interval that excludes zero would seem to reach it. The one number 18.75 may come
-    as 0.1875 or as a hair less; it is told the same way.
+    It has one decimal; what that would round to zero has two, or the end of an interval that
+    excludes zero would seem to reach it. The one number 18.75 may come as 0.1875 or as a hair less;
+    it is told the same way.
 
     Example:
         >>> in_points(0.0532), in_points(-0.0002), in_points(-1e-9)

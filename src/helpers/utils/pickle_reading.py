@@ -1,4 +1,4 @@
-"""What a pickle says, without doing what it says. Serves chapters 06 and 19.
+"""What a pickle says, without doing what it says.
 
 A pickle is a program: its opcodes may import any function, call it and set attributes on what comes
 back. Here they are read one by one by a machine that has no import, no call and no setting of
@@ -89,8 +89,6 @@ class Note:
 def read_pickle(content: io.BytesIO, outside: list[Any] | None = None) -> Any:
     """The value that the next pickle in a stream describes; nothing in it is run.
 
-    Serves chapters 06 and 19.
-
     Args:
         content: bytes in memory, so that a length that is claimed is never allocated.
         outside: takes the keys of what lies outside of the pickle, as in files of torch; without
@@ -130,8 +128,6 @@ def read_pickle(content: io.BytesIO, outside: list[Any] | None = None) -> Any:
 
 def refusal(path: Path, expected: str, error: Exception) -> ValueError:
     """The sentence for a file whose reading raised one of `DAMAGE`.
-
-    Serves chapters 06 and 19.
 
     Args:
         path: of the file.

@@ -1,4 +1,4 @@
-"""Arrays and numbers of numpy, put together from what a pickle says. Serves chapters 06 and 19.
+"""Arrays and numbers of numpy, put together from what a pickle says.
 
 numpy describes an array by a few calls (`_reconstruct`, `dtype`, `scalar`, …). None of them is
 made: type, shape and bytes are taken from the notes of `pickle_reading` and checked against each
@@ -27,8 +27,6 @@ _SIMPLE = (bool, int, float, str, type(None))
 def is_call(value: Any, *names: Name) -> bool:
     """Whether this notes a call of one of the names.
 
-    Serves chapters 06 and 19.
-
     Example:
         >>> is_call(Note(Name("numpy", "dtype"), ("f4",), 0), Name("numpy", "dtype"))
         True
@@ -38,8 +36,6 @@ def is_call(value: Any, *names: Name) -> bool:
 
 def simple(value: Any) -> bool | int | float | str | None:
     """A plain value, also if it was one of numpy's numbers.
-
-    Serves chapter 19.
 
     Raises:
         ValueError: it is none.
@@ -57,8 +53,6 @@ def simple(value: Any) -> bool | int | float | str | None:
 
 def array(value: Any) -> np.ndarray:
     """An array of numbers, which shares the memory of the bytes in the pickle; () for one number.
-
-    Serves chapters 06 and 19.
 
     Raises:
         ValueError: it is no array of numbers, or shape, type and bytes do not fit.
@@ -87,8 +81,6 @@ def array(value: Any) -> np.ndarray:
 def dtype(value: Any) -> np.dtype:
     """A type of numbers.
 
-    Serves chapter 19.
-
     Raises:
         ValueError: a type of something else than numbers, or no type.
 
@@ -111,8 +103,6 @@ def dtype(value: Any) -> np.dtype:
 def raw_bytes(value: Any) -> bytes | bytearray:
     """Bytes; before protocol 3 they are written as text in latin-1.
 
-    Serves chapters 06 and 19.
-
     Raises:
         ValueError: something else than bytes.
 
@@ -131,8 +121,6 @@ def raw_bytes(value: Any) -> bytes | bytearray:
 
 def misplaced(value: Any, wanted: str) -> ValueError:
     """The error for a value that stands where another kind of value is wanted.
-
-    Serves chapters 06 and 19.
 
     Args:
         value: what stands there.

@@ -37,8 +37,6 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
 def memory(pid: int) -> int:
     """Bytes that a process and its children hold; shared ones count once where that is known.
 
-    Serves every chapter, from 01 on.
-
     Example:
         >>> import os
         >>> from helpers.utils.processes import memory
@@ -61,7 +59,6 @@ def release_memory() -> None:
     """Give free memory back to the system, which glibc keeps where small pieces lie between.
 
     After millions of small texts that is hundreds of megabytes. On other systems nothing happens.
-    Serves chapter 06.
 
     Example:
         >>> from helpers.utils.processes import release_memory
@@ -76,8 +73,6 @@ def release_memory() -> None:
 @contextmanager
 def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold the lock at `path`; who comes second waits.
-
-    Serves every chapter, from 01 on.
 
     Args:
         path: of the lock; its folder is made.

@@ -21,8 +21,6 @@ _ITEM_SHIFT = 192
 def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
     """Generator of one item, independent of those of all other items, stages and seeds.
 
-    Introduced in chapter 09.
-
     Args:
         seed: of the whole run.
         stage: what is drawn, for example "crowd" or "07_pruning/bootstrap".
@@ -46,8 +44,6 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
 
     One rng is moved along, which takes a tenth of the time of making another.
 
-    Serves chapter 02, inside the draws of many rows.
-
     Args:
         seed, stage: as of `rng`.
         items: numbers, in any order.
@@ -68,8 +64,6 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
 def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
     """Standard normal draws; row i depends only on (seed, stage, items[i]).
 
-    Serves chapter 02.
-
     Args:
         seed, stage: as of `rng`.
         items: (n,) numbers.
@@ -88,8 +82,6 @@ def normals(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) ->
 
 def uniforms(seed: int, stage: str, items: Sequence[int] | np.ndarray, k: int) -> np.ndarray:
     """Draws uniform on [0, 1); row i depends only on (seed, stage, items[i]).
-
-    Introduced in chapter 01.
 
     Args:
         seed, stage: as of `rng`.

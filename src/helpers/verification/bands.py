@@ -1,7 +1,4 @@
-"""Bands of the error curves and intervals of FNMR at FMR, from one vertex bootstrap.
-
-Serves chapter 17.
-"""
+"""Bands of the error curves and intervals of FNMR at FMR, from one vertex bootstrap."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,8 +23,6 @@ TOO_FEW = "too few identities"
 @dataclass(frozen=True)
 class Bands:
     """Error rates with 95 % intervals, each for one group and one threshold or FMR.
-
-    Serves chapter 17; see `vertex_bootstrap`.
 
     Attributes:
         curves: the columns of `fixed_threshold`, then fnmr_low, fnmr_high, fmr_low and fmr_high.
@@ -62,7 +57,7 @@ def vertex_bootstrap(
     """Intervals of the error rates of every group, which the paper's Fig 6 lacks.
 
     Identities are resampled, and the resamples say as how many independent pairs the pairs count;
-    `helpers.verification.bootstrap` tells why percentiles are not used. Introduced in chapter 17.
+    `helpers.verification.bootstrap` tells why percentiles are not used.
 
     Args:
         similarity: of the pairs, (m,).

@@ -28,7 +28,7 @@ def composition_effects(
 
     Both recognisers judge the same pairs. What makes a group's faces hard by themselves is in the
     gap of both, so the difference of the two gaps is what the training set did. Groups count
-    equally; thresholds are given, not estimated. Introduced in chapter 17.
+    equally; thresholds are given, not estimated.
 
     Args:
         errors: whether each pair is an error of the recogniser, 0 or 1, (m,); positives alone give

@@ -19,7 +19,7 @@ HIGHEST = 4
 def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
     """Consensus of every pair: 0 all raters say same ... 1 all say different.
 
-    The Human Consensus Identity Confidence of Liang et al. 2023, 4.1.1. Introduced in chapter 16.
+    The Human Consensus Identity Confidence of Liang et al. 2023, 4.1.1.
 
     Args:
         ratings: whole numbers 0 ... 4, (n, raters), none missing.
@@ -48,7 +48,7 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
     The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
     is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`. A mean in
     single precision is a little above each of these limits in double precision, so that all of
-    these pairs would become non-matches. Introduced in chapter 16.
+    these pairs would become non-matches.
 
     Args:
         ratings: whole numbers 0 ... 4, (n, raters), none missing.

@@ -1,10 +1,9 @@
 """False non-matches and false matches of a recogniser by group (Liang et al. 2023, 4.1.1, Fig 6).
 
 A recogniser calls a pair a match where its similarity is at least the threshold. FNMR is the share
-of the positives (pairs that people hold for one person) below it, FMR the share of the negatives
-at or above it. At distinct similarities these are scikit-learn's `det_curve`, which the tests
-compare; here are thresholds common to groups, groups that lack a kind, and a held FMR. Serves
-chapter 17.
+of the positives (pairs that people hold for one person) below it, FMR the share of the negatives at
+or above it. At distinct similarities these are scikit-learn's `det_curve`, which the tests compare;
+here are thresholds common to groups, groups that lack a kind, and a held FMR.
 """
 
 from collections.abc import Iterator
@@ -78,8 +77,6 @@ def fixed_threshold(
     similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike, threshold: float
 ) -> pd.DataFrame:
     """FNMR and FMR of every group at one threshold for all (the triangles of Fig 6).
-
-    Introduced in chapter 17.
 
     Args:
         similarity: of the pairs, (m,), finite.

@@ -12,8 +12,6 @@ PAIRS_AT_ONCE = 8192
 def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
     """Cosine similarity of pairs of images (Liang et al. 2023, section 4).
 
-    Introduced in chapter 16.
-
     Args:
         embeddings: a row per image, (n, d), at any scale.
         pairs: rows of both images, whole numbers (m, 2).

@@ -30,7 +30,7 @@ def draw_pairs(
 ) -> Figure:
     """A value of pairs by step: median and middle 70 % of each group (Figs 4, 5, 10-12, 14).
 
-    A row per attribute and a column per relation, all on the same scale. Introduced in chapter 16.
+    A row per attribute and a column per relation, all on the same scale.
 
     Args:
         frame: one row per pair, columns relation (of `RELATIONS`), attribute, step (of the second
@@ -76,8 +76,6 @@ def draw_pairs(
 def draw_perceived(frame: pd.DataFrame) -> Figure:
     """What people saw in single images, against what was to be shown (Figs 3, 9).
 
-    Introduced in chapter 16.
-
     Args:
         frame: one row per image, columns attribute (a panel each, in order of appearance), shown
             (the group, or the step, that the image was made for: a row each, of n images) and score
@@ -116,8 +114,6 @@ def draw_perceived(frame: pd.DataFrame) -> Figure:
 
 def draw_step_effects(table: pd.DataFrame) -> Figure:
     """What each step does to similarity, with 95 % intervals: a panel per attribute.
-
-    Introduced in chapter 16.
 
     Args:
         table: as `helpers.verification.step_effects`, for one recogniser: columns group (and

@@ -1,7 +1,7 @@
 """How groups of the verification study are marked in its figures, and what those figures share.
 
 Colour and marker tell the ancestry group; filled marks and solid lines mean perceived female, open
-marks and dashed lines perceived male. Serves the figures of chapters 16 and 17.
+marks and dashed lines perceived male.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

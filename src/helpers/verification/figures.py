@@ -41,8 +41,6 @@ _FRAME_TICKS = (0, 0.05, 0.25, 0.5, 1)
 def draw_rates(table: pd.DataFrame) -> Figure:
     """FNMR of every group at one FMR with 95 % intervals, a panel per recogniser.
 
-    Introduced in chapter 17.
-
     Args:
         table: as `helpers.verification.Bands.at_fmr` at one FMR: columns group, fmr, fnmr, low,
             high, positives and reason; and recogniser, up to four.
@@ -73,7 +71,7 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
     """Error rates of groups minus those of the reference, with verdicts, a panel per recogniser.
 
     Thin lines are 95 % intervals, which show what "exceeds"; thick ones 90 % intervals, which show
-    what is "within" (see `helpers.effects.verdict`). Introduced in chapter 17.
+    what is "within" (see `helpers.effects.verdict`).
 
     Args:
         table: as `helpers.verification.disparities` for one measure: columns measure, group,
@@ -126,7 +124,7 @@ def draw_trainings(alone: pd.DataFrame, over: pd.DataFrame) -> Figure:
 
     On the left a mark per network, filled where its own 95 % interval excludes zero, and below them
     the mean over trainings with its interval; on the right two standard deviations: what an audit
-    of one network takes for its error, and what lies between trainings. Introduced in chapter 17.
+    of one network takes for its error, and what lies between trainings.
 
     Args:
         alone: estimate, low and high of every network (see `composition_effects`), whose index
@@ -182,7 +180,7 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
     """FNMR against FMR by group with 95 % bands of the FNMR (Figs 6, 15, 16).
 
     A row per attribute and a column per recogniser, all on the same axes. A curve ends where the
-    FMR can no longer be told from zero, at 1 / negatives. Introduced in chapter 17.
+    FMR can no longer be told from zero, at 1 / negatives.
 
     Args:
         curves: as `helpers.verification.Bands.curves`: columns group, threshold, fnmr, fnmr_low,
@@ -251,7 +249,6 @@ def draw_frames(rates: pd.DataFrame) -> np.ndarray:
     """FNMR and FMR of every group with 95 % intervals, a frame per threshold, for a slider.
 
     Rates stand on a square-root scale from 0 to 100 %, which leaves room for small ones.
-    Introduced in chapter 17.
 
     Args:
         rates: as `helpers.verification.Bands.curves` at thresholds that all groups have in common:
@@ -301,8 +298,6 @@ def draw_frames(rates: pd.DataFrame) -> np.ndarray:
 
 def name_thresholds(thresholds: Sequence[float]) -> list[str]:
     """Thresholds with as many decimals, two or more, as tell them apart.
-
-    Introduced in chapter 17.
 
     Example:
         >>> from helpers.verification import figures

@@ -1,7 +1,4 @@
-"""Differences between groups in FNMR and FMR: intervals, tests and verdicts.
-
-Serves chapter 17.
-"""
+"""Differences between groups in FNMR and FMR: intervals, tests and verdicts."""
 
 from dataclasses import dataclass
 
@@ -55,7 +52,7 @@ def disparities(
 
     Three measures: "FNMR at FMR" with the FMR of each group held at `fmr` by a threshold of its
     own, and "FNMR at threshold" and "FMR at threshold" at one `threshold` for all. The paper judges
-    the curves by eye. Introduced in chapter 17.
+    the curves by eye.
 
     Args:
         similarity, is_match, group, vertices: of the pairs, as of `vertex_bootstrap`.

@@ -36,7 +36,7 @@ def training_effects(
     than the dyadic-robust variance of the trainings' mean errors, which holds for these trainings
     alone. Intervals have Student quantiles with the degrees of freedom of the sum (Satterthwaite,
     Biometrics Bulletin 2 (1946) 110-114); Hillis (Statistics in Medicine 26 (2007) 596-619) takes c
-    as known, for which there are too few faces here. Introduced in chapter 17.
+    as known, for which there are too few faces here.
 
     Args:
         errors: whether each pair is an error of each training's network, 0 or 1, (R, m), R ≥ 2.

@@ -20,8 +20,6 @@ PROTOTYPE, ALL = "prototype", "all"
 def over_seeds(values: pd.Series, by: Sequence[str]) -> pd.DataFrame:
     """Means over seeds with 95 % Student intervals between them.
 
-    Introduced in chapter 17.
-
     Args:
         values: (n,) at most one per seed in each cell; missing ones do not count.
         by: levels of the index that tell the cells; whatever else is in it tells the seeds.
@@ -50,8 +48,7 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
 
     A step is compared with the next one towards the prototype on its side, within each prototype:
     −30° with −15°, and −15° with the prototype itself, whose similarity to itself is 1. Steps
-    without an order (directions of light) are compared with the prototype. Introduced in
-    chapter 16.
+    without an order (directions of light) are compared with the prototype.
 
     Args:
         frame: the positive pairs of `helpers.identities.pairs`, with the columns seed_first,

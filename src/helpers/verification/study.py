@@ -41,8 +41,6 @@ def render_people(
 ) -> People:
     """Draw identities, so many of each group, and render them.
 
-    Introduced in chapter 16.
-
     Args:
         wanted: group → number of identities.
         images_each: images of each.
@@ -70,8 +68,6 @@ def render_people(
 
 def render(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray:
     """Heads on white, uint8 (n, 3, size, size), a memory map of the file at `path`.
-
-    Introduced in chapter 16.
 
     Args:
         parameters: of the renderer, (n, P).
@@ -105,8 +101,6 @@ def train(
     device: str,
 ) -> dict[str, models.Recogniser]:
     """Train the four recognisers, each on n identities of the pool in its own composition.
-
-    Introduced in chapter 16.
 
     Args:
         pool: supplies `identities.pool_composition(n)`.
@@ -156,8 +150,6 @@ def rate_pairs(
     parameters: Tensor, pairs: pd.DataFrame, path: Path, n_raters: int, *, seed: int, stage: str
 ) -> pair_tasks.PairRatings:
     """Let a simulated crowd compare the faces of pairs, through a Label Studio export.
-
-    Introduced in chapter 16.
 
     Args:
         parameters: of all images, (n, P).

@@ -23,7 +23,7 @@ def network(composition: str, training: int) -> str:
 def recorded() -> tuple[pd.DataFrame, pd.DataFrame]:
     """The recorded trainings: pairs, and which of them each network accepts.
 
-    The pairs are those of chapter 16 in the laptop profile. Introduced in chapter 17.
+    The pairs are those of chapter 16 in the laptop profile.
 
     Returns:
         A row per pair with kind, group, seed_first, seed_second and match (whether people hold both

@@ -42,7 +42,6 @@ def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
 
     Umeyama, IEEE Transactions on Pattern Analysis and Machine Intelligence 13 (1991), in the plane
     and without mirroring: with points as complex numbers it is the regression of one on the other.
-    Serves chapter 20.
 
     Args:
         points: (n, k, 2).
@@ -78,8 +77,6 @@ def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
 
 def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor:
     """Images warped so that five points lie on ArcFace's template; black where nothing was.
-
-    Serves chapter 20.
 
     Args:
         images: float (n, 3, height, width).

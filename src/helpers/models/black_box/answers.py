@@ -30,8 +30,6 @@ ENOUGH_TO_WONDER = 20
 class Answers(NamedTuple):
     """What a model answered, with a reason where it did not.
 
-    Serves chapter 20.
-
     Attributes:
         values: float64, (n,) probabilities in [0, 1] or (n, d) vectors; NaN where there is no
             answer.
@@ -52,8 +50,6 @@ class Answers(NamedTuple):
 @dataclass(frozen=True)
 class Reading:
     """How raw outputs (n, …) are read: which class, through which activation, as what.
-
-    Serves chapter 20.
 
     Args:
         gives: "probability" of the positive class, or "embedding".

@@ -13,8 +13,6 @@ from helpers.utils.checks import check_positive, check_range, check_whole
 class CallLimits:
     """How often, and how patiently, an endpoint is asked.
 
-    Serves chapter 20.
-
     Args:
         max_calls: the budget, over all runs, failed calls included.
         per_second: calls a second, at most.
@@ -52,8 +50,6 @@ class CallLimits:
 
 class TokenBucket:
     """Lets so many calls a second pass, evenly; who comes too early waits.
-
-    Serves chapter 20.
 
     Args:
         per_second: calls a second.

@@ -35,7 +35,7 @@ _NO_KEY, _NO_PLACE = (401, 403, 407), (404, 405, 410)
 class CallFailed(Exception):
     """A call without an answer, for a reason that concerns this call.
 
-    Raise it in an `ask` of your own. Serves chapter 20.
+    Raise it in an `ask` of your own.
 
     Args:
         reason: a few words for the table of calls, without keys.
@@ -64,7 +64,7 @@ class Endpoint:
     """An address that takes a PNG by POST and answers JSON.
 
     It is also sent the header `Idempotency-Key`, so that an endpoint that knows it bills a call
-    once that was repeated because its answer got lost. Serves chapter 20.
+    once that was repeated because its answer got lost.
 
     Args:
         url: https, or http on this machine or without headers.

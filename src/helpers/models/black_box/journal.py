@@ -23,7 +23,7 @@ def image_key(image: np.ndarray, points: np.ndarray | None = None) -> str:
     """SHA-256 of an image's pixels and shape, and of the points that it is aligned by.
 
     Not of its PNG: the same pixels give other bytes with another version of zlib, and would be
-    asked about, and paid for, again. Serves chapter 20.
+    asked about, and paid for, again.
 
     Args:
         image: uint8 (3, height, width).
@@ -47,8 +47,6 @@ def image_key(image: np.ndarray, points: np.ndarray | None = None) -> str:
 
 class Journal:
     """A growing file of objects, the last one of a key counting; one process at a time has it open.
-
-    Serves chapter 20.
 
     Args:
         path: of the file; its folder is made. It begins with `about`.

@@ -26,7 +26,7 @@ def ask_and_keep(
     """Ask a model about images that it has not answered yet, and keep what it says.
 
     Every batch is on the disk before the next one begins. What another version of the model
-    answered is in a file of its own and is not used. Serves chapter 20.
+    answered is in a file of its own and is not used.
 
     Args:
         model: the one that is asked.

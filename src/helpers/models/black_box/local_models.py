@@ -27,9 +27,9 @@ Find = Callable[[np.ndarray], np.ndarray]
 class BlackBox:
     """A model of which nothing is known but its answers; the loaders of this room return them.
 
-    Call it with uint8 RGB images (n, 3, height, width): float64 probabilities (n,), or vectors
-    (n, d). A row is NaN where there is no answer, and `reasons` then says why for each image of the
-    last call; `ask` returns both at once. Serves chapter 20.
+    Call it with uint8 RGB images (n, 3, height, width): float64 probabilities (n,), or vectors (n,
+    d). A row is NaN where there is no answer, and `reasons` then says why for each image of the
+    last call; `ask` returns both at once.
 
     Args:
         name: for messages, for example the file's.
@@ -38,11 +38,6 @@ class BlackBox:
 
     Attributes:
         reasons: of the last call, (n,): "" where there is an answer.
-
-    Example:
-        >>> from helpers.models import black_box
-        >>> issubclass(black_box.LocalModel, black_box.BlackBox)
-        True
     """
 
     def __init__(self, name: str, said: dict[str, Any], reading: Reading) -> None:
@@ -73,8 +68,6 @@ class BlackBox:
 
 class LocalModel(BlackBox):
     """A model that computes in this process, in batches.
-
-    Serves chapter 20.
 
     Args:
         name, said, reading: as of `BlackBox`.

@@ -20,7 +20,7 @@ def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None
 
     The second time the images come in batches of one, two, three …, from the last to the first.
     Warns if the outputs look like probabilities though an activation is to make them so. A model on
-    the network is not asked twice; its answers are judged as they come. Serves chapter 20.
+    the network is not asked twice; its answers are judged as they come.
 
     Args:
         model: one that computes here.

@@ -28,7 +28,7 @@ def write_onnx(network: nn.Module, path: str | Path, size: int) -> Path:
     """Write one of the book's networks as an ONNX file with any number of images a batch.
 
     The file takes float32 RGB (n, 3, size, size) in [0, 1], as the network does, and gives what the
-    network gives. Serves chapter 20.
+    network gives.
 
     Args:
         network: for example `AuditedModel.network`; in its evaluation mode.

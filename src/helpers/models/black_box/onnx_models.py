@@ -40,8 +40,6 @@ def onnx_model(
 ) -> LocalModel:
     """Load a model from an ONNX file.
 
-    Serves chapter 20.
-
     Args:
         path: of the `.onnx` file; weights beside it in `<path>.data` belong to it.
         preparation: what images go through before the network.

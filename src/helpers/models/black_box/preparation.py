@@ -29,8 +29,6 @@ Align = Literal["none", "crop", "arcface"]
 class Preparation:
     """How uint8 RGB images become what a network takes: `(pixels · scale − mean) / std`.
 
-    Serves chapter 20.
-
     Args:
         size: height and width that the network takes, pixels; None: as the images are.
         channels: the order that the network takes, "rgb" or "bgr".

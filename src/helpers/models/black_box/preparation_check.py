@@ -40,8 +40,7 @@ def check_preparation(
 
     Separation is the probability that a face of class 1 scores higher than one of class 0 (of a
     recogniser: that two images of one person are more similar than images of two). Differences are
-    judged by a jackknife over faces (people), with Bonferroni's correction. Serves chapter
-    20.
+    judged by a jackknife over faces (people), with Bonferroni's correction.
 
     Args:
         model: one that computes here, with a preparation.
@@ -101,8 +100,6 @@ def check_preparation(
 
 def better_preparation(table: pd.DataFrame) -> str:
     """Say which preparation separates better than the declared one.
-
-    Serves chapter 20.
 
     Args:
         table: of `check_preparation`.

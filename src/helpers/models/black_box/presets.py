@@ -34,8 +34,6 @@ ENOUGH = 0.6
 def preset(name: str) -> Preparation:
     """The preparation of a public model.
 
-    Serves chapter 20.
-
     Args:
         name: "arcface" or "sface".
 
@@ -58,10 +56,10 @@ def preset(name: str) -> Preparation:
 class FaceDetector:
     """The five points of the most certain face in each image, by a YuNet file.
 
-    YuNet (Wu, Peng & Yu, Machine Intelligence Research 20, 2023) in the ONNX file of OpenCV's
-    model zoo: BGR, 0–255, sides that are multiples of 32 (black is added on the right and below),
-    twelve outputs. The score is √(class · object). Called with uint8 images (n, 3, height, width)
-    it returns points, float64 (n, 5, 2), NaN where no face is found. Serves chapter 20.
+    YuNet (Wu, Peng & Yu, Machine Intelligence Research 20, 2023) in the ONNX file of OpenCV's model
+    zoo: BGR, 0–255, sides that are multiples of 32 (black is added on the right and below), twelve
+    outputs. The score is √(class · object). Called with uint8 images (n, 3, height, width) it
+    returns points, float64 (n, 5, 2), NaN where no face is found.
 
     Args:
         path: of the `.onnx` file.

@@ -28,7 +28,7 @@ def python_model(
 ) -> LocalModel:
     """Take a function of Python for a model.
 
-    NaN in its answer means that it found no face. Serves chapter 20.
+    NaN in its answer means that it found no face.
 
     Args:
         function: `module:function`, imported from the path of Python, or the function itself.

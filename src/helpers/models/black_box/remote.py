@@ -55,8 +55,6 @@ def remote_model(
 ) -> RemoteModel:
     """Take a model on the network.
 
-    Serves chapter 20.
-
     Args:
         ask: the address that takes a PNG by POST and answers JSON; or a function of a PNG's bytes,
             for services that want to be asked in another way. It may raise `CallFailed`.
@@ -113,8 +111,7 @@ def _without_key(ask: Ask) -> Callable[[bytes, str], Any]:
 class RemoteModel(BlackBox):
     """A model on the network, as `remote_model` makes it.
 
-    Call it once with all images: the order is drawn among those that lack an answer. Serves
-    chapter 20.
+    Call it once with all images: the order is drawn among those that lack an answer.
 
     Args:
         endpoint: (PNG, key) → the answer.
@@ -123,11 +120,6 @@ class RemoteModel(BlackBox):
 
     Attributes:
         path: of the file that the answers are kept in.
-
-    Example:
-        >>> from helpers.models import black_box
-        >>> issubclass(black_box.RemoteModel, black_box.BlackBox)
-        True
     """
 
     def __init__(
