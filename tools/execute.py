@@ -27,7 +27,6 @@ from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
 from helpers.artifacts import atomic, lineage, pages, profiles
-from helpers.utils.processes import release_memory
 
 Tell = Callable[[float, str], None]
 """Takes the share of the cells that is done, and the first line of the one that runs."""
@@ -198,4 +197,3 @@ def execute(
         text = without_noise(nbformat.read(result, as_version=4))
     with atomic(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    release_memory()  # of the notebook's pictures, since the runner executes them all

@@ -55,11 +55,6 @@ CONTEXT.set_forkserver_preload(
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 MENDED = re.compile(r"(made|trained) again$")
 """How warnings end that damage was found, and what was done about it."""
-TIDY = (
-    "from helpers.utils.processes import release_memory as _release_memory",
-    "get_ipython().events.register('post_run_cell', lambda _: _release_memory())",
-)
-"""What kernels run first: after every cell the system gets back the memory that the cell freed."""
 RUNNING: set[BaseProcess] = set()
 _STARTING, _ENDING = threading.Lock(), threading.Event()
 
@@ -138,7 +133,6 @@ def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> N
     os.environ.update(environment)
     sys.argv, sys.path[0] = command[command.index("-m") + 1 :], ""
     sys.argv.append(f"--IPKernelApp.parent_handle={os.getppid()}")  # it is no one's by hand
-    sys.argv += [f"--InteractiveShellApp.exec_lines={line}" for line in TIDY]
     log_what_is_mended(os.fdopen(os.dup(2), "w", buffering=1))
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 

@@ -10,7 +10,6 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from helpers.annotations.raw import TIMES, Answer, Numbers, Source
-from helpers.utils.processes import release_memory
 
 _GROUPS = ("image_id", "annotator", "problem", "job", "account", "other_name")
 """What several assignments have in common, which is kept once."""
@@ -30,7 +29,6 @@ class Gathered(NamedTuple):
 
 def gathered(sources: Sequence[Source]) -> Gathered:
     """Read all files; the assignments' columns are those of `raw.Visit`, and the file's number."""
-    release_memory()
     visits, kinds, seen = [], Numbers(), 0
     numbers, codes = np.empty(0, np.int32), np.empty(0, np.int32)
     for file, one in enumerate(sources):
@@ -44,9 +42,7 @@ def gathered(sources: Sequence[Source]) -> Gathered:
             _append(codes, merged[part.code] if len(merged) else part.code)
             _append(numbers, part.visit + np.int32(seen))
             seen += len(own)
-    joined = _joined(visits)
-    release_memory()
-    return Gathered(joined, numbers, codes, [Answer(*kind) for kind in kinds])
+    return Gathered(_joined(visits), numbers, codes, [Answer(*kind) for kind in kinds])
 
 
 def _append(numbers: np.ndarray, more: np.ndarray) -> None:

@@ -21,7 +21,6 @@ from helpers.annotations.people import told_apart
 from helpers.annotations.raw import Source
 from helpers.annotations.repeats import duplicates, older_versions
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
-from helpers.utils.processes import release_memory
 
 OLDER = "older version"
 SEVERAL_VISITS = "several answers of one name"
@@ -139,7 +138,6 @@ def validate(
         raise report.nothing_usable(sources, table, scales)
     visits, visit = read.visits[_REPEATED], read.visit[good]
     del read  # the table of the answers takes more than all of this
-    release_memory()
     names = [f"{source}:{one.path.name}" for one in sources]
     columns = _of_answers(visits, visit, names, salt) | {
         "attribute": occurring(pd.Categorical.from_codes(asked[good], list(scales))),

@@ -8,7 +8,6 @@ the head's proportions. All of these are formulas for one point, which `compiled
 world of the book is in `populations`, `interventions` and `celeba`; `batches` renders whole sets.
 """
 
-from helpers.faces.allocator import keep_freed_pages
 from helpers.faces.landmarks import LANDMARK_NAMES
 from helpers.faces.parameters import (
     ANCESTRY_REFERENCES,
@@ -23,5 +22,3 @@ from helpers.faces.parameters import (
     visible_scores,
 )
 from helpers.faces.rendering import Rendering, landmarks_of, render
-
-keep_freed_pages()

@@ -20,7 +20,6 @@ from helpers.artifacts.sharing import shared_out
 from helpers.generators.base import Generator
 from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads
-from helpers.utils.processes import release_memory
 
 _CHUNK_PIXELS = 2**20  # 16 images at 256 pixels, one at 1024: a minute's work on one core at most
 _HERE = Path(__file__)
@@ -93,9 +92,7 @@ def synthesize_to_store(
     # A GPU is shared by no more than one.
     here = threads() if generator.device.type == "cpu" else 1
     key = content_key(codes, **settings)
-    made = fill(path, codes, make, shape, key=key, chunk=chunk, share=shared_out(sources, here))
-    release_memory()  # of the threads
-    return made
+    return fill(path, codes, make, shape, key=key, chunk=chunk, share=shared_out(sources, here))
 
 
 def _shape(generator: Generator, codes: np.ndarray, scene: dict[str, float]) -> tuple[int, ...]:

@@ -55,21 +55,6 @@ def memory(pid: int) -> int:
     return total
 
 
-def release_memory() -> None:
-    """Give free memory back to the system, which glibc keeps where small pieces lie between.
-
-    After millions of small texts that is hundreds of megabytes. On other systems nothing happens.
-
-    Example:
-        >>> from helpers.utils.processes import release_memory
-        >>> release_memory()
-    """
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
-        if trim is not None:
-            trim(0)
-
-
 @contextmanager
 def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold the lock at `path`; who comes second waits.
