@@ -115,7 +115,7 @@ with atomic(published) as temporary:
 # Files of trained networks are mostly Python pickles. A pickle is a program: whoever opens it runs
 # it, with all that its author may have added. The cell below writes one that does no more than leave
 # a mark, and opens it twice: with Python's own reader, and with the reader of this book. That one
-# takes the file's instructions as data, looks for weights with known names and shapes, and calls
+# knows the dozen names that such files need. For any other name it takes an object that does
 # nothing.
 
 
@@ -150,10 +150,10 @@ assert ran["code ran"].tolist() == [True, False]
 # %% [markdown]
 # ### One format afterwards
 #
-# Official files, those of TensorFlow and those of rosinality name the same weights differently. All
-# are read alike, and written once as safetensors, a format that holds numbers and no program. The
-# card beside it says where the weights came from, under which licence, and how images are made of
-# them. On the command line this is `python -m helpers.generators.convert`.
+# Official files and those of rosinality name the same weights differently. Both are read alike, and
+# written once as safetensors, a format that holds numbers and no program. The card beside it says
+# where the weights came from, under which licence, and how images are made of them. On the command
+# line this is `python -m helpers.generators.convert`.
 
 # %%
 network = load_checkpoint(published)

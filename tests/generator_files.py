@@ -20,8 +20,7 @@ import torch
 from torch import Tensor
 
 F = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 64
-BUFFERS = ("w_avg", "noise_const", "resample_filter", "transform", "freqs", "phases")
-BUFFERS += ("magnitude_ema", "up_filter", "down_filter")
+BUFFERS = ("w_avg", "noise_const", "resample_filter")
 EG3D = "training.volumetric_rendering"
 PLAIN = {
     "renderer": (f"{EG3D}.renderer", "ImportanceRenderer"),
@@ -37,10 +36,6 @@ class EasyDict(dict):
     """As in dnnlib."""
 
 
-class Network:
-    """As in dnnlib.tflib."""
-
-
 def reconstruct(meta: dict) -> object:
     """What the official loader does: it runs the source code in the file."""
     exec(meta["module_src"], {})
@@ -50,7 +45,6 @@ def reconstruct(meta: dict) -> object:
 def _stand_ins() -> dict[str, ModuleType]:
     kinds = {
         ("dnnlib.util", "EasyDict"): EasyDict,
-        ("dnnlib.tflib.network", "Network"): Network,
         ("torch_utils.persistence", "_reconstruct_persistent_obj"): reconstruct,
     }
     for module, name in PLAIN.values():
@@ -241,49 +235,6 @@ def with_others(generator: object, discriminator: object = None) -> dict:
     }
 
 
-LAYERS_3 = {
-    "t": [(36, 64)] * 3 + [(52, 64)] * 2 + [(84, 64)] * 2 + [(148, 64)] * 2 + [(148, 45)]
-    + [(276, 32), (276, 23), (276, 16), (256, 16), (256, 3)],
-    "r": [(36, 128)] * 3 + [(52, 128)] * 2 + [(84, 128)] * 2
-    + [(148, 91), (148, 64), (148, 45), (276, 32), (276, 23), (276, 16), (256, 16), (256, 3)],
-}  # fmt: skip
-"""Sizes of layers as in the published names at 256 pixels, with an eighth of their channels."""
-RATES = [16, 16, 16, 32, 32, 64, 64, 128, 128, 128, 256, 256, 256, 256, 256]
-STYLEGAN3 = {
-    "t": {"channel_base": 4096, "channel_max": 64, "magnitude_ema_beta": 0.9988},
-    "r": {"channel_base": 4096, "channel_max": 128, "conv_kernel": 1, "use_radial_filters": True},
-}
-
-
-def stylegan3(letter: str) -> tuple[Part, dict[str, Tensor]]:
-    """StyleGAN3-T or -R at 256 pixels."""
-    weights, layers = Weights(), LAYERS_3[letter]
-    weights.mapping("mapping", 5, 0, 6, layers=2)
-    width = layers[0][1]
-    weights.add("synthesis.input.weight", width, width)
-    weights.add("synthesis.input.transform", 3, 3)
-    weights.add("synthesis.input.freqs", width, 2)
-    weights.add("synthesis.input.phases", width)
-    weights.dense("synthesis.input.affine", 6, 4)
-    rate = RATES[0]
-    for number, (size, outside) in enumerate(layers):
-        last = number == 14
-        name = f"synthesis.L{number}_{size}_{outside}"
-        kernel = 1 if last or letter == "r" else 3
-        weights.layer(name, width, outside, kernel, 6)
-        weights.add(f"{name}.magnitude_ema")
-        weights.found[f"{name}.magnitude_ema"].abs_().add_(1)  # a mean of squares
-        if not last:
-            weights.add(f"{name}.up_filter", 24 if RATES[number] > rate else 12)
-            radial = letter == "r" and number < 12
-            weights.add(f"{name}.down_filter", *([12, 12] if radial else [12]))
-        width, rate = outside, RATES[number]
-    kwargs = SIZES | {"img_resolution": 256, "mapping_kwargs": EasyDict(num_layers=2)}
-    kwargs |= STYLEGAN3[letter]
-    sizes = np.array([size for size, _ in layers])  # an array among the attributes
-    return network(weights.found, "Generator", kwargs, sizes=sizes), weights.found
-
-
 RENDERING = {
     **{"image_resolution": 512, "disparity_space_sampling": False, "clamp_mode": "softplus"},
     **{"superresolution_module": "training.superresolution.SuperresolutionHybrid8XDC"},
@@ -312,57 +263,6 @@ def eg3d() -> tuple[Part, dict[str, Tensor]]:
     kwargs |= {"rendering_kwargs": EasyDict(RENDERING), "conv_clamp": None}
     more = {"neural_rendering_resolution": 128, "rendering_kwargs": EasyDict(RENDERING)}
     return network(weights.found, "TriPlaneGenerator", kwargs, **more), weights.found
-
-
-def tensorflow(weights: dict[str, Tensor], **more: object) -> tuple:
-    """(G, D, Gs) of TensorFlow's StyleGAN2, with the weights of an official one."""
-    found = {"dlatent_avg": weights["mapping.w_avg"].numpy(), "lod": np.float32(0)}
-    inside: dict[str, dict[str, np.ndarray]] = {"mapping": {}, "synthesis": {}}
-    for name, values in weights.items():
-        array = values.numpy()
-        network_name, block, *rest = name.split(".")
-        there = inside[network_name]
-        if block.startswith("fc"):
-            there[f"Dense{block[2:]}/{rest[0]}"] = array.T
-        elif rest == ["const"]:
-            there["4x4/Const/const"] = array[None]
-        elif network_name == "synthesis" and len(rest) > 1:
-            size, (layer, *own) = int(block[1:]), rest
-            power = size.bit_length() - 1
-            called = {"conv0": "Conv0_up", "conv1": "Conv1" if size > 4 else "Conv"}
-            place = f"{size}x{size}/{called.get(layer, 'ToRGB')}"
-            if own == ["noise_const"]:
-                index = 2 * power - (5 if layer == "conv0" else 4)
-                there[f"noise{index}"] = array[None, None]
-            elif own == ["affine", "weight"]:
-                there[f"{place}/mod_weight"] = array.T
-            elif own == ["affine", "bias"]:
-                there[f"{place}/mod_bias"] = array - 1
-            elif own == ["weight"]:
-                turned = array[:, :, ::-1, ::-1] if layer == "conv0" else array
-                there[f"{place}/weight"] = np.ascontiguousarray(turned.transpose(2, 3, 1, 0))
-            elif own != ["resample_filter"]:
-                there[f"{place}/{own[0]}"] = array
-    kwargs = {"latent_size": 5, "label_size": 0, "dlatent_size": 6, "resolution": 16}
-    kwargs |= {"fmap_base": 32, "fmap_max": 8, "mapping_layers": 2, "num_channels": 3}
-    kwargs |= {"mapping_fmaps": 6, "truncation_psi": 0.5, **more}
-    components = EasyDict({part: _tensorflow({}, held, {}) for part, held in inside.items()})
-    generator = _tensorflow(kwargs, found, components)
-    return (None, None, generator)
-
-
-def _tensorflow(kwargs: dict, variables: dict[str, np.ndarray], components: dict) -> Network:
-    part = Network()
-    part.__dict__.update(
-        version=5,
-        name="Gs",
-        static_kwargs=EasyDict(kwargs),
-        components=EasyDict(components),
-        build_module_src="raise SystemExit",
-        build_func_name="G_main",
-        variables=list(variables.items()),
-    )
-    return part
 
 
 def rosinality_state(weights: dict[str, Tensor]) -> dict[str, Tensor]:

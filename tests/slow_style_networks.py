@@ -62,10 +62,8 @@ def apart(x: np.ndarray, up: int) -> np.ndarray:
 
 
 def margin(x: np.ndarray, before: int, after: int) -> np.ndarray:
-    """Zeros around; what a negative margin takes away is gone."""
-    x = np.pad(x, ((0, 0), (max(before, 0), max(after, 0)), (max(before, 0), max(after, 0))))
-    low, high = max(-before, 0), max(-after, 0)
-    return x[:, low : x.shape[1] - high, low : x.shape[2] - high]
+    """Zeros around."""
+    return np.pad(x, ((0, 0), (before, after), (before, after)))
 
 
 def convolved(x: np.ndarray, taps: np.ndarray) -> np.ndarray:
@@ -140,57 +138,6 @@ def stylegan2(state, styles, resolution, clamp, noise="const", drawn=None, prefi
         image = rgb if image is None else enlarged(image) + rgb
         size *= 2
     return image
-
-
-def sinusoids(state: State, style: np.ndarray, rate: int, size: int, cutoff: float) -> np.ndarray:
-    """The input of StyleGAN3, pixel by pixel: (C, size, size)."""
-    name = "synthesis.input."
-    cosine, sine, x, y = style / np.hypot(style[0], style[1])
-    turn = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
-    shift = np.array([[1, 0, -x], [0, 1, -y], [0, 0, 1]])
-    matrix = turn @ shift @ state[f"{name}transform"]
-    freqs = state[f"{name}freqs"] @ matrix[:2, :2]
-    phases = state[f"{name}phases"] + state[f"{name}freqs"] @ matrix[:2, 2]
-    excess = (np.linalg.norm(freqs, axis=1) - cutoff) / (rate / 2 - cutoff)
-    amplitudes = np.clip(1 - excess, 0, 1)
-    waves = np.zeros((len(freqs), size, size))
-    for row in range(size):
-        for column in range(size):
-            place = (np.array([column, row]) + 0.5 - size / 2) / rate
-            waves[:, row, column] = amplitudes * np.sin(2 * np.pi * (freqs @ place + phases))
-    return np.tensordot(state[f"{name}weight"] / np.sqrt(len(freqs)), waves, 1)
-
-
-def resampled(state: State, name: str, x: np.ndarray, up: int, down: int, margins, clamp):
-    """Up, rectifier, down, each on the whole grid."""
-    high, low = state[f"{name}.up_filter"], state[f"{name}.down_filter"]
-    x = convolved(margin(apart(x, up), *margins), np.outer(high, high) * up**2)
-    x = clamped(leaky(x), clamp)
-    return convolved(x, low if low.ndim == 2 else np.outer(low, low))[:, ::down, ::down]
-
-
-def stylegan3(state: State, ws: np.ndarray, grids: list, clamp, scale: float) -> np.ndarray:
-    """One raw image of codes (num_ws, w_dim); grids are (rate, size, channels, cutoff) by layer."""
-    style = dense(state, "synthesis.input.affine", ws[0])
-    rate, size, _, cutoff = grids[0]
-    x = sinusoids(state, style, rate, size, cutoff)
-    for i, (rate, size, channels, _) in enumerate(grids):
-        name, before = f"synthesis.L{i}_{size}_{channels}", grids[max(i - 1, 0)][0]
-        style, weight = dense(state, f"{name}.affine", ws[i + 1]), state[f"{name}.weight"]
-        gain, bias = 1 / np.sqrt(state[f"{name}.magnitude_ema"]), state[f"{name}.bias"]
-        if i == len(grids) - 1:
-            weight = modulated(weight, style / np.sqrt(len(style)), demodulate=False) * gain
-            return clamped(correlated(x, weight) + bias[:, None, None], clamp) * scale
-        weight = weight / np.sqrt((weight**2).mean((1, 2, 3), keepdims=True))
-        style = style / np.sqrt((style**2).mean())
-        up, down = (2 * max(before, rate) // one for one in (before, rate))
-        taps = len(state[f"{name}.up_filter"]), len(state[f"{name}.down_filter"])
-        kernel = weight.shape[-1]
-        total = (size - 1) * down + 1 - (x.shape[1] + kernel - 1) * up + sum(taps) - 2
-        first = (total + up) // 2
-        x = correlated(margin(x, kernel - 1, kernel - 1), modulated(weight, style, True) * gain)
-        x = x + bias[:, None, None]
-        x = resampled(state, name, x, up, down, (first, total - first), clamp)
 
 
 def softplus(x):

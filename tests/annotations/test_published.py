@@ -58,9 +58,19 @@ def test_a_text_file_is_one_clear_sentence(tmp_path, text):
     path = tmp_path / "annotations.csv"
     path.write_text(text)
     with pytest.raises(
-        ValueError, match=r"annotations.csv: byte 0: .* found text that is no pickle"
+        ValueError, match=r"annotations.csv: expected .* no pickle that can be read"
     ):
         read_published(path)
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_files_that_are_cut_off_or_ask_for_a_call(tmp_path, protocol):
+    whole = pickle.dumps(LEVELS, protocol)
+    path = write(tmp_path, {"gender": Path("x")}, protocol)
+    for content in (path.read_bytes(), whole[:10], whole[: len(whole) // 2], whole[:-1]):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="annotations.pkl: expected a pickled dictionary of"):
+            read_published(path)
 
 
 @pytest.mark.parametrize("path", ["a\0b.pkl", "a\ud800.pkl"])

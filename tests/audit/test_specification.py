@@ -91,8 +91,8 @@ def test_the_file_of_the_specification_has_every_door():
             "model.url is 'localhost', an address that starts with http:// or https:// was",
         ),
         (
-            {"generator": {"kind": "stylegan3", "weights": "f.pkl"}},
-            "people is missing with generator stylegan3, one of the kinds label-studio, mturk",
+            {"generator": {"kind": "eg3d", "weights": "f.pkl"}},
+            "people is missing with generator eg3d, one of the kinds label-studio, mturk",
         ),
         (
             {"generator": {"kind": "images", "table": "a.csv"}},

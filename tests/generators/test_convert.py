@@ -2,21 +2,19 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 
 import generator_files as made
 import pytest
-import safetensors.torch
 import torch
 
-from helpers.generators import load_generator
-from helpers.generators.checkpoint_files import read
+from helpers.generators import load_checkpoint, load_generator
 from helpers.generators.convert import main, write_converted
 
 LICENCE = "non-commercial, of the authors"
 
 
 def sources() -> dict[str, bytes]:
-    weights = made.stylegan2_weights()
     square = made.Weights()
     square.mapping("mapping", 6, 0, 6, layers=2)
     square.synthesis("synthesis", made.WIDTHS, w_dim=6)
@@ -24,13 +22,10 @@ def sources() -> dict[str, bytes]:
     state["latent_avg"] = square.found["mapping.w_avg"]
     networks = {
         "ada.pkl": made.ada(),
-        "t.pkl": made.stylegan3("t")[0],
-        "r.pkl": made.stylegan3("r")[0],
         "eg3d.pkl": made.eg3d()[0],
     }
     return {
         **{name: made.dumps(made.with_others(one)) for name, one in networks.items()},
-        "tensorflow.pkl": made.dumps(made.tensorflow(weights)),
         "zip.pt": made.rosinality(state, True),
         "before_zip.pt": made.rosinality(state, False),
     }
@@ -41,15 +36,16 @@ def test_round_trip_is_equal_bit_for_bit(tmp_path, name):
     source, target = tmp_path / name, tmp_path / "converted.safetensors"
     source.write_bytes(sources()[name])
     card = write_converted(source, target, LICENCE, psi=0.7)
-    before, after = read(source), read(target)
+    before, after = load_checkpoint(source), load_checkpoint(target)
     assert (after.kind, after.config) == (before.kind, before.config)
-    assert after.tensors.keys() == before.tensors.keys()
-    for weight, values in before.tensors.items():
-        assert torch.equal(after.tensors[weight], values)
+    weights = after.state_dict()
+    assert weights.keys() == before.state_dict().keys()
+    for weight, values in before.state_dict().items():
+        assert torch.equal(weights[weight], values)
     assert card.items() <= after.card.items()
     assert card == {
         "kind": before.kind,
-        "kwargs": before.config,
+        "kwargs": asdict(before.config),
         "source": name,
         "source_sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
         "licence": LICENCE,
@@ -73,8 +69,8 @@ def test_to_rosinality_and_back(tmp_path):
     there = torch.load(tmp_path / "there.pt", weights_only=True)
     assert there["g_ema"].keys() == state.keys()
     assert all(torch.equal(there["g_ema"][name], values) for name, values in state.items())
-    back = read(tmp_path / "there.pt").tensors
-    for name, values in read(official).tensors.items():
+    back = load_checkpoint(tmp_path / "there.pt").state_dict()
+    for name, values in load_checkpoint(official).state_dict().items():
         assert torch.equal(back[name], values)
 
 
@@ -115,10 +111,10 @@ def test_what_is_not_converted(tmp_path, arguments, found):
 
 
 def test_a_kind_that_rosinality_has_not(tmp_path):
-    source = tmp_path / "t.pkl"
-    source.write_bytes(sources()["t.pkl"])
-    with pytest.raises(ValueError, match="rosinality's code has no stylegan3"):
-        write_converted(source, tmp_path / "t.pt", LICENCE)
+    source = tmp_path / "eg3d.pkl"
+    source.write_bytes(sources()["eg3d.pkl"])
+    with pytest.raises(ValueError, match="rosinality's code has no eg3d"):
+        write_converted(source, tmp_path / "eg3d.pt", LICENCE)
 
 
 @pytest.mark.parametrize(
@@ -147,38 +143,29 @@ def test_a_target_that_cannot_be_written_is_one_sentence(tmp_path):
         main([str(source), str(blocked / "ada.safetensors"), "--licence", LICENCE])
 
 
-def changed_card(tmp_path, **changes):
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"kind": "stylegan9"}, "'stylegan9', which is none of stylegan2, eg3d"),
+        ({"kind": None}, "'kind'"),
+        ({"kwargs": {"resolution": 16}}, "missing 3 required positional arguments"),
+        ({"kwargs": made.CONFIG | {"resolution": 17}}, "a power of two"),
+        ({"kwargs": made.CONFIG | {"channel_max": 4}}, "has shape"),
+        ({"kwargs": made.CONFIG | {"depth": 4}}, "unexpected keyword argument 'depth'"),
+        ({"sha256": "0" * 64}, "the weights are not those"),
+        ({"sha256": None}, "no readable generator"),
+    ],
+)
+def test_cards_that_do_not_fit(tmp_path, changes, found):
     target = converted(tmp_path)
     card = json.loads(target.with_suffix(".json").read_text())
     card = {name: value for name, value in (card | changes).items() if value is not None}
     target.with_suffix(".json").write_text(json.dumps(card))
-    return target
-
-
-@pytest.mark.parametrize(
-    ("changes", "found"),
-    [
-        ({"kind": "stylegan9"}, "'stylegan9', which is none of stylegan2, stylegan3, eg3d"),
-        ({"kind": ["stylegan2"]}, "which is none of"),
-        ({"kind": None}, "expected a trained generator"),
-        ({"kwargs": None}, "expected a trained generator"),
-        ({"kwargs": [1]}, "a list in place of a dictionary"),
-        ({"kwargs": {"resolution": 2**60}}, "z_dim is None"),
-        ({"kwargs": made.CONFIG | {"resolution": 2**60}}, "a power of two from 4 to 2048"),
-        ({"kwargs": made.CONFIG | {"mapping_layers": 10**9}}, "mapping_layers is 1000000000"),
-        ({"kwargs": made.CONFIG | {"channel_max": 4}}, "of shape"),
-        ({"kwargs": made.CONFIG | {"depth": 4}}, "the option 'depth', which stylegan2 does not"),
-        ({"kind": "stylegan3"}, "num_layers is None"),
-        ({"sha256": "0" * 64}, "the weights are not those"),
-        ({"sha256": None}, "no readable generator"),
-        ({"psi": "a"}, "psi 'a' in its card"),
-        ({"precision": ["float32"]}, r"precision \['float32'\] in its card"),
-    ],
-)
-def test_cards_that_do_not_fit(tmp_path, changes, found):
-    target = changed_card(tmp_path, **changes)
     with pytest.raises(ValueError, match=f"ada.safetensors: .*{found}"):
-        read(target)
+        load_checkpoint(target)
+    target.with_suffix(".json").unlink()
+    with pytest.raises(ValueError, match="ada.safetensors: no readable generator"):
+        load_checkpoint(target)
 
 
 @pytest.mark.parametrize(
@@ -186,35 +173,8 @@ def test_cards_that_do_not_fit(tmp_path, changes, found):
     [({"psi": 9}, "truncation is 9"), ({"precision": "x"}, "'x'"), ({"noise": "x"}, "'x'")],
 )
 def test_settings_that_do_not_fit(tmp_path, changes, found):
-    target = changed_card(tmp_path, **changes)
-    with pytest.raises(ValueError, match=f"ada.safetensors: .*{found}"):
-        load_generator("stylegan2", weights=target)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, "null", '{"sha256": 1}'])
-def test_cards_that_are_none(tmp_path, text):
-    target = converted(tmp_path)
-    target.with_suffix(".json").write_text(text)
-    with pytest.raises(ValueError, match="ada.safetensors: "):
-        read(target)
-
-
-@pytest.mark.parametrize(
-    ("weight", "values", "found"),
-    [
-        ("mapping.w_avg", torch.full((6,), torch.nan), "not finite"),
-        ("mapping.w_avg", torch.zeros(6, dtype=torch.float64), "finite float32"),
-        ("mapping.w_avg", torch.zeros(7), "of shape"),
-        ("mapping.w", torch.zeros(7), "which its options do not ask for"),
-    ],
-)
-def test_weights_that_do_not_fit(tmp_path, weight, values, found):
-    tensors = read(converted(tmp_path)).tensors
-    content = safetensors.torch.save(tensors | {weight: values})
     target = converted(tmp_path)
     card = json.loads(target.with_suffix(".json").read_text())
-    target.write_bytes(content)
-    card["sha256"] = hashlib.sha256(content).hexdigest()
-    target.with_suffix(".json").write_text(json.dumps(card))
+    target.with_suffix(".json").write_text(json.dumps(card | changes))
     with pytest.raises(ValueError, match=f"ada.safetensors: .*{found}"):
-        read(target)
+        load_generator("stylegan2", weights=target)

@@ -12,12 +12,11 @@ from helpers.generators import (
     style_generator,
     style_layers,
     stylegan2,
-    stylegan3,
 )
 from helpers.generators.style_generator import StyleGenerator
 
 CODES = {"z_dim": 12, "w_dim": 16}
-KINDS = ("stylegan2", "stylegan3", "eg3d")
+KINDS = ("stylegan2", "eg3d")
 
 
 def network(kind="stylegan2", **options):
@@ -25,9 +24,6 @@ def network(kind="stylegan2", **options):
     common = CODES | {"c_dim": 0, "resolution": 16, "channel_base": 128} | options
     if kind == "stylegan2":
         made = stylegan2.StyleGAN2(stylegan2.Config(**common))
-    elif kind == "stylegan3":
-        layers = {"num_layers": 4, "margin_size": 4}
-        made = stylegan3.StyleGAN3(stylegan3.Config(**common | layers))
     else:
         rendering = {"depth_resolution": 6, "depth_resolution_importance": 5, "c_scale": 1.0}
         sizes = {"c_dim": 25, "neural_resolution": 4, "rendering": rendering}
@@ -122,15 +118,15 @@ def test_the_pose_of_eg3d_leaves_the_code_alone(small):
         generator.synthesize(w, light=1.0)
 
 
-def test_bfloat16_is_for_stylegan2():
+def test_bfloat16_is_for_stylegan2(small):
     made = network()
     exact = StyleGenerator(made).synthesize(made.mapping(torch.ones(1, 12))[:, 0])
     coarse = StyleGenerator(made, precision="bfloat16")
     images = coarse.synthesize(made.mapping(torch.ones(1, 12))[:, 0])
     assert coarse.card["precision"] == "bfloat16"
     assert 0 < (images - exact).abs().max() < 0.1
-    with pytest.raises(ValueError, match="stylegan3 computes in float32 only"):
-        StyleGenerator(network("stylegan3"), precision="bfloat16")
+    with pytest.raises(ValueError, match="eg3d computes in float32 only"):
+        StyleGenerator(network("eg3d"), precision="bfloat16")
 
 
 @pytest.mark.parametrize(
@@ -198,8 +194,8 @@ def test_generators_from_a_file(tmp_path):
     assert images.shape == (2, 3, generator.size, generator.size)
     same = generators.load_generator("stylegan2", weights=path, truncation=0.7)
     assert torch.equal(same.synthesize(same.sample(2, seed=1)), images)
-    with pytest.raises(ValueError, match="ada.pkl: a stylegan3 network was expected, found styleg"):
-        generators.load_generator("stylegan3", weights=path)
+    with pytest.raises(ValueError, match="ada.pkl: .* of the kind stylegan2, not eg3d"):
+        generators.load_generator("eg3d", weights=path)
 
 
 def test_generators_by_name():

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from helpers.annotations.ingest import Ingest, validate
-from helpers.annotations.pickled_arrays import read_arrays
 from helpers.annotations.raw import Notes, Source, parts
+from helpers.annotations.text import require_path
+from helpers.utils.pickle_reading import array, first_line, read_pickle
 
 SOURCE = "published"
 RENAME = {"skin_color": "skin_colour"}
@@ -34,9 +35,8 @@ def read_published(
         The tidy table and the report of what was rejected, see `Ingest`.
 
     Raises:
-        ValueError: the file is no such pickle or asks for anything but arrays of numbers; names
-            the file and the byte. An array is empty or has not two dimensions, or nothing can be
-            used.
+        ValueError: the file is no such pickle, has anything but arrays of numbers in it, or
+            nothing that can be used; an array is empty or has not two dimensions. Names the file.
 
     Example:
         >>> import pickle, tempfile
@@ -49,7 +49,7 @@ def read_published(
         [0, 4, 1, 1]
     """
     path = Path(path)
-    arrays = read_arrays(path)
+    arrays = _arrays(path)
     for name, levels in arrays.items():
         if levels.ndim != 2:
             raise ValueError(
@@ -60,6 +60,21 @@ def read_published(
             raise ValueError(f"{path}: {name[:40]!r}: expected images × raters, found no numbers")
     source = Source(path, parts(_visits(arrays)), {}, Notes())
     return validate([source], SOURCE, salt, rename=RENAME if rename is None else rename)
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    require_path(path)
+    content = path.read_bytes()
+    try:
+        found = read_pickle(content)
+        if not isinstance(found, dict):
+            raise ValueError(f"a {type(found).__name__} in place of a dictionary")
+        if any(not isinstance(name, str) or not name.isprintable() for name in found):
+            raise ValueError("an array without a name that can be printed")
+        return {name: array(value) for name, value in found.items()}
+    except (ValueError, TypeError, AttributeError) as error:  # the last two of a damaged array
+        expected = "a pickled dictionary of arrays of numbers"
+        raise ValueError(f"{path}: expected {expected}, found {first_line(error)}") from None
 
 
 def _visits(arrays: Mapping[str, np.ndarray]) -> Iterator[tuple[tuple, list]]:

@@ -25,14 +25,9 @@ from helpers.artifacts.stage import atomic
 
 def write(network: nn.Module, path: Path, card: dict[str, Any]) -> None:
     """Write `path` (safetensors) and beside it the card, to which the hash is added."""
-    write_state(network.state_dict(), path, card)
-
-
-def write_state(state: Mapping[str, torch.Tensor], path: Path, card: dict[str, Any]) -> None:
-    """The same for weights without their network, name → tensor."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    state = {name: value.contiguous().cpu() for name, value in state.items()}
+    state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
     weights = safetensors.torch.save(state)
     card = card | {"sha256": hashlib.sha256(weights).hexdigest()}
     with atomic(path) as temporary:
@@ -88,8 +83,21 @@ def fill(network: nn.Module, weights: bytes, path: Path, kind: str) -> nn.Module
         state = safetensors.torch.load(weights)
     except SafetensorError as error:
         raise ValueError(f"{path}: no weights of a {kind}: {error}") from error
+    return fill_state(network, state, path, kind)
+
+
+def fill_state(
+    network: nn.Module, state: Mapping[str, torch.Tensor], path: Path, kind: str
+) -> nn.Module:
+    """The same for weights by name; a network on the device "meta" comes to the CPU.
+
+    Raises:
+        ValueError: see `fill`.
+    """
     for problem in _problems(state, network.state_dict()):
         raise ValueError(f"{path}: no weights of a {kind}: {problem}")
+    if any(parameter.is_meta for parameter in network.parameters()):
+        network.to_empty(device="cpu")
     network.load_state_dict(state)
     return network
 
@@ -109,7 +117,9 @@ def read_checkpoint(path: Path) -> dict[str, Any] | None:
     return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
 
 
-def _problems(state: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> Iterator[str]:
+def _problems(
+    state: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tensor]
+) -> Iterator[str]:
     for name, weight in wanted.items():
         if name not in state:
             yield f"{name} is missing"

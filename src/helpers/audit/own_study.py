@@ -20,7 +20,7 @@ from helpers.audit.faults import in_words
 from helpers.audit.parts import Style
 from helpers.audit.specification import Specification, read_specification
 from helpers.audit.writing import write_text
-from helpers.generators import checkpoint_files, convert
+from helpers.generators import convert, load_checkpoint
 from helpers.models.black_box.onnx_models import OnnxNetwork, open_session
 
 AUDITS = ROOT / "audits"
@@ -71,7 +71,7 @@ def write_study(
     """Write the audit file of a generator's file; one that is there stays as it is.
 
     Args:
-        generator: weights of a StyleGAN2, StyleGAN3 or EG3D, as of `load_checkpoint`.
+        generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
         model: ONNX file of the model that is asked about the faces.
         crowd: folder for exports of people's answers, in `samples` and `transects`; None for the
             place that the audit names.
@@ -103,7 +103,7 @@ def write_study(
         raise ValueError(
             f"CROWD={crowd}: no such folder; the folder for people's exports was expected"
         )
-    network, sizes = checkpoint_files.read(generator), profiles.load(profile)
+    network, sizes = load_checkpoint(generator), profiles.load(profile)
     content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
     content["name"] = path.stem
     content["generator"] = {
@@ -118,7 +118,7 @@ def write_study(
         content["people"]["export"] = _from(folder, crowd)
     content["model"] |= {
         "path": _from(folder, model),
-        "input": _input(model, network.config["resolution"]),
+        "input": _input(model, network.resolution),
         "output": {"activation": "none"},
     }
     content["design"]["transects"] = sizes.n_transects

@@ -83,7 +83,7 @@ class _Found(Strict):
 class Style(_Found):
     """Faces of somebody's style-based network, from the file of its weights."""
 
-    kind: Literal["stylegan2", "stylegan3", "eg3d"]
+    kind: Literal["stylegan2", "eg3d"]
     weights: Path
     truncation: float = Field(0.7, gt=0, le=1)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from helpers.generators.base import Generator
-from helpers.generators.checkpoint_loading import load_checkpoint
+from helpers.generators.checkpoints import NETWORKS, load_checkpoint
 from helpers.generators.image_set import ImageSet
 from helpers.generators.known_truth import KnownTruthGenerator
 from helpers.generators.style_generator import StyleGenerator
@@ -12,8 +12,6 @@ from helpers.generators.wgan import WGANGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
 """Name → class of those that come with the book, for `load_generator`."""
-FROM_FILES = ("stylegan2", "stylegan3", "eg3d")
-"""Names of those that are read from a file."""
 
 
 def load_generator(
@@ -22,8 +20,7 @@ def load_generator(
     """Load the generator of that name.
 
     Args:
-        name: "known-truth" or "wgan"; "stylegan2", "stylegan3" or "eg3d" for one that is read from
-            a file.
+        name: "known-truth" or "wgan"; "stylegan2" or "eg3d" for one that is read from a file.
         device: "cpu" or "cuda".
         size: height and width of its images, in pixels. What is read from a file has a size of its
             own.
@@ -43,9 +40,9 @@ def load_generator(
         >>> generators.load_generator("wgan").latent_dim
         128
     """
-    if name not in (*GENERATORS, *FROM_FILES):
-        raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *FROM_FILES))}")
-    if name in FROM_FILES:
+    if name not in (*GENERATORS, *NETWORKS):
+        raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *NETWORKS))}")
+    if name in NETWORKS:
         if weights is None:
             raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
         network = load_checkpoint(weights, kind=name)

@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from helpers.artifacts import weights
 from helpers.artifacts.stage import atomic
-from helpers.generators import checkpoint_files
-from helpers.generators.checkpoint_files import MEAN, Checkpoint
-from helpers.generators.rosinality_files import for_rosinality
+from helpers.generators.checkpoints import load_checkpoint
+from helpers.generators.rosinality_files import MEAN, for_rosinality
 from helpers.utils.checks import check_range
 
 PSI = 1.0
@@ -34,7 +35,7 @@ def write_converted(
     """Read a trained generator and write it as safetensors, or as rosinality's `.pt`.
 
     Args:
-        source: a file that `checkpoint_files.read` takes.
+        source: a file that `load_checkpoint` takes.
         target: `.safetensors` or `.pt`; an existing file is replaced.
         licence: of the weights, in the user's words.
         psi: truncation that belongs to the population, in [0, 1].
@@ -51,34 +52,35 @@ def write_converted(
     if not licence.strip():
         raise ValueError("licence is empty, the licence of the weights was expected")
     check_range("psi", psi, 0, 1)
-    checkpoint = checkpoint_files.read(source)
+    network = load_checkpoint(source)
     card = {
-        "kind": checkpoint.kind,
-        "kwargs": checkpoint.config,
-        **{name: checkpoint.card.get(name) for name in ("source", "source_sha256")},
+        "kind": network.kind,
+        "kwargs": asdict(network.config),
+        **{name: network.card.get(name) for name in ("source", "source_sha256")},
         "licence": licence,
         "psi": psi,
         "noise": "const",
         "precision": "float32",
-        "mean_w": checkpoint.card.get("mean_w"),
+        "mean_w": network.card.get("mean_w"),
     }
     if target.suffix == ".pt":
-        _write_for_rosinality(checkpoint, target)
+        _write_for_rosinality(network, target)
     else:
-        weights.write_state(checkpoint.tensors, target, card)
+        weights.write(network, target, card)
     return card
 
 
-def _write_for_rosinality(checkpoint: Checkpoint, target: Path) -> None:
-    if checkpoint.kind != "stylegan2":
-        raise ValueError(f"{target}: rosinality's code has no {checkpoint.kind}")
+def _write_for_rosinality(network: nn.Module, target: Path) -> None:
+    if network.kind != "stylegan2":
+        raise ValueError(f"{target}: rosinality's code has no {network.kind}")
+    own = network.state_dict()
     try:
-        state = for_rosinality(checkpoint.tensors, checkpoint.config)
+        state = for_rosinality(own, asdict(network.config))
     except ValueError as error:
         raise ValueError(f"{target}: {error}") from None
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic(target) as temporary:
-        torch.save({"g_ema": state, "latent_avg": checkpoint.tensors[MEAN]}, temporary)
+        torch.save({"g_ema": state, "latent_avg": own[MEAN]}, temporary)
 
 
 def main(arguments: list[str]) -> None:

@@ -7,54 +7,65 @@ shapes. Its images are not clamped.
 
 from __future__ import annotations
 
+import argparse
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as functional
 from torch import Tensor
 
-from helpers.generators.generator_options import checked
-from helpers.generators.module_records import mapping
-from helpers.generators.official_files import FILTER
-from helpers.generators.parameter_shapes import shapes
-from helpers.generators.torch_records import Budget, Storages, as_float32, tensor
 from helpers.utils import seeding
 
 LR_MULTIPLIER = 0.01
 """Of the mapping network; rosinality's training knows no other."""
+MEAN = "mapping.w_avg"
 CODES = 10_000
 """Normal codes by which a mean style code is estimated that a file does not have."""
+ESTIMATED = f"estimated from {CODES:,} keyed normal codes"
 _PART = 1000
+KERNEL = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 16
+"""The filter between resolutions, with the factor 4 of a doubled one in it."""
 
 
-def rosinality(
-    value: Any, storages: Storages, budget: Budget
-) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
-    """Kind, options and weights of `g_ema`; `mapping.w_avg` is missing in files of a training.
+def read_rosinality(content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options, and the weights of `g_ema` under rosinality's names, of a file's bytes.
 
     Raises:
         ValueError: the file has no such network.
+        Exception: of torch, if the file is damaged or asks for anything but weights.
     """
-    content = mapping(value)
-    if "g_ema" not in content:
+    # Files of a training have its options in them, as the command line gave them.
+    with torch.serialization.safe_globals([argparse.Namespace]):
+        found = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    if not isinstance(found, Mapping) or "g_ema" not in found:
         raise ValueError("no entry 'g_ema', in which rosinality keeps the generator")
-    state = {}
-    for name, found in mapping(content["g_ema"]).items():
-        state[str(name)] = tensor(found, budget, storages)
+    state = dict(found["g_ema"])
     config = _config(state)
-    translations = dict(_names(config["resolution"], config["mapping_layers"]))
-    expected = shapes("stylegan2", config)
-    weights = {}
-    for name, values in _without_filters(state).items():
-        here = translations.get(name, name)
-        sizes = expected.get(here)
-        weights[here] = values if sizes is None else _reshaped(values, sizes, name)
-    if "latent_avg" in content:
-        weights["mapping.w_avg"] = tensor(content["latent_avg"], budget, storages)
-    return "stylegan2", config, weights
+    return config, state | ({MEAN: found["latent_avg"]} if "latent_avg" in found else {})
+
+
+def translated(
+    state: Mapping[str, Tensor], wanted: Mapping[str, Tensor], config: Mapping[str, Any]
+) -> dict[str, Tensor]:
+    """Weights under their official names, in the shapes of a network's state dict.
+
+    Args:
+        state: name in rosinality → tensor.
+        wanted: the state dict of a network of these options.
+        config: the options.
+    """
+    names = dict(_names(config["resolution"], config["mapping_layers"]))
+    found = {}
+    for there, values in state.items():
+        here = names.get(there, there)
+        shape = wanted[here].shape if here in wanted else values.shape
+        if values.shape == _shape_there(there, shape):
+            values = values.reshape(shape)
+        found[here] = values
+    return found
 
 
 def for_rosinality(weights: dict[str, Tensor], config: dict[str, Any]) -> dict[str, Tensor]:
@@ -82,10 +93,9 @@ def for_rosinality(weights: dict[str, Tensor], config: dict[str, Any]) -> dict[s
     for there, here in _names(config["resolution"], config["mapping_layers"]):
         if here in weights:
             state[there] = weights[here].reshape(_shape_there(there, weights[here].shape))
-    kernel = torch.from_numpy(4 * FILTER).float()
     for block in range(config["resolution"].bit_length() - 3):
-        state[f"convs.{2 * block}.conv.blur.kernel"] = kernel.clone()
-        state[f"to_rgbs.{block}.upsample.kernel"] = kernel.clone()
+        state[f"convs.{2 * block}.conv.blur.kernel"] = KERNEL.clone()
+        state[f"to_rgbs.{block}.upsample.kernel"] = KERNEL.clone()
     return state
 
 
@@ -113,7 +123,7 @@ def mean_style(weights: dict[str, Tensor], config: dict[str, Any]) -> Tensor:
     return (total / CODES).float()
 
 
-def _config(state: dict[str, np.ndarray]) -> dict[str, Any]:
+def _config(state: Mapping[str, Tensor]) -> dict[str, Any]:
     """Options that give tensors of these shapes, if any do."""
     layers = sum(re.fullmatch(r"style\.\d+\.weight", name) is not None for name in state)
     convolutions = sum(re.fullmatch(r"convs\.\d+\.conv\.weight", one) is not None for one in state)
@@ -123,7 +133,7 @@ def _config(state: dict[str, np.ndarray]) -> dict[str, Any]:
     w_dim, z_dim = state["style.1.weight"].shape
     last = f"convs.{convolutions - 1}.conv.weight" if convolutions else "conv1.conv.weight"
     widths = [state["conv1.conv.weight"].shape[1], state[last].shape[1]]
-    config = {
+    return {
         "z_dim": z_dim,
         "c_dim": 0,
         "w_dim": w_dim,
@@ -135,18 +145,6 @@ def _config(state: dict[str, np.ndarray]) -> dict[str, Any]:
         "mapping_layers": layers,
         "lr_multiplier": LR_MULTIPLIER,
     }
-    return checked("stylegan2", config)
-
-
-def _without_filters(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    kept = {}
-    for name, values in state.items():
-        if not re.search(r"\.(blur|upsample)\.kernel$", name):
-            kept[name] = values
-        # Here the filter has the factor 4 of a doubled resolution in it.
-        elif values.shape != (4, 4) or not np.allclose(as_float32(values), 4 * FILTER):
-            raise ValueError(f"another filter than [1, 3, 3, 1] ({name[:80]})")
-    return kept
 
 
 def _names(resolution: int, layers: int) -> Iterator[tuple[str, str]]:
@@ -185,10 +183,3 @@ def _shape_there(name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
     if name.endswith("noise.weight"):
         return (1,)
     return (1, *shape, 1, 1) if re.fullmatch(r"to_rgb[\w.]*\d\.bias", name) else tuple(shape)
-
-
-def _reshaped(values: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
-    """The tensor in its official shape."""
-    if values.shape != (there := _shape_there(name, shape)):
-        raise ValueError(f"{name[:80]} of shape {values.shape}, {there} was expected")
-    return values.reshape(shape)

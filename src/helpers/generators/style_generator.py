@@ -28,7 +28,7 @@ class StyleGenerator:
     """Turn style codes w (n, w_dim), or one code a layer, into images.
 
     Args:
-        network: StyleGAN2, StyleGAN3 or EG3D, with its weights.
+        network: StyleGAN2 or EG3D, with its weights.
         device: "cpu" or "cuda".
         truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
             None, here as for the next two, is what the network's card says, or else 1.

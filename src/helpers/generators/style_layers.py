@@ -120,7 +120,7 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
     seed, its name and its shape alone.
 
     Args:
-        network: StyleGAN2, StyleGAN3 or EG3D.
+        network: StyleGAN2 or EG3D.
         seed: of the draws.
 
     Returns:
@@ -139,14 +139,9 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
     for name, value in state.items():
         drawn = seeding.normals(seed, f"weights: {name}", [0], max(value.numel(), 1))
         drawn = torch.from_numpy(drawn).float().reshape(value.shape)
-        if name.endswith((".weight", ".const", "_const", ".freqs", ".phases")):
+        if name.endswith((".weight", ".const", "_const")):
             state[name] = drawn / rates.get(name, 1.0)
         elif name.endswith((".bias", "_strength", "w_avg")):
             state[name] = value.cpu() + 0.1 * drawn
-        elif name.endswith("_filter"):
-            # StyleGAN3's filters are computed, not trained: any low-pass filter does here.
-            line = torch.hann_window(len(value) + 2, periodic=False)[1:-1]
-            line = line / line.sum()
-            state[name] = line if value.ndim == 1 else torch.outer(line, line)
     network.load_state_dict(state)
     return network

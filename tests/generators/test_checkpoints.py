@@ -1,0 +1,417 @@
+"""Generators' files: weights bit for bit, no code run, one sentence for what is refused."""
+
+import io
+import os
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import generator_files as made
+import pytest
+import torch
+
+from helpers import generators
+from helpers.generators import load_checkpoint
+from helpers.generators.convert import write_converted
+from helpers.generators.rosinality_files import for_rosinality
+
+PROTOCOLS = range(2, 6)
+
+
+def write(tmp_path: Path, content: bytes, name: str = "network.pkl") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+def official(generator: object, protocol: int = 4, discriminator: object = None) -> bytes:
+    return made.dumps(made.with_others(generator, discriminator), protocol)
+
+
+def assert_weights(network, expected) -> None:
+    expected, found = made.persistent(expected), network.state_dict()
+    assert found.keys() == expected.keys()
+    for name, values in found.items():
+        assert values.dtype == torch.float32
+        assert torch.equal(values, expected[name]), name
+
+
+# --- formats
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_ada(tmp_path, protocol):
+    network = load_checkpoint(write(tmp_path, official(made.ada(), protocol)))
+    assert (network.kind, asdict(network.config)) == ("stylegan2", made.CONFIG)
+    assert_weights(network, made.stylegan2_weights())
+    assert network.card["source"] == "network.pkl"
+    assert network.card["mean_w"] == "stored in the file"
+    assert not network.training and not any(p.requires_grad for p in network.parameters())
+
+
+def test_options_of_a_conditional_network(tmp_path):
+    more = made.EasyDict(made.CHANNELS | {"conv_clamp": 0.8, "architecture": "skip"})
+    path = write(tmp_path, official(made.ada(c_dim=3, synthesis_kwargs=more)))
+    network = load_checkpoint(path)
+    assert asdict(network.config) == made.CONFIG | {"c_dim": 3, "conv_clamp": 0.8}
+    assert_weights(network, made.stylegan2_weights(c_dim=3))
+
+
+@pytest.mark.parametrize(("said", "clamp"), [({}, None), ({"conv_clamp": 256}, 256)])
+def test_options_in_the_layout_of_stylegan3s_repository(tmp_path, said, clamp):
+    kwargs = made.SIZES | made.CHANNELS | {"mapping_kwargs": made.EasyDict(num_layers=2)} | said
+    kwargs |= {"fused_modconv_default": "inference_only"}
+    weights = made.stylegan2_weights()
+    network = load_checkpoint(write(tmp_path, official(made.network(weights, "Generator", kwargs))))
+    assert asdict(network.config) == made.CONFIG | {"conv_clamp": clamp}
+    assert_weights(network, weights)
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_eg3d(tmp_path, protocol):
+    part, weights = made.eg3d()
+    network = load_checkpoint(write(tmp_path, official(part, protocol)))
+    assert network.kind == "eg3d"
+    assert network.config.rendering == made.RENDERING
+    assert network.config.neural_resolution == 128
+    assert network.config.super_resolution_clamp == 256
+    assert_weights(network, weights)
+
+
+def square_weights():
+    """rosinality's z has the length of w."""
+    weights = made.Weights()
+    weights.mapping("mapping", 6, 0, 6, layers=2)
+    weights.synthesis("synthesis", made.WIDTHS, w_dim=6)
+    return weights.found
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_rosinality_there_and_back(tmp_path, zipped):
+    weights = square_weights()
+    state = made.rosinality_state(weights)
+    content = {"g_ema": state, "latent_avg": weights["mapping.w_avg"]}
+    network = load_checkpoint(write(tmp_path, made.rosinality(content, zipped), "network.pt"))
+    config = asdict(network.config)
+    assert (network.kind, config) == ("stylegan2", made.CONFIG | {"z_dim": 6})
+    assert_weights(network, weights)
+    back = for_rosinality(network.state_dict(), config)
+    assert back.keys() == state.keys()
+    for name, values in state.items():
+        assert torch.equal(back[name], values) and back[name].shape == values.shape
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_mean_style_that_is_missing_is_estimated(tmp_path, zipped):
+    weights = square_weights()
+    content = made.rosinality(made.training_file(weights), zipped)
+    network = load_checkpoint(write(tmp_path, content, "010000.pt"))
+    assert network.card["mean_w"] == "estimated from 10,000 keyed normal codes"
+    mean = network.mapping.w_avg
+    assert_weights(network, weights | {"mapping.w_avg": mean})
+    # The mapping network once more, layer by layer and with other normal codes.
+    x = torch.randn(40_000, 6, generator=torch.Generator().manual_seed(1)).double()
+    x = x / (x**2).mean(1, keepdim=True).add(1e-8).sqrt()
+    for layer in range(2):
+        weight, bias = (weights[f"mapping.fc{layer}.{part}"] for part in ("weight", "bias"))
+        y = x @ weight.double().T * 0.01 / 6**0.5 + 0.01 * bias.double()
+        x = torch.where(y > 0, y, 0.2 * y) * 2**0.5
+    assert torch.allclose(mean.double(), x.mean(0), atol=4 * float(x.std()) / 100)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_other_precision(tmp_path, kind):
+    weights = {name: values.to(kind) for name, values in made.stylegan2_weights().items()}
+    path = write(tmp_path, official(made.ada(weights=weights)))
+    assert_weights(load_checkpoint(path), made.stylegan2_weights())
+
+
+def test_views_into_one_storage(tmp_path):
+    weights = made.stylegan2_weights()
+    weights["mapping.fc1.weight"] = weights["mapping.fc1.weight"].T.contiguous().T
+    weights["mapping.fc1.bias"] = torch.cat([torch.zeros(3), weights["mapping.fc1.bias"]])[3:]
+    path = write(tmp_path, official(made.ada(weights=weights)))
+    assert_weights(load_checkpoint(path), weights)
+
+
+class Foreign(list):
+    """A class that only its author has, with elements and a state."""
+
+    def __init__(self) -> None:
+        super().__init__([1, 2])
+        self.more = {3}
+
+
+def test_what_is_not_needed_may_be_anything(tmp_path):
+    for other in (Foreign(), {"deep": [Foreign, os.getcwd]}, frozenset({1}), 1 + 2j):
+        path = write(tmp_path, official(made.ada(), discriminator=other))
+        assert_weights(load_checkpoint(path), made.stylegan2_weights())
+
+
+FILES = {
+    "ada.pkl": lambda: official(made.ada()),
+    "conditional.pkl": lambda: official(made.ada(c_dim=3)),
+    "rosinality.pt": lambda: made.rosinality(made.training_file(square_weights()), True),
+    "eg3d.pkl": lambda: official(made.eg3d()[0]),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_becomes_a_network(tmp_path, name):
+    path, converted = write(tmp_path, FILES[name](), name), tmp_path / "converted.safetensors"
+    write_converted(path, converted, "of the authors")
+    random_state = torch.get_rng_state()
+    found, again = load_checkpoint(path), load_checkpoint(converted)
+    assert torch.equal(torch.get_rng_state(), random_state)  # nothing is drawn from it
+    assert found.card["source"] == again.card["source"] == name
+    z = torch.randn(2, found.z_dim, generator=torch.Generator().manual_seed(1))
+    c = torch.eye(found.c_dim)[:2] if found.c_dim else None
+    ws, same = (network.mapping(z, c, psi=0.7) for network in (found, again))
+    assert ws.shape == (2, found.num_ws, found.w_dim) and torch.equal(ws, same)
+    if found.kind != "eg3d":
+        images = found.synthesis(ws)
+        assert images.shape == (2, 3, found.resolution, found.resolution)
+        assert images.isfinite().all() and torch.equal(images, again.synthesis(ws))
+    styles, same = found.styles(ws), again.styles(ws)
+    assert styles.keys() == same.keys() and len(styles) > 4
+    assert all(torch.equal(values, same[layer]) for layer, values in styles.items())
+
+
+def test_load_generator_takes_a_file(tmp_path):
+    path = write(tmp_path, FILES["ada.pkl"](), "ada.pkl")
+    generator = generators.load_generator("stylegan2", weights=path)
+    images = generator.synthesize(generator.sample(2, seed=1))
+    assert images.shape == (2, 3, 16, 16) and 0 <= images.min() <= images.max() <= 1
+    assert generator.truncation == 1.0
+    path = tmp_path / "ada.safetensors"
+    write_converted(tmp_path / "ada.pkl", path, "of the authors", psi=0.7)
+    assert generators.load_generator("stylegan2", weights=path).truncation == 0.7
+    chosen = generators.load_generator("stylegan2", weights=path, truncation=0.5)
+    assert chosen.truncation == 0.5
+    with pytest.raises(ValueError, match="ada.safetensors: .* of the kind stylegan2, not eg3d"):
+        generators.load_generator("eg3d", weights=path)
+
+
+# --- code that a file asks to be run
+
+
+class Call:
+    """Written as a call of a function, which the ordinary unpickler makes."""
+
+    def __init__(self, function: Callable, *arguments: object) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> tuple:
+        return self.call
+
+
+def in_buffer(value: object) -> object:
+    """A generator whose mean style is this."""
+    generator = made.ada()
+    generator.state["_modules"]["mapping"].state["_buffers"]["w_avg"] = value
+    return generator
+
+
+def in_part(value: object) -> object:
+    generator = made.ada()
+    generator.state["_modules"]["mapping"] = value
+    return generator
+
+
+def in_storage(content: bytes) -> Call:
+    """A tensor whose storage has these bytes."""
+    storage = Call(torch.storage._load_from_bytes, content)
+    return Call(torch._utils._rebuild_tensor_v2, storage, 0, (6,), (1,), False, OrderedDict())
+
+
+def storage_of(values: torch.Tensor) -> bytes:
+    stream = io.BytesIO()
+    torch.save(values._typed_storage(), stream, _use_new_zipfile_serialization=False)
+    return stream.getvalue()
+
+
+PLANTED = {
+    "in place of everything": lambda bad: pickle.dumps(bad),
+    "in place of the generator": lambda bad: official(bad),
+    "in place of a part": lambda bad: official(in_part(bad)),
+    "in place of a weight": lambda bad: official(in_buffer(bad)),
+    "in an option": lambda bad: official(made.ada(z_dim=bad)),
+    "in a storage": lambda bad: official(in_buffer(in_storage(pickle.dumps(bad)))),
+    "in a storage of torch": lambda bad: official(
+        in_buffer(in_storage(made.rosinality({"x": bad}, True)))
+    ),
+    "in a file of torch": lambda bad: made.rosinality({"g_ema": bad}, True),
+    "in a file of torch before 1.6": lambda bad: made.rosinality({"g_ema": bad}, False),
+}
+
+
+@pytest.mark.parametrize("place", PLANTED)
+def test_no_code_runs(tmp_path, place):
+    ran = tmp_path / "ran"
+    content = PLANTED[place](Call(os.mkdir, str(ran)))
+    path = write(tmp_path, content)
+    with pytest.raises(ValueError, match="network.pkl: expected a trained generator, found"):
+        load_checkpoint(path)
+    assert not ran.exists()
+    for ordinary in (pickle.load, partial(torch.load, weights_only=False)):
+        # One of them is for such files, runs what is planted, and may then fail.
+        with made.official_code(), suppress(Exception), path.open("rb") as file:
+            ordinary(file)
+    assert ran.exists()
+
+
+def test_the_source_code_in_a_file_is_not_run(tmp_path):
+    ran = tmp_path / "ran"
+    generator = made.ada()
+    generator.source = f"import os; os.mkdir({str(ran)!r})"
+    content = official(generator)
+    assert_weights(load_checkpoint(write(tmp_path, content)), made.stylegan2_weights())
+    assert not ran.exists()
+    with made.official_code():
+        pickle.loads(content)
+    assert ran.exists()
+
+
+def test_nothing_is_set_on_what_a_file_names(tmp_path):
+    """BUILD would replace defaults of a function of torch for the rest of the process."""
+    set_defaults = (
+        b"\x80\x02}(X\x05\x00\x00\x00G_emactorch._utils\n_rebuild_tensor_v2\n"
+        b"N}X\x0c\x00\x00\x00__defaults__(I1\ntsb\x86bu."
+    )
+    kept = torch._utils._rebuild_tensor_v2.__defaults__
+    with pytest.raises(ValueError, match="network.pkl: "):
+        load_checkpoint(write(tmp_path, set_defaults))
+    assert torch._utils._rebuild_tensor_v2.__defaults__ == kept
+    assert_weights(load_checkpoint(write(tmp_path, official(made.ada()))), made.stylegan2_weights())
+
+
+# --- refusals
+
+
+def without(name: str) -> bytes:
+    weights = made.stylegan2_weights()
+    del weights[name]
+    return official(made.ada(weights=weights))
+
+
+def with_weight(name: str, values: torch.Tensor) -> bytes:
+    return official(made.ada(weights=made.stylegan2_weights() | {name: values}))
+
+
+def rosinality_with(**changes: torch.Tensor) -> bytes:
+    state = made.rosinality_state(square_weights()) | changes
+    return made.rosinality({"g_ema": state, "latent_avg": torch.zeros(6)}, True)
+
+
+def stylegan3() -> bytes:
+    generator = made.ada()
+    generator.state["_modules"]["synthesis"].state["_modules"]["input"] = None
+    return official(generator)
+
+
+def rendered(**changes: object) -> bytes:
+    network, _ = made.eg3d()
+    network.state["rendering_kwargs"] = made.EasyDict(made.RENDERING | changes)
+    return official(network)
+
+
+MAPPING = made.EasyDict(num_layers=2)
+REFUSED = {
+    "no pickle": (lambda: b"<html>", "no pickle that can be read"),
+    "an empty file": (lambda: b"", "no pickle that can be read"),
+    "another pickle": (lambda: pickle.dumps([1]), "no entry 'G_ema'"),
+    "no generator": (lambda: official(None), "'G_ema' of a class that is not known"),
+    "TensorFlow": (lambda: pickle.dumps((None, None, 1)), "networks of TensorFlow"),
+    "StyleGAN3": (stylegan3, "a StyleGAN3 network"),
+    "a part of another class": (
+        lambda: official(in_part(Foreign())),
+        "'mapping.' of a class that is not known",
+    ),
+    "an unknown option": (lambda: official(made.ada(depth=4)), "the option 'depth'"),
+    "an unknown option of the mapping network": (
+        lambda: official(made.ada(mapping_kwargs=MAPPING | {"width": 4})),
+        "the option 'width'",
+    ),
+    "another architecture": (
+        lambda: official(made.ada(synthesis_kwargs=made.CHANNELS | {"architecture": "resnet"})),
+        "the option architecture 'resnet', skip was expected",
+    ),
+    "another resolution": (lambda: official(made.ada(img_resolution=24)), "resolution is 24"),
+    "another filter": (
+        lambda: with_weight("synthesis.b8.resample_filter", torch.ones(4, 4) / 16),
+        r"another filter than \[1, 3, 3, 1\] \(synthesis.b8.resample_filter\)",
+    ),
+    "a missing weight": (
+        lambda: without("synthesis.b4.const"),
+        "no weights of a generator: synthesis.b4.const is missing",
+    ),
+    "an unexpected weight": (
+        lambda: with_weight("mapping.fc7.bias", torch.ones(6)),
+        "mapping.fc7.bias is unknown",
+    ),
+    "another shape": (
+        lambda: with_weight("mapping.w_avg", torch.ones(7)),
+        r"mapping.w_avg has shape \(7,\), expected \(6,\)",
+    ),
+    "whole numbers": (
+        lambda: with_weight("mapping.w_avg", torch.ones(6).long()),
+        "weights 'mapping.w_avg' that are no real numbers",
+    ),
+    "a training that diverged": (
+        lambda: with_weight("mapping.w_avg", torch.full((6,), torch.nan)),
+        "mapping.w_avg holds values that are not finite",
+    ),
+    "a tensor outside of its storage": (
+        lambda: official(in_buffer(in_storage(storage_of(torch.ones(5))))),
+        "out of bounds",
+    ),
+    "weights that fill the memory": (
+        lambda: with_weight("mapping.w_avg", torch.ones(1).expand(10**10)),
+        "far larger than the file",
+    ),
+    "rays of another kind": (lambda: rendered(clamp_mode="relu"), "clamp_mode is 'relu'"),
+    "rays that begin anywhere": (lambda: rendered(ray_start="auto"), "rays from 'auto'"),
+    "another file of torch": (lambda: made.rosinality({"g": 1}, True), "no entry 'g_ema'"),
+    "another object of torch": (lambda: made.rosinality([1], False), "no entry 'g_ema'"),
+    "rosinality's, of another shape": (
+        lambda: rosinality_with(**{"input.input": torch.ones(1, 8, 5, 5)}),
+        r"synthesis.b4.const has shape \(1, 8, 5, 5\)",
+    ),
+    "rosinality's, with a weight too many": (
+        lambda: rosinality_with(**{"style.9.bias": torch.ones(6)}),
+        "style.9.bias is unknown",
+    ),
+    "rosinality's, with another filter": (
+        lambda: rosinality_with(**{"to_rgbs.0.upsample.kernel": torch.ones(4, 4)}),
+        "another filter",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", REFUSED)
+def test_what_is_refused(tmp_path, defect):
+    content, found = REFUSED[defect]
+    path = write(tmp_path, content())
+    with pytest.raises(ValueError, match=found) as caught:
+        load_checkpoint(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ") and "\n" not in message and len(message) < 700
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_truncated_files(tmp_path, name):
+    whole = FILES[name]()
+    for share in (0.001, 0.1, 0.5, 0.9, 0.999):
+        path = write(tmp_path, whole[: int(share * len(whole))], name)
+        with pytest.raises(ValueError, match=f"{name}: expected a trained generator, found"):
+            load_checkpoint(path)
+
+
+def test_what_is_no_file(tmp_path):
+    for path in (tmp_path / "missing.pkl", tmp_path):
+        with pytest.raises(ValueError, match="expected a trained generator, found no such file"):
+            load_checkpoint(path)
