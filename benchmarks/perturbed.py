@@ -44,8 +44,10 @@ from helpers.utils.perturbation import with_other_pixels
 _exact_images = _images
 
 
-def _images(codes, **options):
-    return with_other_pixels(_exact_images(codes, **options))
+def _images(codes, *, generator, scene):
+    images = _exact_images(codes, generator=generator, scene=scene)
+    # A folder of pictures holds some that are perturbed already.
+    return images if type(generator).__name__ == "ImageSet" else with_other_pixels(images)
 """,
     "src/helpers/models/checkpoints.py": """
 from helpers.utils.perturbation import with_other_scores

@@ -122,22 +122,6 @@ cells = sum(count for part in causes.values() for count in part.values())
 
 # %% tags=["remove-input"]
 claim(
-    "In {all} of {cells} cells the truth is missed after pruning, {planted} of them in the network with "
-    "the planted bias; without pruning it is missed in {unpruned}. The step after which it stays missed is in {faces} a difference between the faces "
-    "made and those that were meant, in doses, base faces or attributes that leak, and in {chance} the "
-    "draw of faces. More transects do not help against such differences; in a single cell the step may "
-    "be named by chance.",
-    holds=missed["faces"] > 2 * missed["chance"],
-    title="Where the truth is missed, the faces are more often to blame than their number",
-    all=sum(misses),
-    planted=sum(n for name, n in causes["plantskin"].items() if name != "contained"),
-    unpruned=sum(experiment["missed_cells"]["C crowd"].values()),
-    cells=cells,
-    **missed,
-)
-
-# %% tags=["remove-input"]
-claim(
     "A planted bias harms dark-skinned women and helps dark-skinned men. The regression with main effects "
     "does not report that dark skin raises errors; the analysis by cell finds that it does for women.",
     holds=experiment["plantskin"]["missed_by_main_effects"]
@@ -337,6 +321,21 @@ told(
     two=same[other],
     audited=audited,
     other=other,
+)
+
+# %% tags=["remove-input"]
+told(
+    "In {all} of {cells} cells the truth is missed after pruning, {planted} of them in the network with "
+    "the planted bias; without pruning it is missed in {unpruned}. The step after which it stays missed is "
+    "in {faces} a difference between the faces made and those that were meant, in doses, base faces or "
+    "attributes that leak, and in {chance} the draw of faces. Is it the faces more than twice as often?",
+    margin=missed["faces"] - 2 * missed["chance"],
+    error=max(np.sqrt(missed["faces"] + 4 * missed["chance"]), 1.0),
+    all=sum(misses),
+    planted=sum(n for name, n in causes["plantskin"].items() if name != "contained"),
+    unpruned=sum(experiment["missed_cells"]["C crowd"].values()),
+    cells=cells,
+    **missed,
 )
 
 # %% tags=["remove-input"]
