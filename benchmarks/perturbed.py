@@ -36,7 +36,7 @@ _exact_render = _render
 
 def _render(parameters, **settings):
     images = drawn_once(_exact_render, parameters, settings, settings["render"] is faces.render)
-    return with_other_pixels(images)
+    return with_other_pixels(images, parameters)
 """,
     "src/helpers/generators/batches.py": """
 from helpers.utils.perturbation import with_other_pixels
@@ -47,7 +47,8 @@ _exact_images = _images
 def _images(codes, *, generator, scene):
     images = _exact_images(codes, generator=generator, scene=scene)
     # A folder of pictures holds some that are perturbed already.
-    return images if type(generator).__name__ == "ImageSet" else with_other_pixels(images)
+    known = type(generator).__name__ == "ImageSet"
+    return images if known else with_other_pixels(images, codes)
 """,
     "src/helpers/models/checkpoints.py": """
 from helpers.utils.perturbation import with_other_scores
@@ -101,9 +102,9 @@ def _named(parameters, settings):
     return zlib.crc32(content), zlib.adler32(content), settings["size"], settings["supersampling"]
 
 
-def _drawn(image):
-    """Random numbers that hang on the draw and on the image, not on what is drawn beside it."""
-    return np.random.default_rng([DRAW, zlib.crc32(np.ascontiguousarray(image).tobytes())])
+def _drawn(face):
+    """Random numbers that hang on the draw and on the face, not on what is drawn beside it."""
+    return np.random.default_rng([DRAW, zlib.crc32(np.ascontiguousarray(face).tobytes())])
 
 
 def with_other_scores(scores, images):
@@ -112,11 +113,11 @@ def with_other_scores(scores, images):
     return scores + torch.from_numpy(np.reshape(noise, scores.shape)).to(scores.dtype)
 
 
-def with_other_pixels(images):
+def with_other_pixels(images, faces):
     """One pixel in a hundred one grey level brighter or darker."""
     made = images.copy()
-    for image in made:
-        noise = _drawn(image).random(image.shape[1:], dtype=np.float32)
+    for image, face in zip(made, faces, strict=True):
+        noise = _drawn(face).random(image.shape[1:], dtype=np.float32)
         steps = (noise > 0.995).astype(np.int16) - (noise < 0.005)
         image[...] = (image + steps).clip(0, 255)
     return made
@@ -176,16 +177,22 @@ def last_pages() -> list[str]:
     return sorted(path.stem for path in sources if path.stem not in read)
 
 
-def main() -> None:
-    checkout = with_noise()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a run a core
-        runs = dict(zip(DRAWS, pool.map(perturbed, DRAWS, repeat(checkout)), strict=True))
+def record(runs: dict[int, dict[str, bool]]) -> None:
     held = pd.DataFrame(runs)
     turned = (~held).sum(axis=1)
     rows = [{"what": page, "runs": int(n)} for page, n in turned[turned > 0].items()]
     facts = {"runs": len(runs), "claims": len(held), "claims that turned": len(rows)}
     none = [{"what": "any claim", "runs": 0}]
     write_rows("perturbed", facts, rows or none, ["torch", "numpy"])
+
+
+def main() -> None:
+    checkout, runs = with_noise(), {}
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # a run a core
+        found = pool.map(perturbed, DRAWS, repeat(checkout))
+        for draw, held in zip(DRAWS, found, strict=True):
+            runs[draw] = held
+            record(runs)  # so far
 
 
 if __name__ == "__main__":

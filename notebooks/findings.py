@@ -117,7 +117,7 @@ missed = {
     kind: sum(part.get(name, 0) for part in causes.values() for name in names)
     for kind, names in KINDS.items()
 }
-misses = [count for part in causes.values() for name, count in part.items() if name != "contained"]
+missing = [count for part in causes.values() for name, count in part.items() if name != "contained"]
 cells = sum(count for part in causes.values() for count in part.values())
 
 # %% tags=["remove-input"]
@@ -199,14 +199,14 @@ claim(
 )
 
 # %% tags=["remove-input"]
-average, cells = (card[asked, "paper's logit"] for asked in ("average", "part"))
+average, by_cell = (card[asked, "paper's logit"] for asked in ("average", "part"))
 claim(
     "For effects averaged over everybody the paper's regression on ideal transects is biased by at most "
     "{average:.2f} points. Read for cells it is biased by up to {cells:.1f} points.",
-    holds=average["bias"] < 0.01 and cells["bias"] > 0.05,
+    holds=average["bias"] < 0.01 and by_cell["bias"] > 0.05,
     title="The paper's regression is enough for averages",
     average=100 * average["bias"],
-    cells=100 * cells["bias"],
+    cells=100 * by_cell["bias"],
 )
 
 # %% tags=["remove-input"]
@@ -331,7 +331,7 @@ told(
     "attributes that leak, and in {chance} the draw of faces. Is it the faces more than twice as often?",
     margin=missed["faces"] - 2 * missed["chance"],
     error=max(np.sqrt(missed["faces"] + 4 * missed["chance"]), 1.0),
-    all=sum(misses),
+    all=sum(missing),
     planted=sum(n for name, n in causes["plantskin"].items() if name != "contained"),
     unpruned=sum(experiment["missed_cells"]["C crowd"].values()),
     cells=cells,
