@@ -180,9 +180,10 @@ def last_pages() -> list[str]:
 def record(runs: dict[int, dict[str, bool]]) -> None:
     held = pd.DataFrame(runs)
     turned = (~held).sum(axis=1)
-    rows = [{"what": page, "runs": int(n)} for page, n in turned[turned > 0].items()]
+    column = "runs in which it turns"
+    rows = [{"what": page, column: int(n)} for page, n in turned[turned > 0].items()]
     facts = {"runs": len(runs), "claims": len(held), "claims that turned": len(rows)}
-    none = [{"what": "any claim", "runs": 0}]
+    none = [{"what": "any claim", column: 0}]
     write_rows("perturbed", facts, rows or none, ["torch", "numpy"])
 
 
