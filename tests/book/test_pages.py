@@ -8,7 +8,6 @@ import json
 import random
 import re
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 
