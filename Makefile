@@ -108,10 +108,10 @@ AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=$(EXAMP
 CAPPED = $(if $(filter $(EXAMPLE),$(AUDIT)),--profile $(PROFILE))
 
 audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
-	@$(PYTHON) -m helpers.audit run $(AUDIT_FILE) $(CAPPED) --device $(DEVICE)
+	@$(PYTHON) -m faceaudit run $(AUDIT_FILE) $(CAPPED) --device $(DEVICE)
 
 audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
-	@$(PYTHON) -m helpers.audit plan $(AUDIT_FILE) $(CAPPED)
+	@$(PYTHON) -m faceaudit plan $(AUDIT_FILE) $(CAPPED)
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
 	@$(RUN) --stage $(NAMED)

@@ -16,10 +16,10 @@ import pandas as pd
 from record import write_rows
 from scipy.special import logit
 
-from helpers import audit
-from helpers.audit.planned_effects import average_effects, effects_by_cell
-from helpers.audit.planning import AVERAGES, CELLS
-from helpers.audit.verdicts import settle_together
+import faceaudit
+from faceaudit.planned_effects import average_effects, effects_by_cell
+from faceaudit.planning import AVERAGES, CELLS
+from faceaudit.verdicts import settle_together
 from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding
 
@@ -44,9 +44,9 @@ def sealed_model(number: int) -> Population:
     return Population(logit(random.uniform(0.03, 0.25)), log_odds, random.uniform(0.05, 0.4))
 
 
-def specification() -> audit.Specification:
+def specification() -> faceaudit.Specification:
     """The audit file, the same for all models."""
-    return audit.Specification(
+    return faceaudit.Specification(
         name="sealed",
         question="Does the model err more often at one level of an axis?",
         axes={axis: (f"low {axis}", f"high {axis}") for axis in AXES},
@@ -103,8 +103,8 @@ def main() -> None:
         model = sealed_model(number)
         truth = true_effects(model)
         for repetition in range(REPETITIONS):
-            data = audit.from_table(table_of(model, number, repetition), own)
-            plan = audit.make_plan(own, TRANSECTS)
+            data = faceaudit.from_table(table_of(model, number, repetition), own)
+            plan = faceaudit.make_plan(own, TRANSECTS)
             families = {
                 CELLS: effects_by_cell(data.frame, plan),
                 AVERAGES: average_effects(data.frame, plan, "error"),
@@ -115,10 +115,10 @@ def main() -> None:
                 row = judged(found, truth[family])
                 rows.append({"family": family, "none": not any(truth[CELLS])} | row)
             if repetition == 0:
-                report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
+                report = faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan)
                 kept += report.plan.kept
                 fails = (together[GATE]["verdict"] == "exceeds").any()
-                assert audit.gate(report)[0] == int(fails)
+                assert faceaudit.gate(report)[0] == int(fails)
     frame = pd.DataFrame(rows)
     told = [_row(family, part) for family, part in frame.groupby("family", sort=False)]
     facts = {

@@ -13,8 +13,8 @@ import torch
 from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
-from helpers import faces
-from helpers.faces import populations
+import facerender
+from helpers.world import populations
 
 BOOK = Path(__file__).parents[1] / "book"
 STEPS = 5
@@ -37,21 +37,21 @@ SHOWN_WITH = {
 
 def sweep(name: str, steps: int = STEPS) -> Tensor:
     """Faces that differ in one parameter, from the lower end of its range to the upper."""
-    swept = faces.defaults(steps)
-    parameter = faces.PARAMETERS[faces.INDEX[name]]
+    swept = facerender.defaults(steps)
+    parameter = facerender.PARAMETERS[facerender.INDEX[name]]
     # Hues come back to where they started after a whole turn.
     high = 0.8 if parameter.unit == "turn" else parameter.high
     for other, value in SHOWN_WITH.get(name, {}).items():
-        swept[:, faces.INDEX[other]] = value
-    swept[:, faces.INDEX[name]] = torch.linspace(parameter.low, high, steps)
+        swept[:, facerender.INDEX[other]] = value
+    swept[:, facerender.INDEX[name]] = torch.linspace(parameter.low, high, steps)
     return swept
 
 
 def of_ancestry(name: str, n: int) -> Tensor:
     """Faces of the balanced population, all at one reference point of ancestry."""
     drawn = populations.sample("fairface-like", n, seed=5).parameters
-    place = torch.tensor(faces.ANCESTRY_REFERENCES[name])
-    drawn[:, [faces.INDEX["ancestry_x"], faces.INDEX["ancestry_y"]]] = place
+    place = torch.tensor(facerender.ANCESTRY_REFERENCES[name])
+    drawn[:, [facerender.INDEX["ancestry_x"], facerender.INDEX["ancestry_y"]]] = place
     return drawn
 
 
@@ -61,7 +61,7 @@ def write(name: str, rows: dict[str, Tensor], size: int) -> None:
     sheet = Image.new("RGB", (LABEL + size * columns, size * len(rows)), "white")
     text, font = ImageDraw.Draw(sheet), ImageFont.load_default(14)
     for place, (label, row) in enumerate(rows.items()):
-        images = faces.render(row, size, supersampling=2).image.permute(0, 2, 3, 1)
+        images = facerender.render(row, size, supersampling=2).image.permute(0, 2, 3, 1)
         strip = np.concatenate(list((255 * images).round().byte().numpy()), 1)
         sheet.paste(Image.fromarray(strip), (LABEL, size * place))
         text.text((4, size * (place + 0.5)), label.replace("_", " "), "black", font, "lm")
@@ -76,23 +76,23 @@ def hundred(ancestry: str) -> dict[str, Tensor]:
 
 def main() -> None:
     when = "before" if sys.argv[1:] == ["before"] else "after"
-    few = {name: of_ancestry(name, 7) for name in faces.ANCESTRY_REFERENCES}
+    few = {name: of_ancestry(name, 7) for name in facerender.ANCESTRY_REFERENCES}
     write(f"portraits-{when}", few, 128)
     write(f"sweeps-{when}", {name: sweep(name) for name in COMPARED}, 128)
     write(f"sweeps-small-{when}", {name: sweep(name) for name in COMPARED}, 64)
     if when == "before":
         return
     write("large", {name: portraits[:4] for name, portraits in few.items()}, 256)
-    for ancestry in faces.ANCESTRY_REFERENCES:
+    for ancestry in facerender.ANCESTRY_REFERENCES:
         write(ancestry.replace(" ", "-"), hundred(ancestry), 72)
-    styles = len(faces.HAIR_STYLES)
+    styles = len(facerender.HAIR_STYLES)
     write(
         "hair",
         {"hair_style": sweep("hair_style", styles), "hair_length": sweep("hair_length", styles)},
         104,
     )
     for group in ("attribute", "scene", "identity"):
-        names = [one.name for one in faces.PARAMETERS if one.group == group]
+        names = [one.name for one in facerender.PARAMETERS if one.group == group]
         plural = "identities" if group == "identity" else f"{group}s"
         write(plural, {name: sweep(name) for name in names if name != "hair_style"}, 96)
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from record import write_rows
 
-from helpers import audit
-from helpers.audit.planned_effects import average_effects, effects_by_cell
+import faceaudit
+from faceaudit.planned_effects import average_effects, effects_by_cell
 from helpers.utils import seeding
 
 PLANTED = {60: 0.15, 120: 0.12, 300: 0.09, 1000: 0.07}
@@ -35,7 +35,7 @@ def table_of(faces: int, effect: float, repetition: int) -> pd.DataFrame:
 
 def audited(faces: int, effect: float, repetition: int) -> dict[str, bool]:
     """One audit: what its report and its gate say, and what the gate once said."""
-    own = audit.Specification(
+    own = faceaudit.Specification(
         name="planted",
         question="Does the model err more often at one level of an axis?",
         axes={axis: (f"low {axis}", f"high {axis}") for axis in AXES},
@@ -43,10 +43,10 @@ def audited(faces: int, effect: float, repetition: int) -> dict[str, bool]:
         columns={"decision": "decision"},
         design={"tolerance": TOLERANCE},
     )
-    data = audit.from_table(table_of(faces, effect, repetition), own)
-    plan = audit.make_plan(own, faces)
-    report = audit.build_report(data, audit.analyse(data, plan), plan, plan)
-    passes = audit.gate(report)[0] == 0
+    data = faceaudit.from_table(table_of(faces, effect, repetition), own)
+    plan = faceaudit.make_plan(own, faces)
+    report = faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan)
+    passes = faceaudit.gate(report)[0] == 0
     cells = effects_by_cell(data.frame, plan)["verdict"].eq("exceeds").any()
     averages = average_effects(data.frame, plan, "error")["verdict"].eq("exceeds").any()
     families = report.effects, report.averages, report.no_answer

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def noise(parameters: Tensor, size: int, supersampling: int = 1) -> SimpleNamespace:
-    """Pixels that follow from an image's own parameters, as of `helpers.faces.render`."""
+    """Pixels that follow from an image's own parameters, as of `facerender.render`."""
     seeds = parameters.double().sum(dim=1, keepdim=True)
     values = torch.frac(seeds * torch.arange(1, 3 * size * size + 1) * 0.618).abs()
     return SimpleNamespace(image=values.float().reshape(-1, 3, size, size))

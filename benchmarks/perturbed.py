@@ -28,14 +28,15 @@ from helpers.claims import of_page
 PROFILE = "laptop"
 DRAWS = range(1, 21)
 APPENDED = {
-    "src/helpers/faces/batches.py": """
+    "src/helpers/world/batches.py": """
 from helpers.utils.perturbation import drawn_once, with_other_pixels
 
 _exact_render = _render
 
 
 def _render(parameters, **settings):
-    images = drawn_once(_exact_render, parameters, settings, settings["render"] is faces.render)
+    known = settings["render"] is facerender.render
+    images = drawn_once(_exact_render, parameters, settings, known)
     return with_other_pixels(images, parameters)
 """,
     "src/helpers/generators/batches.py": """
@@ -58,7 +59,7 @@ Trained.outputs = lambda self, images, batch: with_other_scores(
     _exact_outputs(self, images, batch), images
 )
 """,
-    "src/helpers/models/black_box/onnx_models.py": """
+    "src/faceaudit/black_box/onnx_models.py": """
 import torch
 
 from helpers.utils.perturbation import with_other_scores

@@ -89,12 +89,12 @@ def arrays():
 
 
 def drawing():
-    from helpers import faces
-    from helpers.faces import populations
+    import facerender
+    from helpers.world import populations
 
     shown = populations.sample("celeba-like", 256, seed=0).parameters
-    faces.render(shown[:1], 64)  # what is compiled is not counted
-    return lambda: faces.render(shown, 64)
+    facerender.render(shown[:1], 64)  # what is compiled is not counted
+    return lambda: facerender.render(shown, 64)
 
 
 def alone(task: str, pins: list[str], liberties: bool) -> float:

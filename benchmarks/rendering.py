@@ -19,8 +19,8 @@ import torch
 from record import REPEATS, curve, write_rows
 from threadpoolctl import threadpool_limits
 
-from helpers import faces
-from helpers.faces import populations
+import facerender
+from helpers.world import populations
 
 ROOT = Path(__file__).resolve().parent.parent
 BEFORE = "eb51f5f"
@@ -38,11 +38,11 @@ def measure(size: int, threads: int) -> dict[str, float]:
     torch.set_num_threads(threads)
     times = []
     with threadpool_limits(threads):
-        faces.render(batches[0][:1], size)  # what is compiled, or made once, is not counted
+        facerender.render(batches[0][:1], size)  # what is compiled, or made once, is not counted
         for _ in range(REPEATS):
             before = time.process_time(), time.perf_counter()
             for some in batches:
-                faces.render(some, size)
+                facerender.render(some, size)
             after = time.process_time(), time.perf_counter()
             times.append([1e3 * (b - a) / number for a, b in zip(before, after, strict=True)])
     processor, elapsed = (min(each) for each in zip(*times, strict=True))
@@ -101,8 +101,8 @@ def main() -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         source, size, threads = sys.argv[1:]
-        if not Path(faces.__file__).is_relative_to(source):
-            raise SystemExit(f"expected the package in {source}, got {faces.__file__}")
+        if not Path(facerender.__file__).is_relative_to(source):
+            raise SystemExit(f"expected the package in {source}, got {facerender.__file__}")
         print(json.dumps(measure(int(size), int(threads))))
     else:
         main()

@@ -57,13 +57,14 @@ from myst_nb import glue
 from statsmodels.genmod.families import Binomial
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from helpers import annotations, errors, faces, figures, models
+import facerender
+from helpers import annotations, errors, figures, models
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
-from helpers.faces import populations
-from helpers.faces.batches import render_to_store
 from helpers.utils import seeding
+from helpers.world import populations
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -102,7 +103,7 @@ print(f"{len(pictures):,} portraits")
 # they deliver a file, as a real crowd would.
 
 # %%
-visible = faces.visible_scores(ppb.parameters).set_index(image_ids)
+visible = facerender.visible_scores(ppb.parameters).set_index(image_ids)
 answers = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage=stage.name)
 export = stage.path("crowd.csv")
 annotations.write_mturk(answers, export)

@@ -54,14 +54,15 @@ from IPython.display import Markdown
 from matplotlib import pyplot as plt
 from myst_nb import glue
 
-from helpers import errors, faces, figures, generators, models
+import facerender
+from helpers import errors, figures, generators, models
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import claim
-from helpers.faces import interventions, populations
-from helpers.faces.batches import render_to_store
 from helpers.figures import widgets
 from helpers.generators import known_truth
+from helpers.world import interventions, populations
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -87,8 +88,8 @@ figures.style()
 # not be drawn again from its row. Below, unfold the table to see all of them.
 
 # %% tags=["hide-output"]
-glue("n_parameters", len(faces.PARAMETERS), display=False)
-table = pd.DataFrame(faces.PARAMETERS).set_index("name").drop(columns="group")
+glue("n_parameters", len(facerender.PARAMETERS), display=False)
+table = pd.DataFrame(facerender.PARAMETERS).set_index("name").drop(columns="group")
 table.style.format(precision=2)
 
 # %% [markdown]
@@ -119,12 +120,12 @@ _ = figures.gallery(draw(some, "faces"), ncol=8)
 
 # %%
 ATTRIBUTE_PARAMETERS = [name if name != "fakeness" else "artefacts" for name in ATTRIBUTES]
-base = interventions.do(faces.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
+base = interventions.do(facerender.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
 
 
 def sweep(name, steps, face=base):
     """The face repeated, with one parameter moved evenly through its range."""
-    column = faces.PARAMETERS[faces.INDEX[name]]
+    column = facerender.PARAMETERS[facerender.INDEX[name]]
     values = np.linspace(column.low, column.high, steps)
     return interventions.do(face.repeat(steps, 1), **{name: values})
 
@@ -164,14 +165,16 @@ widgets.attribute_explorer(shown, dict.fromkeys(shown, steps), alt="a drawn face
 # told that.
 
 # %% mystnb={"image": {"alt": "Two rows of the same face with eight hair styles: straight, wavy, curly, fringe, afro, braids, tied back and covered by a cloth. In the upper row the hair is short, in the lower row long."}, "figure": {"name": "fig-world-hair", "caption": "The hair styles, short above and long below."}}
-styles = range(len(faces.HAIR_STYLES))
+styles = range(len(facerender.HAIR_STYLES))
 each_style = [
     interventions.do(base, hair_style=style, hair_length=length)
     for length in (0.25, 0.75)
     for style in styles
 ]
 hair = draw(np.concatenate(each_style), "hair")
-_ = figures.gallery(hair, ncol=len(styles), titles=faces.HAIR_STYLES, row_labels=["short", "long"])
+_ = figures.gallery(
+    hair, ncol=len(styles), titles=facerender.HAIR_STYLES, row_labels=["short", "long"]
+)
 
 # %% [markdown]
 # ### Ancestry is not skin colour
@@ -183,7 +186,7 @@ _ = figures.gallery(hair, ncol=len(styles), titles=faces.HAIR_STYLES, row_labels
 # parameter: the figure shows every reference point at three skin colours.
 
 # %% mystnb={"image": {"alt": "Three rows, light, medium and dark skin, of four faces: the origin of the ancestry axes and the three reference points. Face shape changes from column to column and stays the same down each column."}, "figure": {"name": "fig-world-ancestry", "caption": "Reference points of the ancestry axes (columns) at three skin colours (rows): shape and colour are set separately."}}
-places = {"origin": (0.0, 0.0)} | faces.ANCESTRY_REFERENCES
+places = {"origin": (0.0, 0.0)} | facerender.ANCESTRY_REFERENCES
 grid = [
     interventions.do(base, ancestry_x=x, ancestry_y=y, skin_colour=skin)
     for skin in (0.1, 0.5, 0.9)
@@ -221,7 +224,7 @@ _ = figures.gallery(scene, ncol=5, row_labels=["pose", "light"])
 # %%
 generator = generators.load_generator("known-truth", device, figure_size)
 codes = generator.sample(2000, seed)
-world = faces.to_frame(generator.parameters(codes))
+world = facerender.to_frame(generator.parameters(codes))
 
 # %% [markdown]
 # What goes together with what was planted, and is written down. The matrix shows the attributes
@@ -517,7 +520,7 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 # :class: dropdown
 #
 # ```python
-# face = interventions.do(faces.defaults(), gender=0.2, age=0.95, hair_length=0.8, hair_style=2,
+# face = interventions.do(facerender.defaults(), gender=0.2, age=0.95, hair_length=0.8, hair_style=2,
 #                 hair_colour=0.9, light_elevation=80)
 # figures.gallery(draw(face, "mine"), ncol=1)
 # ```

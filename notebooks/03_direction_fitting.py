@@ -60,13 +60,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from helpers import annotations, directions, faces, figures
+import facerender
+from helpers import annotations, directions, figures
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
-from helpers.faces.batches import render_to_store
 from helpers.generators import load_generator
 from helpers.generators.known_truth import LATENTS, correlations
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -101,7 +102,7 @@ parameters = generator.parameters(w)
 
 # %%
 image_ids = [f"{number:05d}" for number in range(n_directions)]
-visible = faces.visible_scores(parameters).set_axis(image_ids)
+visible = facerender.visible_scores(parameters).set_axis(image_ids)
 answers = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage=stage.name)
 
 # %% [markdown]
@@ -178,7 +179,7 @@ quality.round({"score": 2})
 FRESH = 1000
 fresh = generator.sample(FRESH, seed + 1)
 distance = planes.unit().decision_values(fresh.cpu())
-shown = faces.visible_scores(generator.parameters(fresh))
+shown = facerender.visible_scores(generator.parameters(fresh))
 
 
 # %% [markdown]

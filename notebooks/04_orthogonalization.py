@@ -65,13 +65,14 @@ import pandas as pd
 import torch
 from myst_nb import glue
 
-from helpers import faces, figures, orthogonalization, transects
+import facerender
+from helpers import figures, orthogonalization, transects
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
-from helpers.faces.batches import render_to_store
 from helpers.figures import widgets
 from helpers.generators import load_generator
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -166,7 +167,7 @@ def parameters_of(w: np.ndarray) -> torch.Tensor:
 
 # %%
 few = generator.sample(60, seed + 2).cpu().numpy()
-ends = faces.to_frame(parameters_of(walk(few, "hair_length", normals, WALK[[0, -1]])))
+ends = facerender.to_frame(parameters_of(walk(few, "hair_length", normals, WALK[[0, -1]])))
 gender = ends["gender"].to_numpy().reshape(-1, 2)
 adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
 bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
@@ -189,7 +190,7 @@ gallery = figures.gallery(pictures, 5, [f"{value:+.1f}" for value in WALK], labe
 # and go in any row. The table prints how far the gender parameter of this face travels in each.
 
 # %%
-travelled = faces.to_frame(parameters_of(cells))["gender"].to_numpy().reshape(-1, len(WALK))
+travelled = facerender.to_frame(parameters_of(cells))["gender"].to_numpy().reshape(-1, len(WALK))
 gender_change = pd.DataFrame({"change of gender": np.ptp(travelled, axis=1)}, labels)
 gender_change.rename(lambda label: label.replace("\n", ", ")).round(2)
 
@@ -314,7 +315,7 @@ def ends_of(basis: np.ndarray) -> tuple[dict[str, pd.DataFrame], dict[str, pd.Da
     """True attributes of the held-out faces at the low and the high end of every walk."""
     low, high = {}, {}
     for name in names:
-        truth = faces.to_frame(parameters_of(walk(held_out, name, basis, [-STEP, STEP])))
+        truth = facerender.to_frame(parameters_of(walk(held_out, name, basis, [-STEP, STEP])))
         low[name], high[name] = (
             truth[MEASURED][::2].astype(float),
             truth[MEASURED][1::2].astype(float),
@@ -438,7 +439,7 @@ claim(
 SPAN = np.linspace(-1.2, 1.2, 5)
 kinds = {"dual": bases["dual"], "all known": bases_known["all known"]}
 rows = {kind: walk(few, "gender", basis, SPAN) for kind, basis in kinds.items()}
-shown = faces.to_frame(parameters_of(rows["dual"]))[["earrings", "hair_length"]].to_numpy()
+shown = facerender.to_frame(parameters_of(rows["dual"]))[["earrings", "hair_length"]].to_numpy()
 worn, length = shown.T.reshape(2, len(few), len(SPAN))
 best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 

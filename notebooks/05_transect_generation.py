@@ -67,14 +67,15 @@ import torch
 from myst_nb import glue
 from numpy.typing import ArrayLike
 
-from helpers import faces, figures, transects
+import facerender
+from helpers import figures, transects
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
-from helpers.faces.batches import render_to_store
 from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -254,9 +255,9 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
     return generator.parameters(torch.from_numpy(codes.reshape(-1, generator.latent_dim)))
 
 
-shown = faces.to_frame(parameters_of(adults))
+shown = facerender.to_frame(parameters_of(adults))
 loose = shown[
-    (shown["hair_style"] < faces.HAIR_STYLES.index("tied back")) & (shown["makeup"] < 0.2)
+    (shown["hair_style"] < facerender.HAIR_STYLES.index("tied back")) & (shown["makeup"] < 0.2)
 ]
 people = adults[loose["artefacts"].nsmallest(len(SPANS)).index]
 
@@ -430,7 +431,7 @@ for cells in cells_of(base["fitted"], *walk):
 # ambiguous if raters saw perfectly.
 
 # %%
-realised = faces.to_frame(parameters["fitted"])[AXES].astype(float)
+realised = facerender.to_frame(parameters["fitted"])[AXES].astype(float)
 by_level = {
     (name, level): realised.loc[index["fitted"][f"{name}_level"] == level, name]
     for name in AXES
@@ -487,7 +488,7 @@ label = panels[0].set_ylabel("images")
 BEARD, PAINT = 0.375, 0.5  # of the true parameters
 unlike = {}
 for arm in base:
-    seen, level = faces.to_frame(parameters[arm]), index[arm]["gender_level"]
+    seen, level = facerender.to_frame(parameters[arm]), index[arm]["gender_level"]
     unlike[arm] = {
         "women with a beard": (seen.loc[level == 0, "facial_hair"] >= BEARD).mean(),
         "men with makeup": (seen.loc[level == 1, "makeup"] >= PAINT).mean(),
@@ -519,7 +520,7 @@ claim(
 # tells the three apart.
 
 # %%
-typical = faces.to_frame(parameters["fitted"])[[*HELD]].median()
+typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()
 held = {name: float(value) for name, value in typical.items()}
 doses = {name: [float(by_level[name, level].median()) for level in (0, 1)] for name in AXES}
 pd.DataFrame(doses, ["low", "high"]).T.round(3)
@@ -545,10 +546,10 @@ parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(base
 # %%
 within = {}
 for arm, table in parameters.items():
-    by_transect = faces.to_frame(table).astype(float).groupby(index[arm]["transect"])
+    by_transect = facerender.to_frame(table).astype(float).groupby(index[arm]["transect"])
     within[arm] = (by_transect.max() - by_transect.min()).drop(columns=AXES)
 within.pop("drawn")
-unit = faces.to_frame(parameters_of(generator.sample(2000, seed + 4).cpu().numpy())).std()
+unit = facerender.to_frame(parameters_of(generator.sample(2000, seed + 4).cpu().numpy())).std()
 ranges = pd.DataFrame({arm: table.mean() / unit[table.columns] for arm, table in within.items()})
 ranges = ranges.drop("hair_style")  # its values have no order
 most = ranges["fitted"].drop("artefacts").nlargest(8).index
@@ -556,7 +557,7 @@ largest = ranges.loc[[*most, "artefacts"]]
 largest.rename(lambda name: name.replace("_", " ")).round(3)
 
 # %% tags=["remove-cell"]
-truth = faces.to_frame(parameters["exact"])
+truth = facerender.to_frame(parameters["exact"])
 for name in AXES:
     intended = np.take(doses[name], index["exact"][f"{name}_level"])
     assert np.abs(truth[name] - intended).max() < 1e-6, name

@@ -63,7 +63,8 @@ import seaborn as sns
 import torch
 from scipy.stats import median_abs_deviation, norm
 
-from helpers import annotations, errors, faces, figures
+import facerender
+from helpers import annotations, errors, figures
 from helpers.annotations import ATTRIBUTES, crowd, cues, raters
 from helpers.artifacts import Stage
 from helpers.claims import claim
@@ -227,7 +228,7 @@ pd.DataFrame({name: vars(cue) for name, cue in cues.CUES.items()}).T
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 images = stage.load("05_transect_generation", "fitted_images.npy")
 parameters = np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
-shown = faces.visible_scores(torch.from_numpy(parameters)).set_index(index.index)
+shown = facerender.visible_scores(torch.from_numpy(parameters)).set_index(index.index)
 del parameters  # of a long study hundreds of megabytes
 
 # %% [markdown]
@@ -514,7 +515,7 @@ claim(
 # %%
 generator = load_generator("known-truth", device=device)
 plain = generator.parameters(generator.sample(n_population, seed)).cpu()
-seen = {"random faces": faces.visible_scores(plain), "transects": shown}
+seen = {"random faces": facerender.visible_scores(plain), "transects": shown}
 seen = {name: cues.perceived(score) for name, score in seen.items()}
 for name, score in seen.items():
     print(f"{name}: {1 - score['gender'].between(0.1, 0.9).mean():.0%} show a very clear gender")
@@ -796,7 +797,7 @@ assert (noise["margin (levels)"].drop("gender") == 0).all() and noise.loc["gende
 # and through a file of its own.
 
 # %%
-plain_shown = faces.visible_scores(plain)[["fakeness"]]
+plain_shown = facerender.visible_scores(plain)[["fakeness"]]
 plain_answers = crowd.annotate(plain_shown, n_raters, seed=seed, stage=f"{stage.name}/plain")
 annotations.write_label_studio(plain_answers, stage.path("plain_export.json"))
 plain_tidy = annotations.read_label_studio(stage.path("plain_export.json")).frame
@@ -830,7 +831,7 @@ for name, values in {"random faces": fakeness, "transects": scores["fakeness"]}.
 ranked = fakeness.sort_values(kind="stable")
 place = 1 - np.geomspace(1, 1 / len(ranked), 12)
 chosen = ranked.iloc[(place * len(ranked)).astype(int)]
-portraits = faces.render(plain[chosen.index], figure_size).image
+portraits = facerender.render(plain[chosen.index], figure_size).image
 _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in chosen])
 # %% [markdown]
 # ## What would change our mind

@@ -57,12 +57,13 @@ from IPython.display import Markdown
 from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
-from helpers import annotations, errors, faces, figures, pruning, resampling
+import facerender
+from helpers import annotations, errors, figures, pruning, resampling
 from helpers.annotations import ATTRIBUTES, crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
-from helpers.faces import populations
 from helpers.pruning import ADULT_RULE, PAPER_RULES
+from helpers.world import populations
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -163,7 +164,7 @@ for axis in axes:
     one_per_score = shuffled.drop_duplicates(axis).sort_values(axis).index
     lined_up[axis] = one_per_score[np.linspace(0, len(one_per_score) - 1, 9).astype(int)]
 chosen = [image for row in lined_up.values() for image in row]
-portraits = faces.render(parameters[frame.index.get_indexer(chosen)], figure_size).image
+portraits = facerender.render(parameters[frame.index.get_indexer(chosen)], figure_size).image
 
 # %% mystnb={"image": {"alt": "Three rows of nine rendered faces each, ordered by perceived skin colour, hair length and gender. The mean score is printed above each face, and a cross follows the scores in the middle of a row, which are dropped."}, "figure": {"name": "fig-pruned-faces", "caption": "Images in the order of their mean score for one attribute, printed above; a cross marks a score that the attribute's rule drops. As in Fig. 10 of the transects paper."}}
 marks = [
@@ -417,7 +418,7 @@ WILD = {"ppb-like": "ppb", "celeba-like": "celeba", "ffhq-like": "ffhq"}
 
 def perceived(name: str) -> pd.DataFrame:
     """Scores of a sample of a population, as the crowd gives them."""
-    shown = faces.visible_scores(populations.sample(name, n_population, seed).parameters)
+    shown = facerender.visible_scores(populations.sample(name, n_population, seed).parameters)
     answers = crowd.annotate(
         cues.perceived(shown), n_raters, seed=seed, stage=f"{stage.name}/{name}"
     )

@@ -61,20 +61,21 @@ from IPython.display import Markdown
 from scipy.stats import ks_2samp, norm
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers import effects, errors, faces, figures, models, scorecard, transects
+import facerender
+from helpers import effects, errors, figures, models, scorecard, transects
 from helpers.annotations import cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
-from helpers.faces.batches import render_to_store
-from helpers.faces.interventions import counterfactuals, do
 from helpers.generators import load_generator
 from helpers.scorecard import error_sources, side_effects, truth
 from helpers.scorecard.figures import draw_cells, draw_ladder
 from helpers.scorecard.figures_side_effects import draw_intervals, draw_leaks
 from helpers.scorecard.repeated_audits import ideal_audits
 from helpers.utils import seeding
+from helpers.world.batches import render_to_store
+from helpers.world.interventions import counterfactuals, do
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -606,11 +607,11 @@ for name, network in networks.items():
 # %%
 def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
     """What raters without noise, who look at the shape alone, would say of each image's gender."""
-    return errors.majority(faces.visible_scores(parameters)["gender"].set_axis(frame.index))
+    return errors.majority(facerender.visible_scores(parameters)["gender"].set_axis(frame.index))
 
 
 # %%
-OTHERS = [name for name in faces.NAMES if name not in AXES]
+OTHERS = [name for name in facerender.NAMES if name not in AXES]
 fitted_base, exact_base = (
     stage.load("05_transect_generation", f"{arm}_base.npy").copy() for arm in ("fitted", "exact")
 )
@@ -634,7 +635,7 @@ def answered(changed: torch.Tensor, name: str) -> pd.DataFrame:
 
 
 # %%
-visible = faces.visible_scores(fitted_faces).set_index(audit.index)
+visible = facerender.visible_scores(fitted_faces).set_index(audit.index)
 raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
 by_shape = pd.Series(scorecard.labels_by(visible, **raters), audit.index)
 
@@ -655,7 +656,7 @@ ARMS = {
 }
 
 # %% tags=["remove-cell"]
-youngest_face = faces.to_frame(exact_faces)["age"].min()
+youngest_face = facerender.to_frame(exact_faces)["age"].min()
 assert youngest_face > adult - 1e-3, "chapter 5 takes younger base faces than the truth does"
 for arm in ("A exact", "A2 base faces"):
     assert (ARMS[arm]["label"] == ARMS[arm]["gender_level"]).all()
@@ -760,7 +761,7 @@ Markdown(
 # they judge our images and no model.
 
 # %%
-own, others = faces.to_frame(exact_faces[:: 2 ** len(AXES)]), faces.to_frame(base)
+own, others = facerender.to_frame(exact_faces[:: 2 ** len(AXES)]), facerender.to_frame(base)
 free = own.columns.drop([*AXES, "artefacts"])
 p = np.array([ks_2samp(own[name], others[name]).pvalue for name in free])
 differing = int((effects.holm(p) < plan.level).sum())
@@ -998,7 +999,7 @@ drawn = judge(drawn, perfect_label(drawn_faces, drawn))
 
 # %%
 BEARD = 0.375  # nearer to a mustache than to a minimal beard
-bearded = (faces.to_frame(drawn_faces)["facial_hair"] >= BEARD).set_axis(drawn.index)
+bearded = (facerender.to_frame(drawn_faces)["facial_hair"] >= BEARD).set_axis(drawn.index)
 bearded = bearded[drawn["gender_level"] == 0]
 wrong_on = {name: drawn.loc[bearded.index, f"error_{name}"] == 1 for name in ORDINARY}
 fall_on_beards = {name: bearded[wrong].mean() for name, wrong in wrong_on.items()}
@@ -1012,7 +1013,7 @@ errors_counted = {
     }
     for name, wrong in wrong_on.items()
 }
-seen_drawn = cues.perceived(faces.visible_scores(drawn_faces).set_index(drawn.index))
+seen_drawn = cues.perceived(facerender.visible_scores(drawn_faces).set_index(drawn.index))
 raters["stage"] = stage.name
 taken_for_men = scorecard.labels_by(seen_drawn.loc[bearded.index[bearded]], **raters).mean()
 

@@ -59,15 +59,13 @@ from IPython.display import Markdown
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers import effects, errors, faces, figures, models, scorecard
+import facerender
+from helpers import effects, errors, figures, models, scorecard
 from helpers.annotations import cues, raters
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
-from helpers.effects.labels import CONTRASTS
-from helpers.faces import interventions, populations
-from helpers.faces.batches import render_to_store
 from helpers.generators import load_generator
 from helpers.pruning import ADULT_RULE
 from helpers.scorecard import rated_audits, truth
@@ -82,6 +80,8 @@ from helpers.scorecard.figures import (
 from helpers.scorecard.repeated_audits import draw, matched_audits, pooled_audits, with_truth
 from helpers.transects import base_latents
 from helpers.utils import seeding
+from helpers.world import interventions, populations
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -405,10 +405,10 @@ pooled_cells = of_cells.xs("pooled", level="estimator")["held"]
 worst_cell = pooled_cells.idxmin()
 Markdown(
     f"**In this run** pooling helps audits of {SIZES_POOLED[0]} transects most for "
-    f"{CONTRASTS[most[0]]} in the {most[1]} model: the RMSE goes from "
+    f"{labels.CONTRASTS[most[0]]} in the {most[1]} model: the RMSE goes from "
     f"{change.loc[most, 'alone']:.1f} to {change.loc[most, 'pooled']:.1f} points. The true effects "
     f"of these cells differ by a standard deviation of {spread[0]:.1f} points, which the audits put "
-    f"at {spread[1]:.1f} on average. Pooling does worst for {CONTRASTS[least[0]]} in the {least[1]} "
+    f"at {spread[1]:.1f} on average. Pooling does worst for {labels.CONTRASTS[least[0]]} in the {least[1]} "
     f"model, with {change.loc[least, 'alone']:.1f} alone and {change.loc[least, 'pooled']:.1f} "
     f"pooled. The cell that is least often held is *{worst_cell[2]}* of the {worst_cell[0]} model at "
     f"{worst_cell[1]} transects: {pooled_cells.min():.0%}."
@@ -458,7 +458,7 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 def with_skin_of(people: np.ndarray, donors: np.ndarray) -> torch.Tensor:
     """All of these people, each with the skin colour of one of the donors."""
     order = seeding.rng(seed, f"11_truth_scorecard: skin of {len(donors)}").permutation(donors)
-    skin = world[np.resize(order, len(people)), faces.INDEX["skin_colour"]]
+    skin = world[np.resize(order, len(people)), facerender.INDEX["skin_colour"]]
     return interventions.do(world[people], skin_colour=skin)
 
 
@@ -513,8 +513,10 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 
 # %%
 SWAPPED = 0.15
-seen = faces.visible_scores(world).set_index(portraits.index)
-real = faces.to_frame(world).set_index(portraits.index)[["hair_colour", "earrings"]].astype(float)
+seen = facerender.visible_scores(world).set_index(portraits.index)
+real = (
+    facerender.to_frame(world).set_index(portraits.index)[["hair_colour", "earrings"]].astype(float)
+)
 draws = seeding.uniforms(seed, "11_truth_scorecard: swap", range(len(portraits)), 1)[:, 0]
 
 # %% [markdown]
@@ -997,7 +999,7 @@ moved = generator.parameters(torch.from_numpy(np.concatenate(latents)))
 # %%
 WATCHED = [*AXES, "facial_hair", "makeup", "earrings"]
 grid = (len(MIXTURES), n_sweep, 2, 2, 2)
-moves = faces.to_frame(moved)[WATCHED].to_numpy(float).reshape(*grid, -1)
+moves = facerender.to_frame(moved)[WATCHED].to_numpy(float).reshape(*grid, -1)
 drift = {
     (axis, f"{MIXTURES[end]:.0%} raw"): np.diff(moves[end], axis=1 + k).mean(axis=(0, 1, 2, 3))
     for k, axis in enumerate(AXES)
@@ -1014,7 +1016,7 @@ drift.rename(columns=lambda name: name.replace("_", " ")).style.format("{:+z.2f}
 
 # %%
 swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
-label = errors.majority(faces.visible_scores(moved)["gender"]).to_numpy()
+label = errors.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
     name: ((models.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
     for name, network in networks.items()
@@ -1054,7 +1056,7 @@ def say_ends(table: pd.DataFrame, x: str) -> str:
         wide = 100 * part.pivot_table("value", "model", x, sort=False)
         first, last = wide.iloc[:, 0], wide.iloc[:, -1]
         lines.append(
-            f"- **{CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points at the "
+            f"- **{labels.CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points at the "
             f"left end, {last.min():.1f} to {last.max():.1f} at the right end, depending on the "
             "model."
         )
@@ -1082,7 +1084,7 @@ Markdown(say_ends(entangled, "share"))
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
-shown = faces.visible_scores(parameters).set_index(audit.index)
+shown = facerender.visible_scores(parameters).set_index(audit.index)
 right = errors.majority(shown["gender"]).to_numpy()
 CROWDS, NOISES = (1, 3, 5, 9, 15), {"calibrated": 1.0, "twice the noise": 2.0}
 
@@ -1452,7 +1454,7 @@ count = tipped["explained away"].value_counts()
 gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
 Markdown(
     f"The hidden attribute changes errors most for the {model} model when it comes with "
-    f"{CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. Of "
+    f"{labels.CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. Of "
     f"{gone + kept} clear estimates it explains {gone} away; in the others it does less than the "
     f"estimate, or works against it. {none} more show no clear effect."
 )

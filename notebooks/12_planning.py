@@ -58,7 +58,8 @@ import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
 
-from helpers import annotations, effects, errors, faces, figures
+import facerender
+from helpers import annotations, effects, errors, figures
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, labels
@@ -341,7 +342,7 @@ seen = {r: annotations.scores(answers[turn < r]).reindex(audit.index) for r in R
 
 # %%
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
-shown = faces.visible_scores(parameters).set_axis(audit.index)
+shown = facerender.visible_scores(parameters).set_axis(audit.index)
 
 # %%
 right = errors.majority(cues.perceived(shown)["gender"])

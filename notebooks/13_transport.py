@@ -52,14 +52,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from helpers import annotations, effects, errors, faces, figures, models
+import facerender
+from helpers import annotations, effects, errors, figures, models
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import told
 from helpers.effects import labels
 from helpers.effects.figures import draw_transport
-from helpers.faces import populations
 from helpers.utils import seeding
+from helpers.world import populations
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -262,7 +263,7 @@ Markdown(f"Models for which calibration brings the prediction nearer: {counts}."
 
 # %%
 everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
-visible = faces.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
+visible = facerender.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
 ratings = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage="13_transport")
 annotations.write_mturk(ratings, stage.path("fairface.csv"))
 fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))[0])

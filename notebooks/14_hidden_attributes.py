@@ -61,12 +61,12 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
+import facerender
 from helpers import (
     annotations,
     directions,
     effects,
     errors,
-    faces,
     figures,
     models,
     orthogonalization,
@@ -76,14 +76,14 @@ from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
-from helpers.faces import interventions
-from helpers.faces.batches import render_to_store
-from helpers.faces.celeba import GREY
 from helpers.generators import known_truth, load_generator
 from helpers.scorecard import error_sources, hidden_attribute, side_effects, truth
 from helpers.scorecard.figures import draw_ladder
 from helpers.scorecard.figures_side_effects import draw_intervals, draw_warnings
 from helpers.utils import seeding
+from helpers.world import interventions
+from helpers.world.batches import render_to_store
+from helpers.world.celeba import GREY
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -327,7 +327,7 @@ leak_at.loc[AXES, ["average", "female", "male"]].fillna("")
 MAIN = average_leak["effect"].abs().idxmax()  # the axis along which it leaks most
 moved = hidden_attribute.as_grid(shown)
 travel = np.abs(np.diff(moved, axis=1 + AXES.index(MAIN))).reshape(n_transects, -1).mean(axis=1)
-coloured = (faces.to_frame(base_faces)["age"] < GREY).to_numpy()  # hair that is not grey
+coloured = (facerender.to_frame(base_faces)["age"] < GREY).to_numpy()  # hair that is not grey
 clearest = np.argsort(-travel * coloured, kind="stable")[:3]
 COLUMNS = ["\n".join(c) for c in product(("light", "dark"), ("short", "long"), ("female", "male"))]
 
@@ -539,7 +539,7 @@ random = seeding.rng(seed, "14_hidden_attributes/placebo").standard_normal(
 )
 
 # %%
-seen = faces.to_frame(population).astype(float)
+seen = facerender.to_frame(population).astype(float)
 fitted = {name: directions.fit_ridge(w.cpu(), seen[name]).normal for name in CANDIDATES}
 placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | fitted
 
@@ -588,7 +588,7 @@ def ask(seen: pd.DataFrame, batch: str, draws: str = "14_hidden_attributes") -> 
 
 def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     """The majority's label of changed images."""
-    seen = cues.perceived(faces.visible_scores(changed))[["gender"]].set_index(index)
+    seen = cues.perceived(facerender.visible_scores(changed))[["gender"]].set_index(index)
     return errors.majority(ask(seen, batch, "06_annotation_ingestion")["gender"])
 
 
@@ -621,7 +621,7 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
 last, last_rows = slice(n_transects - FEW, None), slice(8 * (n_transects - FEW), None)
 alone = {}
 for name, normal in fitted.items():
-    value = moved_along(normal, last)[:, faces.INDEX[name]]
+    value = moved_along(normal, last)[:, facerender.INDEX[name]]
     only = interventions.do(audited_faces[last_rows], **{name: value})
     alone[name] = found_along(only, last_rows, f"do_{name}").query("scope == 'average'")
 alone = pd.concat(alone, names=["candidate"]).reset_index("candidate")
@@ -1028,7 +1028,7 @@ claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
 def forget(name: str) -> pd.Series:
     """Leakage of an annotated attribute along each axis, had it not been annotated."""
     others = [other for other in OFF_GRID if other != name]
-    seen = faces.visible_scores(faces_along(unit.select(others).normals))[name]
+    seen = facerender.visible_scores(faces_along(unit.select(others).normals))[name]
     return (
         hidden_attribute.changes(seen).query("scope == 'average'").set_index("attribute")["effect"]
     )

@@ -61,19 +61,19 @@ import torch
 from IPython.display import Markdown
 from myst_nb import glue
 
+from facerender.parameters import to_frame
 from helpers import claims, effects, errors, figures, generators, models, sensitivity
 from helpers.annotations import crowd, crowd_by_reader
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan
-from helpers.faces import celeba, populations
-from helpers.faces.batches import render_to_store
-from helpers.faces.parameters import to_frame
 from helpers.models import sample_quality
 from helpers.sensitivity import attribute_vectors, audit_with_truth, examination
 from helpers.sensitivity import figures as drawn
 from helpers.sensitivity.grim import PrintedRates, ways_to_split, whole_counts
 from helpers.sensitivity.known_truth import do_step, moved, step_of_one
 from helpers.sensitivity.traversal import as_uint8, traverse
+from helpers.world import celeba, populations
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -57,7 +57,8 @@ import torch
 from IPython.display import Markdown
 from sklearn.linear_model import LogisticRegression
 
-from helpers import faces, figures, identities, verification
+import facerender
+from helpers import figures, identities, verification
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.claims import claim, told
@@ -305,14 +306,14 @@ Markdown(
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
 scene = identities.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
-points = faces.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
+points = facerender.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
 chosen = passed[identities.max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
 prototypes = index.iloc[kept].reset_index(drop=True)
 
 # %% tags=["remove-input"]
 BEARD = 0.375  # nearer to a mustache than to a minimal beard
-bearded = faces.to_frame(asked_of)["facial_hair"].iloc[kept].to_numpy() >= BEARD
+bearded = facerender.to_frame(asked_of)["facial_hair"].iloc[kept].to_numpy() >= BEARD
 meant = np.where(prototypes["group"].str.endswith(" female"), "women", "men")
 worn = pd.DataFrame({"seed": prototypes["seed"], "meant": meant, "beard": bearded.astype(float)})
 shares = worn.pivot_table("beard", "seed", "meant")

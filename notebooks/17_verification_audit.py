@@ -61,11 +61,11 @@ from IPython.display import Markdown
 from helpers import claims, figures, identities, models, verification
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, holm
-from helpers.faces import interventions
 from helpers.figures import widgets
 from helpers.models import checkpoints
 from helpers.verification import figures as drawing
 from helpers.verification import study, training_runs
+from helpers.world import interventions
 
 # %% tags=["parameters"]
 profile = "laptop"

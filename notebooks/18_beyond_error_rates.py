@@ -61,7 +61,8 @@ from IPython.display import Markdown
 from scipy.special import expit
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from helpers import annotations, effects, errors, faces, figures, models, transects
+import facerender
+from helpers import annotations, effects, errors, figures, models, transects
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import told
@@ -69,11 +70,11 @@ from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, calibration, contrasts, dose_response, flips, labels
 from helpers.effects import figures_beyond as draw
 from helpers.effects.simultaneous import max_t_intervals
-from helpers.faces.batches import render_to_store
-from helpers.faces.interventions import counterfactuals, do
 from helpers.generators import load_generator
 from helpers.utils import seeding
 from helpers.utils.numbers import in_points
+from helpers.world.batches import render_to_store
+from helpers.world.interventions import counterfactuals, do
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -204,7 +205,7 @@ def walked(axis: str) -> torch.Tensor:
 # %% tags=["hide-cell"]
 def rated(parameters: torch.Tensor, axis: str) -> pd.DataFrame:
     """The raters' mean scores of gender and of one axis, for new images."""
-    seen = cues.perceived(faces.visible_scores(parameters))[["gender", axis]]
+    seen = cues.perceived(facerender.visible_scores(parameters))[["gender", axis]]
     seen.index = [f"{axis}_{number:06d}" for number in range(len(seen))]
     answers = crowd.annotate(seen, n_raters, seed=seed, stage=stage.name)
     return crowd.mean_scores(answers).reindex(seen.index)
@@ -226,7 +227,7 @@ for axis in MOVED:
     scores, seen = asked(people[axis], f"between_{axis}"), rated(people[axis], axis)
     label = errors.majority(seen["gender"])
     between[axis] = {model: (scores[model] > 0.5) != label for model in TRAINED}
-    between[axis] |= {"rated": seen[axis], "exact": faces.to_frame(people[axis])[axis]}
+    between[axis] |= {"rated": seen[axis], "exact": facerender.to_frame(people[axis])[axis]}
 
 
 # %% [markdown]
@@ -249,7 +250,7 @@ def by_step(ends: np.ndarray, middle: np.ndarray, axis: str) -> np.ndarray:
 # %%
 set_to = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 for axis in MOVED:
-    audit[f"exact_{axis}"] = faces.to_frame(set_to)[axis].to_numpy()
+    audit[f"exact_{axis}"] = facerender.to_frame(set_to)[axis].to_numpy()
 
 # %%
 exact_dose = {a: by_step(grid(f"exact_{a}"), between[a]["exact"], a) for a in MOVED}
@@ -276,7 +277,9 @@ def first_transect(axis: str) -> torch.Tensor:
 
 
 # %% mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"name": "fig-dose-faces", "caption": "The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their low level."}}
-portraits = faces.render(torch.cat([first_transect(axis) for axis in MOVED]), figure_size).image
+portraits = facerender.render(
+    torch.cat([first_transect(axis) for axis in MOVED]), figure_size
+).image
 titles = [f"step {step}" for step in range(STEPS)]
 _ = figures.gallery(portraits, STEPS, titles, [axis.replace("_", " ") for axis in MOVED])
 

@@ -56,10 +56,7 @@ import pandas as pd
 import yaml
 from IPython.display import Markdown
 
-from helpers import claims, figures, identities, models
-from helpers.artifacts import Stage
-from helpers.artifacts.lineage import ROOT
-from helpers.audit import (
+from faceaudit import (
     analyse,
     analyse_pairs,
     build_report,
@@ -71,16 +68,20 @@ from helpers.audit import (
     write_card,
     write_json,
 )
-from helpers.audit.against_truth import by_chance
-from helpers.audit.asking import ask, model_of
-from helpers.audit.face_files import write_faces
-from helpers.audit.planning import departures, keep_plan, make_plan
-from helpers.audit.recognition import ask_recogniser
-from helpers.audit.report_html import write_html
-from helpers.audit.tables import judged
-from helpers.audit.words import spaced
-from helpers.audit.world import World, render_faces, simulated_answers
-from helpers.models import black_box, checkpoints
+from faceaudit import black_box
+from faceaudit.against_truth import by_chance
+from faceaudit.asking import ask, model_of
+from faceaudit.face_files import write_faces
+from faceaudit.planning import departures, keep_plan, make_plan
+from faceaudit.recognition import ask_recogniser
+from faceaudit.report_html import write_html
+from faceaudit.tables import judged
+from faceaudit.words import spaced
+from faceaudit.world import World, render_faces, simulated_answers
+from helpers import claims, figures, identities, models
+from helpers.artifacts import Stage
+from helpers.artifacts.lineage import ROOT
+from helpers.models import checkpoints
 
 # %% tags=["parameters"]
 profile = "laptop"

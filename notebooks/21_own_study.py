@@ -58,23 +58,24 @@ import torch
 import yaml
 from IPython.display import Markdown
 
-from helpers import annotations, claims, directions, effects, errors, faces, figures
+import facerender
+from faceaudit import read_specification
+from faceaudit.asking import ask, model_of
+from faceaudit.crowd_tasks import hidden_names
+from faceaudit.example_model import make_example_model
+from faceaudit.found_directions import find_directions
+from faceaudit.own_generator import base_codes, generator_of, sampled_faces
+from faceaudit.own_study import require_questions
+from faceaudit.planning import make_plan
+from faceaudit.run import folders
+from faceaudit.shown import said_of
+from faceaudit.tables import judged
+from faceaudit.words import spaced
+from helpers import annotations, claims, directions, effects, errors, figures
 from helpers import orthogonalization, pruning
 from helpers.annotations import ATTRIBUTES, crowd, cues
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
-from helpers.audit import read_specification
-from helpers.audit.asking import ask, model_of
-from helpers.audit.crowd_tasks import hidden_names
-from helpers.audit.example_model import make_example_model
-from helpers.audit.found_directions import find_directions
-from helpers.audit.own_generator import base_codes, generator_of, sampled_faces
-from helpers.audit.own_study import require_questions
-from helpers.audit.planning import make_plan
-from helpers.audit.run import folders
-from helpers.audit.shown import said_of
-from helpers.audit.tables import judged
-from helpers.audit.words import spaced
 from helpers.generators import load_generator, realism
 from helpers.generators.batches import synthesize_to_store
 from helpers.scorecard import truth
@@ -166,7 +167,7 @@ def as_codes(rows: np.ndarray) -> torch.Tensor:
 def play_the_crowd(images: np.ndarray, shown: np.ndarray, asked: list[str], part: str) -> None:
     """Leave an export of simulated people where the study expects one."""
     parameters = load_generator("known-truth").parameters(as_codes(shown))
-    seen = cues.perceived(faces.visible_scores(parameters)).set_axis(hidden_names(images))
+    seen = cues.perceived(facerender.visible_scores(parameters)).set_axis(hidden_names(images))
     seen = seen[~seen.index.duplicated()]
     answers = crowd.annotate(seen[asked], own.people.raters, seed=seed, stage=f"21 {part}")
     place = folder / "people" / part / "answers"
@@ -484,7 +485,7 @@ def errors_by_intervention() -> np.ndarray:
 true, tolerance = pd.Series(np.nan, everything.index), own.design.tolerance
 if study == EXAMPLE:
     world = load_generator("known-truth", device=device)
-    real = faces.to_frame(world.parameters(as_codes(cells))).astype(float)
+    real = facerender.to_frame(world.parameters(as_codes(cells))).astype(float)
     misread = errors_by_intervention()
     known = truth.effects(misread, axes).rename(columns={"effect": "truth"})
     keys = ["attribute", *axes]

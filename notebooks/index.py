@@ -20,9 +20,10 @@ import numpy as np
 import torch
 from myst_nb import glue
 
-from helpers import artifacts, effects, faces, figures
+import facerender
+from helpers import artifacts, effects, figures
 from helpers.claims import claim
-from helpers.faces.interventions import do
+from helpers.world.interventions import do
 from helpers.figures import cover
 from helpers.utils.numbers import in_points, with_minus
 
@@ -45,7 +46,7 @@ row = torch.cat([do(bare, skin_colour=skin, hair_length=hair) for skin, hair in 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "One drawn face four times in a row: with light skin and short hair, light skin and long hair, dark skin and short hair, and dark skin and long hair. The face, its bare lips, its expression and the background are the same in all four."}, "figure": {"name": "fig-one-face", "caption": "One made face. Only skin colour and the length of hair are changed."}}
 titles = [f"{skin} skin, {hair} hair" for skin in ("light", "dark") for hair in ("short", "long")]
-_ = figures.gallery(faces.render(row, SIZE).image, len(titles), titles)
+_ = figures.gallery(facerender.render(row, SIZE).image, len(titles), titles)
 
 # %% [markdown]
 # In a famous audit, systems that guess gender from a portrait erred most often on dark-skinned women

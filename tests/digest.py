@@ -34,13 +34,15 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from helpers import directions, effects, faces, models, orthogonalization, resampling
+import facerender
+from facerender import parameters, textures
+from helpers import directions, effects, models, orthogonalization, resampling
 from helpers.annotations import crowd
 from helpers.effects import batched_logit
-from helpers.faces import parameters, populations, textures
 from helpers.generators import known_truth, wgan, wgan_networks, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
+from helpers.world import populations
 
 RECORD = Path(__file__).with_suffix(".json")
 PROCESSOR = "Haswell"
@@ -88,7 +90,7 @@ def codes_and_crowd():
     world = the_world()
     with mock.patch.object(known_truth, "LATENT_DIM", 192):
         codes = world.sample(40, seed=1)
-    seen = faces.visible_scores(world.parameters(codes))
+    seen = facerender.visible_scores(world.parameters(codes))
     answers = crowd.annotate(seen, 5, seed=1, stage="digest")
     return codes, world.parameters(codes), shown(40), seen, crowd.mean_scores(answers)
 
@@ -105,7 +107,7 @@ def hair_and_textures():
 
 @layer
 def rendered_pixels():
-    drawn = faces.render(shown(8), 64)
+    drawn = facerender.render(shown(8), 64)
     return *vars(drawn).values(), drawn.image.mul(255).round().to(torch.uint8)
 
 
@@ -212,7 +214,7 @@ def emulated() -> int:
     target = {"NUMBA_CPU_NAME": PROCESSOR.lower(), "NUMBA_CPU_FEATURES": ""}
     target["NUMBA_CACHE_DIR"] = str(Path(*helpers.__path__).parents[1] / "build" / "emulated")
     environment = os.environ | target
-    compiling = "from helpers.faces.rendering import compile_renderer as c; c()"
+    compiling = "from facerender.rendering import compile_renderer as c; c()"
     subprocess.run([sys.executable, "-c", compiling], env=environment, check=True)
     command = ["qemu-x86_64-static", "-cpu", PROCESSOR, sys.executable, __file__]
     # qemu says of every feature that it lacks, none of which is used.

@@ -19,14 +19,15 @@ import pytest
 import run
 import torch
 
-from helpers import artifacts, faces, generators, models
+import facerender
+from helpers import artifacts, generators, models
 from helpers.artifacts import lineage
 from helpers.artifacts.stage import RESULTS
-from helpers.faces import populations
-from helpers.faces.batches import render_to_store
 from helpers.generators import wgan_training
 from helpers.generators.wgan_training import BATCH
 from helpers.sensitivity import examination, train_wgan
+from helpers.world import populations
+from helpers.world.batches import render_to_store
 
 # Those that do more with tensors than have faces rendered.
 COMPUTE = (
@@ -56,7 +57,7 @@ def test_faces_are_drawn(gpu, tmp_path):
     people = populations.sample("celeba-like", 6, seed=0).parameters
     sets = [render_to_store(people, 24, tmp_path / name, device=name) for name in ("cpu", "cuda")]
     assert np.abs(np.subtract(*sets, dtype=int)).max() <= 1
-    here, there = (faces.landmarks_of(people.to(name), 24) for name in ("cpu", "cuda"))
+    here, there = (facerender.landmarks_of(people.to(name), 24) for name in ("cpu", "cuda"))
     np.testing.assert_allclose(there, here, atol=1e-3)
 
 

@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.artifacts.lineage import NOTEBOOKS, PACKAGE
+from helpers.artifacts.lineage import NOTEBOOKS, PACKAGE, SOURCE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -43,7 +43,7 @@ def write(source: Path) -> None:
     folder.mkdir()
     rows = []
     for room in rooms():
-        name = dotted(room)
+        name = dotted(room).removeprefix("helpers.")
         (folder / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
         rows.append(f"| [{name}](api/{name}) | {summary(room / '__init__.py')} |")
     (folder / f"{DRAWERS}.rst").write_text(drawers_page(), encoding="utf-8")
@@ -53,13 +53,13 @@ def write(source: Path) -> None:
 
 
 def rooms() -> list[Path]:
-    """The folders of the rooms, and of rooms within them."""
-    return [init.parent for init in sorted(PACKAGE.glob("*/**/__init__.py"))]
+    """The folders of the rooms of `helpers`, and of the other packages."""
+    return [init.parent for init in sorted(SOURCE.rglob("__init__.py")) if init.parent != PACKAGE]
 
 
 def dotted(path: Path) -> str:
-    """A room's or a module's name without that of the package: "models.black_box"."""
-    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    """The full name of a package, a room or a module: "helpers.models.training"."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
 
 
 def modules(folder: Path) -> list[Path]:
@@ -69,13 +69,15 @@ def modules(folder: Path) -> list[Path]:
 
 def room_page(room: Path) -> str:
     """A room: what its `__init__` says and hands on, then module after module."""
-    lines = [*heading(dotted(room), "="), *automodule(f"helpers.{dotted(room)}")]
+    module = dotted(room)
+    lines = [*heading(module.removeprefix("helpers."), "="), *automodule(module)]
     if names := [full for _, full in exports(room)]:
-        *outside, last = ("helpers", *dotted(room).split("."))
-        words = f"What ``from {'.'.join(outside)} import {last}`` hands on:"
+        outside, _, last = module.rpartition(".")
+        taken_by = f"from {outside} import {last}" if outside else f"import {last}"
+        words = f"What ``{taken_by}`` hands on:"
         lines += [words, "", *table(names)]
     for path in modules(room):
-        lines += [*heading(path.stem, "-"), *automodule(f"helpers.{dotted(path)}")]
+        lines += [*heading(path.stem, "-"), *automodule(dotted(path))]
     return "\n".join(lines)
 
 
@@ -83,13 +85,13 @@ def drawers_page() -> str:
     """The modules that are in no room, one section each."""
     lines = [*heading("single modules", "="), "Modules that are in no room.", ""]
     for path in modules(PACKAGE):
-        lines += [*heading(path.stem, "-"), *automodule(f"helpers.{path.stem}")]
+        lines += [*heading(path.stem, "-"), *automodule(dotted(path))]
     return "\n".join(lines)
 
 
 def exports(room: Path) -> Iterator[tuple[str, str]]:
     """What a room's `__init__` hands on: the name there, and the name where it is defined."""
-    module = f"helpers.{dotted(room)}"
+    module = dotted(room)
     for statement in ast.parse((room / "__init__.py").read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(
             f"{module}."
@@ -166,8 +168,10 @@ def taken(source: str) -> Iterator[str]:
     """Full names of what a chapter takes from the package."""
     tree, known = ast.parse(source), {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("helpers"):
+        if isinstance(node, ast.ImportFrom):
             known |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+        elif isinstance(node, ast.Import):
+            known |= {one.name: one.name for one in node.names if "." not in one.name}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in known:
             yield known[node.id]

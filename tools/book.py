@@ -165,7 +165,7 @@ def basis(profile: str) -> dict[str, str]:
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
     executed = (artifacts.root() / profile).glob("*/*.ipynb")
     notebooks = [path for path in executed if path.stem == path.parent.name]
-    package = lineage.PACKAGE.rglob("*.py")
+    package = lineage.SOURCE.rglob("*.py")
     files = [*tools, *texts, *package, *BENCHMARKS.glob("*.*")]
     names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
     # They are called the same wherever `HELPERS_ARTIFACTS` is.

@@ -24,7 +24,7 @@ NETWORKS = {
 """Chapters whose networks are shipped, with one of them."""
 OWN_STUDY = "21_own_study"
 """The page that shows a study of somebody's own generator, or the example."""
-_DRAWING = lineage.PACKAGE / "faces" / "rendering.py"
+_DRAWING = lineage.SOURCE / "facerender" / "rendering.py"
 
 
 def graph() -> dict[str, list[str]]:

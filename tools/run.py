@@ -175,8 +175,8 @@ def claims(profile: str, ran: list[str] | None = None) -> int:
 
 def study(asked: argparse.Namespace) -> str | None:
     """Go through the study of GENERATOR; gives its file, or None where people come first."""
-    from helpers.audit import PeopleNeeded, own_study  # with torch
-    from helpers.audit.run import run_audit
+    from faceaudit import PeopleNeeded, own_study  # with torch
+    from faceaudit.run import run_audit
 
     folder = Path(os.path.relpath(own_study.AUDITS))
     file, tell = own_study.study_file(asked.generator, folder), partial(print, flush=True)

@@ -116,12 +116,12 @@ class Runner:
             process = kernels.start(step.log, book.run, profile)
         elif step.name == plan.RENDERER:
             step.tell(0.0, "compiling, once for this machine and this version")
-            process = kernels.start(step.log, call, "faces.rendering", "compile_renderer")
+            process = kernels.start(step.log, call, "facerender.rendering", "compile_renderer")
         else:
             options = ["--train", "--device", self.asked.device] if train else []
-            study, options = lineage.STUDIES[step.name], ["--profile", profile, *options]
+            study = f"helpers.{lineage.STUDIES[step.name]}"
             code = lineage.sources(step.name, drawing=False)
-            process = kernels.start(step.log, call, study, "main", options)
+            process = kernels.start(step.log, call, study, "main", ["--profile", profile, *options])
         process.join()
         if process.exitcode:
             raise RuntimeError(last_words(step.log, process.exitcode))
@@ -158,7 +158,7 @@ class Runner:
 
 
 def call(module: str, function: str, *arguments: object) -> None:
-    getattr(importlib.import_module(f"helpers.{module}"), function)(*arguments)
+    getattr(importlib.import_module(module), function)(*arguments)
 
 
 def last_words(log: Path, code: int) -> str:

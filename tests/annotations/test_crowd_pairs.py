@@ -3,11 +3,11 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import faces
+import facerender
+from facerender import ANCESTRY_REFERENCES, INDEX, PARAMETERS
+from facerender.parameters import ANCESTRY_SHIFTS, IDENTITY_LIMIT
 from helpers.annotations import crowd, crowd_pairs
 from helpers.annotations.crowd_pairs import LASTING, VISIBILITY, annotate_pairs, identity_distance
-from helpers.faces import ANCESTRY_REFERENCES, INDEX, PARAMETERS
-from helpers.faces.parameters import ANCESTRY_SHIFTS, IDENTITY_LIMIT
 from helpers.utils import seeding
 
 IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
@@ -15,7 +15,7 @@ IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "id
 
 def people(n: int, seed: int = 1) -> torch.Tensor:
     """Average looks, identities distributed as the generator's."""
-    parameters = faces.defaults(n)
+    parameters = facerender.defaults(n)
     normal = seeding.normals(seed, "people", range(n), len(IDENTITY))
     identity = IDENTITY_LIMIT * np.tanh(normal / IDENTITY_LIMIT)
     parameters[:, [INDEX[name] for name in IDENTITY]] = torch.from_numpy(identity).float()
@@ -67,20 +67,20 @@ def test_distance_is_zero_whatever_a_person_can_change():
 
 
 def test_distance_of_one_parameter_against_the_formula():
-    a = changed(faces.defaults(3), chin=0.5)
+    a = changed(facerender.defaults(3), chin=0.5)
     b = changed(a, chin=torch.tensor([0.5, 1.5, -1.0]))
     expected = np.sqrt(VISIBILITY["chin"] / (2 * sum(VISIBILITY.values()))) * np.array([0, 1, 1.5])
     np.testing.assert_allclose(identity_distance(a, b), expected, rtol=1e-6)
     change, spread = LASTING["gender"]
-    pair = changed(faces.defaults(1), gender=0.2), changed(faces.defaults(1), gender=0.8)
+    pair = changed(facerender.defaults(1), gender=0.2), changed(facerender.defaults(1), gender=0.8)
     squared = change * spread * (0.6 / spread) ** 2 / (2 * sum(VISIBILITY.values()))
     np.testing.assert_allclose(identity_distance(*pair) ** 2, squared, rtol=1e-6)
 
 
 def test_distance_counts_the_ancestry_shift():
     (xa, ya), (xb, yb) = ANCESTRY_REFERENCES["african"], ANCESTRY_REFERENCES["european"]
-    a = changed(faces.defaults(1), ancestry_x=xa, ancestry_y=ya)
-    b = changed(faces.defaults(1), ancestry_x=xb, ancestry_y=yb)
+    a = changed(facerender.defaults(1), ancestry_x=xa, ancestry_y=ya)
+    b = changed(facerender.defaults(1), ancestry_x=xb, ancestry_y=yb)
     squared = sum(
         VISIBILITY[name] * (african - european) ** 2
         for name, (african, _, european) in ANCESTRY_SHIFTS.items()
@@ -102,7 +102,7 @@ def test_visibility_is_what_rendering_shows():
     base = changed(base, light_azimuth=0, light_elevation=20, gender=0.3)
 
     def on_white(parameters: torch.Tensor) -> torch.Tensor:
-        rendering = faces.render(parameters, 64)
+        rendering = facerender.render(parameters, 64)
         mask = rendering.head_mask[:, None]
         return rendering.image * mask + 1 - mask
 

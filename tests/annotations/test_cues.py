@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import faces
+import facerender
 from helpers.annotations import cues
 from helpers.generators import load_generator
 
@@ -14,7 +14,7 @@ BEARDED = 0.4  # score from which annotated images count as bearded, see `cues.C
 @pytest.fixture(scope="module")
 def visible() -> pd.DataFrame:
     generator = load_generator("known-truth")
-    return faces.visible_scores(generator.parameters(generator.sample(4000, 1)))
+    return facerender.visible_scores(generator.parameters(generator.sample(4000, 1)))
 
 
 def bearded_women(scores: pd.DataFrame) -> float:

@@ -52,6 +52,7 @@ def package(tmp_path, monkeypatch):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text)
     monkeypatch.setattr(lineage, "ROOT", tmp_path)
+    monkeypatch.setattr(lineage, "SOURCE", package.parent)
     monkeypatch.setattr(lineage, "PACKAGE", package)
     return package
 

@@ -33,6 +33,7 @@ def tree(tmp_path, monkeypatch):
     (notebooks / "index.py").write_text("")
     monkeypatch.setattr(lineage, "ROOT", tmp_path)
     monkeypatch.setattr(lineage, "NOTEBOOKS", notebooks)
+    monkeypatch.setattr(lineage, "SOURCE", package.parent)
     monkeypatch.setattr(lineage, "PACKAGE", package)
     monkeypatch.setattr(lineage, "STUDIES", {"survey": "survey.main"})
     return tmp_path

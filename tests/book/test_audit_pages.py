@@ -6,8 +6,8 @@ import shlex
 import pytest
 import yaml
 
-from helpers.audit import Specification
-from helpers.audit.__main__ import parser
+from faceaudit import Specification
+from faceaudit.__main__ import parser
 
 PAGES = ("audit-a-classifier", "audit-a-recogniser", "audit-a-table", "bring-your-generator")
 SHORT = {"name": "mine", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}

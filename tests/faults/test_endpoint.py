@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from face_endpoint import FaceEndpoint, p_male
 
-from helpers.models.black_box.journal import image_key
+from faceaudit.black_box.journal import image_key
 
 IMAGES = 20_000 if "FAULTS" in os.environ else 1_500
 CLIENT = f"""
 import sys
 import numpy as np
-from helpers.models.black_box import CallLimits, remote_model
+from faceaudit.black_box import CallLimits, remote_model
 
 images = np.random.default_rng(5).integers(0, 256, ({IMAGES}, 3, 8, 8)).astype(np.uint8)
 limits = CallLimits(max_calls=2 * len(images), per_second=1e6, first_wait=1e-3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.faces.parameters import INDEX, NAMES, validate
+from facerender.parameters import INDEX, NAMES, validate
 from helpers.generators import Generator, known_truth, load_generator
 
 AUDITED = ("gender", "skin_colour", "hair_length", "age", "facial_hair", "makeup", "smiling")

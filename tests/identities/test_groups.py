@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from facerender.parameters import ANCESTRY_REFERENCES
 from helpers import identities
-from helpers.faces.parameters import ANCESTRY_REFERENCES
 
 
 def test_groups_are_six_and_split_into_their_parts():

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import faces, identities
-from helpers.faces.parameters import INDEX
+import facerender
+from facerender.parameters import INDEX
+from helpers import identities
 from helpers.identities.image_variants import LIGHTS, NEUTRAL, walk_to_score
 
 TARGETS = {"expression": 0.9, "age": 0.8}
@@ -18,7 +19,7 @@ def test_variants_change_what_they_should_and_nothing_else(generator, prototypes
     parameters, frame = identities.variants(generator, latents, index, directions, TARGETS)
     assert parameters.shape == (48 * 17, len(INDEX)) and len(frame) == len(parameters)
     pd.testing.assert_frame_equal(frame, identities.image_index(index))
-    values = faces.to_frame(parameters)
+    values = facerender.to_frame(parameters)
     prototype = values[frame["attribute"] == "prototype"].set_axis(range(48))
     for name, value in NEUTRAL.items():
         np.testing.assert_allclose(prototype[name], value)
@@ -71,7 +72,7 @@ def test_a_walk_names_the_face_that_does_not_arrive():
 
 def test_faces_at_a_target_have_no_step_left(generator):
     codes = generator.sample(200, 5).numpy()
-    scores = faces.visible_scores(generator.parameters(torch.from_numpy(codes)))
+    scores = facerender.visible_scores(generator.parameters(torch.from_numpy(codes)))
     expected = (scores["smiling"] < TARGETS["expression"]) & (scores["age"] < TARGETS["age"])
     found = identities.below_targets(generator, codes, TARGETS)
     assert 0 < found.sum() < 200 and (found == expected.to_numpy()).all()

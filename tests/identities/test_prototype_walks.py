@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
+from facerender.parameters import INDEX, visible_scores
 from helpers import identities
-from helpers.faces.parameters import INDEX, visible_scores
 
 
 def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototypes):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
+from facerender.parameters import INDEX
 from helpers import identities
-from helpers.faces.parameters import INDEX
 
 
 def brute_force(landmarks, n):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import faces, identities
-from helpers.faces.parameters import INDEX
+import facerender
+from facerender.parameters import INDEX
+from helpers import identities
 from helpers.identities import ANCESTRIES, GROUPS, nearest_ancestry, split
 from helpers.identities.training_sets import IDENTITY
 
@@ -15,7 +16,7 @@ def test_an_identity_set_is_as_composed_and_looks_it():
     parameters, labels, frame = identities.identity_set(wanted, 4, seed=1)
     assert frame.drop_duplicates("identity")["group"].value_counts().to_dict() == wanted
     assert (np.bincount(labels) == 4).all() and len(parameters) == len(labels) == len(frame)
-    faces.render(parameters[:1], 16)  # valid parameters
+    facerender.render(parameters[:1], 16)  # valid parameters
     ancestry, male = split(frame["group"])
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
     assert (np.array(ANCESTRIES)[nearest_ancestry(place)] == ancestry).all()
@@ -25,7 +26,7 @@ def test_an_identity_set_is_as_composed_and_looks_it():
 def test_images_of_a_person_share_the_identity_and_differ_in_the_scene():
     wanted = {"african male": 6, "european female": 6}
     parameters, labels, _ = identities.identity_set(wanted, 5, seed=1)
-    values = faces.to_frame(parameters).groupby(labels)
+    values = facerender.to_frame(parameters).groupby(labels)
     spread = values.std()
     own = [*IDENTITY, "skin_colour", "gender", "hair_style", "hair_colour"]
     assert (spread[own] == 0).all(axis=None)

@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from helpers import faces, identities
+import facerender
+from helpers import identities
 
 
 def test_whitening_leaves_the_head_and_nothing_else(generator, prototypes):
     parameters = identities.neutral(generator.parameters(torch.from_numpy(prototypes[0][:4])))
-    plain = faces.render(parameters, 64)
+    plain = facerender.render(parameters, 64)
     heads = identities.render_heads(parameters, 64).image
     mask = plain.head_mask[:, None].expand_as(plain.image)
     assert (heads[mask == 0] == 1).all() and (mask == 0).float().mean() > 0.2

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers import faces, models
-from helpers.faces.parameters import HAIR_STYLES, INDEX, PARAMETERS
+import facerender
+from facerender.parameters import HAIR_STYLES, INDEX, PARAMETERS
+from helpers import models
 from helpers.models import attribute_reader, checkpoints, training
 from helpers.models.attribute_reader import READ
 
@@ -38,7 +39,7 @@ def drawn():
 
 
 def test_attributes_are_uniform_and_independent(drawn):
-    frame = faces.to_frame(drawn)
+    frame = facerender.to_frame(drawn)
     names = [name for name in READ if name not in ("earrings", "glasses")]
     for name in names:
         deciles = np.histogram(frame[name], 10, (0, 1))[0]
@@ -53,7 +54,7 @@ def test_attributes_are_uniform_and_independent(drawn):
 
 
 def test_every_style_whose_length_is_seen_occurs_alike(drawn):
-    counts = np.bincount(faces.to_frame(drawn)["hair_style"].astype(int), minlength=8)
+    counts = np.bincount(facerender.to_frame(drawn)["hair_style"].astype(int), minlength=8)
     assert counts[HAIR_STYLES.index("covered")] == 0
     assert abs(counts[:-1] - 4000 / 7).max() < 90
 
@@ -61,7 +62,7 @@ def test_every_style_whose_length_is_seen_occurs_alike(drawn):
 def test_a_face_depends_on_seed_and_number_alone(drawn):
     torch.testing.assert_close(models.decorrelated_faces(7, seed=5), drawn[:7], rtol=0, atol=0)
     assert not torch.equal(models.decorrelated_faces(7, seed=6), drawn[:7])
-    faces.render(drawn[:1], 16)  # valid parameters
+    facerender.render(drawn[:1], 16)  # valid parameters
     assert drawn.dtype == torch.float32
 
 

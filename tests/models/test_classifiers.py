@@ -143,9 +143,15 @@ def test_what_other_code_settings_or_data_left_is_replaced(tmp_path, monkeypatch
 
 def test_the_code_of_a_training_is_its_own_and_what_trainings_share():
     counted = lineage.helper_modules(Path(classifiers.__file__), executed=False)
-    names = {str(path.relative_to(lineage.PACKAGE)) for path in counted}
-    assert {"models/training.py", "models/networks.py", "utils/seeding.py"} <= names
-    assert not {"models/recognisers.py", "faces/rendering.py", "models/__init__.py"} & names
+    names = {str(path.relative_to(lineage.SOURCE)) for path in counted}
+    used = {"models/training.py", "models/networks.py", "utils/seeding.py"}
+    assert {f"helpers/{name}" for name in used} <= names
+    others = {
+        "helpers/models/recognisers.py",
+        "facerender/rendering.py",
+        "helpers/models/__init__.py",
+    }
+    assert not others & names
     kinds = (models.AuditedModel, models.Recogniser, models.Reader)
     assert len({kind.settings._code for kind in kinds}) == 3
 

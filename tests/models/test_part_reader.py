@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import faces, models
+import facerender
+from helpers import models
 from helpers.models import part_reader
 from helpers.models.part_reader import PARTS
 
@@ -16,7 +17,7 @@ def known():
 
 @pytest.fixture(scope="module")
 def renders(known):
-    return (255 * faces.render(known, 64).image).round().byte().numpy()
+    return (255 * facerender.render(known, 64).image).round().byte().numpy()
 
 
 def missing(n, *parts):
@@ -24,8 +25,8 @@ def missing(n, *parts):
 
 
 def places(known, *names):
-    points = faces.landmarks_of(known, 64)
-    return points[:, [faces.LANDMARK_NAMES.index(name) for name in names]].mean(1)
+    points = facerender.landmarks_of(known, 64)
+    return points[:, [facerender.LANDMARK_NAMES.index(name) for name in names]].mean(1)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_other_numbers_of_rows_are_refused(known, renders):
 
 def test_a_missing_part_is_noticed(tmp_path):
     known = models.decorrelated_faces(1_000, seed=5)
-    images = (255 * faces.render(known, 64).image).round().byte().numpy()
+    images = (255 * facerender.render(known, 64).image).round().byte().numpy()
     taught, asked = slice(800), slice(800, None)
     reader = part_reader.train_part_reader(
         images[taught], known[taught], tmp_path / "parts", seed=1, epochs=8

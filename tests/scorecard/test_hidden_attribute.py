@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import effects, faces, transects
+import facerender
+from helpers import effects, transects
 from helpers.scorecard import hidden_attribute
 
 N = 30
@@ -21,10 +22,10 @@ def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
 
 
 def test_scarves_cover_earrings_and_hair_but_no_glasses():
-    parameters = faces.defaults(2)
+    parameters = facerender.defaults(2)
     for name in ("earrings", "hair_colour", "glasses"):
-        parameters[:, faces.INDEX[name]] = 0.8
-    parameters[1, faces.INDEX["hair_style"]] = faces.HAIR_STYLES.index("covered")
+        parameters[:, facerender.INDEX[name]] = 0.8
+    parameters[1, facerender.INDEX["hair_style"]] = facerender.HAIR_STYLES.index("covered")
     for name, covered in (("earrings", 0.0), ("hair_colour", 0.0), ("glasses", 0.8)):
         shown = hidden_attribute.shown(parameters, name)
         assert shown.tolist() == pytest.approx([0.8, covered])

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import faces
-from helpers.faces.batches import render_to_store
+import facerender
 from helpers.scorecard import side_effects, truth
+from helpers.world.batches import render_to_store
 
 N = 6
 
@@ -16,9 +16,9 @@ N = 6
 @pytest.fixture
 def base() -> torch.Tensor:
     random = np.random.default_rng(0)
-    table = faces.defaults(N)
+    table = facerender.defaults(N)
     for name in ("hair_colour", "jaw_width", "earrings"):
-        table[:, faces.INDEX[name]] = torch.from_numpy(random.random(N).astype(np.float32))
+        table[:, facerender.INDEX[name]] = torch.from_numpy(random.random(N).astype(np.float32))
     return table
 
 
@@ -28,25 +28,25 @@ def moved(base: torch.Tensor) -> torch.Tensor:
     random = np.random.default_rng(1)
     table = base.repeat_interleave(8, 0)
     for name in ("hair_colour", "jaw_width", "skin_colour"):
-        table[:, faces.INDEX[name]] = torch.from_numpy(random.random(8 * N).astype(np.float32))
+        table[:, facerender.INDEX[name]] = torch.from_numpy(random.random(8 * N).astype(np.float32))
     return table
 
 
 def test_every_parameter_is_in_exactly_one_group():
     listed = list(chain.from_iterable(side_effects.GROUPS.values()))
-    assert sorted(listed) == sorted(faces.NAMES)
+    assert sorted(listed) == sorted(facerender.NAMES)
     assert side_effects.MOVED_BY_DESIGN in side_effects.GROUPS
 
 
 def test_leaks_are_mean_differences_within_transects_in_standard_deviations(moved):
-    population = faces.defaults(50)
+    population = facerender.defaults(50)
     population += torch.from_numpy(
         np.random.default_rng(2).normal(0, 0.1, population.shape)
     ).float()
     table = side_effects.leaks(moved, population).set_index(["attribute", "parameter"])
     for name in ("hair_colour", "jaw_width"):
-        values = moved[:, faces.INDEX[name]].double().numpy()
-        spread = population[:, faces.INDEX[name]].double().numpy().std(ddof=1)
+        values = moved[:, facerender.INDEX[name]].double().numpy()
+        spread = population[:, facerender.INDEX[name]].double().numpy().std(ddof=1)
         for axis, step in (("skin_colour", 4), ("hair_length", 2), ("gender", 1)):
             by_transect = [
                 np.mean([values[8 * k + i + step] - values[8 * k + i] for i in low_cells(step)])
@@ -58,7 +58,7 @@ def test_leaks_are_mean_differences_within_transects_in_standard_deviations(move
             assert row["se"] == pytest.approx(se)
             assert row["high"] - row["effect"] == pytest.approx(1.959964 * se)
     assert table.loc[("gender", "jaw_width"), "group"] == "face shape"
-    assert set(faces.NAMES) - set(table.index.unique("parameter")) == {"hair_style"}
+    assert set(facerender.NAMES) - set(table.index.unique("parameter")) == {"hair_style"}
 
 
 def low_cells(step: int) -> list[int]:
@@ -67,13 +67,13 @@ def low_cells(step: int) -> list[int]:
 
 def test_leaks_need_a_population_that_varies(moved):
     with pytest.raises(ValueError, match="do not vary in the population: gender"):
-        side_effects.leaks(moved, faces.defaults(3))
+        side_effects.leaks(moved, facerender.defaults(3))
 
 
 def test_holding_takes_the_base_faces_values_and_nothing_else(moved, base):
     held = side_effects.hold(moved, base, ["hair_colour", "jaw_width"])
     for image in range(8 * N):
-        for name, column in faces.INDEX.items():
+        for name, column in facerender.INDEX.items():
             source = base[image // 8] if name in ("hair_colour", "jaw_width") else moved[image]
             assert held[image, column] == source[column]
 
@@ -89,9 +89,9 @@ def test_faces_that_do_not_differ_look_alike(tmp_path):
     """What is skipped comes out the same, what is not skipped does not."""
     values = {"earrings": [0.0, 0.35, 0.6], "glasses": [0.2, 0.35, 0.6], "hair_style": [2.4, 2, 3]}
     for name, (low, alike, other) in values.items():
-        table = faces.defaults(3)
-        table[:, faces.INDEX["hair_length"]] = 0.1
-        table[:, faces.INDEX[name]] = torch.tensor([low, alike, other])
+        table = facerender.defaults(3)
+        table[:, facerender.INDEX["hair_length"]] = 0.1
+        table[:, facerender.INDEX[name]] = torch.tensor([low, alike, other])
         pictures = render_to_store(table, 48, tmp_path / f"{name}.npy")
         differ = side_effects.looks_differ(table, table[[1, 1, 1]])
         assert differ.tolist() == [False, False, True], name

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers.faces import interventions
-from helpers.faces.parameters import INDEX, defaults
-from helpers.faces.populations import sample
+from facerender.parameters import INDEX, defaults
 from helpers.scorecard import truth
+from helpers.world import interventions
+from helpers.world.populations import sample
 
 DOSES = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7), "gender": (0.2, 0.8)}
 

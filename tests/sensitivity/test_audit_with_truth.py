@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from helpers.faces.parameters import INDEX, NAMES
+from facerender.parameters import INDEX, NAMES
 from helpers.generators import load_generator
 from helpers.generators.known_truth import LINKS
 from helpers.sensitivity import audit_with_truth

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.faces.parameters import INDEX, NAMES
+from facerender.parameters import INDEX, NAMES
 from helpers.generators import load_generator
 from helpers.generators.known_truth import AGE_GATES, LATENTS
 from helpers.sensitivity.known_truth import do_step, leakage, moved, step_of_one

@@ -14,11 +14,11 @@ import run
 import yaml
 from onnx import TensorProto, helper, save
 
+from faceaudit import own_study
+from faceaudit.run import run_audit
 from helpers import annotations
 from helpers.annotations import crowd
 from helpers.artifacts import lineage, pages
-from helpers.audit import own_study
-from helpers.audit.run import run_audit
 from helpers.generators import style_layers, stylegan2
 
 
@@ -39,7 +39,7 @@ def brightness(path, scale=1.0):
 def home(tmp_path, monkeypatch):
     """A repository's folders with a generator and a model; what chapter 21 is run with."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr("helpers.audit.run.ROOT", tmp_path)
+    monkeypatch.setattr("faceaudit.run.ROOT", tmp_path)
     monkeypatch.setattr(lineage, "ROOT", tmp_path)
     monkeypatch.setattr(own_study, "AUDITS", tmp_path / "audits")
     monkeypatch.chdir(tmp_path)

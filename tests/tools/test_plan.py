@@ -34,7 +34,7 @@ def test_what_draws_waits_for_the_renderer():
 def test_the_renderer_is_compiled_once_for_a_state_of_its_code(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
-    folder = kept.compiled(lineage.PACKAGE / "faces" / "rendering.py")
+    folder = kept.compiled(lineage.SOURCE / "facerender" / "rendering.py")
     assert plan.compiled().parent == folder
     folder.mkdir(parents=True)
     plan.compiled().touch()

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from helpers import faces, identities
-from helpers.faces.parameters import defaults
+import facerender
+from facerender.parameters import defaults
+from helpers import identities
 from helpers.verification import study
 
 
@@ -28,8 +29,8 @@ def test_people_are_rendered_as_composed_and_train_four_recognisers(tmp_path):
 
 def test_ratings_come_back_from_an_export_in_the_order_of_the_pairs(tmp_path):
     parameters = defaults(6)
-    parameters[3:, faces.INDEX["face_width"]] = 2.0
-    parameters[3:, faces.INDEX["hair_volume"]] = -2.0
+    parameters[3:, facerender.INDEX["face_width"]] = 2.0
+    parameters[3:, facerender.INDEX["hair_volume"]] = -2.0
     pairs = pd.DataFrame(
         {"first": [0, 0, 1], "second": [1, 3, 2], "kind": ["positive", "negative", "positive"]},
         index=["a", "b", "c"],

@@ -19,9 +19,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from facerender.parameters import INDEX, shifted_identity, validate
 from helpers.annotations import crowd
 from helpers.annotations.pairs import SCALES
-from helpers.faces.parameters import INDEX, shifted_identity, validate
 from helpers.utils.checks import refuse
 
 VISIBILITY: dict[str, float] = {

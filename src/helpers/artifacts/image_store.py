@@ -4,7 +4,7 @@ A set is a uint8 array (n, 3, height, width) in an `.npy` file and a small `.pro
 it: the key of its content, and the chunks of rows that are finished, each with the hash of its
 images. A run that was interrupted makes only the missing chunks, damaged ones are made again, and a
 set with another key is made anew. What is kept is what was handed over, byte by byte. Chapters use
-it through `helpers.faces.batches.render_to_store`.
+it through `helpers.world.batches.render_to_store`.
 """
 
 from __future__ import annotations

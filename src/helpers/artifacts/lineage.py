@@ -1,4 +1,4 @@
-"""What a stage is made from: its source, the helpers it imports, the stages it reads.
+"""What a stage is made from: its source, the modules of ours that it imports, the stages it reads.
 
 A stage is a notebook, or a study: a module of the package that is run as a command. Two readers
 share this: the runner (`tools/run.py`) and `helpers.artifacts`, which refuses a stage made by other
@@ -19,7 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOKS = ROOT / "notebooks"
-PACKAGE = ROOT / "src" / "helpers"
+SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "helpers"
 
 STUDIES = {
     "audit_plan": "effects.audit_plan",
@@ -81,7 +82,7 @@ def parse(code: str, name: str) -> ast.Module:
 
 
 def helper_modules(source: Path, executed: bool = True) -> list[Path]:
-    """Files of this package that a source file imports, directly or through other helpers.
+    """Files of our packages that a source file imports, directly or through other modules.
 
     They are looked for again only when one of them is edited, or a file comes or goes beside them.
 
@@ -98,7 +99,7 @@ def helper_modules(source: Path, executed: bool = True) -> list[Path]:
 
 def _closure(source: Path, executed: bool) -> tuple[list[Path], dict[Path, State]]:
     """The modules, and the states before they were read of them, the source and all folders."""
-    folders = [PACKAGE, *(path for path in PACKAGE.rglob("[!_]*") if path.is_dir())]
+    folders = [path for path in SOURCE.rglob("[!_]*") if path.is_dir()]
     states = {folder: state(folder) for folder in folders}
     tree = tuple(states.values())
     found: set[Path] = set()
@@ -173,14 +174,14 @@ def _file_hash(path: Path, _: State) -> str:
 
 
 def _only_draws(path: Path) -> bool:
-    """Whether a module of the package is one whose results are figures alone."""
-    inside = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else ()
+    """Whether a module of ours is one whose results are figures alone."""
+    inside = path.relative_to(SOURCE).parts if path.is_relative_to(SOURCE) else ()
     return any(part.startswith("figure") for part in inside)
 
 
 @cache
 def _imports(source: Path, now: State, executed: bool, tree: tuple[State, ...]) -> frozenset[Path]:
-    """Files of the package named by the import statements of one file, anywhere in it."""
+    """Files of our packages named by the import statements of one file, anywhere in it."""
     first, names = None if executed else -1, _imported_names(source, now)
     return frozenset(path for name in names for path in _files_of(name, tree)[first:])
 
@@ -193,8 +194,8 @@ def _imported_names(source: Path, _: State) -> frozenset[str]:
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
-            if node.level and source.is_relative_to(PACKAGE):
-                package = source.parent.relative_to(PACKAGE.parent).parts
+            if node.level and source.is_relative_to(SOURCE):
+                package = source.parent.relative_to(SOURCE).parts
                 base = resolve_name("." * node.level + base, ".".join(package))
             names.update(f"{base}.{alias.name}" for alias in node.names)
     return frozenset(names)
@@ -214,10 +215,8 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 def _files_of(name: str, _: tuple[State, ...]) -> list[Path]:
     """Files that importing `helpers.a.b` executes: the packages on the way and the module."""
     parts = name.split(".")
-    if parts[0] != PACKAGE.name:
-        return []
     files = []
-    folder = PACKAGE.parent
+    folder = SOURCE
     for part in parts:
         package, module = folder / part / "__init__.py", folder / f"{part}.py"
         if package.is_file():

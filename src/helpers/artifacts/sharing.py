@@ -55,7 +55,7 @@ def shared_out(sources: Sequence[Path], threads: int) -> Share:
         threads: how many chunks are made at a time where there is no scheduler.
     """
     if address := os.environ.get(SCHEDULER):
-        ours = [path for path in map(Path.resolve, sources) if path.is_relative_to(lineage.PACKAGE)]
+        ours = [path for path in map(Path.resolve, sources) if path.is_relative_to(lineage.SOURCE)]
         return partial(_in_cluster, address, ours)
     return partial(_in_threads, threads)
 
@@ -102,7 +102,7 @@ def _in_cluster(
 ) -> Iterator[tuple[int, Any]]:
     if not count:
         return
-    code = {path.relative_to(lineage.PACKAGE).as_posix(): kept.made_by(path) for path in sources}
+    code = {path.relative_to(lineage.SOURCE).as_posix(): kept.made_by(path) for path in sources}
     with _connected(address) as client:
         import cloudpickle
         from distributed import as_completed
@@ -184,9 +184,9 @@ def _unpacked(work: bytes, code: dict[str, str]) -> Work:
     import cloudpickle
 
     for source, expected in code.items():
-        if kept.made_by(lineage.PACKAGE / source) != expected:
+        if kept.made_by(lineage.SOURCE / source) != expected:
             raise ValueError(
-                f"a worker has another version of helpers/{source}, of what that imports, of torch "
+                f"a worker has another version of {source}, of what that imports, of torch "
                 "or of numpy: install the same on all"
             )
     return cloudpickle.loads(work)

@@ -19,8 +19,8 @@ import torch
 from scipy.special import expit, logit
 from torch import Tensor
 
-from helpers import faces
-from helpers.faces.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
+import facerender
+from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from helpers.utils import seeding
 from helpers.utils.devices import resolve_device
 
@@ -212,7 +212,7 @@ class KnownTruthGenerator:
         parameters = self.parameters(w)
         for name, value in scene.items():
             parameters[:, INDEX[name]] = value
-        return faces.render(parameters.to(self.device), self.size).image
+        return facerender.render(parameters.to(self.device), self.size).image
 
     def parameters(self, w: Tensor) -> Tensor:
         """The renderer's parameters of style codes, float32 (n, P)."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from helpers.faces.parameters import ANCESTRY_REFERENCES
+from facerender.parameters import ANCESTRY_REFERENCES
 
 ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
 """Names of the ancestry groups."""

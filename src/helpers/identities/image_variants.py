@@ -15,9 +15,9 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from helpers.faces.interventions import do
-from helpers.faces.parameters import visible_scores
+from facerender.parameters import visible_scores
 from helpers.identities.pair_design import ATTRIBUTES, IMAGES_EACH, STEPS, image_index
+from helpers.world.interventions import do
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -58,8 +58,10 @@ def neutral(parameters: Tensor) -> Tensor:
         float32 (n, P).
 
     Example:
-        >>> from helpers import faces, identities
-        >>> faces.to_frame(identities.neutral(faces.defaults(1)))["light_elevation"].tolist()
+        >>> import facerender
+        >>> from helpers import identities
+        >>> even = identities.neutral(facerender.defaults(1))
+        >>> facerender.to_frame(even)["light_elevation"].tolist()
         [20.0]
     """
     return do(parameters, **NEUTRAL)

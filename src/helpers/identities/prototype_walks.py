@@ -14,8 +14,8 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 
+from facerender.parameters import ANCESTRY_REFERENCES, visible_scores
 from helpers.directions import Hyperplanes, fit_svm
-from helpers.faces.parameters import ANCESTRY_REFERENCES, visible_scores
 from helpers.identities.groups import ANCESTRIES, GROUPS, split
 from helpers.transects import project
 

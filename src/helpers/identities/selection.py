@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from facerender.parameters import INDEX, visible_scores
 from helpers.annotations import crowd, cues
-from helpers.faces.parameters import INDEX, visible_scores
 from helpers.identities.groups import ANCESTRIES, GROUPS, nearest_ancestry, split
 from helpers.utils import seeding
 from helpers.utils.checks import require_columns

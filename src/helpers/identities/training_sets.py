@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from helpers.faces.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
+from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from helpers.identities.groups import GROUPS, ancestry_point, split
 from helpers.utils import seeding
 

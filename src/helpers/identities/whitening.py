@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
-from helpers import faces
+import facerender
 
 
 def whiten(images: Tensor, masks: Tensor) -> Tensor:
@@ -42,8 +42,8 @@ def whiten(images: Tensor, masks: Tensor) -> Tensor:
     return 1 - (1 - images) * masks[:, None]
 
 
-def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> faces.Rendering:
-    """`faces.render` with all but the heads whitened; stands in for it in `render_to_store`.
+def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facerender.Rendering:
+    """`facerender.render` with all but the heads whitened; stands in for it in `render_to_store`.
 
     Args:
         parameters: (n, P) of the renderer.
@@ -51,15 +51,16 @@ def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> faces
         supersampling: rays per pixel and axis.
 
     Returns:
-        Images with white backgrounds, masks and landmarks, as of `faces.render`.
+        Images with white backgrounds, masks and landmarks, as of `facerender.render`.
 
     Raises:
-        ValueError: as `faces.render`.
+        ValueError: as `facerender.render`.
 
     Example:
-        >>> from helpers import faces, identities
-        >>> identities.render_heads(faces.defaults(1), 16).image[0, :, 0, 0].tolist()
+        >>> import facerender
+        >>> from helpers import identities
+        >>> identities.render_heads(facerender.defaults(1), 16).image[0, :, 0, 0].tolist()
         [1.0, 1.0, 1.0]
     """
-    rendering = faces.render(parameters, size, supersampling)
+    rendering = facerender.render(parameters, size, supersampling)
     return replace(rendering, image=whiten(rendering.image, rendering.head_mask))

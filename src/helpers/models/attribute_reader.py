@@ -22,14 +22,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from facerender.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.faces import populations
-from helpers.faces.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
 from helpers.models import checkpoints
 from helpers.models.networks import box_mean, halving
 from helpers.models.training import Recipe, Settings, Task, check_images, one_cycle
 from helpers.utils import seeding
 from helpers.utils.checks import as_score_table, require_columns
+from helpers.world import populations
 
 RECIPE = Recipe(50, 1.2e-2, 1e-2, one_cycle, recolour=False)
 """Colours stay as they are: skin and hair colour are among what is read."""
@@ -69,9 +69,10 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
         The renderer's parameters, float32 (n, P).
 
     Example:
-        >>> from helpers import faces, models
+        >>> import facerender
+        >>> from helpers import models
         >>> known = models.decorrelated_faces(500, seed=1)
-        >>> bool(faces.to_frame(known)[["age", "makeup"]].corr().iloc[0, 1] < 0.15)
+        >>> bool(facerender.to_frame(known)[["age", "makeup"]].corr().iloc[0, 1] < 0.15)
         True
     """
     parameters = populations.sample(SCENES, n, seed).parameters
@@ -89,7 +90,8 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
 def scores_to_read(parameters: Tensor) -> pd.DataFrame:
     """Say what a perfect reader would read of renders.
 
-    What raters judge is as it looks (`faces.visible_scores`): tied hair looks shorter than it is.
+    What raters judge is as it looks (`facerender.visible_scores`): tied hair looks shorter than it
+    is.
 
     Args:
         parameters: the renderer's, (n, P).
@@ -99,8 +101,9 @@ def scores_to_read(parameters: Tensor) -> pd.DataFrame:
         and glasses.
 
     Example:
-        >>> from helpers import faces, models
-        >>> models.scores_to_read(faces.defaults())["smiling"].tolist()
+        >>> import facerender
+        >>> from helpers import models
+        >>> models.scores_to_read(facerender.defaults())["smiling"].tolist()
         [0.5]
     """
     rest = to_frame(parameters)[[*_LOOKS, *_WORN]].astype(np.float64)

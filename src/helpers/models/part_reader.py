@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.ndimage import gaussian_filter
 from torch import Tensor
 
-from helpers import faces
+import facerender
 from helpers.models.attribute_reader import Reader, train_reader
 from helpers.models.training import check_images
 from helpers.utils import seeding
@@ -61,11 +61,11 @@ def without_parts(
 
     Example:
         >>> import numpy as np, pandas as pd
-        >>> from helpers import faces
+        >>> import facerender
         >>> from helpers.models import part_reader
-        >>> one = (255 * faces.render(faces.defaults(), 64).image).byte().numpy()
+        >>> one = (255 * facerender.render(facerender.defaults(), 64).image).byte().numpy()
         >>> missing = pd.DataFrame([[False, False, True]], columns=part_reader.PARTS)
-        >>> other = part_reader.without_parts(one, faces.defaults(), missing, seed=1)
+        >>> other = part_reader.without_parts(one, facerender.defaults(), missing, seed=1)
         >>> bool((one == other).all()), bool((one == other)[..., :40, :].all())
         (False, True)
     """
@@ -91,10 +91,10 @@ def without_parts(
 
 def _places(parameters: Tensor, size: int) -> np.ndarray:
     """Rows and columns that the parts take: top, bottom, left, right, int (n, parts, 4)."""
-    points = faces.landmarks_of(parameters, size)
+    points = facerender.landmarks_of(parameters, size)
     places = []
     for names in _AROUND.values():
-        few = points[:, [faces.LANDMARK_NAMES.index(name) for name in names]]
+        few = points[:, [facerender.LANDMARK_NAMES.index(name) for name in names]]
         low, high = few.min(1) - _MARGIN * size, few.max(1) + _MARGIN * size
         ends = [low[:, 1], high[:, 1], low[:, 0], high[:, 0]]
         places.append(np.stack(ends, 1).round().astype(int).clip(1, size - 1))
@@ -136,10 +136,10 @@ def train_part_reader(
 
     Example:
         >>> import tempfile
-        >>> from helpers import faces
+        >>> import facerender
         >>> from helpers.models import part_reader
-        >>> known = faces.defaults(8)
-        >>> images = (255 * faces.render(known, 32).image).byte().numpy()
+        >>> known = facerender.defaults(8)
+        >>> images = (255 * facerender.render(known, 32).image).byte().numpy()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     reader = part_reader.train_part_reader(
         ...         images, known, f"{folder}/x", seed=1, epochs=1
@@ -180,10 +180,10 @@ def with_and_without(images: np.ndarray, parameters: Tensor, seed: int) -> dict[
         Images by the name of their set; "no left eye" and so on miss one part.
 
     Example:
-        >>> from helpers import faces
+        >>> import facerender
         >>> from helpers.models import part_reader
-        >>> one = (255 * faces.render(faces.defaults(), 64).image).byte().numpy()
-        >>> list(part_reader.with_and_without(one, faces.defaults(), seed=1))
+        >>> one = (255 * facerender.render(facerender.defaults(), 64).image).byte().numpy()
+        >>> list(part_reader.with_and_without(one, facerender.defaults(), seed=1))
         ['renders', 'no left eye', 'no right eye', 'no mouth']
     """
     sets = {"renders": images}

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from helpers import faces
+import facerender
 from helpers.effects import labels
 from helpers.scorecard import truth
 
@@ -25,7 +25,7 @@ def shown(parameters: Tensor, name: str) -> pd.Series:
     """An attribute as far as raters could see it: zero where a scarf covers it.
 
     Args:
-        parameters: (n, P) faces, see `helpers.faces`.
+        parameters: (n, P) faces, see `facerender`.
         name: a parameter from zero to one.
 
     Returns:
@@ -33,13 +33,13 @@ def shown(parameters: Tensor, name: str) -> pd.Series:
 
     Example:
         >>> from helpers.scorecard import hidden_attribute
-        >>> face = faces.defaults(1)
-        >>> face[:, faces.INDEX["earrings"]] = 1
+        >>> face = facerender.defaults(1)
+        >>> face[:, facerender.INDEX["earrings"]] = 1
         >>> hidden_attribute.shown(face, "earrings").tolist()
         [1.0]
     """
-    face = faces.to_frame(parameters)
-    bare = face["hair_style"] != faces.HAIR_STYLES.index("covered")
+    face = facerender.to_frame(parameters)
+    bare = face["hair_style"] != facerender.HAIR_STYLES.index("covered")
     hidden = name in _UNDER_A_SCARF
     return (face[name] * (bare if hidden else 1)).astype(float).rename(name)
 

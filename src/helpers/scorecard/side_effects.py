@@ -14,13 +14,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from helpers import faces
+import facerender
 from helpers.effects import labels
-from helpers.faces import interventions
-from helpers.faces.batches import render_to_store
 from helpers.resampling import resampled_sums
 from helpers.scorecard import hidden_attribute
 from helpers.utils.checks import require_members
+from helpers.world import interventions
+from helpers.world.batches import render_to_store
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -63,7 +63,7 @@ MOVED_BY_DESIGN = "the three axes"
 
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35
-"""Earrings and glasses are drawn from this presence on (`helpers.faces.accessories`)."""
+"""Earrings and glasses are drawn from this presence on (`facerender.accessories`)."""
 
 
 def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
@@ -85,17 +85,17 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     Example:
         >>> import torch
         >>> from helpers.scorecard import side_effects
-        >>> grid = faces.defaults(16)
-        >>> grid[1::2, faces.INDEX["jaw_width"]] = 0.5  # men's
-        >>> spread = torch.stack([faces.defaults(1)[0] - 1, faces.defaults(1)[0] + 1])
+        >>> grid = facerender.defaults(16)
+        >>> grid[1::2, facerender.INDEX["jaw_width"]] = 0.5  # men's
+        >>> spread = torch.stack([facerender.defaults(1)[0] - 1, facerender.defaults(1)[0] + 1])
         >>> table = side_effects.leaks(grid, spread).set_index(["attribute", "parameter"])
         >>> round(table.loc[("gender", "jaw_width"), "effect"].item(), 3)
         0.354
     """
-    spread = faces.to_frame(population).astype(float).std()
+    spread = facerender.to_frame(population).astype(float).std()
     if constant := spread.index[spread == 0].tolist():
         raise ValueError(f"parameters that do not vary in the population: {', '.join(constant)}")
-    values = faces.to_frame(parameters).astype(float) / spread
+    values = facerender.to_frame(parameters).astype(float) / spread
     group_of = {name: group for group, names in GROUPS.items() for name in names}
     tables = [
         hidden_attribute.changes(values[name]).assign(parameter=name, group=group_of[name])
@@ -124,17 +124,17 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
 
     Example:
         >>> from helpers.scorecard import side_effects
-        >>> base, grid = faces.defaults(1), faces.defaults(8) + 0.1
+        >>> base, grid = facerender.defaults(1), facerender.defaults(8) + 0.1
         >>> kept = side_effects.hold(grid, base, ["earrings"])
-        >>> round(float(kept[:, faces.INDEX["earrings"]].max()), 3)
+        >>> round(float(kept[:, facerender.INDEX["earrings"]].max()), 3)
         0.0
     """
     each, rest = divmod(len(parameters), len(base))
     if rest:
         raise ValueError(f"{len(parameters)} images are not a multiple of {len(base)} base faces")
-    require_members(names, faces.INDEX, "face parameter")
+    require_members(names, facerender.INDEX, "face parameter")
     kept = base.repeat_interleave(each, 0)
-    return interventions.do(parameters, **{name: kept[:, faces.INDEX[name]] for name in names})
+    return interventions.do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
 
 
 def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
@@ -149,8 +149,8 @@ def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
     Example:
         >>> import torch
         >>> from helpers.scorecard import side_effects
-        >>> bare, faint = faces.defaults(2), faces.defaults(2)
-        >>> faint[:, faces.INDEX["earrings"]] = torch.tensor([0.3, 0.9])  # drawn from 0.35 on
+        >>> bare, faint = facerender.defaults(2), facerender.defaults(2)
+        >>> faint[:, facerender.INDEX["earrings"]] = torch.tensor([0.3, 0.9])  # drawn from 0.35 on
         >>> side_effects.looks_differ(bare, faint).tolist()
         [False, True]
     """
@@ -161,8 +161,8 @@ def _drawn(parameters: Tensor) -> Tensor:
     """Parameters with what does not show set alike."""
     seen = parameters.clone()
     for name in ("earrings", "glasses"):
-        seen[:, faces.INDEX[name]] = seen[:, faces.INDEX[name]].clamp(min=_UNSEEN)
-    seen[:, faces.INDEX[_UNORDERED]] = seen[:, faces.INDEX[_UNORDERED]].round()
+        seen[:, facerender.INDEX[name]] = seen[:, facerender.INDEX[name]].clamp(min=_UNSEEN)
+    seen[:, facerender.INDEX[_UNORDERED]] = seen[:, facerender.INDEX[_UNORDERED]].round()
     return seen
 
 
@@ -193,8 +193,8 @@ def answers_to(
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from helpers.scorecard import side_effects
-        >>> before, after = faces.defaults(2), faces.defaults(2)
-        >>> after[1, faces.INDEX["glasses"]] = 1
+        >>> before, after = facerender.defaults(2), facerender.defaults(2)
+        >>> after[1, facerender.INDEX["glasses"]] = 1
         >>> known = {"m": np.array([0.1, 0.2])}
         >>> ask = {"m": lambda images: np.full(len(images), 0.9)}
         >>> with TemporaryDirectory() as folder:

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from helpers.faces.batches import render_to_store
-from helpers.faces.interventions import Doses, counterfactuals
-from helpers.faces.parameters import INDEX
+from facerender.parameters import INDEX
+from helpers.world.batches import render_to_store
+from helpers.world.interventions import Doses, counterfactuals
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -47,14 +47,14 @@ def errors_under_do(
 
     Returns:
         float64 (n, 2, …, 2), 1 where it errs, axes as in
-        `helpers.faces.interventions.counterfactuals`.
+        `helpers.world.interventions.counterfactuals`.
 
     Raises:
         ValueError: a dose of no parameter of the renderer.
 
     Example:
         >>> from tempfile import TemporaryDirectory
-        >>> from helpers.faces.parameters import defaults
+        >>> from facerender.parameters import defaults
         >>> def always_female(images):
         ...     return np.zeros(len(images))
         >>> doses = {"gender": (0.2, 0.8)}

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from torch import Tensor
 
-from helpers.faces.parameters import visible_scores
+from facerender.parameters import visible_scores
 from helpers.generators import KnownTruthGenerator
 from helpers.sensitivity import known_truth
 from helpers.sensitivity.intervals import CONFIDENCE, mean_interval

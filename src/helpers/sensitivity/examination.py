@@ -17,13 +17,13 @@ from scipy.ndimage import gaussian_filter
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import models
-from helpers.faces import celeba, populations
-from helpers.faces.batches import render_to_store
 from helpers.generators import WGANGenerator
 from helpers.generators.wgan_networks import SIZE
 from helpers.models import part_reader, sample_quality
 from helpers.sensitivity.attribute_vectors import attribute_vector, balanced_rows
 from helpers.sensitivity.traversal import as_uint8
+from helpers.world import celeba, populations
+from helpers.world.batches import render_to_store
 
 POPULATION = "celeba-like"
 TRAINED, EPOCHS = 10_000, 7

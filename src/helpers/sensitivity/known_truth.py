@@ -14,10 +14,10 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from helpers.faces.interventions import do
-from helpers.faces.parameters import INDEX
+from facerender.parameters import INDEX
 from helpers.generators import KnownTruthGenerator
 from helpers.generators.known_truth import AGE_GATES, LATENTS, age_gate
+from helpers.world.interventions import do
 
 
 def step_of_one(

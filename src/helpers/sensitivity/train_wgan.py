@@ -22,12 +22,12 @@ import torch
 from PIL import Image
 
 from helpers.artifacts import Stage, atomic, kept
-from helpers.faces import populations
-from helpers.faces.batches import render_to_store
 from helpers.generators import wgan, wgan_training
 from helpers.generators.wgan_networks import SIZE
 from helpers.generators.wgan_training import AdversarialTraining, EncoderTraining
 from helpers.sensitivity import examination
+from helpers.world import populations
+from helpers.world.batches import render_to_store
 
 POPULATION, FACES, SEED = "celeba-like", 20_000, 20200715
 """The renders that the shipped weights were trained on, whatever the profile."""

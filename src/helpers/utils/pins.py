@@ -22,7 +22,7 @@ PINS = {
     # numpy's own kernels: exp, log, sums. It says nothing where a processor lacks them.
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }
-"""Variable → value. The renderer needs none: see `EXACT` in `helpers.faces.compiled`."""
+"""Variable → value. The renderer needs none: see `EXACT` in `facerender.compiled`."""
 _PROCESSOR = Path("/proc/cpuinfo")
 
 

@@ -15,10 +15,11 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from helpers import faces, identities, models
+import facerender
+from helpers import identities, models
 from helpers.annotations import crowd_pairs
 from helpers.annotations import pairs as pair_tasks
-from helpers.faces.batches import render_to_store
+from helpers.world.batches import render_to_store
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def render_people(
         device: that renders, "cpu" or "cuda".
 
     Raises:
-        ValueError: as `identities.identity_set` and `helpers.faces.batches.render_to_store`.
+        ValueError: as `identities.identity_set` and `helpers.world.batches.render_to_store`.
 
     Example:
         >>> import tempfile
@@ -76,15 +77,15 @@ def render(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray
         device: that renders, "cpu" or "cuda".
 
     Raises:
-        ValueError: as `helpers.faces.batches.render_to_store`.
+        ValueError: as `helpers.world.batches.render_to_store`.
 
     Example:
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from helpers import faces
+        >>> import facerender
         >>> from helpers.verification import study
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     study.render(faces.defaults(2), 16, Path(folder, "heads.npy"), "cpu").shape
+        ...     study.render(facerender.defaults(2), 16, Path(folder, "heads.npy"), "cpu").shape
         (2, 3, 16, 16)
     """
     return render_to_store(parameters, size, path, device=device, render=identities.render_heads)
@@ -164,17 +165,17 @@ def rate_pairs(
 
     Example:
         >>> import tempfile
-        >>> from helpers import faces
+        >>> import facerender
         >>> from helpers.verification import study
         >>> pair = pd.DataFrame({"first": [0], "second": [1], "kind": "positive"}, index=["a"])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path, crowd = Path(folder, "pairs.json"), {"seed": 1, "stage": "example"}
-        ...     study.rate_pairs(faces.defaults(2), pair, path, 9, **crowd).ratings.shape
+        ...     study.rate_pairs(facerender.defaults(2), pair, path, 9, **crowd).ratings.shape
         (1, 9)
     """
     ends = [parameters[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
     apart = pd.Series(crowd_pairs.identity_distance(*ends), pairs.index)
-    turned = np.abs(np.subtract(*(end[:, faces.INDEX["yaw"]].cpu().numpy() for end in ends)))
+    turned = np.abs(np.subtract(*(end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends)))
     answers = crowd_pairs.annotate_pairs(
         apart, pd.Series(turned, pairs.index), n_raters, seed=seed, stage=stage
     )

@@ -1,0 +1,141 @@
+"""Audit a face-analysis model: one file in, one report out.
+
+python -m faceaudit plan audits/mine.yml      write the plan, before any model is asked
+python -m faceaudit run audits/mine.yml       go through the audit, to the report
+python -m faceaudit gate report.json          fail a build where the report says so
+python -m faceaudit compare old.yml new.yml   two versions of a model, on the same images
+python -m faceaudit schema                    the JSON schema of report.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn
+
+from faceaudit import gates
+from faceaudit.crowd_tasks import PeopleNeeded
+from faceaudit.planning import make_plan
+from faceaudit.report_json import schema
+from faceaudit.routes import CLASSIFICATION
+from faceaudit.specification import read_specification
+from faceaudit.tables import from_table
+from faceaudit.versions import compare, in_lines
+
+CODES = """exit codes:
+  0  passed: the last line says how many comparisons are undecided
+  1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
+     there is a doubt that the audit file does not accept; a line for each
+  2  with --fail-on inconclusive: none of this, but some comparisons are undecided or not
+     estimable; a line for each
+  3  could not run: a file is missing or has a fault"""
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose wrong arguments are no undecided comparison."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        self.print_usage(sys.stderr)
+        self.exit(gates.BROKEN, f"{self.prog}: {message}\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """What the command line takes."""
+    top = Parser(
+        prog="python -m faceaudit",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="Files to copy: audits/example.yml (a classifier), audits/verification.yml (a "
+        "recogniser), audits/table.yml (answers that are there already).",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, told in {
+        "plan": "write plan.json: sizes, families of comparisons, tolerance, hash and date",
+        "run": "go through all stages; write report.html, report.json and model_card.md",
+    }.items():
+        own = commands.add_parser(name, help=told, description=told)
+        own.add_argument("file", help="the audit file, for example audits/example.yml")
+        own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
+        if name == "run":
+            told = "where a network's images are made: cpu (default) or cuda, alike in every run"
+            own.add_argument("--device", default="cpu", help=told)
+    told = "exit with a code that a build can act on"
+    own = commands.add_parser(
+        "gate",
+        help=told,
+        description=told,
+        epilog=CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    own.add_argument("report", help="a report.json")
+    own.add_argument(
+        "--fail-on",
+        choices=gates.STATES,
+        default="exceeds",
+        help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
+    )
+    told = "let a model pass though the analysis departed from the plan, and say so"
+    own.add_argument("--allow-departures", action="store_true", help=told)
+    told = "did retraining help? two audit files with tables of the same images"
+    own = commands.add_parser("compare", help=told, description=told)
+    own.add_argument("before", help="audit file of the old version")
+    own.add_argument("after", help="audit file of the new version")
+    commands.add_parser("schema", help="print the JSON schema of report.json")
+    return top
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; gives the exit code."""
+    chosen = parser().parse_args(arguments)
+    try:
+        code, lines = _do(chosen)
+    except PeopleNeeded as stop:
+        code, lines = gates.PASSED, [str(stop)]
+    except (ValueError, OSError) as error:
+        print(f"audit: {error}", file=sys.stderr)
+        return gates.BROKEN
+    except Exception:
+        traceback.print_exc()
+        return gates.BROKEN
+    try:
+        print(*lines, sep="\n", flush=True)
+    except BrokenPipeError:  # `| head -1` has read enough; the code still counts
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
+    if chosen.command == "gate":
+        return gates.gate(chosen.report, chosen.fail_on, chosen.allow_departures)
+    lines: list[str] = []
+    if chosen.command in ("plan", "run"):
+        from faceaudit import run  # with torch, which a gate can do without
+
+        if chosen.command == "plan":
+            run.plan_audit(chosen.file, profile=chosen.profile)
+        else:
+            report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+            doubts, departures = gates.warnings_of(report)
+            lines = [*doubts, *departures, report.answer]
+    elif chosen.command == "schema":
+        lines = [schema().rstrip("\n")]
+    else:
+        lines = _compare(chosen.before, chosen.after)
+    return gates.PASSED, lines
+
+
+def _compare(before: str, after: str) -> list[str]:
+    files = [read_specification(path) for path in (before, after)]
+    if any(one.route != CLASSIFICATION or one.images is None for one in files):
+        raise ValueError("compare takes two audit files of classifiers with tables (images)")
+    old, new = (from_table(one.beside(one.images), one) for one in files)
+    plan = make_plan(files[0], old.frame["unit"].nunique())
+    return in_lines(compare(old, new, plan), plan["tolerance"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,321 @@
+"""The parts of an audit file: images, people, model, columns, design, and a target population."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.functional_validators import AfterValidator, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+
+class Strict(BaseModel):
+    """A part of the file: unknown keys are errors, and nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+Doubted = Literal[
+    "errors",
+    "reversed",
+    "preparation",
+    "chance",
+    "manipulation",
+    "direction",
+    "placebo",
+]
+"""Names of what a report may doubt; an audit file that accepts one says so (`accept`)."""
+
+
+def _once(names: list[str]) -> list[str]:
+    if len({*names}) < len(names):
+        raise PydanticCustomError("doubled", "every name once")
+    return names
+
+
+Names = Annotated[list[str], AfterValidator(_once)]
+"""Columns of a table: one that is named twice would count twice."""
+
+
+# --- where the images come from
+
+
+class KnownTruth(Strict):
+    """Faces of the book's own world, in which every effect is known."""
+
+    kind: Literal["known-truth"] = "known-truth"
+    doses: dict[str, tuple[float, float]] = {}  # of an axis, if other than 0.2 and 0.8
+    held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
+    adult: float = Field(0.45, ge=0, le=1)  # least age of a face that takes part
+    base_faces: int = Field(400, ge=20)  # of the truth, by intervention
+
+
+class _Found(Strict):
+    """A generator in whose codes directions are found from answers about sampled images."""
+
+    samples: int = Field(500, ge=20)  # images whose answers the directions are found from
+    quantiles: tuple[float, float] = (0.1, 0.9)  # of the samples' decision values: the levels
+    binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
+    # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
+    held: dict[str, float] = {"facial_hair": 0.1, "makeup": 0.1}
+    # where they were asked about and are no axis: quantiles of the same, equal for all faces
+    adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about
+
+    @field_validator("held")
+    @classmethod
+    def _quantiles(cls, value: dict[str, float]) -> dict[str, float]:
+        for name, one in value.items():
+            if not 0 < one < 1:
+                raise ValueError(
+                    f"generator.held.{name} is {one}, a quantile above 0 and below 1 was expected"
+                )
+        return value
+
+    @field_validator("quantiles")
+    @classmethod
+    def _low_and_high(cls, value: tuple[float, float]) -> tuple[float, float]:
+        if not 0 < value[0] < value[1] < 1:
+            raise ValueError(f"generator.quantiles is {value}, 0 < low < high < 1 was expected")
+        return value
+
+
+class Style(_Found):
+    """Faces of somebody's style-based network, from the file of its weights."""
+
+    kind: Literal["stylegan2", "eg3d"]
+    weights: Path
+    truncation: float = Field(0.7, gt=0, le=1)
+
+
+class Images(Strict):
+    """Pictures on disk, with a table that says which is which; see `generators.ImageSet`."""
+
+    kind: Literal["images"]
+    table: Path
+
+
+class PythonGenerator(_Found):
+    """Any object with `sample` and `synthesize`, or a class of such, as "module:name"."""
+
+    kind: Literal["python"]
+    object: str = Field(pattern=r"^[\w.]+:\w+$")
+    version: str = Field(min_length=1)  # in your words; change it when the images change
+
+
+Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discriminator="kind")]
+
+
+# --- the model
+
+
+PRESET_KEYS = {"preset", "detector", "flip_average"}
+
+
+class Input(Strict):
+    """What a model takes in; see `faceaudit.black_box.Preparation`."""
+
+    size: int | None = Field(None, gt=0)
+    channels: Literal["rgb", "bgr"] = "rgb"
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
+    mean: float | tuple[float, float, float] = 0.0
+    std: float | tuple[float, float, float] = 1.0
+    align: Literal["none", "crop", "arcface"] = "none"
+    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    flip_average: bool = False
+    preset: Literal["arcface", "sface"] | None = None  # a public recogniser's, for all of these
+    detector: Path | None = None  # a file of YuNet, which finds the points that arcface aligns by
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Input:
+        if self.preset is None and self.size is None:
+            raise ValueError(
+                "input.size is missing; it, or the preset of a recogniser, was expected"
+            )
+        if self.preset is not None and (other := self.model_fields_set - PRESET_KEYS):
+            raise ValueError(
+                f"input.{min(other)} is given besides input.preset {self.preset}, which sets it; "
+                "leave one of them out"
+            )
+        if self.detector is not None and not self.by_points:
+            raise ValueError("input.detector is given, but nothing is aligned; set align: arcface")
+        return self
+
+    @property
+    def by_points(self) -> bool:
+        """Whether faces are aligned by five points."""
+        return self.preset is not None or self.align == "arcface"
+
+
+class Output(Strict):
+    """Where a model's answer stands."""
+
+    name: str | None = None
+    index: int | None = None  # of the positive class, where there are several
+    activation: Literal["none", "sigmoid", "softmax"] = "none"
+
+
+class _Cut(Strict):
+    threshold: float | None = None  # of a score, 0.5 by default; or of a similarity
+    fmr: float | None = Field(None, gt=0, lt=1)  # verification: sets the threshold
+
+    @property
+    def cut(self) -> float:
+        """Score above which a classifier's answer is 1."""
+        return 0.5 if self.threshold is None else self.threshold
+
+
+class _Asked(_Cut):
+    input: Input
+    output: Output = Output()
+
+
+class Onnx(_Asked):
+    """A model in an ONNX file."""
+
+    kind: Literal["onnx"]
+    path: Path
+
+
+class PythonModel(_Asked):
+    """A function of one's own, as "module:function"."""
+
+    kind: Literal["python"]
+    version: str = Field(min_length=1)  # in your words; change it when the weights change
+    function: str = Field(pattern=r"^[\w.]+:\w+$")
+
+
+class Http(_Cut):
+    """A model behind an address that takes a PNG and answers JSON."""
+
+    kind: Literal["http"]
+    url: str = Field(pattern=r"^https?://")
+    read: str = Field(min_length=1)  # where the answer stands, as "faces.0.gender.p_male"
+    version: str = Field(min_length=1)
+    size: int = Field(gt=0)  # of the images that it is sent
+    headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
+    max_calls: int = Field(ge=1)
+    per_second: float = Field(5.0, gt=0)
+    timeout: float = Field(30.0, gt=0)
+
+
+class Table(_Cut):
+    """Scores that stand in the table of images or pairs."""
+
+    kind: Literal["table"] = "table"
+
+
+def require_score_cut(model: _Cut, field: str) -> None:
+    """Raise ValueError where a classifier's threshold is none of a score.
+
+    Args:
+        model: of the file.
+        field: where it stands.
+
+    Example:
+        >>> require_score_cut(Table(threshold=0.7), "model")
+    """
+    if not 0 <= model.cut <= 1:
+        raise ValueError(f"{field}.threshold is {model.cut:g}, a score from 0 to 1 was expected")
+    if model.fmr is not None:
+        raise ValueError(f"{field}.fmr is given, but only a recogniser's threshold is set by it")
+
+
+Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
+Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
+
+
+# --- who says what a face looks like
+
+
+class Simulated(Strict):
+    """A simulated crowd, calibrated on real annotations."""
+
+    kind: Literal["simulated"] = "simulated"
+    raters: int = Field(5, ge=1, le=50)
+
+
+class Export(Strict):
+    """People who answer in a tool; without their export, the run writes tasks and stops."""
+
+    kind: Literal["label-studio", "mturk", "ground-truth", "page"]
+    export: Path | None = None  # a file, or a folder with all exports; by default in artifacts
+    raters: int = Field(5, ge=1)
+    price: float | None = Field(None, gt=0)  # money per answer
+    seconds: float | None = Field(None, gt=0)  # per answer
+    size: int = Field(256, ge=16)  # of the images that people see in the face world, pixels
+    address: str | None = None  # where the images will lie: https://… of mturk, s3://… of the other
+
+    @model_validator(mode="after")
+    def _with_address(self) -> Export:
+        starts = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind)
+        if starts and not (self.address or "").startswith(starts):
+            raise ValueError(
+                f"people.address is {self.address or 'missing'}, the address that your images will "
+                f"have, {starts}…/, was expected"
+            )
+        return self
+
+
+class Reader(Strict):
+    """Classifiers of attributes in place of people; the report marks them as such."""
+
+    kind: Literal["reader"]
+    models: dict[str, Asked] = Field(min_length=1)  # attribute → the model that tells it
+
+    @model_validator(mode="after")
+    def _of_scores(self) -> Reader:
+        for name, model in self.models.items():
+            require_score_cut(model, f"people.models.{name}")
+        return self
+
+
+class InTable(Strict):
+    """Labels and annotated scores that stand in the table of images."""
+
+    kind: Literal["table"]
+
+
+People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="kind")]
+
+
+# --- the columns of a table, and the design
+
+
+class Columns(Strict):
+    """Names of columns, for a table of images or of pairs; `ROUTES` says which are read."""
+
+    image: str = "image_id"
+    unit: str = "unit"
+    label: str = "label"
+    answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
+    score: str | None = "score"
+    decision: str | None = None  # 0 or 1, in place of a score
+    group: str = "group"
+    identity: str = "identity"
+    points: list[str] | None = Field(None, min_length=10, max_length=10)  # x and y of five points
+    first: str = "first"
+    second: str = "second"
+    same: str = "same"
+    similarity: str = "similarity"
+
+
+class Design(Strict):
+    """What is fixed before any model is asked."""
+
+    tolerance: float = Field(gt=0, lt=1)
+    transects: int | None = Field(None, ge=2)  # None: as many as the power asks for
+    power: float = Field(0.8, gt=0, lt=1)
+    seed: int = Field(1, ge=0)
+    expected_error: float = Field(0.1, gt=0, lt=0.5)  # a guess, for the sizes only
+    incomplete: Literal["refuse", "pairs"] = "refuse"
+    impostors: int = Field(10_000, ge=1)  # pairs of two people in a group, at most
+
+
+class Target(Strict):
+    """A population that the error rates are carried over to: a row per person."""
+
+    name: str = Field(min_length=1)
+    table: Path
+    by: list[str] = []  # axes whose levels are compared

@@ -1,0 +1,314 @@
+"""The plan of an audit, written before any model is asked, and what departed from it afterwards.
+
+The plan holds the tolerance, the level, every family of comparisons by name, the sizes and what
+they can detect, with a date and a hash. A later run of the same audit keeps the first plan. It does
+what the file says by then, and the report lists whatever of that departs from the plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+from scipy.optimize import brentq
+
+from faceaudit.routes import IMAGES
+from faceaudit.specification import Specification
+from faceaudit.writing import write_text
+from helpers import effects
+from helpers.artifacts.lineage import file_hash
+from helpers.effects.audit_plan import Family, digest
+
+LEVEL = 0.05
+"""Family-wise error over all comparisons that are judged; of each control for itself."""
+FLOOR = 0.1
+"""R² of an axis's direction below which people are not asked a second time."""
+CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
+NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "error rates by group"
+THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
+"""Looked at besides the audit's own, outside of the families of tests."""
+MEASURES = ("FNMR at threshold", "FMR at threshold")
+ENROLMENT, FTE = "failures to enrol by group", "FTE"
+JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT)
+"""Families that decide whether a model passes; their comparisons share `LEVEL`."""
+SAID = {"model", "people", "columns"}
+UNSAID = {
+    "model": {"headers", "url", "threshold", "fmr", "max_calls", "per_second", "timeout"},
+    "people": {"models", "export", "price", "seconds"},
+}
+"""Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
+NO_AXIS = ""
+
+
+def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, int]]:
+    """The cells of an effect: every combination of levels of the other axes.
+
+    Args:
+        axes: axis → names of its levels.
+        axis: that is compared.
+
+    Returns:
+        Axis → level, a dict per cell.
+
+    Example:
+        >>> held_levels({"skin": ("light", "dark"), "gender": ("female", "male")}, "skin")
+        [{'gender': 0}, {'gender': 1}]
+    """
+    others = [name for name in axes if name != axis]
+    return [dict(zip(others, held, strict=True)) for held in product((0, 1), repeat=len(others))]
+
+
+def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str:
+    """A cell in words, "all faces" where nothing is held.
+
+    Args:
+        axes: axis → names of its levels.
+        held: axis → level.
+
+    Returns:
+        The names of the levels.
+
+    Example:
+        >>> cell_name({"gender": ("female", "male")}, {"gender": 1}), cell_name({}, {})
+        ('male', 'all faces')
+    """
+    return ", ".join(axes[axis][level] for axis, level in held.items()) or "all faces"
+
+
+def families(specification: Specification) -> dict[str, list[list[str]]]:
+    """Every comparison that the audit tests, by family.
+
+    Args:
+        specification: of the audit.
+
+    Returns:
+        Family → comparisons, each a list of names.
+
+    Example:
+        >>> one = Specification(
+        ...     name="mine", question="?", axes=["gender", "skin_colour"], design={"tolerance": 0.1}
+        ... )
+        >>> families(one)["effects by cell"][0]
+        ['gender', 'light skin']
+    """
+    axes, placebos = specification.axes, specification.placebos
+    if specification.kind == "verification":
+        enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
+        return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
+    cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
+    found = {CELLS: cells}
+    if len(axes) > 1:  # of one axis, the cell is the average
+        found[AVERAGES] = [[axis, "all faces"] for axis in axes]
+        found[INTERACTIONS] = [[*pair] for pair in combinations(axes, 2)]
+    found[NO_ANSWER] = [[axis, "all faces"] for axis in axes]
+    if placebos:
+        found[PLACEBOS] = [[axis, "all faces"] for axis in placebos]
+    return found
+
+
+def make_plan(
+    specification: Specification, units: int | None = None, inputs: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """What `plan.json` holds: decisions, families, sizes and what they can detect.
+
+    Args:
+        specification: of the audit.
+        units: matched faces of a table; of a generator, the design's number or as many as the
+            power asks for.
+        inputs: files whose hashes are recorded.
+
+    Returns:
+        The content, with the date and the hash.
+
+    Raises:
+        ValueError: a difference that no number of faces detects.
+
+    Example:
+        >>> one = Specification(
+        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1}
+        ... )
+        >>> plan = make_plan(one, units=200)
+        >>> plan["sizes"]["images"], plan["sha256"] == digest(plan)
+        (400, True)
+    """
+    content = {
+        "name": specification.name,
+        "kind": specification.kind,
+        "question": specification.question,
+        "axes": {axis: list(names) for axis, names in specification.axes.items()},
+        "placebos": {axis: list(names) for axis, names in specification.placebos.items()},
+        "annotated": list(specification.annotated),
+        "tolerance": specification.design.tolerance,
+        "level": LEVEL,
+        "floor": FLOOR,
+        "power": specification.design.power,
+        "seed": specification.design.seed,
+        "incomplete": specification.design.incomplete,
+        "threshold": specification.model.threshold,
+        "model": specification.model.kind,
+        "families": families(specification),
+        "accept": list(specification.accept),
+    }
+    content["judged"] = [name for name in JUDGED if name in content["families"]]
+    if specification.kind == "verification":
+        content |= {"reference": specification.reference, "fmr": specification.model.fmr}
+        if specification.route == IMAGES:
+            content["impostors"] = specification.design.impostors
+    else:
+        content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
+        table = specification.images is not None  # which names its labels, not what they are of
+        content["attribute"] = None if table else specification.attribute
+        content["classes"] = list(specification.classes)
+    if specification.kind == "classification" and specification.images is None:
+        content["generator"] = specification.generator.model_dump(mode="json")
+        content["people"] = specification.people.kind
+    if specification.target is not None:
+        content["target"] = specification.target.name
+    if specification.note:
+        content["note"] = specification.note
+    content["other thresholds"] = list(THRESHOLDS)
+    content["inputs"] = {path.name: file_hash(path) for path in inputs}
+    content["said"] = specification.model_dump(mode="json", include=SAID, exclude=UNSAID)
+    content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
+    return content | {"sha256": digest(content)}
+
+
+def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Write the plan where none is yet; where one is, that one counts.
+
+    Args:
+        plan: of `make_plan`.
+        path: of `plan.json`.
+
+    Returns:
+        The plan that counts.
+
+    Raises:
+        ValueError: the file is damaged, or was changed after it was made.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "plan.json")
+        ...     plan = {"tolerance": 0.1, "made": "today"}
+        ...     first = keep_plan(plan | {"sha256": digest(plan)}, path)
+        ...     keep_plan({"tolerance": 0.2}, path)["tolerance"]
+        0.1
+    """
+    if not path.exists():
+        write_text(path, json.dumps(plan, indent=1) + "\n")
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        whole = isinstance(kept, dict) and kept["sha256"] == digest(kept)
+    except (json.JSONDecodeError, KeyError, UnicodeDecodeError):
+        whole = False
+    if not whole:
+        raise ValueError(
+            f"{path}: the plan is damaged or was changed after it was made; restore it, or delete "
+            "it, and the report will say that the plan is new"
+        )
+    return kept
+
+
+def departures(
+    plan: Mapping[str, Any],
+    now: Mapping[str, Any],
+    made: Mapping[str, Iterable[Sequence[str]]],
+) -> list[str]:
+    """What was done otherwise than planned, a sentence each.
+
+    Args:
+        plan: that counts, of `keep_plan`.
+        now: of `make_plan`, from the audit file as it is now.
+        made: family → the comparisons that were made.
+
+    Returns:
+        The sentences; none where all was kept.
+
+    Example:
+        >>> plan = {"tolerance": 0.05, "families": {}}
+        >>> departures(plan, plan | {"tolerance": 0.1}, {})
+        ['tolerance: 0.05 was planned, 0.1 was used']
+    """
+    own = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
+    before, after = ({k: one[k] for k in one if k not in own} for one in (plan, now))
+    found = [*_differences(before, after)]
+    found += _differences(plan.get("said"), now.get("said"))
+    units = [one.get("sizes", {}).get("units") for one in (plan, now)]
+    if units[0] != units[1]:
+        found.append(f"faces: {_told(units[0])} were planned, {_told(units[1])} were used")
+    before, after = plan.get("inputs", {}), now.get("inputs", {})
+    found += [
+        f"{name}: the file is not the one that the plan was made with"
+        for name in dict.fromkeys([*before, *after])
+        # What the audit file says is compared above: its layout and comments are free.
+        if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
+    ]
+    for name, comparisons in made.items():
+        planned = [tuple(one) for one in plan["families"].get(name, [])]
+        family = Family(name, ((NO_AXIS,),), tuple(planned))
+        sentences = family.departures([(NO_AXIS, *one) for one in comparisons])
+        found += [sentence.replace(f" {NO_AXIS}, ", " ") for sentence in sentences]
+    return found
+
+
+def _differences(before: object, after: object, place: str = "") -> Iterator[str]:
+    """What differs, each with its place in nested keys."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            inner = f"{place}.{key}" if place else key
+            yield from _differences(before.get(key), after.get(key), inner)
+    elif before != after:
+        yield f"{place}: {_told(before)} was planned, {_told(after)} was used"
+
+
+def _told(value: object) -> str:
+    return "nothing" if value is None else json.dumps(value) if value != "" else "nothing"
+
+
+def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
+    """Faces, images, what they cost, and the smallest effect that they can be trusted to find.
+
+    Errors of a pair are taken as independent, so that matching can only help.
+    """
+    design, axes = specification.design, specification.axes
+    cells = len(axes) * 2 ** (len(axes) - 1)
+    # Holm's first step, where every image has an answer.
+    each = LEVEL / (2 if len(axes) > 1 else 1) / cells
+    base = design.expected_error
+
+    def of(difference: float) -> effects.Design:
+        return effects.Design(difference, base, within=0, pairs=1)
+
+    units = units or design.transects
+    if units is None:
+        units = effects.transects_needed(of(design.tolerance), each, design.power)
+    most = 0.99 - base
+    if effects.power(units, of(most), each) < design.power:
+        detectable = None
+    else:
+        detectable = brentq(
+            lambda size: effects.power(units, of(size), each) - design.power, 1e-4, most, xtol=1e-4
+        )
+    images = units * 2 ** (len(axes) + len(specification.placebos))
+    sizes = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
+    sizes |= {"expected error": base, "power at the tolerance": None, "needed": None}
+    if base + design.tolerance < 1:
+        wanted = of(design.tolerance)
+        sizes["power at the tolerance"] = effects.power(units, wanted, each)
+        sizes["needed"] = effects.transects_needed(wanted, each, design.power)
+    people = specification.people
+    if specification.images is None and getattr(people, "price", None) and people.seconds:
+        sizes["cost"] = effects.cost(
+            units,
+            people.raters,
+            price=people.price,
+            seconds=people.seconds,
+            attributes=1,
+            images=images // units,
+        )
+    return sizes

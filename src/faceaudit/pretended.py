@@ -1,0 +1,71 @@
+"""A small audit with one planted effect, for the examples of docstrings and for tests."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from faceaudit.planning import make_plan
+from faceaudit.specification import Specification
+from faceaudit.tables import Audited, from_table
+from helpers.utils import seeding
+
+
+def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> pd.DataFrame:
+    """Images of faces with light and dark skin, perceived as female and male, and scores.
+
+    The model errs at the rate `base`, and with dark skin at `base` + `effect` where a face is
+    perceived as female.
+
+    Args:
+        units: matched faces, each with four images.
+        effect: planted, a difference of error rates.
+        seed: of the draws.
+        base: error rate of the other images.
+
+    Returns:
+        Columns image_id, unit, skin, gender, label and score, as in a table of somebody's own.
+
+    Example:
+        >>> pretended_table(2, 0.3, seed=1)["skin"].tolist()[:4]
+        ['light', 'light', 'dark', 'dark']
+    """
+    random = seeding.rng(seed, "pretended audit")
+    rows = []
+    for unit in range(units):
+        for skin, gender in product(("light", "dark"), ("female", "male")):
+            risk = base + effect * (skin == "dark" and gender == "female")
+            label = int(gender == "male")
+            wrong = random.random() < risk
+            score = 0.5 + (0.1 + 0.35 * random.random()) * (1 if label != wrong else -1)
+            rows.append((f"{unit}-{skin}-{gender}", unit, skin, gender, label, round(score, 4)))
+    columns = ["image_id", "unit", "skin", "gender", "label", "score"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pretend(units: int, effect: float, seed: int) -> tuple[Audited, dict[str, Any]]:
+    """The images of `pretended_table` and a plan for them, with a tolerance of 5 points.
+
+    Args:
+        units, effect, seed: as of `pretended_table`.
+
+    Returns:
+        Images and plan.
+
+    Example:
+        >>> data, plan = pretend(units=10, effect=0.3, seed=1)
+        >>> len(data.frame), plan["tolerance"]
+        (40, 0.05)
+    """
+    specification = Specification(
+        name="pretended",
+        question="Does darker skin make the model err more often?",
+        axes={"skin": ("light", "dark"), "gender": ("female", "male")},
+        classes=("female", "male"),
+        images="pretended.csv",
+        design={"tolerance": 0.05},
+    )
+    data = from_table(pretended_table(units, effect, seed), specification)
+    return data, make_plan(specification, units)

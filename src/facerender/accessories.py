@@ -1,0 +1,144 @@
+"""Earrings and glasses."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from numpy import float32, int32
+
+from facerender.camera import (
+    CAMERA_DISTANCE,
+    CAMERA_HEIGHT,
+    HALF_EXTENT,
+    plane_x,
+    plane_y,
+    to_world,
+)
+from facerender.canvas import over, put
+from facerender.colours import Colour, blend
+from facerender.compiled import formula, loop
+from facerender.hair_styles import COVERED
+from facerender.maths import Vector, bump, clamp, mix, smoothstep
+
+GOLD = Colour(0.83, 0.58, 0.18)
+FRAME = Colour(0.030, 0.026, 0.026)
+GLARE = Colour(0.9, 0.95, 1.0)
+GLASSES_DEPTH = 0.90
+"""Depth of the plane of the glasses at the nose, in the head frame."""
+GLASSES_WRAP = 0.22
+"""How far the frame bends back at the temples."""
+GLASSES_REACH = (1.15, 0.85)
+"""Half width and height of the part of the view where glasses can be, at any pose."""
+
+
+class Spectacles(NamedTuple):
+    """Distances in the bent plane of a pair of glasses."""
+
+    rim: float
+    """To the line of the rims."""
+    frame: float
+    """To frame and bridge."""
+    arm: float
+
+
+@loop
+def paint_earrings(canvas, skull, face, light, pose, view):
+    """A stud and a drop of gold under each ear that no scarf covers."""
+    shown = smoothstep(0.35, 0.6, face.earrings)
+    if shown <= 0.0 or face.hair_style == COVERED:
+        return
+    size = 0.055 + 0.02 * face.earrings
+    for side in (-1.0, 1.0):
+        lobe = to_world(pose, Vector(side * (skull.ear_x + 0.035), -0.30, -0.02))
+        enlarged = CAMERA_DISTANCE / (CAMERA_DISTANCE - lobe.z)
+        x = lobe.x * enlarged
+        y = (lobe.y - CAMERA_HEIGHT) * enlarged + CAMERA_HEIGHT
+        visible = shown * smoothstep(-0.50, -0.25, lobe.z)
+        depth = CAMERA_DISTANCE - lobe.z - 0.15
+        for row in range(view.size):
+            up = plane_y(view, float32(row)) - y
+            if abs(up + 0.06) >= 0.2:
+                continue
+            for column in range(view.size):
+                right = plane_x(view, float32(column)) - x
+                pixel = row * view.size + column
+                if abs(right) < 0.1 and depth < canvas.depth[pixel]:
+                    stud, drop = 0.7 * size, size
+                    paint_ball(canvas, pixel, right, up, stud, visible, light, view.pixel)
+                    paint_ball(canvas, pixel, right, up + 0.11, drop, visible, light, view.pixel)
+
+
+@formula
+def paint_ball(canvas, pixel, right, up, radius, visible, light, width):
+    """A lit ball of gold; `right` and `up` are the pixel's offsets from its centre."""
+    right, up = right / radius, up / radius
+    distance = math.sqrt(right * right + up * up + 1e-9)
+    weight = clamp(0.5 - (distance - 1.0) * radius / width, 0.0, 1.0) * visible
+    bulge = math.sqrt(max(1.0 - distance * distance, 1e-6))
+    lit = right * light.world.x + up * light.world.y + bulge * light.world.z
+    shade = 0.9 * light.key * (0.35 + 0.65 * max(lit, 0.0))
+    glint = 0.8 * bump((right + 0.35) / 0.3) * bump((up - 0.35) / 0.3)
+    colour = Colour(GOLD.red * shade + glint, GOLD.green * shade + glint, GOLD.blue * shade + glint)
+    over(canvas, pixel, colour, weight, 1.0)
+
+
+@loop
+def paint_glasses(canvas, coverage, directions, origin, eyes, face, light, view):
+    """Rounded frames on a plane that bends back at the temples, their shadow, and a glare."""
+    shown = smoothstep(0.35, 0.6, face.glasses)
+    if shown <= 0.0:
+        return
+    margin = max(int32((HALF_EXTENT - GLASSES_REACH[0]) / view.pixel + 0.5), int32(0))
+    for row in range(view.size):
+        if abs(plane_y(view, float32(row))) >= GLASSES_REACH[1]:
+            continue
+        start = row * view.size
+        for pixel in range(start + margin, start + view.size - margin):
+            ray = Vector(directions.x[pixel], directions.y[pixel], directions.z[pixel])
+            paint_glasses_at(canvas, pixel, coverage[pixel], ray, origin, eyes, light, view, shown)
+
+
+@formula
+def paint_glasses_at(canvas, pixel, on_head, ray, origin, eyes, light, view, shown):
+    """Glasses on one pixel, `on_head` to some degree."""
+    side = abs(origin.x + (GLASSES_DEPTH - origin.z) / ray.z * ray.x)
+    # One correction step onto the bent surface is enough at these curvatures.
+    reach = (GLASSES_DEPTH - GLASSES_WRAP * side * side - origin.z) / ray.z
+    x, y = origin.x + reach * ray.x, origin.y + reach * ray.y - eyes.y + 0.01
+    distances = spectacles(abs(x), y, 1.04 * eyes.x)
+
+    lens = smoothstep(view.pixel, -view.pixel, distances.rim) * shown
+    streak = bump((0.7 * x + y - 0.08 - 0.2 * light.world.x) / 0.06)
+    glare = lens * (0.015 + 0.13 * streak) * on_head
+    # The frame's shadow falls a little below it on the face.
+    below = distances.frame + 0.02 * (y + 0.045 * light.world.y + 0.03)
+    shadow = 0.22 * shown * smoothstep(0.06, 0.0, abs(below)) * on_head
+    passed = 1.0 - shadow - 0.05 * lens
+    tinted = Colour(
+        canvas.red[pixel] * passed + glare * GLARE.red,
+        canvas.green[pixel] * passed + glare * GLARE.green,
+        canvas.blue[pixel] * passed + glare * GLARE.blue,
+    )
+    weight = clamp(0.5 - distances.frame / view.pixel, 0.0, 1.0) * (0.8 + 0.2 * on_head)
+    arm = clamp(0.5 - distances.arm / view.pixel, 0.0, 1.0) * smoothstep(0.4, 0.9, on_head)
+    sheen = 0.22 * light.key * bump((distances.rim + 0.006) / 0.012) * smoothstep(-0.02, 0.12, y)
+    colour = Colour(FRAME.red + sheen, FRAME.green + sheen, FRAME.blue + sheen)
+    weight = max(weight, arm) * shown
+    put(canvas, pixel, blend(tinted, colour, weight))
+    canvas.head[pixel] = mix(canvas.head[pixel], 1.0, weight)
+
+
+@formula
+def spectacles(side, y, centre):
+    """Signed distances in the plane of the glasses; `centre` is the middle of a lens."""
+    across, up = abs(side - centre) - 0.13, abs(y + 0.015 * (side - centre)) - 0.08
+    beside, above = max(across, 0.0), max(up, 0.0)
+    outside = math.sqrt(beside * beside + above * above + 1e-9)
+    rim = outside + min(max(across, up), 0.0) - 0.11
+    arch = y - 0.055 - 0.03 * (1.0 - (side / 0.09) ** 2)
+    bridge = max(abs(arch) - 0.014, side - 0.09)
+    # The frame is heavier on top, as most are.
+    frame = min(abs(rim) - (0.017 + 0.010 * smoothstep(0.0, 0.12, y)), bridge)
+    ends = max(centre + 0.22 - side, side - 0.84)
+    return Spectacles(rim, frame, max(abs(y - 0.06) - 0.018, ends))

@@ -1,0 +1,198 @@
+"""The face's relief: brow ridge, sockets, nose, lips, cheeks and folds as a map of heights.
+
+The map is seen from the front, on |x| in [0, 1] and y in [-1.4, 0.95]; the head's surface is moved
+by its heights where it faces forward.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy import float32
+
+from facerender.anatomy import lip_line
+from facerender.compiled import formula, loop
+from facerender.lookups import bilinear
+from facerender.maths import bump, clamp, exp, mix, power, smoothstep
+from facerender.skin import Place, beard_place
+from facerender.windows import box_mean
+
+COLUMNS, ROWS = 56, 120
+WIDTH = 1.0
+BOTTOM, TOP = -1.40, 0.95
+HEIGHT, SLOWNESS, OCCLUSION = 0, 1, 2
+"""The map's channels: displacement towards the camera; a factor that scales the distance down where
+the relief is steep, so that marching does not overshoot; what darkens concave places."""
+
+
+class Map(NamedTuple):
+    """Where the texels are, (ROWS * COLUMNS,), and rows to compute in, (6, ROWS, COLUMNS)."""
+
+    x: np.ndarray
+    y: np.ndarray
+    work: np.ndarray
+
+
+@loop
+def make_map():
+    """Places of the texels, row by row from the bottom."""
+    x = np.empty(ROWS * COLUMNS, float32)
+    y = np.empty(ROWS * COLUMNS, float32)
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            x[row * COLUMNS + column] = WIDTH * float32(column) / float32(COLUMNS - 1)
+            y[row * COLUMNS + column] = BOTTOM + (TOP - BOTTOM) * float32(row) / float32(ROWS - 1)
+    return Map(x, y, np.empty((6, ROWS, COLUMNS), float32))
+
+
+@formula
+def at_relief(relief, channel, x, y):
+    """Bilinear sample of a channel at head coordinates."""
+    u = min(abs(x), WIDTH) * (float32(COLUMNS - 1) / WIDTH)
+    v = clamp((y - BOTTOM) * (float32(ROWS - 1) / (TOP - BOTTOM)), 0.0, float32(ROWS - 1))
+    return bilinear(relief[channel], u, v)
+
+
+@loop
+def fill(relief, anatomy, texels):
+    """Fill the map of a face, `relief` (3, ROWS, COLUMNS)."""
+    heights = relief[HEIGHT].reshape(ROWS * COLUMNS)
+    for i in range(ROWS * COLUMNS):
+        heights[i] = brow_and_eye_height(texels.x[i], texels.y[i], anatomy)
+    for i in range(ROWS * COLUMNS):
+        heights[i] += nose_height(texels.x[i], texels.y[i], anatomy)
+    for i in range(ROWS * COLUMNS):
+        heights[i] += mouth_height(texels.x[i], texels.y[i], anatomy)
+    for i in range(ROWS * COLUMNS):
+        heights[i] += cheek_height(texels.x[i], texels.y[i], anatomy)
+    if anatomy.traits.beard > 0.0:
+        for i in range(ROWS * COLUMNS):
+            heights[i] += beard_height(texels.x[i], texels.y[i], anatomy)
+    _fill_slowness(relief[HEIGHT], relief[SLOWNESS], texels.work)
+    _fill_occlusion(relief[HEIGHT], relief[OCCLUSION], texels.work)
+
+
+@formula
+def brow_and_eye_height(x, y, anatomy):
+    """Brow ridge, sockets, eyeballs and the hollows below them."""
+    traits, eyes = anatomy.traits, anatomy.eyes
+    ridge = (0.036 + 0.036 * traits.male) * (1.0 - 0.7 * traits.child)
+    height = ridge * bump((y - 0.225) / 0.10) * bump((x - 0.25) / 0.28)
+    socket = 0.120 + 0.015 * traits.male - 0.03 * traits.child
+    height -= socket * bump((x - eyes.x + 0.02) / 0.21) * bump((y - eyes.y - 0.02) / 0.13)
+    across, up = (x - eyes.x) / (eyes.size * 0.95), (y - eyes.y) / (eyes.size * 0.80)
+    ball = 0.110 * exp(-power(across * across + up * up + 1e-12, 1.3))
+    bag = 0.012 + 0.028 * traits.old
+    hollow = bag * bump((y - eyes.y + 0.135) / 0.04) * bump((x - eyes.x + 0.03) / 0.14)
+    return height + ball - hollow
+
+
+@formula
+def nose_height(x, y, anatomy):
+    """Bridge, tip, wings and root of the nose."""
+    nose = anatomy.nose
+    down = clamp((y - nose.root_y) / (nose.base_y - nose.root_y), 0.0, 1.3)
+    # Straight bridge, then the tip stands out; the base turns under over a short distance.
+    profile = 0.30 * down + 0.56 * power(down + 1e-12, 1.6) + 0.14 * down**6
+    profile = profile if down < 1.0 else 1.0
+    profile *= smoothstep(nose.base_y - 0.12, nose.base_y + 0.05, y)
+    half_width = mix(0.075, 0.70 * nose.width, smoothstep(0.35, 1.0, down))
+    bridge = nose.projection * profile * exp(-min((x / half_width) ** 2, 30.0))
+    tip = 0.030 * bump(x / 0.085) * bump((y - nose.base_y - 0.05) / 0.085)
+    wings = 0.068 * bump((x - nose.width * 0.80) / (nose.width * 0.38))
+    wings *= bump((y - nose.base_y - 0.025) / 0.068)
+    root = 0.030 * bump(x / 0.09) * bump((y - nose.root_y) / 0.07)
+    return bridge + tip + wings - root
+
+
+@formula
+def mouth_height(x, y, anatomy):
+    """Lips on their muzzle, the seam between them, the hollows around."""
+    mouth = anatomy.mouth
+    across = x / mouth.width
+    line = lip_line(mouth, across)
+    # Teeth stand in an arch that is flat in front. On a narrow ridge the far half of a turned mouth
+    # would be hidden, and the rest would seem to slide towards the cheek.
+    muzzle = (0.030 + 0.055 * min(across * across, 2.0)) * bump(across / 1.4)
+    muzzle *= bump((y - mouth.y) / 0.20)
+    within = smoothstep(1.10, 0.30, across)
+    upper = 0.042 * within * bump((y - line - mouth.upper * 0.55) / (mouth.upper * 0.80))
+    lower_y = line - mouth.lower * 0.55 - mouth.opening
+    lower = 0.058 * within * bump((y - lower_y) / (mouth.lower * 0.80))
+    seam = bump((y - line + 0.5 * mouth.opening) / (0.026 + mouth.opening * 0.4))
+    seam *= 0.034 * smoothstep(1.15, 0.8, across)
+    philtrum = 0.014 * bump(x / 0.035) * bump((y - mouth.y - 0.15) / 0.06)
+    below = 0.036 * bump(x / 0.24) * bump((y - mouth.y + 0.185 + mouth.opening) / 0.06)
+    corners = 0.018 * bump((x - mouth.width * 1.06) / 0.05) * bump((y - line) / 0.06)
+    return muzzle + upper + lower - seam - philtrum - below - corners
+
+
+@formula
+def cheek_height(x, y, anatomy):
+    """Apples of the cheeks, the fold from the nose to the mouth, hollow cheeks of age."""
+    traits, nose, mouth = anatomy.traits, anatomy.nose, anatomy.mouth
+    apple = 0.060 * traits.smile + 0.055 * traits.child
+    height = apple * bump((x - 0.40) / 0.21) * bump((y + 0.34) / 0.17)
+    down = (y - nose.base_y - 0.02) / (mouth.y - 0.08 - nose.base_y)
+    along = nose.width + 0.03 + (0.17 + 0.05 * traits.smile) * down
+    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.3, down) * smoothstep(1.25, 0.8, down)
+    depth = 0.004 + 0.024 * traits.smile + 0.024 * traits.old
+    hollow = 0.018 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
+    return height - depth * crease - hollow
+
+
+@formula
+def beard_height(x, y, anatomy):
+    """How far a beard stands off the skin."""
+    place = Place(x, y, 0.5, x, 1.0, 0.02)
+    return 0.055 * anatomy.traits.beard * beard_place(place, anatomy) * smoothstep(-0.1, -0.5, y)
+
+
+@loop
+def _fill_slowness(height, slowness, work):
+    """From the steepest slope within four texels."""
+    steepness, widened = work[0], work[1]
+    by_row, by_column = float32(ROWS - 1) / (TOP - BOTTOM), float32(COLUMNS - 1) / WIDTH
+    for row in range(ROWS):
+        below, above = max(row - 1, 0), min(row + 1, ROWS - 1)
+        rate = by_row / float32(above - below)
+        for column in range(COLUMNS):
+            slope = (height[above, column] - height[below, column]) * rate
+            steepness[row, column] = slope * slope
+        for column in range(1, COLUMNS - 1):
+            slope = (height[row, column + 1] - height[row, column - 1]) * (0.5 * by_column)
+            steepness[row, column] += slope * slope
+        first = (height[row, 1] - height[row, 0]) * by_column
+        last = (height[row, COLUMNS - 1] - height[row, COLUMNS - 2]) * by_column
+        steepness[row, 0] += first * first
+        steepness[row, COLUMNS - 1] += last * last
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            widened[row, column] = 0.0
+        for other in range(max(row - 4, 0), min(row + 5, ROWS)):
+            for column in range(COLUMNS):
+                widened[row, column] = max(widened[row, column], steepness[other, column])
+        for column in range(COLUMNS):
+            slowness[row, column] = widened[row, column]
+        for shift in range(1, 5):
+            for column in range(shift, COLUMNS):
+                slowness[row, column] = max(slowness[row, column], widened[row, column - shift])
+            for column in range(COLUMNS - shift):
+                slowness[row, column] = max(slowness[row, column], widened[row, column + shift])
+        for column in range(COLUMNS):
+            slowness[row, column] = max(1.0 / math.sqrt(1.0 + slowness[row, column]), 0.36)
+
+
+@loop
+def _fill_occlusion(height, occlusion, work):
+    """From how far a place lies below its surroundings, at two scales."""
+    far, near = work[2], work[3]
+    box_mean(height, far, 6, work[4])
+    box_mean(height, near, 3, work[4])
+    for row in range(ROWS):
+        for column in range(COLUMNS):
+            deep = max(far[row, column] - height[row, column], 0.0)
+            deeper = max(near[row, column] - height[row, column], 0.0)
+            occlusion[row, column] = exp(-2.2 * deep - 4.2 * deeper)

@@ -1,0 +1,145 @@
+"""Parameters to images, head masks and landmarks: what Python sees of the renderer."""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from facerender.camera import HALF_EXTENT
+from facerender.compiled import compile_once
+from facerender.hair_styles import table
+from facerender.hair_tiles import atlas_level
+from facerender.landmarks import LANDMARK_NAMES
+from facerender.parameters import defaults, records, validate
+from facerender.portraits import draw
+from facerender.textures import textures
+from helpers.artifacts import kept
+from helpers.utils.checks import check_whole
+from helpers.utils.parallel import threads
+
+SMALLEST = 16
+"""Side of the smallest images, in pixels."""
+
+# On import: a file that is edited before the first face is drawn is not what is compiled.
+_COMPILED = kept.compiled(Path(__file__))
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A batch of portraits, as `render` returns it.
+
+    Attributes:
+        image: float (n, 3, size, size) in [0, 1].
+        head_mask: float (n, size, size), 1 on the head, 0 elsewhere.
+        landmarks: places on the face in pixels, (n, L, 2), in the order of `LANDMARK_NAMES`.
+
+    Example:
+        >>> import facerender
+        >>> facerender.render(facerender.defaults(), 16).landmarks.shape[0]
+        1
+    """
+
+    image: Tensor
+    """(n, 3, size, size) float32 sRGB in [0, 1]."""
+    head_mask: Tensor
+    """(n, size, size) in [0, 1]: head, ears, hair, headwear; not neck, torso, background."""
+    landmarks: Tensor
+    """(n, L, 2) pixel x (right) and y (down), in the order of `landmarks.LANDMARK_NAMES`."""
+
+
+def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
+    """Render faces, on all cores; how many there are does not change the result.
+
+    Args:
+        parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
+        size: side of the images in pixels, at least `SMALLEST`.
+        supersampling: renders at `supersampling * size` and averages.
+
+    Returns:
+        Images (n, 3, size, size), head masks (n, size, size) and landmarks (n, L, 2) in pixels, on
+        the device of `parameters`.
+
+    Raises:
+        ValueError: on a wrong shape or type or on no rows, on non-finite or out-of-range values
+            (naming the parameter and the row), and on a size or supersampling that is not an
+            integer or is too small.
+
+    Example:
+        >>> import facerender
+        >>> tuple(facerender.render(facerender.defaults(2), 16).image.shape)
+        (2, 3, 16, 16)
+    """
+    validate(parameters)
+    if len(parameters) == 0:
+        raise ValueError("render: expected at least one row of parameters, got none")
+    for name, value, least in (("size", size, SMALLEST), ("supersampling", supersampling, 1)):
+        check_whole(name, value, least)
+    compile_renderer()
+    faces = records(parameters)
+    drawn = (
+        np.empty((len(faces), 3, size, size), np.float32),
+        np.empty((len(faces), size, size), np.float32),
+        np.empty((len(faces), len(LANDMARK_NAMES), 2), np.float32),
+    )
+
+    def draw_some(rows: slice) -> None:
+        _draw(faces[rows], size, supersampling, *(array[rows] for array in drawn))
+
+    # Small shares, as some faces take longer than others.
+    workers = threads()
+    share = len(faces) if workers == 1 else math.ceil(len(faces) / (4 * workers))
+    shares = [slice(first, first + share) for first in range(0, len(faces), share)]
+    if len(shares) == 1:
+        draw_some(shares[0])
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(draw_some, shares))
+    return Rendering(*(torch.from_numpy(array).to(parameters.device) for array in drawn))
+
+
+def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
+    """Place landmarks alone, on portraits too small to take time.
+
+    Args:
+        parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
+        size: side of the images in pixels in which the places count.
+        batch: faces rendered at a time.
+
+    Returns:
+        Places in pixels (n, L, 2), in the order of `LANDMARK_NAMES`.
+
+    Raises:
+        ValueError: as `render`.
+
+    Example:
+        >>> import facerender
+        >>> facerender.landmarks_of(facerender.defaults(2), 64).shape[::2]
+        (2, 2)
+    """
+    check_whole("size", size, 1)
+    parts = [render(part, SMALLEST).landmarks for part in parameters.split(batch)]
+    return torch.cat(parts).cpu().numpy() * (size / SMALLEST)
+
+
+@cache
+def compile_renderer() -> None:
+    """Compile what draws, or read what an earlier process compiled: `render` begins with it.
+
+    The runner does it before chapters start.
+    """
+    faces, size = records(defaults(0)), SMALLEST
+    shapes = ((0, 3, size, size), (0, size, size), (0, 1, 2))
+    drawn = (np.empty(shape, np.float32) for shape in shapes)
+    compile_once(draw, lambda: _draw(faces, size, 1, *drawn), _COMPILED)
+
+
+def _draw(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> None:
+    tiles = textures(atlas_level(2 * HALF_EXTENT / (size * supersampling)))
+    draw(faces, table(), tiles, size, supersampling, *drawn)

@@ -1,0 +1,117 @@
+"""CelebA's binary attributes, as far as the face world can show them: chapter 15's labels.
+
+CelebA's annotators answered yes or no to 40 questions about a face (Liu et al., ICCV 2015); the
+sensitivity papers separate latent codes by those answers (sensitivity, section 4.2). Here a rule
+on the renderer's parameters answers. Thresholds are where a rendered face begins to read as the
+attribute's name; some are the middle between two of the renderer's own anchors (hair and skin
+colours, ages), so that the rule says "nearest to this anchor".
+
+What cannot be shown is left out. Goatee is: the renderer has one amount of facial hair, which
+grows on cheeks, lip and chin together.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from torch import Tensor
+
+from facerender.parameters import (
+    HAIR_STYLES,
+    INDEX,
+    ancestry_shift,
+    hair_styles,
+    to_frame,
+    validate,
+    visible_scores,
+)
+
+STUBBLE, BEARD = 0.3, 0.55
+"""Facial hair: nothing is seen below the first, and no skin through it from the second on."""
+GREY = 0.7
+"""Age from which greying outweighs any colour of the hair."""
+
+RULES = {
+    "Young": "apparent age below 0.5: nearer to a young adult than to an adult",
+    "No_Beard": f"facial hair below {STUBBLE}, where none is seen",
+    "5_o_Clock_Shadow": (
+        f"facial hair from {STUBBLE} to {BEARD}: stubble through which the skin is seen"
+    ),
+    "Heavy_Makeup": "makeup from 0.55: red lips, blusher and shadow around the eyes",
+    "Wearing_Lipstick": "makeup from 0.3, where the lips begin to differ from bare ones",
+    "Blond_Hair": f"hair colour from 0.7, nearest to blond; hair is seen, age below {GREY}",
+    "Black_Hair": f"hair colour below 0.1, nearest to black; hair is seen, age below {GREY}",
+    "Gray_Hair": f"age from {GREY}, where hair is more grey than coloured; hair is seen",
+    "Pale_Skin": "skin colour below 0.1, nearest to Fitzpatrick type I",
+    "Eyeglasses": "glasses are present",
+    "Wearing_Earrings": "earrings are present and no covering hides them",
+    "High_Cheekbones": (
+        "cheekbones, ancestry included, at least 0.75 SD more prominent than average"
+    ),
+    "Long_Hair": "visible hair length from 0.55, down to the shoulders",
+    "Smiling": "expression from 0.625: nearer to a slight smile than to neutral",
+    "Male": "perceived gender from 0.5; serves to balance and to compare, never as a direction",
+}
+"""Attribute → what it takes, in the order of `celeba_attributes`."""
+OWN = ("Long_Hair",)
+"""Attributes that CelebA lacks."""
+
+
+def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
+    """Which faces have which attribute: bool (n, K), one column per rule of `RULES`.
+
+    What is *perceived* is coded: hair under a covering has no length and no colour, and Male is
+    perceived gender. It is there to balance samples by (sensitivity, section 4.2); the authors
+    decline to manipulate it (section 5), and so does the book.
+
+    Args:
+        parameters: the renderer's, float (n, P).
+
+    Raises:
+        ValueError: a wrong shape or type, or a value out of range; it names parameter and row.
+
+    Example:
+        >>> import torch
+        >>> import facerender
+        >>> from helpers.world import celeba, interventions
+        >>> parameters = interventions.do(facerender.defaults(2), smiling=torch.tensor([0.4, 0.9]))
+        >>> celeba.celeba_attributes(parameters)["Smiling"].tolist()
+        [False, True]
+    """
+    validate(parameters)
+    face = to_frame(parameters)
+    covered = hair_styles(parameters).cpu().numpy() == HAIR_STYLES.index("covered")
+    # Below a tenth of the scale the scalp shows through: stubble has no colour to speak of.
+    hair = ~covered & (face["hair_length"] >= 0.1)
+    coloured = hair & (face["age"] < GREY)
+    x, y = parameters[:, INDEX["ancestry_x"]], parameters[:, INDEX["ancestry_y"]]
+    cheekbones = face["cheekbones"] + ancestry_shift(x, y, "cheekbones").cpu().numpy()
+    answers = {
+        "Young": face["age"] < 0.5,
+        "No_Beard": face["facial_hair"] < STUBBLE,
+        "5_o_Clock_Shadow": face["facial_hair"].between(STUBBLE, BEARD, inclusive="left"),
+        "Heavy_Makeup": face["makeup"] >= 0.55,
+        "Wearing_Lipstick": face["makeup"] >= 0.3,
+        "Blond_Hair": coloured & (face["hair_colour"] >= 0.7),
+        "Black_Hair": coloured & (face["hair_colour"] < 0.1),
+        "Gray_Hair": hair & (face["age"] >= GREY),
+        "Pale_Skin": face["skin_colour"] < 0.1,
+        "Eyeglasses": face["glasses"] > 0.5,
+        "Wearing_Earrings": (face["earrings"] > 0.5) & ~covered,
+        "High_Cheekbones": cheekbones >= 0.75,
+        "Long_Hair": visible_scores(parameters)["hair_length"] >= 0.55,
+        "Smiling": face["smiling"] >= 0.625,
+        "Male": face["gender"] >= 0.5,
+    }
+    return pd.DataFrame(answers)[list(RULES)]
+
+
+def rules_table() -> pd.DataFrame:
+    """The rules in words, for the book: index attribute, columns rule and origin.
+
+    Example:
+        >>> from helpers.world import celeba
+        >>> celeba.rules_table().loc["Eyeglasses"].tolist()
+        ['glasses are present', 'CelebA']
+    """
+    table = pd.Series(RULES, name="rule").rename_axis("attribute").to_frame()
+    return table.assign(origin=["this world" if name in OWN else "CelebA" for name in table.index])

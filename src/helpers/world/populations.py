@@ -1,0 +1,297 @@
+"""Joint distributions of face attributes: the data sets of the book's world.
+
+Each population imitates what is *correlated with what* in a well-known data set, not its images.
+The links are planted and stated in `POPULATIONS`, because they are what the observational audit
+trips over: in the PPB-like test set skin colour is tied to hair length among women, so a model that
+stumbles over short-haired women looks as if it stumbled over dark skin (transects, sections 1
+and 5.3, Figs 11 and 12). Shares and spreads are stylised; none is an estimate of a real data set.
+
+The training populations (celeba-, fairface-like, plantskin) tie hair length to gender but, within
+a gender, not to skin colour. A model would learn such a tie, and skin would then have a true effect
+on its errors; here the tie belongs to the test set, where it misleads the auditor instead.
+
+How far a model leans on hair is decided by how rare short-haired women and long-haired men are in
+its training data. These shares are this world's design: they were set so that models of laptop size
+show the papers' phenomenon, by looking at true effects and error rates, never at an estimate.
+
+Common to all populations:
+
+* perceived gender spreads around 0.24 (women) and 0.76 (men), so that some faces are ambiguous and
+  about one face in seventy looks like the other gender;
+* facial hair only on adult men, makeup and earrings only on adult women;
+* darker skin goes with darker hair, and mildly with the ancestry axes;
+* loose hair dominates, so that hair length stays what is seen; afro and braids occur mostly with
+  dark skin, tied or covered hair in small shares; hair styles carry no information on gender.
+
+Chapter 1 audits the PPB-like population; chapter 2 shows them all and trains on three.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from facerender.parameters import (
+    ANCESTRY_REFERENCES,
+    HAIR_STYLES,
+    IDENTITY_LIMIT,
+    INDEX,
+    PARAMETERS,
+    defaults,
+)
+from helpers.utils import seeding
+from helpers.world.population_settings import (
+    ADULT,
+    DARK_ANCESTRY,
+    DARK_STYLES,
+    LIGHT_ANCESTRY,
+    LIGHT_STYLES,
+    MEN_LOOK,
+    POPULATIONS,
+    WOMEN_LOOK,
+    Normal,
+    Population,
+)
+
+UNIFORMS = (
+    "male",
+    "dark",
+    "skin",
+    "age",
+    "short",
+    "long_men",
+    "length",
+    "style",
+    "ancestry",
+    "makeup",
+    "facial_hair",
+    "earrings",
+    "glasses",
+    "hair_colour",
+    "light_azimuth",
+    "light_elevation",
+    "light_power",
+    "background_hue",
+    "background_value",
+    "clothing",
+    "texture_seed",
+    "haemoglobin",
+)
+NORMALS = (
+    "gender",
+    "skin",
+    "age",
+    "length",
+    "makeup",
+    "facial_hair",
+    "smiling",
+    "yaw",
+    "pitch",
+    "ancestry_x",
+    "ancestry_y",
+)
+IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Faces drawn from a population, as `sample` returns them.
+
+    Attributes:
+        name: of the population.
+        parameters: float32 (n, P), for the renderer.
+        frame: a row per face: item, gender (the true label: 0 woman, 1 man), skin_colour,
+            hair_length, hair_style, age as drawn.
+
+    Example:
+        >>> from helpers.world import populations
+        >>> list(populations.sample("ppb-like", 1, seed=1).frame)[:3]
+        ['item', 'gender', 'skin_colour']
+    """
+
+    name: str
+    parameters: Tensor
+    frame: pd.DataFrame
+
+
+def sample(name: str, n: int, seed: int) -> Sample:
+    """Draw faces; face i depends on the population, the seed and i alone, not on n.
+
+    Args:
+        name: one of `POPULATIONS`: ffhq-like, celeba-like, fairface-like, plantskin, ppb-like.
+        n: number of faces.
+        seed: the draw; use different seeds for training and test sets.
+
+    Returns:
+        The renderer's parameters and what was drawn.
+
+    Raises:
+        ValueError: no such population.
+
+    Example:
+        >>> from helpers.world import populations
+        >>> few, many = (populations.sample("ppb-like", n, seed=1).parameters for n in (3, 9))
+        >>> bool((few == many[:3]).all())
+        True
+    """
+    if name not in POPULATIONS:
+        raise ValueError(f"population {name!r} is not one of {sorted(POPULATIONS)}")
+    columns = _draw(POPULATIONS[name], *_keyed_draws(name, n, seed))
+    male = columns.pop("male")
+    parameters = defaults(n)
+    for column, values in columns.items():
+        parameters[:, INDEX[column]] = torch.from_numpy(values.astype(np.float32))
+    frame = pd.DataFrame({"item": np.arange(n), "gender": male.astype(int)})
+    for column in ("skin_colour", "hair_length", "age"):
+        frame[column] = columns[column]
+    frame["hair_style"] = np.array(HAIR_STYLES)[columns["hair_style"]]
+    return Sample(name, parameters, frame)
+
+
+def table() -> pd.DataFrame:
+    """Put the populations side by side: description, links and the main shares.
+
+    Returns:
+        A row per population.
+
+    Example:
+        >>> from helpers.world import populations
+        >>> populations.table().loc["plantskin", "dark skin (women, men)"]
+        (0.15, 0.85)
+    """
+    return pd.DataFrame(
+        {
+            name: {
+                "description": population.description,
+                "links": population.links,
+                "men": population.men,
+                "dark skin (women, men)": population.dark or "uniform",
+                "short-haired women (light, dark)": population.women_short,
+                "long-haired men": population.men_long,
+                "makeup (women)": population.makeup[0],
+                "facial hair (men)": population.facial_hair[0],
+            }
+            for name, population in POPULATIONS.items()
+        }
+    ).T
+
+
+Draws = dict[str, np.ndarray]
+
+
+def _keyed_draws(name: str, n: int, seed: int) -> tuple[Draws, Draws, np.ndarray]:
+    items, stage = range(n), f"population {name}"
+    uniforms = seeding.uniforms(seed, f"{stage}: uniforms", items, len(UNIFORMS))
+    normals = seeding.normals(seed, f"{stage}: normals", items, len(NORMALS))
+    identity = seeding.normals(seed, f"{stage}: identity", items, len(IDENTITY))
+    return (
+        dict(zip(UNIFORMS, uniforms.T, strict=True)),
+        dict(zip(NORMALS, normals.T, strict=True)),
+        identity.clip(-IDENTITY_LIMIT, IDENTITY_LIMIT),
+    )
+
+
+def _draw(population: Population, u: Draws, z: Draws, identity: np.ndarray) -> Draws:
+    """Turn standard draws into the renderer's columns (and the label, male)."""
+    male = u["male"] < population.men
+    skin = _skin(population, male, u, z)
+    age = _age(population, male, u, z)
+    woman, man = ~male & (age > ADULT), male & (age > ADULT)
+    x, y = _ancestry(skin, u, z)
+    return {
+        "male": male,
+        "gender": _clip(_normal(WOMEN_LOOK, MEN_LOOK, male, z["gender"])),
+        "skin_colour": skin,
+        "age": age,
+        "hair_length": _hair_length(population, male, skin, u, z),
+        "hair_style": _choose(_mix(LIGHT_STYLES, DARK_STYLES, HAIR_STYLES, skin), u["style"]),
+        "hair_colour": u["hair_colour"] * (1 - 0.75 * skin),
+        "makeup": _amount(population.makeup, woman, u["makeup"], z["makeup"]),
+        "facial_hair": _amount(population.facial_hair, man, u["facial_hair"], z["facial_hair"]),
+        "earrings": (woman & (u["earrings"] < population.earrings)).astype(float),
+        "glasses": (u["glasses"] < population.glasses).astype(float),
+        "smiling": _clip(population.smiling[0] + population.smiling[1] * z["smiling"]),
+        "ancestry_x": x,
+        "ancestry_y": y,
+        "yaw": np.clip(population.yaw * z["yaw"], -30, 30),
+        "pitch": np.clip(5 * z["pitch"], -15, 15),
+        "light_azimuth": -60 + 120 * u["light_azimuth"],
+        "light_elevation": 50 * u["light_elevation"],
+        "light_power": _between(population.light_power, u["light_power"]),
+        "background_hue": u["background_hue"],
+        "background_value": _between((0.05, 0.95), u["background_value"]),
+        "clothing": u["clothing"],
+        "texture_seed": u["texture_seed"],
+        "haemoglobin": u["haemoglobin"],
+    } | dict(zip(IDENTITY, identity.T, strict=True))
+
+
+def _skin(population: Population, male: np.ndarray, u: Draws, z: Draws) -> np.ndarray:
+    if population.dark is None:
+        return u["skin"]
+    dark = u["dark"] < np.where(male, population.dark[1], population.dark[0])
+    return _clip(_normal(population.light_skin, population.dark_skin, dark, z["skin"]))
+
+
+def _age(population: Population, male: np.ndarray, u: Draws, z: Draws) -> np.ndarray:
+    if population.age is None:
+        return _between(population.age_range, u["age"])
+    return np.clip(_normal(*population.age, male, z["age"]), *population.age_range)
+
+
+def _hair_length(
+    population: Population, male: np.ndarray, skin: np.ndarray, u: Draws, z: Draws
+) -> np.ndarray:
+    dark = skin > 0.5
+    long = _normal(*population.women_length, dark, z["length"])
+    short = population.short_length[0] + population.short_length[1] * z["length"]
+    light_share, dark_share = population.women_short
+    women = np.where(u["short"] < np.where(dark, dark_share, light_share), short, long)
+    cropped = np.clip(population.men_length[0] + population.men_length[1] * z["length"], 0, 0.4)
+    men = np.where(u["long_men"] < population.men_long, _between((0.35, 0.9), u["length"]), cropped)
+    return _clip(np.where(male, men, women))
+
+
+def _ancestry(skin: np.ndarray, u: Draws, z: Draws) -> tuple[np.ndarray, np.ndarray]:
+    """Around a point half-way to one of the references, never exactly on it."""
+    references = tuple(ANCESTRY_REFERENCES)
+    chosen = _choose(_mix(LIGHT_ANCESTRY, DARK_ANCESTRY, references, skin), u["ancestry"])
+    centre = 0.5 * np.array(list(ANCESTRY_REFERENCES.values()))[chosen]
+    x, y = centre.T
+    return np.clip(x + 0.25 * z["ancestry_x"], -1, 1), np.clip(y + 0.25 * z["ancestry_y"], -1, 1)
+
+
+def _normal(zero: Normal, one: Normal, which: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """A draw from `one` where `which` holds, from `zero` elsewhere."""
+    return np.where(which, one[0] + one[1] * z, zero[0] + zero[1] * z)
+
+
+def _amount(
+    share_and_amount: tuple[float, Normal], who: np.ndarray, u: np.ndarray, z: np.ndarray
+) -> np.ndarray:
+    share, (mean, spread) = share_and_amount
+    return np.where(who & (u < share), _clip(mean + spread * z), 0.0)
+
+
+def _mix(
+    light: dict[str, float], dark: dict[str, float], names: tuple[str, ...], skin: np.ndarray
+) -> np.ndarray:
+    """Shares (n, len(names)) between those at the lightest and at the darkest skin."""
+    low, high = (np.array([shares.get(name, 0.0) for name in names]) for shares in (light, dark))
+    return low + (high - low) * skin[:, None]
+
+
+def _choose(shares: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Index of the category that a uniform draw falls into, int (n,)."""
+    below = u[:, None] >= shares.cumsum(1)
+    return below.sum(1).clip(max=shares.shape[1] - 1)
+
+
+def _between(limits: tuple[float, float], u: np.ndarray) -> np.ndarray:
+    return limits[0] + (limits[1] - limits[0]) * u
+
+
+def _clip(values: np.ndarray) -> np.ndarray:
+    return np.clip(values, 0, 1)

@@ -1,0 +1,48 @@
+"""An audit of a small table, for all tests of the room."""
+
+import pytest
+
+import faceaudit
+from faceaudit.pretended import pretend, pretended_table
+
+FILE = """\
+name: small
+question: Does darker skin make the model err more often?
+images: faces.csv
+axes:
+  skin: [light, dark]
+  gender: [female, male]
+classes: [female, male]
+design: {tolerance: 0.05}
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder of its own for artifacts, reports and the audit file."""
+    monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
+    monkeypatch.setattr("faceaudit.run.ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def audit_file(home):
+    """The file of an audit, with its table beside it."""
+    pretended_table(units=80, effect=0.4, seed=1).to_csv(home / "faces.csv", index=False)
+    path = home / "small.yml"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def analysed():
+    """Images, plan and tables of an audit with one planted effect."""
+    data, plan = pretend(units=300, effect=0.25, seed=1)
+    return data, plan, faceaudit.analyse(data, plan)
+
+
+@pytest.fixture(scope="session")
+def report(analysed):
+    """The report of that audit."""
+    data, plan, tables = analysed
+    return faceaudit.build_report(data, tables, plan, plan)

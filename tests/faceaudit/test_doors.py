@@ -1,0 +1,271 @@
+"""Every door of an audit from its file to its report: images, generators, and kinds of models."""
+
+import contextlib
+import io
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from face_endpoint import FaceEndpoint
+from PIL import Image
+
+from faceaudit import PeopleNeeded, asking, face_table
+from faceaudit.asking import model_of
+from faceaudit.crowd_tasks import hidden_names
+from faceaudit.image_sets import open_image_set, set_index
+from faceaudit.run import run_audit
+from faceaudit.specification import Specification, read_specification
+from helpers import annotations
+from helpers.annotations import crowd
+from helpers.artifacts.lineage import ROOT
+
+HEAD = """\
+name: doors
+question: Does darker skin make the model err more often?
+axes: {skin_colour: [light, dark]}
+classes: [female, male]
+design: {tolerance: 0.05, transects: 12}
+"""
+WORLD = "generator: {kind: known-truth, base_faces: 20}\n"
+PYTHON = 'model: {kind: python, function: "models_of_test:%s", version: "1", input: {size: 16}}\n'
+READER = (
+    'people: {kind: reader, models: {gender: {kind: python, function: "models_of_test:green", '
+    'version: "1", input: {size: 16}}, skin_colour: {kind: python, function: '
+    '"models_of_test:dark", version: "1", input: {size: 16}}}}\n'
+)
+MODELS = '''
+import numpy as np
+import torch
+
+def red(x): return x[:, 0].mean((1, 2))
+def green(x): return x[:, 1].mean((1, 2))
+def dark(x): return 1 - x[:, 2].mean((1, 2))
+
+class Colours:
+    """Codes are how much red, green and blue an image has."""
+
+    latent_dim, size, device = 4, 16, torch.device("cpu")
+
+    def sample(self, n, seed):
+        drawn = torch.Generator().manual_seed(seed)
+        return torch.randn(n, 4, generator=drawn)
+
+    def synthesize(self, w):
+        colour = torch.sigmoid(w[:, :3])[:, :, None, None].expand(-1, 3, 16, 16).clone()
+        colour[:, :, 0, 0] = torch.sigmoid(w[:, 3:])
+        return colour
+'''
+
+
+@pytest.fixture
+def write(home, monkeypatch):
+    """Write an audit file, with the models and the generator of the test beside it."""
+    monkeypatch.syspath_prepend(home)
+    monkeypatch.delitem(sys.modules, "models_of_test", raising=False)
+    (home / "models_of_test.py").write_text(MODELS, encoding="utf-8")
+
+    def written(text):
+        path = home / "doors.yml"
+        path.write_text(HEAD + text, encoding="utf-8")
+        return path
+
+    return written
+
+
+def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
+    for name, images in (("example", None), ("study", None), ("verification", face_table.EXAMPLE)):
+        one = read_specification(ROOT / "audits" / f"{name}.yml")
+        assert one.beside(one.model.path).resolve() in asking.EXAMPLES
+        assert images == (images and one.beside(one.images).resolve())
+    for name in ("example.onnx", "example-recogniser.onnx"):
+        with pytest.raises(ValueError, match=f"{name}: no such file; model.path must name"):
+            run_audit(write(WORLD + f"model: {{kind: onnx, path: {name}, input: {{size: 48}}}}\n"))
+    one = Specification(
+        **{"name": "own", "kind": "verification", "question": "?", "reference": "a"},
+        images=home / "example-faces.csv",
+        model={"kind": "onnx", "path": "r.onnx", "input": {"size": 8}, "threshold": 0.5},
+        design={"tolerance": 0.1},
+    )
+    with pytest.raises(ValueError, match="example-faces.csv: no such table"):
+        face_table.open_faces(one)
+
+
+def test_http(write):
+    with FaceEndpoint() as endpoint:
+        model = (
+            f"model: {{kind: http, url: '{endpoint.url}', read: faces.0.gender.p_male, "
+            "version: '1', size: 32, max_calls: 100, per_second: 1000}\n"
+        )
+        report = run_audit(write(WORLD + model))
+        assert endpoint.calls == len(set(endpoint.answered)) <= 24 + 40
+        again = run_audit(write(WORLD + model))
+        assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
+    assert again.effects == report.effects and report.data["images"] == 24
+    assert report.provenance["model"]["kind"] == "remote"
+
+
+def test_the_bar_shows_no_key(write, monkeypatch):
+    shown = []
+    monkeypatch.setattr("faceaudit.asking.counting", shown.append)
+    model = (
+        "model: {kind: http, url: 'https://example.org/gender?key=very-secret', read: p, "
+        "version: '1', size: 32, max_calls: 100}\n"
+    )
+    model_of(read_specification(write(WORLD + model)), Path("answers"))
+    assert shown == ["https://example.org/gender"]
+
+
+class Red(torch.nn.Module):
+    def forward(self, images):
+        return images[:, 0].mean((1, 2))[:, None]
+
+
+class Planted:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.marker),)
+
+
+def test_nothing_in_a_file_of_torch_runs(write, home):
+    marker, planted, exported = home / "ran", io.BytesIO(), io.BytesIO()
+    torch.export.save(torch.export.export(Red(), (torch.zeros(2, 3, 32, 32),)), exported)
+    torch.save(Planted(marker), planted)
+    with zipfile.ZipFile(exported) as before, zipfile.ZipFile(home / "red.pt2", "w") as after:
+        for name in before.namelist():
+            inputs = name.endswith("sample_inputs/model.pt")
+            after.writestr(name, planted.getvalue() if inputs else before.read(name))
+    with contextlib.suppress(Exception):  # torch's loader falls over what the code returned
+        torch.export.load(home / "red.pt2")
+    assert marker.is_dir(), "the planted code is live"
+    marker.rmdir()
+    (home / "red.onnx").write_bytes((home / "red.pt2").read_bytes())
+    for file in ("red.pt2", "red.onnx"):
+        model = f"model: {{kind: onnx, path: {file}, input: {{size: 32}}}}\n"
+        with pytest.raises(ValueError, match=f"{file}: a file of torch, .* torch.onnx.export"):
+            run_audit(write(WORLD + model))
+        assert not marker.exists()
+
+
+@pytest.fixture
+def image_table(home):
+    """Twelve units, each with a light and a dark image, in a folder with a table."""
+    draw, rows = np.random.default_rng(1), []
+    for unit in range(12):
+        colour = draw.integers(60, 200, 3)
+        for level, name in enumerate(("light", "dark")):
+            file = f"{unit}-{name}.png"
+            colours = (colour + np.array([30, 0, -30]) * level).clip(0, 255)
+            Image.new("RGB", (32, 32), tuple(map(int, colours))).save(home / file)
+            rows.append((file, unit, name, "male" if unit % 2 else "female"))
+    table = pd.DataFrame(rows, columns=["file", "unit", "skin_colour", "label"])
+    table.to_csv(home / "index.csv", index=False)
+    return table
+
+
+SET = "generator: {kind: images, table: index.csv}\n"
+
+
+def test_a_folder_of_images_with_labels(write, image_table):
+    path = write(SET + "people: {kind: table}\n" + PYTHON % "red")
+    report = run_audit(path)
+    wrong = {}
+    for row in image_table.itertuples():
+        red = np.asarray(Image.open(path.parent / row.file))[0, 0, 0] / 255
+        wrong.setdefault(row.skin_colour, []).append((red > 0.5) != (row.label == "male"))
+    expected = np.mean(wrong["dark"]) - np.mean(wrong["light"])
+    assert report.effects[0].estimate == pytest.approx(expected)
+    assert report.plan.content["sizes"]["units"] == 12 and report.data["source"] == "index.csv"
+    assert report.provenance["generator"]["images"] == 24
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            ("0-dark.png,0,dark", "0-dark.png,0,darkish"),
+            "column 'skin_colour', row 3 is 'darkish', 'light'",
+        ),
+        (("0-dark.png,0,dark,female\n", ""), "'0' lacks the image at skin_colour 'dark' .1 such"),
+        (("dark,female", "dark,woman"), "'woman', a label"),
+        (("0-dark.png", "gone.png"), "no file 'gone.png'"),
+        (("label", "labels"), "no column 'label'"),
+    ],
+)
+def test_a_folder_with_a_fault(write, image_table, home, change, told):
+    table = home / "index.csv"
+    table.write_text(table.read_text().replace(*change, 1))
+    with pytest.raises(ValueError, match=told) as raised:
+        run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
+    assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "cells", "expected"),
+    [
+        ("light, dark", pd.Categorical(["light", "dark"] * 12), [0, 1] * 12),
+        ("'1', '0'", np.tile([1.0, 0.0], 12), [0, 1] * 12),
+        ("light, dark", [1, 2] * 12, r"row 3 is 2, 'light' \(0\) or 'dark' \(1\) was expected"),
+        ("light, dark", [True, False] * 12, "row 2 is True, 'light'"),
+    ],
+)
+def test_levels_of_a_folder_are_read_as_those_of_a_table(
+    write, image_table, home, names, cells, expected
+):
+    image_table.assign(skin_colour=cells).to_parquet(home / "index.parquet")
+    path = write(SET.replace("csv", "parquet") + "people: {kind: table}\n" + PYTHON % "red")
+    path.write_text(path.read_text().replace("light, dark", names))
+    one = read_specification(path)
+    if isinstance(expected, str):
+        with pytest.raises(ValueError, match=f"index.parquet: column 'skin_colour', {expected}"):
+            open_image_set(one)
+    else:
+        assert set_index(open_image_set(one))["skin_colour_level"].tolist() == expected
+
+
+GENERATOR = (
+    'generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 60}\n'
+)
+
+
+def test_directions_of_a_generator_from_a_reader(write):
+    placebo = "placebos: {noise: [one way, other way]}\n"
+    report = run_audit(write(placebo + GENERATOR + READER + PYTHON % "red"))
+    assert report.data["images"] == 48 and report.placebos
+    assert [stage.kind for stage in report.people] == ["reader", "reader"]
+    assert any("No people looked" in one for one in report.limits)
+    assert any("from answers about 60 sampled images" in one for one in report.limits)
+    assert "gender (sampled images)" in report.provenance["readers"]
+
+
+def test_the_model_is_not_its_own_reader(write):
+    with pytest.raises(ValueError, match="people.models.gender is the model under audit"):
+        run_audit(write(GENERATOR + READER + PYTHON % "green"))
+
+
+def test_a_generator_waits_twice_for_people(write, home):
+    people = "people: {kind: page, export: handed-in}\n"
+    path = write(GENERATOR + people + PYTHON % "red")
+    kept = home / "artifacts" / "audits" / "doors"
+    for stage, store in (("samples", "samples.npy"), ("transects", "images.npy")):
+        with pytest.raises(PeopleNeeded, match=f"people/{stage}/tasks"):
+            run_audit(path)
+        images = np.load(kept / store)
+        green, blue = images[:, 1, 5, 5] / 255, images[:, 2, 5, 5] / 255
+        seen = pd.DataFrame({"gender": green, "skin_colour": 1 - blue}, hidden_names(images))
+        answers = crowd.annotate(seen[~seen.index.duplicated()], 3, seed=1, stage=stage)
+        place = home / "handed-in" / stage
+        place.mkdir(parents=True)
+        annotations.write_label_studio(answers, place / "all.json")
+    report = run_audit(path)
+    assert [stage.stage for stage in report.people] == ["sampled images", "matched images"]
+    dark, light = (images[level::2, 2, 5, 5].mean() for level in (1, 0))
+    assert dark < light - 40, "the direction that people's answers give moves what they saw"

@@ -1,0 +1,170 @@
+"""The gate and the command line, by their exit codes and lines."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+import faceaudit
+from faceaudit.__main__ import main
+from faceaudit.gates import gate
+from faceaudit.model_card import card
+from faceaudit.pretended import pretend
+from faceaudit.report_html import page
+from faceaudit.report_json import read_json, write_json
+from faceaudit.report_schema import Disparity, Doubt
+
+FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
+
+
+def with_verdicts(report, verdicts, family="effects"):
+    """The report with nothing judged but some comparisons of one family."""
+    row = report.effects[0]
+    if family in FAMILIES[3:]:
+        told = row.model_dump() | {"measure": "FTE", "group": "b", "reference": "a", "rate": 0.1}
+        known = Disparity.model_fields
+        told |= {"reference_rate": 0.1, "identities": 9}
+        row = Disparity(**{name: told[name] for name in known})
+    rows = [row.model_copy(update={"verdict": verdict}) for verdict in verdicts]
+    kind = "verification" if family in FAMILIES[3:] else "classification"
+    return report.model_copy(update={name: [] for name in FAMILIES} | {family: rows, "kind": kind})
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("verdicts", "fail_on", "code", "lines"),
+    [
+        (["within", "within"], "exceeds", 0, ["passed"]),
+        (["within", "within"], "inconclusive", 0, ["passed"]),
+        (["within", "inconclusive"], "exceeds", 0, ["passed (1 of 2 undecided)"]),
+        (["within", "inconclusive"], "inconclusive", 2, 1),
+        (["within", "not estimable"], "inconclusive", 2, 1),
+        (["exceeds", "inconclusive", "exceeds"], "exceeds", 1, 2),
+        (["exceeds", "inconclusive", "exceeds"], "inconclusive", 1, 3),
+        ([], "exceeds", 3, 1),
+    ],
+)
+def test_codes_and_a_line_for_each_comparison_of_any_family(
+    report, tmp_path, capsys, verdicts, fail_on, code, lines, family
+):
+    changed = with_verdicts(report, verdicts, family)
+    found, told = gate(changed, fail_on)
+    assert found == code and (told if isinstance(lines, list) else len(told)) == lines
+    path = write_json(changed, tmp_path / "report.json")
+    assert main(["gate", str(path), "--fail-on", fail_on]) == code
+    assert capsys.readouterr().out.splitlines() == told
+
+
+def test_a_planted_average_closes_the_gate_and_leads_the_headline():
+    """No cell is sure, the average over them is (A1)."""
+    data, plan = pretend(units=60, effect=0.0, seed=3)
+    frame = data.frame
+    dark, few = frame["skin_level"] == 1, frame["unit"].astype(int) % 3 == 0
+    changed = replace(data, frame=frame.assign(error=frame["error"].where(~(dark & few), 1.0)))
+    report = faceaudit.build_report(changed, faceaudit.analyse(changed, plan), plan, plan)
+    assert {row.verdict for row in report.effects} <= {"inconclusive", "within"}
+    assert report.averages[0].verdict == report.verdict == "exceeds"
+    assert report.answer.startswith("Dark instead of light changes the error rate by +")
+    assert "No comparison is shown" not in report.answer
+    code, lines = gate(report)
+    assert code == 1 and lines == [f"exceeds: {report.averages[0].sentence}"]
+    assert report.averages[0].sentence in page(report) and report.averages[0].sentence in card(
+        report
+    )
+
+
+def test_a_model_that_refuses_dark_faces_does_not_pass():
+    """Having no answer is a judged family (A2)."""
+    data, plan = pretend(units=80, effect=0.0, seed=2)
+    silent = (data.frame["skin_level"] == 1) & (data.frame["unit"].astype(int) % 2 == 0)
+    frame = data.frame.assign(no_answer=silent.astype(float))
+    changed = replace(data, frame=frame.assign(error=frame["error"].where(~silent)))
+    report = faceaudit.build_report(changed, faceaudit.analyse(changed, plan), plan, plan)
+    assert report.verdict == "exceeds" and "on 50.0 of 100 of the same faces" in report.answer
+    assert gate(report)[0] == 1
+
+
+def test_departures_close_the_gate_unless_they_are_allowed(audit_file, capsys):
+    """A tolerance that is moved after the plan (A3)."""
+    assert main(["plan", str(audit_file)]) == 0
+    text = audit_file.read_text(encoding="utf-8")
+    audit_file.write_text(text.replace("0.05", "0.9") + "# a comment\n", encoding="utf-8")
+    assert main(["run", str(audit_file)]) == 0
+    told = "departure: tolerance: 0.05 was planned, 0.9 was used"
+    assert told in capsys.readouterr().out.splitlines()
+    place = str(audit_file.parent / "build" / "audits" / "small" / "report.json")
+    assert main(["gate", place]) == 1
+    assert capsys.readouterr().out.splitlines() == [told]
+    assert main(["gate", place, "--allow-departures"]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first == told.replace(":", " (allowed):", 1) and last == "passed"
+    assert "0.9 was used" in page(read_json(place)).partition("<nav")[0]
+
+
+def test_doubts_close_the_gate_unless_the_file_accepts_them(report):
+    doubt = {"name": "errors", "sentence": "It guesses."}
+    rows = {
+        name: [row.model_copy(update={"verdict": "within"}) for row in getattr(report, name)]
+        for name in ("effects", "averages")
+    }
+    good = report.model_copy(update=rows)
+    for accepted, code in ((False, 1), (True, 0)):
+        one = good.model_copy(update={"doubts": [Doubt(**doubt, accepted=accepted)]})
+        found, lines = gate(one)
+        assert found == code and "errors: It guesses." in lines[0]
+        assert page(one).index("It guesses.") < page(one).index(one.answer[:40])
+
+
+def test_a_missing_or_damaged_report_or_wrong_arguments_could_not_run(tmp_path, capsys):
+    path = tmp_path / "report.json"
+    assert main(["gate", str(path)]) == 3
+    path.write_text("{", encoding="utf-8")
+    assert main(["gate", str(path)]) == 3
+    assert "damaged" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(["gate", str(path), "--fail-on", "nothing"])
+    assert left.value.code == 3
+
+
+def test_a_pipe_that_is_closed_early_changes_no_code(report, tmp_path):
+    path = write_json(with_verdicts(report, ["exceeds"] * 20_000), tmp_path / "report.json")
+    command = f"set -o pipefail; {sys.executable} -m faceaudit gate {path} | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True)
+    assert done.returncode == 1 and done.stderr == b""
+
+
+def test_run_plan_and_faults_on_the_command_line(audit_file, capsys):
+    assert main(["plan", str(audit_file)]) == 0
+    assert "plan: written to" in capsys.readouterr().out
+    assert main(["run", str(audit_file)]) == 0
+    out = capsys.readouterr().out
+    assert "plan: kept as it was" in out and "report: " in out and "comparisons" in out
+    folder = audit_file.parent / "build" / "audits" / "small"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "model_card.md",
+        "report.html",
+        "report.json",
+    ]
+    assert main(["gate", str(folder / "report.json")]) == 1
+    (audit_file.parent / "faces.csv").unlink()
+    assert main(["run", str(audit_file)]) == 3
+    error = capsys.readouterr().err
+    assert error.startswith("audit: ") and "no such table" in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [[], ["gate"], ["run"]])
+def test_help_is_readable(command, capsys):
+    with pytest.raises(SystemExit) as left:
+        main([*command, "--help"])
+    out = capsys.readouterr().out
+    assert left.value.code == 0 and "python -m faceaudit" in out
+    if command == ["gate"]:
+        assert "exit codes:" in out and "--fail-on" in out
+
+
+def test_the_module_runs():
+    done = subprocess.run(
+        [sys.executable, "-m", "faceaudit", "gate", "nowhere.json"], capture_output=True
+    )
+    assert done.returncode == 3 and b"no such report" in done.stdout

@@ -1,0 +1,213 @@
+"""The audit file of somebody's own generator: what is filled in, and what is refused."""
+
+import generator_files as files
+import pytest
+import torch
+import yaml
+from onnx import TensorProto, helper, save
+from torch import nn
+
+from faceaudit import black_box, read_specification
+from faceaudit.own_study import left_out, study_file, write_study
+from helpers.artifacts import profiles
+from helpers.generators.convert import write_converted
+
+
+def network(path, inputs=1, shape=("n", 3, 16, 16), kind=TensorProto.FLOAT):
+    """An ONNX file that gives its first input back."""
+    taken = [helper.make_tensor_value_info(f"in{k}", kind, shape) for k in range(inputs)]
+    given = helper.make_tensor_value_info("out", kind, shape)
+    graph = helper.make_graph([helper.make_node("Identity", ["in0"], ["out"])], "g", taken, [given])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.fixture
+def given(tmp_path):
+    """A generator's file, a model and a folder for exports, beside the folder of audits."""
+    for name in ("audits", "crowd"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "Faces_v1.pkl").write_bytes(files.dumps(files.with_others(files.ada())))
+    network(tmp_path / "red.onnx")
+    return tmp_path
+
+
+def written(given, generator="Faces_v1.pkl", model="red.onnx", crowd=None, profile="paper"):
+    own = given / model if model else None
+    crowd = given / crowd if crowd else None
+    return write_study(given / generator, own, crowd, profile, given / "audits")
+
+
+@pytest.mark.parametrize("profile", ["smoke", "paper"])
+def test_the_file_has_the_profiles_sizes_and_reads_back(given, profile):
+    path = written(given, profile=profile)
+    audit, sizes = read_specification(path), profiles.load(profile)
+    assert path == given / "audits" / "faces-v1.yml" and audit.name == "faces-v1"
+    assert audit.generator.samples == sizes.n_directions
+    assert audit.design.transects == sizes.n_transects
+    assert audit.people.kind == "label-studio" and audit.people.raters == sizes.n_raters
+    assert audit.generator.kind == "stylegan2" and audit.generator.truncation == 0.7
+    assert audit.people.export is None and audit.model.output.activation == "none"
+    said = yaml.safe_load(path.read_text())
+    assert said["generator"]["weights"] == "../Faces_v1.pkl"
+    assert said["model"]["path"] == "../red.onnx"
+    comment = path.read_text().partition("\nname:")[0]
+    assert all(line.startswith("#") for line in comment.splitlines())
+    for check in ("Faces_v1.pkl", f"profile {profile}", "truncation", "input", "output", "axes"):
+        assert check in comment
+    assert "people" in comment and "class male" in comment
+
+
+def test_the_pattern_says_the_rest(given, repository):
+    pattern = yaml.safe_load((repository / "audits" / "study.yml").read_text())
+    said = yaml.safe_load(written(given).read_text())
+    for same in ("question", "axes", "attribute", "classes", "annotated"):
+        assert said[same] == pattern[same]
+    assert said["generator"]["quantiles"] == pattern["generator"]["quantiles"]
+    assert said["design"] == pattern["design"] | {"transects": profiles.load("paper").n_transects}
+
+
+def test_a_file_that_is_there_stays(given):
+    path = written(given)
+    path.write_text("mine\n")
+    assert written(given, model=None, crowd="nowhere") == path and path.read_text() == "mine\n"
+
+
+def test_exports_are_read_from_the_folder_of_the_crowd(given):
+    audit = read_specification(written(given, crowd="crowd"))
+    assert audit.beside(audit.people.export).resolve() == given / "crowd"
+
+
+def test_what_lies_elsewhere_is_named_whole(given, tmp_path_factory):
+    model = network(tmp_path_factory.mktemp("elsewhere") / "model.onnx")
+    path = write_study(given / "Faces_v1.pkl", model, None, "smoke", given / "audits")
+    assert yaml.safe_load(path.read_text())["model"]["path"] == str(model)
+
+
+def test_the_kind_is_read_from_the_file(given):
+    (given / "three.pkl").write_bytes(files.dumps(files.with_others(files.eg3d()[0])))
+    assert read_specification(written(given, "three.pkl")).generator.kind == "eg3d"
+
+
+@pytest.mark.parametrize(("psi", "truncation"), [(1.0, 0.7), (0.5, 0.5)])
+def test_a_truncation_that_was_chosen_at_the_conversion_counts(given, psi, truncation):
+    write_converted(given / "Faces_v1.pkl", given / "own.safetensors", "mine", psi)
+    audit = read_specification(written(given, "own.safetensors"))
+    assert audit.generator.truncation == truncation
+
+
+def test_a_truncation_that_no_audit_has_is_told(given):
+    write_converted(given / "Faces_v1.pkl", given / "own.safetensors", "mine", 0.0)
+    with pytest.raises(ValueError, match=r"own\.yml cannot be written: .*truncation is 0"):
+        written(given, "own.safetensors")
+    assert not any((given / "audits").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("shape", "size", "layout"),
+    [
+        (("n", 3, 24, 24), 24, "nchw"),
+        ((1, 20, 20, 3), 20, "nhwc"),
+        (("n", 3, "height", "width"), 16, "nchw"),
+        (("n", 3, 24, "width"), 24, "nchw"),
+    ],
+)
+def test_the_models_input_is_read_from_its_file(given, shape, size, layout):
+    network(given / "other.onnx", shape=shape)
+    found = read_specification(written(given, model="other.onnx")).model.input
+    assert (found.size, found.layout) == (size, layout)
+
+
+def test_a_model_of_torch_that_was_exported_can_be_read(given):
+    path = black_box.write_onnx(
+        nn.Sequential(nn.Conv2d(3, 1, 16), nn.Flatten()), given / "c.onnx", 16
+    )
+    assert read_specification(written(given, model=path.name)).model.input.size == 16
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [("StyleGAN2_FFHQ.1024", "stylegan2-ffhq-1024"), ("-a b-", "a-b"), ("Größe 3", "gr-e-3")],
+)
+def test_a_name_is_made_to_fit(stem, name, tmp_path):
+    assert study_file(tmp_path / f"{stem}.pkl", tmp_path) == tmp_path / f"{name}.yml"
+
+
+def test_a_name_of_which_nothing_fits_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"GENERATOR=.*顔\.pkl: no letter"):
+        study_file(tmp_path / "顔.pkl", tmp_path)
+
+
+def spoilt(given):
+    (given / "text.pkl").write_text("no weights")
+    (given / "text.onnx").write_text("no model")
+    network(given / "two.onnx", inputs=2)
+    network(given / "flat.onnx", shape=("n", 3, 16))
+    network(given / "grey.onnx", shape=("n", 1, 16, 16))
+    network(given / "wide.onnx", shape=("n", 3, 16, 32))
+    network(given / "whole.onnx", kind=TensorProto.INT64)
+    torch.save({"a": 1}, given / "other.pt")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"generator": "gone.pkl"}, r"gone\.pkl: expected a trained generator, found no such file"),
+        ({"generator": "text.pkl"}, r"text\.pkl: .*expected a trained generator"),
+        ({"generator": "other.pt"}, r"other\.pt: expected a trained generator"),
+        ({"generator": "red.onnx"}, r"red\.onnx: .*expected a trained generator"),
+        ({"generator": "wgan"}, r"wgan\.safetensors: expected a trained generator"),
+        ({"model": None}, r"MODEL is missing; MODEL=gender\.onnx"),
+        ({"model": "gone.onnx"}, r"MODEL=.*gone\.onnx: no such file"),
+        ({"model": "text.onnx"}, r"text\.onnx: no ONNX model"),
+        ({"model": "two.onnx"}, r"two\.onnx: 2 inputs"),
+        ({"model": "flat.onnx"}, r"MODEL=.*flat\.onnx: its input has the shape \['n', 3, 16\]"),
+        ({"model": "grey.onnx"}, r"MODEL=.*grey\.onnx: its input has the shape"),
+        ({"model": "wide.onnx"}, r"MODEL=.*wide\.onnx: its input has the shape"),
+        ({"model": "whole.onnx"}, r"whole\.onnx: input 'in0' takes tensor\(int64\)"),
+        ({"crowd": "gone"}, r"CROWD=.*gone: no such folder"),
+        ({"crowd": "red.onnx"}, r"CROWD=.*red\.onnx: no such folder"),
+        ({"profile": "lapdog"}, r"unknown profile 'lapdog'"),
+    ],
+)
+def test_what_cannot_be_used_is_named_in_a_sentence(given, repository, change, told):
+    spoilt(given)
+    if change.get("generator") == "wgan":
+        change = {"generator": repository / "src/helpers/generators/wgan.safetensors"}
+    with pytest.raises(ValueError, match=told) as raised:
+        written(given, **change)
+    assert "\n" not in str(raised.value)
+    assert not any((given / "audits").iterdir())
+
+
+def test_what_the_file_says_otherwise_is_told(given):
+    path = written(given, crowd="crowd")
+    own = (given / "Faces_v1.pkl", given / "red.onnx", given / "crowd")
+    assert left_out(path, *own, "paper") == left_out(path, own[0], None, None, "paper") == []
+    other = network(given / "other.onnx")
+    model, crowd, sizes = left_out(path, own[0], other, given / "audits", "smoke")
+    assert f"MODEL={other} is left out" in model and "model.path is ../red.onnx" in model
+    assert "CROWD=" in crowd and "people.export is ../crowd" in crowd
+    assert "PROFILE=smoke are left out" in sizes and "5000 samples and 1000 transects" in sizes
+    path.write_text(path.read_text().replace(", export: ../crowd", ""))
+    (crowd,) = left_out(path, *own, "paper")
+    assert "people.export is not given" in crowd
+
+
+def test_a_file_of_another_generator_is_no_study_of_this_one(given):
+    path = written(given)
+    (given / "other").mkdir()
+    with pytest.raises(ValueError, match=r"its generator is \.\./Faces_v1\.pkl; rename") as raised:
+        left_out(path, given / "other" / "Faces_v1.pkl", None, None, "paper")
+    assert "\n" not in str(raised.value)
+    path.write_text("name: [")
+    with pytest.raises(ValueError, match=r"faces-v1\.yml, line 1: this is no YAML"):
+        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
+
+
+def test_a_question_that_is_left_out_is_told_before_anybody_is_asked(given):
+    path = written(given)
+    path.write_text(path.read_text().replace("makeup, smiling, fakeness]", "smiling]"))
+    with pytest.raises(ValueError, match=r"annotated lacks makeup, fakeness, which") as raised:
+        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
+    assert "\n" not in str(raised.value)

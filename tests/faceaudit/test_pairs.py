@@ -1,0 +1,116 @@
+"""The verification route: pairs with similarities, by group, at one threshold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import faceaudit
+from faceaudit.report_html import page
+from faceaudit.run import run_audit
+from faceaudit.specification import Specification
+from helpers.verification import fixed_threshold
+
+BASE = {
+    "name": "faces",
+    "kind": "verification",
+    "question": "Does the recogniser mix up people of one group more often?",
+    "pairs": "pairs.csv",
+    "reference": "a",
+    "design": {"tolerance": 0.05},
+}
+
+
+def file(**model) -> Specification:
+    return Specification(**BASE, model={"kind": "table", **(model or {"threshold": 0.5})})
+
+
+def pairs(identities=60, pictures=6, worse=0.9, seed=0) -> pd.DataFrame:
+    """Two groups, in the second of which strangers look more alike."""
+    random, rows = np.random.default_rng(seed), []
+    for group, shift in (("a", 0.0), ("b", worse)):
+        for one in range(identities):
+            other = (one + 1) % identities
+            ease = random.normal(0, 0.3)
+            for _ in range(pictures):
+                rows.append((group, one, one, 1, 3 + ease + random.normal()))
+                rows.append((group, one, other, 0, shift + random.normal() - 1))
+    table = pd.DataFrame(rows, columns=["group", "first", "second", "same", "similarity"])
+    for side in ("first", "second"):
+        table[side] = table["group"] + table[side].astype(str)
+    return table
+
+
+@pytest.fixture(scope="module")
+def analysed():
+    data = faceaudit.from_pairs(pairs(), file())
+    plan = faceaudit.make_plan(file())
+    return data, plan, faceaudit.analyse_pairs(data, plan)
+
+
+def test_rates_are_those_of_one_threshold_with_ratios_and_counts(analysed):
+    data, _, tables = analysed
+    frame = data.frame
+    expected = fixed_threshold(frame["similarity"], frame["same"], frame["group"], 0.5)
+    own = tables["rates"]
+    for column in ("fnmr", "fmr", "positives", "negatives"):
+        np.testing.assert_allclose(own[column], expected[column])
+    assert own["fmr_ratio"].iloc[0] == 1
+    assert own["fmr_ratio"].iloc[1] == own["fmr"].iloc[1] / own["fmr"].iloc[0]
+    assert (own["fmr_low"] < own["fmr"]).all() and (own["fmr"] < own["fmr_high"]).all()
+
+
+def test_the_gap_is_found_and_told(analysed):
+    data, plan, tables = analysed
+    found = tables["error rates by group"].set_index("measure")
+    assert found.loc["FMR at threshold", "verdict"] == "exceeds"
+    report = faceaudit.build_report(data, tables, plan, plan)
+    assert report.verdict == "exceeds" and report.plan.kept
+    assert report.disparities[1].sentence.startswith("b: the false match rate is ")
+    code, lines = faceaudit.gate(report)
+    assert code == 1 and len(lines) == 1
+    assert "ratio" in page(report) and "of the trait unless the pictures are" in page(report)
+    assert "Ask them first about the false match rate of b:" in page(report)
+
+
+def test_the_threshold_can_be_set_by_the_reference():
+    one = file(fmr=0.05)
+    data, plan = faceaudit.from_pairs(pairs(), one), faceaudit.make_plan(one)
+    rates = faceaudit.analyse_pairs(data, plan)["rates"].set_index("group")
+    assert 0 < rates.loc["a", "fmr"] <= 0.05 < rates.loc["b", "fmr"]
+    with pytest.raises(
+        ValueError, match=r"model.fmr is 0.001, in the reference 'a' that is not es"
+    ):
+        faceaudit.analyse_pairs(data, plan | {"fmr": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda t: t.drop(columns="same"), "no column 'same'"),
+        (lambda t: t.assign(same=2), r"column 'same', row 2 is '2', 1 \(the same person\) or 0"),
+        (lambda t: t.assign(similarity="x"), "column 'similarity', row 2 is 'x', a finite simi"),
+        (lambda t: t.assign(similarity=1), "column 'similarity' is 1 for every pair"),
+        (lambda t: t.assign(first=None), "column 'first', row 2 is empty, a value was expected"),
+        (lambda t: t[t["group"] == "a"], "one group only"),
+        (lambda t: t[t["group"] == "b"], "the reference 'a' is none of the groups b"),
+    ],
+)
+def test_a_fault_names_file_row_and_column(tmp_path, change, told):
+    path = tmp_path / "pairs.csv"
+    change(pairs(5, 2)).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=told) as raised:
+        faceaudit.from_pairs(path, file())
+    assert str(raised.value).startswith(str(path))
+
+
+def test_from_file_to_report(home):
+    pairs(20, 4).to_csv(home / "pairs.csv", index=False)
+    path = home / "faces.yml"
+    path.write_text(
+        "{name: faces, kind: verification, question: '?', pairs: pairs.csv, reference: a,"
+        " model: {kind: table, threshold: 0.5}, design: {tolerance: 0.05}}",
+        encoding="utf-8",
+    )
+    report = run_audit(path)
+    assert report.plan.kept and len(report.disparities) == 2
+    assert (home / "build" / "audits" / "faces" / "model_card.md").is_file()

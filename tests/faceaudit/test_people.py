@@ -1,0 +1,218 @@
+"""Stages that wait for people: tasks are written, exports are read, nothing is asked twice."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from faceaudit import crowd_tasks
+from faceaudit.__main__ import main
+from faceaudit.crowd_answers import people_said
+from faceaudit.crowd_tasks import PeopleNeeded, asked_about, hidden_names
+from faceaudit.parts import Export
+from faceaudit.report_json import read_json
+from faceaudit.specification import read_specification
+from helpers import annotations
+from helpers.annotations import crowd
+from helpers.annotations.schema import ATTRIBUTES
+
+FILE = """\
+name: asked
+question: Does darker skin make the model err more often?
+generator: {kind: known-truth, base_faces: 20}
+axes: [skin_colour]
+annotated: [makeup]
+classes: [female, male]
+people: {kind: %s, raters: 3, size: 32}
+model: {kind: python, function: "brightness_model:answer", version: "1", input: {size: 32}}
+design: {tolerance: 0.05, transects: 12}
+"""
+MODEL = "import numpy as np\ndef answer(x):\n    return np.clip(1 - x.mean((1, 2, 3)), 0, 1)\n"
+IMAGES = np.random.default_rng(0).integers(0, 256, (6, 3, 32, 32)).astype(np.uint8)
+ADDRESS = {"mturk": ", address: 'https://b/'", "ground-truth": ", address: 's3://b/'"}
+
+
+@pytest.fixture
+def asked(home, monkeypatch):
+    monkeypatch.syspath_prepend(home)
+    (home / "brightness_model.py").write_text(MODEL, encoding="utf-8")
+
+    def written(kind):
+        path = home / "asked.yml"
+        text = FILE % kind
+        path.write_text(
+            text.replace("size: 32}\nmodel", f"size: 32{ADDRESS.get(kind, '')}}}\nmodel")
+        )
+        return path
+
+    return written
+
+
+def answers_about(names, seed=1):
+    shown = pd.DataFrame({"gender": np.linspace(0.1, 0.9, len(names)), "makeup": 0.2}, index=names)
+    return crowd.annotate(shown, 3, seed=seed, stage="people test")
+
+
+def write_ground_truth(answers, names, folder):
+    """A job's output as the service leaves it."""
+    lines = [
+        {"source-ref": f"s3://b/{name}.png", "faces": 1, "faces-metadata": {}} for name in names
+    ]
+    manifest = folder / "manifests/output/output.manifest"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text("\n".join(map(json.dumps, lines)))
+    for number, name in enumerate(names):
+        own = answers[(answers["image_id"] == name) & (answers["status"] == "accepted")]
+        given = [
+            {
+                "workerId": row.worker_id,
+                "answerContent": {
+                    attribute: ATTRIBUTES[attribute][getattr(row, attribute)]
+                    for attribute in ("gender", "makeup")
+                },
+            }
+            for row in own.itertuples()
+        ]
+        file = folder / f"annotations/worker-response/iteration-1/{number}/a.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"answers": given}))
+
+
+WRITE = {
+    "label-studio": lambda answers, names, at: annotations.write_label_studio(
+        answers, at / "export.json"
+    ),
+    "page": lambda answers, names, at: annotations.write_label_studio(answers, at / "one.json"),
+    "mturk": lambda answers, names, at: annotations.write_mturk(answers, at / "batch.csv"),
+    "ground-truth": write_ground_truth,
+}
+LEFT = {
+    "label-studio": ["config.xml", "project.json", "served", "tasks.json"],
+    "page": ["page-1.html"],
+    "mturk": ["images", "layout.html", "tasks.csv"],
+    "ground-truth": ["images", "input.manifest", "template.liquid.html"],
+}
+
+
+@pytest.mark.parametrize("kind", WRITE)
+def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
+    one = read_specification(asked(kind))
+    with pytest.raises(PeopleNeeded) as stop:
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+    told = str(stop.value)
+    assert "\n" not in told and told.endswith("then run the same command again")
+    tasks = home / "people" / "tasks"
+    assert sorted(path.name for path in tasks.iterdir()) == LEFT[kind]
+    text = "".join(path.read_text() for path in tasks.iterdir() if path.is_file())
+    names = hidden_names(IMAGES)
+    assert all(name in text for name in names)
+    assert "Showy" in text and "Broad smile" not in text, "only what the audit needs is asked"
+    answers = answers_about(names)
+    WRITE[kind](answers, names, home / "people" / "answers")
+    said = people_said(IMAGES, ["gender", "makeup"], one, home)
+    good = answers[answers["status"] == "accepted"]
+    expected = crowd.mean_scores(answers).loc[names, "gender"]
+    assert np.allclose(said.scores["gender"], expected)
+    assert said.about["people"] == good["worker_id"].nunique()
+    assert [row["attribute"] for row in said.about["agreement"]] == ["gender", "makeup"]
+    labelled = said.labelled(pd.DataFrame({"image_id": range(6)}), one)
+    assert labelled["label"].tolist() == (expected >= 0.5).astype(float).tolist()
+
+
+def test_an_export_of_half_of_the_images_is_no_answer_yet(asked, home):
+    one, names = read_specification(asked("page")), hidden_names(IMAGES)
+    place = home / "people" / "answers"
+    place.mkdir(parents=True)
+    annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
+    with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+    annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
+    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
+
+
+def test_answers_about_other_images_are_not_taken(asked, home):
+    one = read_specification(asked("page"))
+    place = home / "people" / "answers"
+    place.mkdir(parents=True)
+    annotations.write_label_studio(answers_about(hidden_names(IMAGES + 1)), place / "one.json")
+    with pytest.raises(ValueError, match="one.json: nothing usable .* unknown image"):
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+
+
+def asked_and_answered(asked, home, images, kind="label-studio"):
+    """An audit whose people answered about images; its file, and where their export is."""
+    one = read_specification(asked(kind))
+    with pytest.raises(PeopleNeeded):
+        people_said(images, ["gender", "makeup"], one, home)
+    place = home / "people" / "answers"
+    annotations.write_label_studio(answers_about(hidden_names(images)), place / "one.json")
+    return one, place
+
+
+@pytest.mark.parametrize("kind", ["label-studio", "page"])
+def test_images_that_were_made_anew_get_tasks_of_their_own(asked, home, kind):
+    one, place = asked_and_answered(asked, home, IMAGES[:4], kind)
+    before = (place / "one.json").read_bytes()
+    with pytest.raises(PeopleNeeded, match="other images than .* undo that.* 2 images") as stop:
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+    assert "\n" not in str(stop.value)
+    assert asked_about(home / "people" / "tasks") == {*hidden_names(IMAGES[4:])}
+    with pytest.raises(PeopleNeeded, match="2 of 6 images have no answer about gender"):
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+    assert (place / "one.json").read_bytes() == before
+    more = answers_about(hidden_names(IMAGES[4:]), 2)
+    annotations.write_label_studio(more, place / "two.json")
+    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
+
+
+def test_where_all_images_were_made_anew_all_get_tasks_and_undoing_it_needs_none(asked, home):
+    one, _ = asked_and_answered(asked, home, IMAGES)
+    with pytest.raises(PeopleNeeded, match="about other images than .* tasks for 6 images"):
+        people_said(IMAGES + 1, ["gender", "makeup"], one, home)
+    assert asked_about(home / "people" / "tasks") == {*hidden_names(IMAGES + 1)}
+    with pytest.raises(ValueError, match="one.json: nothing usable .* unknown image"):
+        people_said(IMAGES + 1, ["gender", "makeup"], one, home)
+    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
+
+
+def test_pages_of_more_images_go_when_there_are_fewer(tmp_path, monkeypatch):
+    monkeypatch.setattr(crowd_tasks, "ON_A_PAGE", 2)
+    page, names = Export(kind="page"), hidden_names(IMAGES)
+    crowd_tasks.write_tasks(IMAGES, names, ["age"], page, tmp_path)
+    crowd_tasks.write_tasks(IMAGES[:3], names[:3], ["age"], page, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page-1.html", "page-2.html"]
+    assert asked_about(tmp_path) == {*names[:3]}
+
+
+def test_what_a_system_leaves_beside_an_export_is_no_export(asked, home):
+    one, place = asked_and_answered(asked, home, IMAGES)
+    (place / "._one.json").write_bytes(b"\0\5\x16\7Mac OS X")
+    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
+
+
+def test_a_file_that_is_no_export_is_named(asked, home):
+    one, place = asked_and_answered(asked, home, IMAGES)
+    (place / "one.json").rename(place / "one.zip")
+    with pytest.raises(PeopleNeeded, match=r"answers \(one.zip in it is no \*.json\), then run"):
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+
+
+def test_an_audit_waits_and_goes_on(asked, home, capsys):
+    path = asked("label-studio")
+    assert main(["run", str(path)]) == 0
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert "tasks for 24 images are in" in told and "start Label Studio" in told
+    kept = home / "artifacts" / "audits" / "asked" / "people"
+    assert not (home / "build" / "audits" / "asked" / "report.json").exists()
+    tasks = json.loads((kept / "tasks" / "tasks.json").read_text())
+    names = [task["data"]["image_id"] for task in tasks]
+    annotations.write_label_studio(answers_about(names), kept / "answers" / "export.json")
+    assert main(["run", str(path)]) == 0
+    report = read_json(home / "build" / "audits" / "asked" / "report.json")
+    (stage,) = report.people
+    assert stage.kind == "label-studio" and stage.wanted == 3 and "export.json" in stage.files
+    assert [row.attribute for row in stage.agreement] == ["gender", "makeup"]
+    assert report.plan.kept and report.plan.content["people"] == "label-studio"
+    page = (home / "build" / "audits" / "asked" / "report.html").read_text()
+    assert "How far people agree" in page and "data:image/webp" in page

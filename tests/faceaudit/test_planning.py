@@ -1,0 +1,73 @@
+"""The plan: what it holds, that it stays, and that departures are listed."""
+
+import json
+
+import pytest
+
+import faceaudit
+from faceaudit.planning import departures, families, keep_plan, make_plan
+from faceaudit.run import plan_audit, run_audit
+from helpers import effects
+
+BASE = {
+    "name": "small",
+    "question": "?",
+    "axes": ["skin_colour", "hair_length", "gender"],
+    "design": {"tolerance": 0.05},
+}
+
+
+def test_every_comparison_is_named():
+    found = families(faceaudit.Specification(**BASE, placebos=["clothing"]))
+    sizes = {name: len(comparisons) for name, comparisons in found.items()}
+    assert sizes == {
+        "effects by cell": 12,
+        "effects on average": 3,
+        "interactions": 3,
+        "effects on having no answer": 3,
+        "placebo axes": 1,
+    }
+
+
+def test_faces_follow_from_the_power_and_the_power_from_the_faces():
+    sizes = make_plan(faceaudit.Specification(**BASE))["sizes"]
+    design = effects.Design(0.05, 0.1, within=0, pairs=1)
+    assert effects.power(sizes["units"], design, 0.05 / 24) >= 0.8
+    assert sizes["detectable"] == pytest.approx(0.05, abs=0.002)
+    fewer = make_plan(faceaudit.Specification(**BASE), units=100)["sizes"]
+    assert fewer["detectable"] > 0.1 and fewer["power at the tolerance"] < 0.2
+    assert make_plan(faceaudit.Specification(**BASE), units=3)["sizes"]["detectable"] is None
+
+
+def test_a_second_run_keeps_the_plan_and_lists_departures(audit_file):
+    plan, _ = plan_audit(audit_file)
+    assert run_audit(audit_file).plan.departures == []
+    text = audit_file.read_text(encoding="utf-8")
+    audit_file.write_text(text.replace("0.05", "0.2"), encoding="utf-8")
+    report = run_audit(audit_file)
+    assert report.plan.sha256 == plan["sha256"] and not report.plan.kept
+    assert report.tolerance == 0.2
+    assert report.plan.departures == [
+        "tolerance: 0.05 was planned, 0.2 was used",
+    ]
+
+
+def test_a_changed_plan_is_refused(tmp_path):
+    path = tmp_path / "plan.json"
+    plan = make_plan(faceaudit.Specification(**BASE))
+    keep_plan(plan, path)
+    path.write_text(json.dumps(plan | {"tolerance": 0.2}), encoding="utf-8")
+    with pytest.raises(ValueError, match="the plan is damaged or was changed after it was made"):
+        keep_plan(plan, path)
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match="the plan is damaged"):
+        keep_plan(plan, path)
+
+
+def test_comparisons_too_few_and_too_many_are_departures():
+    plan = {"families": {"placebo axes": [["clothing", "all faces"]]}}
+    made = {"placebo axes": [["shoes", "all faces"]]}
+    assert departures(plan, plan, made) == [
+        "placebo axes: left out clothing, all faces",
+        "placebo axes: not planned shoes, all faces",
+    ]

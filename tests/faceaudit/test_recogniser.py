@@ -1,0 +1,505 @@
+"""A recogniser that is asked: embeddings of faces on disk, pairs, failures to enrol, a report."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from face_endpoint import FaceEndpoint, send
+from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
+
+import faceaudit
+from faceaudit import black_box
+from faceaudit.asking import prepared
+from faceaudit.face_table import open_faces
+from faceaudit.recognition import draw_pairs
+from faceaudit.report_html import page
+from faceaudit.run import plan_audit, run_audit
+from faceaudit.specification import read_specification
+
+SIZE, PEOPLE, PICTURES = 8, 24, 4
+ONNX = {"kind": "onnx", "path": "recogniser.onnx", "input": {"size": SIZE}, "threshold": 0.8}
+FILE = {
+    "name": "faces",
+    "kind": "verification",
+    "question": "Whom does the recogniser mix up?",
+    "images": "faces.csv",
+    "columns": {"image": "file"},
+    "reference": "a",
+    "model": ONNX,
+    "design": {"tolerance": 0.05, "impostors": 1500},
+}
+FUNCTIONS = '''
+import os, signal
+from pathlib import Path
+import numpy as np
+
+def embed(images):
+    """The colour of the middle; of a picture whose corner is black no face is found."""
+    with open("asked.txt", "a") as file:
+        file.write(f"{len(images)}\\n")
+    vectors = images[:, :, 4, 4].astype(float)
+    vectors[images[:, :, 0, 0].sum(1) == 0] = np.nan
+    return vectors
+
+def killed(images):
+    lines = Path("asked.txt").read_text().split() if Path("asked.txt").exists() else []
+    if len(lines) == int(os.environ.get("KILL_AT", -1)):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return embed(images)
+
+def blind(images): return np.full((len(images), 3), np.nan)
+def constant(images): return np.ones((len(images), 3))
+def mean(images): return images.mean((2, 3))
+def numbers(images): return images.mean((1, 2, 3)) / 255
+def fickle(images): return np.random.default_rng().random((len(images), 3))
+def infinite(images): return np.full((len(images), 3), np.inf)
+def zeros(images): return embed(images) * (images[:, :1, 4, 4] > 0.3)
+'''
+
+
+def colours(crowded: bool, seed=3) -> dict[tuple[str, int], np.ndarray]:
+    """A colour for every person; where group b is crowded, its people look alike."""
+    random = np.random.default_rng(seed)
+    people = {}
+    for group in "ab":
+        centre = np.array([0.1, 0.2, 1.0]) if crowded and group == "b" else np.zeros(3)
+        for one in range(PEOPLE):
+            direction = np.abs(random.normal(size=3)) * (0.25 if centre.any() else 1) + centre
+            people[group, one] = direction / direction.max()
+    return people
+
+
+def draw(folder, crowded=False, silent=0.0, noise=0.05, seed=3) -> pd.DataFrame:
+    """Pictures of two groups, each of one colour around its person's; some have a black corner."""
+    random, rows = np.random.default_rng(seed + 1), []
+    (folder / "pictures").mkdir(exist_ok=True)
+    for (group, one), colour in colours(crowded, seed).items():
+        for picture in range(PICTURES):
+            file = f"pictures/{group}{one}-{picture}.png"
+            own = (255 * (colour + noise * random.normal(size=3)).clip(0.02, 1)).astype(np.uint8)
+            pixels = np.broadcast_to(own, (SIZE, SIZE, 3)).copy()
+            if group == "b" and random.random() < silent:
+                pixels[0, 0] = 0
+            Image.fromarray(pixels).save(folder / file)
+            rows.append({"file": file, "identity": f"{group}{one}", "group": group})
+    table = pd.DataFrame(rows)
+    table.to_csv(folder / "faces.csv", index=False)
+    return table
+
+
+def write_recogniser(path) -> None:
+    """A real file: the mean colour of a picture, turned by a matrix, as its embedding."""
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0].astype(np.float32)
+    images = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, SIZE, SIZE])
+    outputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("mean", "face")
+    ]
+    nodes = [
+        helper.make_node("ReduceMean", ["images"], ["mean"], axes=[2, 3], keepdims=0),
+        helper.make_node("MatMul", ["mean", "turn"], ["face"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "recogniser", [images], outputs, [numpy_helper.from_array(turn, "turn")]
+    )
+    opset = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.fixture
+def write(home, monkeypatch):
+    """Write an audit file with changes, a recogniser and functions beside it."""
+    monkeypatch.syspath_prepend(home)
+    monkeypatch.chdir(home)
+    monkeypatch.delitem(sys.modules, "recogniser_of_test", raising=False)
+    (home / "recogniser_of_test.py").write_text(FUNCTIONS, encoding="utf-8")
+    write_recogniser(home / "recogniser.onnx")
+
+    def written(**change):
+        path = home / "faces.yml"
+        path.write_text(yaml.safe_dump(FILE | change), encoding="utf-8")
+        return path
+
+    return written
+
+
+def python(function, **more):
+    model = {"kind": "python", "function": f"recogniser_of_test:{function}", "version": "1"}
+    return model | {"input": {"size": SIZE}, "threshold": 0.9} | more
+
+
+def pairs_by_hand(table, folder, threshold):
+    """FNMR and the FMR of all pairs of two people, by two loops over a group's pictures."""
+    pixels = {f: np.asarray(Image.open(folder / f))[4, 4] / 255.0 for f in table["file"]}
+    rates = {}
+    for group, own in table.groupby("group"):
+        found = {True: [], False: []}
+        rows = own.to_dict("records")
+        for k, one in enumerate(rows):
+            for other in rows[:k]:
+                u, v = pixels[one["file"]], pixels[other["file"]]
+                cosine = u @ v / np.sqrt((u @ u) * (v @ v))
+                found[one["identity"] == other["identity"]].append(cosine >= threshold)
+        rates[group] = 1 - np.mean(found[True]), np.mean(found[False]), len(found[True])
+    return rates
+
+
+def test_rates_of_a_real_file_are_those_of_all_pairs(write, home):
+    table = draw(home)
+    whole = {"tolerance": 0.05, "impostors": 10**6}
+    output = {"name": "face"}
+    report = run_audit(write(model=ONNX | {"output": output, "threshold": 0.99}, design=whole))
+    expected = pairs_by_hand(table, home, 0.99)
+    for row in report.match_rates:
+        fnmr, fmr, positives = expected[row.group]
+        assert row.fnmr == pytest.approx(fnmr) and row.fmr == pytest.approx(fmr)
+        assert (row.positives, row.negatives) == (positives, PEOPLE * (PEOPLE - 1) // 2 * 16)
+    assert report.data["images"] == len(table) and report.data["identities"] == 2 * PEOPLE
+    assert report.data["failures_to_enrol"] == 0 and not report.failures_to_enrol
+    assert [row.images for row in report.enrolment] == [PEOPLE * PICTURES] * 2
+    assert report.provenance["model"]["output"]["gives"] == "embedding" and report.plan.kept
+    assert not any("in the table before the plan" in one for one in report.limits)
+    assert "Failures to enrol" in page(report)
+    card = (home / "build" / "audits" / "faces" / "model_card.md").read_text(encoding="utf-8")
+    assert f"{len(table)} images of {2 * PEOPLE} identities" in card
+
+
+def test_a_planted_difference_is_found(write, home):
+    table = draw(home, crowded=True)
+    report = run_audit(write())
+    rates = pairs_by_hand(table, home, 0.8)
+    truth = rates["b"][1] - rates["a"][1]
+    found = {row.measure: row for row in report.disparities}
+    assert found["FMR at threshold"].verdict == "exceeds" and truth > 0.2
+    assert found["FMR at threshold"].low < truth < found["FMR at threshold"].high
+    assert faceaudit.gate(report)[0] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_difference_is_found_where_none_was_planted(write, home, seed):
+    draw(home, seed=seed)
+    report = run_audit(write(model=ONNX | {"threshold": 0.99}))
+    assert "exceeds" not in {row.verdict for row in report.disparities}
+    assert all(row.rate > 0 and row.low < 0 < row.high for row in report.disparities)
+    assert faceaudit.gate(report)[0] == 0
+
+
+def test_failures_to_enrol_are_an_outcome_of_their_own(write, home):
+    table = draw(home, silent=0.4)
+    report = run_audit(write(model=python("embed")))
+    corners = [np.asarray(Image.open(home / f))[0, 0].sum() == 0 for f in table["file"]]
+    silent = table.assign(silent=corners)
+    failures = {row.group: row for row in report.enrolment}
+    assert failures["a"].failures == 0 and failures["a"].low == 0 < failures["a"].high
+    assert failures["b"].failures == sum(corners) > 20
+    assert failures["b"].low < failures["b"].rate < failures["b"].high
+    kept = silent[~silent["silent"]].groupby("identity").size()
+    expected = {g: int((n * (n - 1) // 2).sum()) for g, n in kept.groupby(kept.index.str[0])}
+    assert {row.group: row.positives for row in report.match_rates} == expected
+    all_pairs = 2 * (PEOPLE * 6 + 1500)
+    assert report.data["pairs"] + report.data["pairs_left_out"] == all_pairs
+    (row,) = report.failures_to_enrol
+    assert row.verdict == "exceeds" and "rate of failures to enrol is" in row.sentence
+    assert {one.measure for one in report.disparities} == {"FNMR at threshold", "FMR at threshold"}
+    assert any("made no embedding of" in one and "most of b" in one for one in report.limits)
+    assert row.sentence in page(report)
+
+
+@pytest.mark.browser
+def test_the_page_fits_desk_and_phone_and_is_accessible(write, home, chromium):
+    draw(home, silent=0.4)
+    run_audit(write(model=python("embed")))
+    with chromium.new_page() as tab:
+        for width in (1200, 390):
+            tab.set_viewport_size({"width": width, "height": 900})
+            tab.goto((home / "build" / "audits" / "faces" / "report.html").as_uri())
+            assert tab.evaluate("document.documentElement.scrollWidth") == width
+            found = Axe().run(tab)
+            assert found.violations_count == 0, found.generate_report()
+
+
+def test_a_group_of_which_nobody_is_found_is_not_estimable(write, home):
+    draw(home, silent=1.0)
+    report = run_audit(write(model=python("embed")))
+    assert {row.verdict for row in report.disparities} == {"not estimable"}
+    assert [row.reason for row in report.match_rates] == ["", "no pairs"]
+    assert report.threshold == 0.9
+
+
+def test_nothing_depends_on_the_order_of_the_rows(write, home):
+    table = draw(home, crowded=True)
+    path = write(model=ONNX | {"threshold": 0.95})
+    first = run_audit(path)
+    table.sample(frac=1, random_state=5).to_csv(home / "faces.csv", index=False)
+    again = run_audit(path)
+    assert again.match_rates == first.match_rates and again.disparities == first.disparities
+    assert again.enrolment == first.enrolment
+
+
+def test_another_seed_draws_other_impostors_and_a_larger_cap_more(write, home):
+    draw(home)
+    found = {}
+    for seed, impostors in ((1, 300), (2, 300), (1, 600)):
+        design = {"tolerance": 0.05, "seed": seed, "impostors": impostors}
+        report = run_audit(write(name=f"s{seed}-{impostors}", design=design))
+        found[seed, impostors] = [row.fmr for row in report.match_rates]
+        assert {row.negatives for row in report.match_rates} == {impostors}
+        assert any("were drawn at random" in one for one in report.limits)
+    assert found[1, 300] != found[2, 300]
+
+
+def test_impostors_are_drawn_evenly():
+    images = pd.DataFrame({"identity": np.repeat([*"uvwxyz"], [1, 2, 3, 4, 5, 6])})
+    images = images.assign(group="a", image=[f"{k:02}" for k in range(len(images))])
+    counts = np.zeros((len(images), len(images)), int)
+    for seed in range(600):
+        drawn = draw_pairs(images, 20, seed)
+        first, second = drawn[drawn["same"] == 0][["first", "second"]].to_numpy().T
+        assert len(first) == 20
+        np.add.at(counts, (first, second), 1)
+        np.add.at(counts, (second, first), 1)
+    identity = images["identity"].to_numpy()
+    strangers = identity[:, None] != identity
+    assert not counts[~strangers].any()
+    total = strangers.sum() // 2
+    expected = 600 * 20 / total
+    assert abs(counts[strangers] - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_matched_identities_are_resampled_together(write, home):
+    table = draw(home)
+    table["seed"] = table["identity"].str[1:]
+    table.to_csv(home / "faces.csv", index=False)
+    apart = run_audit(write())
+    together = run_audit(write(name="units", columns={"image": "file", "unit": "seed"}))
+    assert [row.fmr for row in together.match_rates] == [row.fmr for row in apart.match_rates]
+    assert [row.low for row in together.disparities] != [row.low for row in apart.disparities]
+
+
+def test_a_killed_run_asks_nothing_twice(write, home):
+    table = pd.concat([draw(home)] * 2, ignore_index=True)
+    for number, file in enumerate(table["file"][len(table) // 2 :], len(table) // 2):
+        pixels = np.asarray(Image.open(home / file)).copy()
+        pixels[7, 7] = number % 250
+        table.loc[number, "file"] = f"pictures/more-{number}.png"
+        Image.fromarray(pixels).save(home / table["file"][number])
+    table.to_csv(home / "faces.csv", index=False)
+    path, n, asked = write(model=python("killed")), len(table), home / "asked.txt"
+    assert 256 < n < 512  # answers are written every 256
+    command = [sys.executable, "-m", "faceaudit", "run", str(path)]
+    # 64 images are tried three times, once in batches of 1 to 11; after four more calls begins the
+    # second batch that is written.
+    environment = os.environ | {"KILL_AT": "17", "PYTHONPATH": str(home)}
+    tried = 3 * 64
+    run = subprocess.run(command, env=environment, cwd=home, capture_output=True, check=False)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    assert sum(map(int, asked.read_text().split())) == tried + 256
+    asked.unlink()
+    run_audit(path)
+    resumed = sum(map(int, asked.read_text().split()))
+    asked.unlink()
+    run_audit(path)
+    # What is left are the trials, of the model and of other preparations.
+    again = sum(map(int, asked.read_text().split()))
+    assert resumed - again == n - 256 and again > tried
+
+
+def test_an_address_answers_embeddings_once(write, home):
+    draw(home)
+
+    def say(handler, image):
+        found = [] if image[:, 0, 0].sum() == 0 else [{"vector": image[:, 4, 4].tolist()}]
+        send(handler, json.dumps({"faces": found}).encode())
+
+    Image.fromarray(np.zeros((SIZE, SIZE, 3), np.uint8)).save(home / "pictures" / "b0-0.png")
+    with FaceEndpoint(say=say) as endpoint:
+        model = {"kind": "http", "url": endpoint.url, "read": "faces.0.vector", "version": "1"}
+        model |= {"size": SIZE, "max_calls": 50, "per_second": 10_000, "threshold": 0.9}
+        with pytest.raises(ValueError, match="the budget of 50 calls is used up"):
+            run_audit(write(model=model))
+        report = run_audit(write(model=model | {"max_calls": 500}))
+        distinct = {Image.open(p).tobytes() for p in (home / "pictures").iterdir()}
+        assert endpoint.calls == len(distinct)
+    assert report.data["failures_to_enrol"] == 1
+    assert report.provenance["model"]["kind"] == "remote"
+
+
+def test_a_function_answers_as_the_onnx_file(write, home):
+    draw(home)
+    model = {"kind": "python", "function": "recogniser_of_test:mean", "version": "1"}
+    model |= {"input": {"size": SIZE}, "threshold": 0.98}
+    report = run_audit(write(model=model))
+    file = ONNX | {"threshold": 0.98, "output": {"name": "face"}}
+    other = run_audit(write(name="onnx", model=file))
+    assert report.match_rates == other.match_rates, "a turn changes no angle"
+
+
+def test_a_detector_that_is_missing_is_named(write, home):
+    draw(home)
+    given = {"preset": "sface", "detector": "yunet.onnx"}
+    with pytest.raises(ValueError, match="yunet.onnx: no such file; input.detector must name"):
+        run_audit(write(model=ONNX | {"input": given}))
+
+
+def test_points_of_a_table_align_faces(write, home, tmp_path):
+    table = draw(home)
+    names = [f"p{k}" for k in range(10)]
+    at = np.array([[2.5, 3.5], [5.0, 3.5], [3.8, 4.8], [2.8, 6.2], [4.8, 6.2]]).ravel()
+    points = pd.DataFrame([at] * len(table), columns=names)
+    points.loc[0] = np.nan
+    table.join(points).to_csv(home / "faces.csv", index=False)
+    columns = {"image": "file", "points": names}
+    model = ONNX | {"input": {"size": SIZE, "align": "arcface"}}
+    report = run_audit(write(model=model, columns=columns))
+    assert report.data["failures_to_enrol"] == 1
+    assert report.provenance["model"]["preparation"]["align"] == "arcface"
+    points.loc[1, "p3"] = np.nan
+    table.join(points).to_csv(home / "faces.csv", index=False)
+    with pytest.raises(ValueError, match="column 'p3', row 3 is empty, a coordinate in pixels"):
+        run_audit(write(model=model, columns=columns))
+
+
+@pytest.mark.parametrize("name", ["arcface", "sface"])
+def test_a_preset_prepares_as_its_authors_do(write, name):
+    columns = {"image": "file", "points": [f"p{k}" for k in range(10)]}
+    one = read_specification(write(model=ONNX | {"input": {"preset": name}}, columns=columns))
+    assert prepared(one.model.input) == black_box.preset(name)
+
+
+def test_the_plan_is_written_before_anything_is_asked(write, home):
+    draw(home)
+    plan, _ = plan_audit(write(model=python("embed", fmr=0.05, threshold=None)))
+    assert plan["impostors"] == 1500 and plan["fmr"] == 0.05
+    assert plan["families"]["failures to enrol by group"] == [["FTE"]]
+    assert "faces.csv" in plan["inputs"] and not (home / "asked.txt").exists()
+    report = run_audit(write(model=python("embed", fmr=0.05, threshold=None)))
+    assert report.plan.kept
+    assert 0 < report.match_rates[0].fmr <= 0.05
+    assert any("threshold was set on the same pairs" in one for one in report.limits)
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("blind", "blind: no face found in any of 64 images"),
+        ("constant", "constant: the answer is one vector for all"),
+        ("numbers", "numbers: one number an image is no vector of a face"),
+        ("fickle", "fickle: two vectors for the same image"),
+        ("infinite", "infinite: the answer for image 0 of the batch is inf, finite numbers"),
+        ("zeros", "faces.csv: the model's embedding of 'pictures/.*png' is nothing but zeros"),
+        ("missing", "has no missing"),
+    ],
+)
+def test_a_model_that_is_no_recogniser_is_refused(write, home, function, told):
+    draw(home)
+    with pytest.raises(ValueError, match=told) as raised:
+        run_audit(write(model=python(function)))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda t: t.drop(columns="identity"), "no column 'identity'; it has file, group"),
+        (lambda t: t.assign(file=t["file"].replace("pictures/a0-0.png", "gone.png")), "no file 'g"),
+        (lambda t: t.assign(file="pictures/a0-0.png"), "row 1: the file .* stands in an earlier"),
+        (lambda t: t.assign(identity=t["identity"].replace("a0", None)), "row 2 is empty, a value"),
+        (
+            lambda t: t.assign(group=["b", *t["group"][1:]]),
+            "column 'group', row 3 is 'a', 'b', the group of identity 'a0' in another row, was",
+        ),
+        (lambda t: t[t["group"] == "a"], "one group only; at least two are compared"),
+        (lambda t: t.assign(group=t["group"] + "x"), "the reference 'a' is none of the groups ax"),
+        (lambda t: t.drop_duplicates("identity"), "no identity has two images, so that nobody"),
+        (lambda t: t[t["identity"].isin(["a0", "b0"])], "no group has two identities, so that"),
+    ],
+)
+def test_a_fault_of_the_table_is_one_sentence(write, home, change, told):
+    change(draw(home)).to_csv(home / "faces.csv", index=False)
+    with pytest.raises(ValueError, match=told) as raised:
+        plan_audit(write())
+    assert "faces.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_a_unit_has_one_identity_of_a_group(write, home):
+    draw(home).assign(seed=1).to_csv(home / "faces.csv", index=False)
+    with pytest.raises(ValueError, match="'a1', 'a0', the identity of unit '1' group 'a' in an"):
+        open_faces(read_specification(write(columns={"image": "file", "unit": "seed"})))
+
+
+def test_a_picture_that_is_none(write, home):
+    draw(home)
+    (home / "pictures" / "b1-1.png").write_bytes(b"no picture")
+    with pytest.raises(ValueError, match="b1-1.png is no readable image"):
+        plan_audit(write())
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"axes": ["gender"]}, "axes is given, which a verification of images does not take; it t"),
+        ({"people": {"kind": "simulated"}}, "people is given, which a verification of images does"),
+        ({"generator": {"kind": "known-truth"}}, "generator is given, which a verification of im"),
+        ({"placebos": ["clothing"]}, "placebos is given, which"),
+        ({"target": {"name": "u", "table": "u.csv"}}, "target is given, which"),
+        ({"pairs": "p.csv"}, "pairs is given besides images, either a table of pairs or images"),
+        ({"columns": {"same": "s"}}, "columns.same is given, which a verification of images"),
+        ({"columns": {"points": ["x", "y"]}}, "columns.points is ['x', 'y'], a list of at least"),
+        ({"design": {"tolerance": 0.1, "transects": 9}}, "design.transects is given, which a"),
+        ({"design": {"tolerance": 0.1, "impostors": 0}}, "design.impostors is 0, greater than"),
+        ({"reference": None}, "reference is missing, the name of a group was expected"),
+        ({"model": {"kind": "table", "threshold": 0.5}}, "model.kind is table, a model that can"),
+        ({"model": ONNX | {"threshold": None}}, "model is without one threshold, either model.t"),
+        ({"model": ONNX | {"fmr": 0.1}}, "model is without one threshold, either model.threshold"),
+        ({"model": ONNX | {"threshold": 1.5}}, "model.threshold is 1.5, a cosine similarity from"),
+        ({"model": ONNX | {"fmr": 1, "threshold": None}}, "model.fmr is 1, less than 1 was expe"),
+        ({"model": ONNX | {"output": {"index": 1}}}, "model.output.index is given, which an embe"),
+        ({"model": ONNX | {"input": {}}}, "input.size is missing; it, or the preset of a recogn"),
+        ({"model": ONNX | {"input": {"preset": "facenet"}}}, "model.input.preset is 'facenet', 'a"),
+        (
+            {"model": ONNX | {"input": {"preset": "sface", "size": 64}}},
+            "input.size is given besides input.preset sface, which sets it",
+        ),
+        (
+            {"model": ONNX | {"input": {"preset": "sface"}}},
+            "faces are aligned by five points where",
+        ),
+        (
+            {"model": ONNX | {"input": {"size": 8, "detector": "y.onnx"}}},
+            "input.detector is given, but nothing is aligned; set align: arcface",
+        ),
+    ],
+)
+def test_a_fault_of_the_file_names_the_field(write, change, told):
+    path = write(**change)
+    with pytest.raises(ValueError) as raised:
+        read_specification(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: {told}") and "\n" not in message, message
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"reference": "a"}, "reference is given, which a classification does not take; it takes"),
+        ({"design": {"tolerance": 0.1, "impostors": 9}}, "design.impostors is given, which a clas"),
+        ({"model": {"kind": "table", "threshold": 2}}, "model.threshold is 2, a score from 0 to 1"),
+        ({"model": {"kind": "table", "fmr": 0.1}}, "model.fmr is given, but only a recogniser's"),
+        ({"model": ONNX | {"input": {"preset": "sface"}}}, "model.input.preset is a recogniser's"),
+    ],
+)
+def test_a_classifier_takes_no_fields_of_a_recogniser(home, change, told):
+    path = home / "mine.yml"
+    good = {"name": "a", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
+    path.write_text(yaml.safe_dump(good | change), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        read_specification(path)
+    assert str(raised.value).startswith(f"{path}: {told}"), str(raised.value)

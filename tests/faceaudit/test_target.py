@@ -1,0 +1,49 @@
+"""Error rates carried over to a named population."""
+
+import numpy as np
+import pytest
+
+from faceaudit.report_html import page
+from faceaudit.run import run_audit
+
+TARGET = "target: {name: our users, table: users.csv, by: [skin]}\n"
+
+
+@pytest.fixture
+def with_target(audit_file):
+    users = "skin,gender\n" + "dark,female\n" * 3 + "light,male\n" * 5 + "dark,male\n" * 2
+    (audit_file.parent / "users.csv").write_text(users, encoding="utf-8")
+    audit_file.write_text(audit_file.read_text(encoding="utf-8") + TARGET, encoding="utf-8")
+    return audit_file
+
+
+def test_rates_are_weighted_as_the_population_has_them(with_target):
+    report = run_audit(with_target)
+    rate = {row.group: row.rate for row in report.rates}
+    found = {(row.kind, row.group): row for row in report.target}
+    expected = 0.3 * rate["dark, female"] + 0.5 * rate["light, male"] + 0.2 * rate["dark, male"]
+    assert np.isclose(found["rate", "all"].estimate, expected)
+    dark = 0.6 * rate["dark, female"] + 0.4 * rate["dark, male"]
+    assert np.isclose(found["rate", "dark"].estimate, dark)
+    assert report.plan.kept and "our users" in page(report)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("by: [skin]", "by: [age]", "target.by is 'age', one of the axes was expected"),
+        ("users.csv", "nobody.csv", "nobody.csv: no such table"),
+        ("name: our users", "nam: our users", "target.nam is no key here .did you mean name"),
+    ],
+)
+def test_faults_of_the_target(with_target, old, new, told):
+    text = with_target.read_text(encoding="utf-8").replace(old, new)
+    with_target.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=told):
+        run_audit(with_target)
+
+
+def test_a_level_that_is_none_in_the_target(with_target):
+    (with_target.parent / "users.csv").write_text("skin,gender\nolive,male\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="users.csv: column 'skin', row 2 is 'olive', 'light'"):
+        run_audit(with_target)

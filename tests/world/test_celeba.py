@@ -1,0 +1,100 @@
+"""Rules on the renderer's parameters against faces made for them."""
+
+import numpy as np
+import pytest
+import torch
+
+from facerender import HAIR_STYLES
+from facerender.parameters import defaults
+from helpers.world import populations
+from helpers.world.celeba import RULES, celeba_attributes, rules_table
+from helpers.world.interventions import do
+
+
+def attributes(**columns):
+    """Attributes of faces with the given parameters, the others at their default."""
+    n = max(np.size(values) for values in columns.values())
+    return celeba_attributes(do(defaults(n), **columns))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "parameter", "values", "expected"),
+    [
+        ("Young", "age", [0.2, 0.49, 0.5, 0.9], [1, 1, 0, 0]),
+        ("No_Beard", "facial_hair", [0, 0.29, 0.31, 1], [1, 1, 0, 0]),
+        ("5_o_Clock_Shadow", "facial_hair", [0.29, 0.31, 0.54, 0.56], [0, 1, 1, 0]),
+        ("Heavy_Makeup", "makeup", [0.54, 0.56], [0, 1]),
+        ("Wearing_Lipstick", "makeup", [0.29, 0.31, 1], [0, 1, 1]),
+        ("Blond_Hair", "hair_colour", [0.69, 0.71], [0, 1]),
+        ("Black_Hair", "hair_colour", [0.09, 0.11], [1, 0]),
+        ("Gray_Hair", "age", [0.69, 0.71], [0, 1]),
+        ("Pale_Skin", "skin_colour", [0.09, 0.11], [1, 0]),
+        ("Eyeglasses", "glasses", [0, 1], [0, 1]),
+        ("Wearing_Earrings", "earrings", [0, 1], [0, 1]),
+        ("High_Cheekbones", "cheekbones", [0.74, 0.76], [0, 1]),
+        ("Long_Hair", "hair_length", [0.54, 0.56], [0, 1]),
+        ("Smiling", "smiling", [0.5, 0.62, 0.63, 1], [0, 0, 1, 1]),
+        ("Male", "gender", [0.49, 0.51], [0, 1]),
+    ],
+)
+def test_every_attribute_follows_its_parameter(attribute, parameter, values, expected):
+    found = attributes(**{parameter: values})
+    assert found[attribute].tolist() == [bool(value) for value in expected]
+    assert found.drop(columns=attribute).columns.tolist() == [n for n in RULES if n != attribute]
+
+
+def test_a_covering_hides_hair_and_earrings():
+    covered = HAIR_STYLES.index("covered")
+    styles = {"hair_style": [0, covered], "earrings": [1, 1], "hair_length": [0.9, 0.9]}
+    blond = attributes(**styles, hair_colour=[0.9, 0.9])
+    for name in ("Blond_Hair", "Long_Hair", "Wearing_Earrings"):
+        assert blond[name].tolist() == [True, False]
+    assert attributes(**styles, age=[0.9, 0.9])["Gray_Hair"].tolist() == [True, False]
+
+
+def test_shaved_and_grey_hair_has_no_colour():
+    black = attributes(hair_colour=[0, 0, 0], hair_length=[0.3, 0.05, 0.3], age=[0.4, 0.4, 0.8])
+    assert black["Black_Hair"].tolist() == [True, False, False]
+    assert black["Gray_Hair"].tolist() == [False, False, True]
+
+
+def test_tied_hair_looks_shorter():
+    tied = attributes(hair_style=[0, HAIR_STYLES.index("tied back")], hair_length=[0.8, 0.8])
+    assert tied["Long_Hair"].tolist() == [True, False]
+
+
+def test_ancestry_is_part_of_the_cheekbones():
+    east_asian = attributes(cheekbones=[0, 0], ancestry_x=[0, 0.866], ancestry_y=[0, -0.5])
+    assert east_asian["High_Cheekbones"].tolist() == [False, True]
+
+
+def test_counts_in_a_population():
+    found = celeba_attributes(populations.sample("celeba-like", 1500, 20200715).parameters)
+    assert set(found.dtypes) == {np.dtype(bool)} and list(found) == list(RULES)
+    assert found.mean().between(0.02, 0.98).all()
+    # Stubble is seen, lips are part of heavy makeup, and hair has one colour.
+    assert not (found["No_Beard"] & found["5_o_Clock_Shadow"]).any()
+    assert found.loc[found["Heavy_Makeup"], "Wearing_Lipstick"].all()
+    hair = found[["Blond_Hair", "Black_Hair", "Gray_Hair"]]
+    assert hair.sum(axis=1).max() == 1
+    assert 0.5 < found["Smiling"].mean() < 0.7
+
+
+def test_the_table_names_every_rule_and_its_origin():
+    table = rules_table()
+    assert table.index.tolist() == list(RULES)
+    assert table.index[table["origin"] == "this world"].tolist() == ["Long_Hair"]
+    assert set(table["origin"]) == {"CelebA", "this world"}
+    assert "Goatee" not in table.index
+    assert (table["rule"].str.len() > 10).all()
+
+
+def test_parameters_are_validated():
+    with pytest.raises(ValueError, match="face parameter 'age', row 0: 3 is not in"):
+        broken = defaults()
+        broken[0, 3] = 3.0
+        celeba_attributes(broken)
+    with pytest.raises(ValueError, match="expected shape"):
+        celeba_attributes(torch.zeros(2, 3))
+    with pytest.raises(ValueError, match="floating-point tensor"):
+        celeba_attributes(np.zeros((1, 3)))
