@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan chapter why graph verify claims serve clean
+.PHONY: help env lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan chapter why claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -119,17 +119,11 @@ chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, w
 why: $(ENV)  ## say why STAGE=... would run again
 	@$(RUN) --why $(NAMED)
 
-graph: $(ENV)  ## print what reads what, for Graphviz
-	@$(RUN) --graph
-
-verify: $(ENV)  ## read every byte of the artifacts, and forget what is damaged
-	@$(RUN) --verify
-
 claims: $(ENV)  ## list what the book says was found; fails if this profile's run says otherwise
 	@$(RUN) --claims
 
 serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000
 
-clean: $(ENV)  ## remove this profile's artifacts and pages
-	@$(RUN) --clean
+clean:  ## remove this profile's artifacts and pages
+	rm -rf "$(or $(HELPERS_ARTIFACTS),artifacts)/$(PROFILE)" build/$(PROFILE)

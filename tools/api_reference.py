@@ -4,33 +4,28 @@ The pages only name modules and what rooms hand on; autodoc fills them from the 
 book is built. They are made from the files that are there, so a new module appears by itself, and
 by reading rather than importing them, which takes seconds.
 
-This module is also the Sphinx extension (`setup`) that helps sphinx-codeautolink find the pages.
+This module is also the Sphinx extension (`setup`) that reads docstrings as plain text, says which
+chapters use a name, and links names in the chapters' code to these pages.
 """
 
 from __future__ import annotations
 
 import ast
 import gc
-import html
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helpers.artifacts.lineage import NOTEBOOKS, PACKAGE, SOURCE
+from helpers.artifacts.lineage import NOTEBOOKS, SOURCE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-DRAWERS = "single-modules"
-PAGES_OF_GARBAGE = 70
-"""Pages that are read or written before their garbage is looked for."""
-SHORT = 60
-"""Characters of a constant's value that are still shown."""
-BLOCK = re.compile(r'(?<=<div class="highlight"><pre>)(.*?)(?=</pre>)', re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
+DOT = '<span class="o">.</span>'
 # Of a docstring's line: code, the sign of a list, the name of a field, *emphasis*.
 KEPT = re.compile(r"(`+[^`]+`+|^ *\* |^ *:[^:]+:|(?<![\w*])\*(?=[^\s*])[^*]*(?<=[^\s*])\*(?!\w))")
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -41,20 +36,17 @@ def write(source: Path) -> None:
     """Write `api/<room>.rst` for every room and the table of rooms, `_rooms.txt`."""
     folder = source / "api"
     folder.mkdir()
-    rows = []
+    rows = ["| | What it is for |", "|---|---|"]
     for room in rooms():
         name = dotted(room).removeprefix("helpers.")
         (folder / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
         rows.append(f"| [{name}](api/{name}) | {summary(room / '__init__.py')} |")
-    (folder / f"{DRAWERS}.rst").write_text(drawers_page(), encoding="utf-8")
-    rows += [f"| [{path.stem}](api/{DRAWERS}) | {summary(path)} |" for path in modules(PACKAGE)]
-    text = "\n".join(["| | What it is for |", "|---|---|", *rows, ""])
-    (source / "_rooms.txt").write_text(text, encoding="utf-8")
+    (source / "_rooms.txt").write_text("\n".join([*rows, ""]), encoding="utf-8")
 
 
 def rooms() -> list[Path]:
-    """The folders of the rooms of `helpers`, and of the other packages."""
-    return [init.parent for init in sorted(SOURCE.rglob("__init__.py")) if init.parent != PACKAGE]
+    """The folders of the packages and of the rooms in them."""
+    return [init.parent for init in sorted(SOURCE.rglob("__init__.py"))]
 
 
 def dotted(path: Path) -> str:
@@ -77,14 +69,6 @@ def room_page(room: Path) -> str:
         words = f"What ``{taken_by}`` hands on:"
         lines += [words, "", *table(names)]
     for path in modules(room):
-        lines += [*heading(path.stem, "-"), *automodule(dotted(path))]
-    return "\n".join(lines)
-
-
-def drawers_page() -> str:
-    """The modules that are in no room, one section each."""
-    lines = [*heading("single modules", "="), "Modules that are in no room.", ""]
-    for path in modules(PACKAGE):
         lines += [*heading(path.stem, "-"), *automodule(dotted(path))]
     return "\n".join(lines)
 
@@ -123,20 +107,13 @@ def table(names: list[str]) -> list[str]:
 
 
 def setup(app: Sphinx) -> dict:
-    """Prepare docstrings for Sphinx, and set up sphinx-codeautolink for this book."""
+    """Connect what this module does to the build."""
     app.connect("autodoc-process-docstring", constant_docstring, priority=400)
-    app.connect("autodoc-process-docstring", name_chapters, priority=950)
     app.connect("autodoc-process-docstring", plain_docstring, priority=900)
-    app.connect("autodoc-process-signature", name_array_like, priority=900)
+    app.connect("autodoc-process-docstring", name_chapters, priority=950)
     app.connect("autodoc-skip-member", skip_field)
-    hide_long_values()
-    app.setup_extension("sphinx_codeautolink")
-    mend_codeautolink()
-    # A constant is documented where it is defined; codeautolink finds this for functions and
-    # classes only, so it is told for all names that rooms hand on.
-    for room in rooms():
-        app.config.codeautolink_inventory_map.update(exports(room))
-    look_for_garbage_now_and_then(app)
+    app.connect("build-finished", link_code)
+    gc.set_threshold(100_000, 50, 100)  # Python's own way takes a fifth of the time to build
     return {"parallel_read_safe": True}
 
 
@@ -154,19 +131,15 @@ def chapters_of(name: str) -> list[str]:
 
 @cache
 def names_of_chapters() -> dict[str, set[str]]:
-    """Number of a chapter → full names, where they are defined, of what it takes from helpers."""
-    defined = {}
-    for room in rooms():
-        defined |= dict(exports(room))
-    return {
-        path.name[:2]: {defined.get(name, name) for name in taken(path.read_text("utf-8"))}
-        for path in sorted(NOTEBOOKS.glob("[0-9]*.py"))
-    }
+    """Number of a chapter → full names, where they are defined, of what it takes from us."""
+    chapters = sorted(NOTEBOOKS.glob("[0-9]*.py"))
+    return {path.name[:2]: set(taken(path.read_text("utf-8")).values()) for path in chapters}
 
 
-def taken(source: str) -> Iterator[str]:
-    """Full names of what a chapter takes from the package."""
-    tree, known = ast.parse(source), {}
+def taken(code: str) -> dict[str, str]:
+    """What a chapter's code takes from modules, as it is written there → full name."""
+    defined = {full: there for room in rooms() for full, there in exports(room)}
+    tree, known, found = ast.parse(code), {}, {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             known |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
@@ -174,37 +147,41 @@ def taken(source: str) -> Iterator[str]:
             known |= {one.name: one.name for one in node.names if "." not in one.name}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in known:
-            yield known[node.id]
-        if isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in known:
-            yield f"{known[node.value.id]}.{node.attr}"
+            found[node.id] = known[node.id]
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", None) in known:
+            found[f"{node.value.id}.{node.attr}"] = f"{known[node.value.id]}.{node.attr}"
+    return {written: defined.get(full, full) for written, full in found.items()}
 
 
-def look_for_garbage_now_and_then(app: Sphinx) -> None:
-    """Python's own way takes a fifth of the time to build; never doing it leaves a gigabyte."""
-    gc.disable()
-    gc.freeze()
-    pages = count(1)
+def link_code(app: Sphinx, error: Exception | None) -> None:
+    """Link the names in the chapters' code that these pages describe."""
+    described = {} if error else app.env.get_domain("py").objects
+    for notebook in Path(app.srcdir).glob("*.ipynb"):
+        page = Path(app.outdir, f"{notebook.stem}.html")
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        code = "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
+        goals = {
+            written: f"{described[full].docname}.html#{described[full].node_id}"
+            for written, full in taken(code).items()
+            if full in described
+        }
+        if goals and page.is_file():
+            page.write_text(linked(page.read_text(encoding="utf-8"), goals), encoding="utf-8")
 
-    def look(*_: object) -> None:
-        if next(pages) % PAGES_OF_GARBAGE == 0:
-            gc.collect()
 
-    app.connect("doctree-read", look)
-    app.connect("html-page-context", look)
+def linked(page: str, goals: dict[str, str]) -> str:
+    """A page's HTML with links on names in highlighted code; longer names go first."""
+    names = (
+        re.escape(DOT).join(rf'<span class="n[a-z]?">{part}</span>' for part in name.split("."))
+        for name in sorted(goals, key=len, reverse=True)
+    )
+    any_name = re.compile(rf"(?<!{re.escape(DOT)})(?:{'|'.join(names)})")
 
+    def link(found: re.Match) -> str:
+        name = TAG.sub("", found[0])
+        return f'<a class="api" href="{goals[name]}" title="{name}">{found[0]}</a>'
 
-def hide_long_values() -> None:
-    """Show the values of constants that are a number or a few words, not paths and tables."""
-    from sphinx.ext.autodoc import AttributeDocumenter, DataDocumenter
-
-    for documenter in (AttributeDocumenter, DataDocumenter):
-        usual = documenter.should_suppress_value_header
-
-        def hidden(self: DataDocumenter, usual: Callable = usual) -> bool:
-            short = isinstance(self.object, int | float | str | tuple)
-            return not short or len(repr(self.object)) > SHORT or usual(self)
-
-        documenter.should_suppress_value_header = hidden
+    return any_name.sub(link, page)
 
 
 def constant_docstring(
@@ -232,82 +209,6 @@ def plain_docstring(
             lines[k] = CODE.sub(r"\\ ``\1``\\ ", "".join(pieces))
 
 
-def name_array_like(app: Sphinx, _what: str, name: str, *_more: object) -> None:
-    """NumPy's ArrayLike is called so, and not by the dozen types that it stands for."""
-    from numpy.typing import ArrayLike
-    from sphinx.util.typing import stringify_annotation
-
-    types = app.env.temp_data.get("annotations", {}).get(name, {})
-    for argument, text in types.items():
-        types[argument] = text.replace(stringify_annotation(ArrayLike, "smart"), "ArrayLike")
-
-
 def skip_field(_app: object, _what: str, _name: str, obj: object, skip: bool, _o: object) -> bool:
     """Fields of a named tuple are described in its own docstring."""
     return skip or (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
-
-
-def mend_codeautolink() -> None:
-    """Let it pass sections without a title, and leave out what takes it long."""
-    import sphinx_codeautolink.extension as autolink
-    from sphinx_codeautolink.extension import resolve
-    from sphinx_codeautolink.extension.block import CodeBlockAnalyser
-    from sphinx_codeautolink.extension.cache import DataCache
-
-    depart = CodeBlockAnalyser.depart_section
-
-    def depart_section(self: CodeBlockAnalyser, node: object) -> None:
-        # sphinx-exercise makes sections without a title; the extension pops one for each.
-        if self.title_stack:
-            depart(self, node)
-
-    CodeBlockAnalyser.depart_section = depart_section
-    # It parses every page with BeautifulSoup, parses the source of all libraries for imports that
-    # only type checkers see, and keeps a record for the next build, which is as fresh as this one.
-    # Together that takes longer than the book without it.
-    autolink.link_html = link_html
-    resolve.populate_type_checking = lambda module: None
-    DataCache.write = lambda self: None
-
-
-def link_html(
-    document: str, out: str, transforms: list, inventory: dict[str, str], *_: object, **__: object
-) -> None:
-    """Put links into the code blocks of a built page, as codeautolink's function of that name."""
-    page = Path(out, f"{document}.html")
-    parts = BLOCK.split(page.read_text(encoding="utf-8"))
-    texts = [plain(part) for part in parts]
-    up = "../" * document.count("/")
-    start = 1
-    for transform in transforms:
-        # Blocks are at odd places, in the order of the transforms; those of removed cells lack.
-        wanted = transform.source.rstrip()
-        places = (k for k in range(start, len(parts), 2) if texts[k].rstrip() == wanted)
-        place = next(places, None)
-        if place is not None:
-            parts[place] = linked(parts[place], transform.names, inventory, up)
-            start = place + 2
-    page.write_text("".join(parts), encoding="utf-8")
-
-
-def plain(block: str) -> str:
-    """The text of a piece of HTML."""
-    return html.unescape(TAG.sub("", block))
-
-
-def linked(block: str, names: list, inventory: dict[str, str], up: str) -> str:
-    """A highlighted block with links on its names."""
-    from sphinx_codeautolink.extension.block import construct_name_pattern
-
-    lines = block.split("\n")
-    for name in names:
-        chosen = slice(name.lineno - 1, name.end_lineno)
-        text = "\n".join(lines[chosen])
-        # From the right, because a.b = a.b is read from there.
-        found = list(re.finditer(construct_name_pattern(name), text))[-1:]
-        for match in found:
-            start, end = match.start() + len(match[1]), match.end()
-            words, goal = text[start:end], up + inventory[name.resolved_location]
-            link = f'<a class="api" href="{goal}" title="{name.resolved_location}">{words}</a>'
-            lines[chosen] = (text[:start] + link + text[end:]).split("\n")
-    return "\n".join(lines)

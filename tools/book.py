@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 
 import api_reference
@@ -28,7 +27,7 @@ from helpers.artifacts import pages as records
 from helpers.artifacts.lineage import ROOT
 from helpers.claims import Claim, of_page
 from helpers.utils.numbers import with_minus
-from helpers.utils.processes import alone, die_with_parent
+from helpers.utils.parallel import alone
 
 BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
@@ -39,25 +38,6 @@ BETWEEN_TAGS = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")
 
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
 """Heads of a benchmark's columns, where they are not what the record calls them."""
-
-MOVED = {
-    "10_sensitivity_flips": "15_sensitivity_flips",
-    "11_verification_curves": "16_verification_measures",
-    "12_truth_scorecard": "11_truth_scorecard",
-    "14_planning_and_transport": "12_planning",
-    "15_hidden_confounders": "14_hidden_attributes",
-}
-"""Former names of pages, under which readers may have kept them, and where they are now."""
-
-# The part after # comes along where scripts run. Nothing is loaded.
-LEADS_ON = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>This page has moved</title>
-<script>location.replace("{page}" + location.hash)</script>
-<noscript><meta http-equiv="refresh" content="0; url={page}"></noscript></head>
-<body><p>This page has moved to <a href="{page}">{page}</a>.</p></body>
-</html>
-"""
 
 
 def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
@@ -184,17 +164,8 @@ def why_stale(profile: str) -> str | None:
         changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     except (OSError, ValueError, AttributeError):
         return "the pages were not built, or not finished"
-    return summary(changed) if changed else None
-
-
-def summary(names: list[str], shown: int = 3) -> str:
-    """How many files have changed, in a line for every folder with the first of them."""
-    lines = [f"{counted(len(names), 'file')} changed"]
-    for folder, group in groupby(sorted(names, key=os.path.split), os.path.dirname):
-        own = [os.path.basename(name) for name in group]
-        more = f" and {len(own) - shown} more" if len(own) > shown else ""
-        lines.append(f"  {folder or '.'}: {', '.join(own[:shown])}{more}")
-    return "\n".join(lines)
+    more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
+    return f"changed: {', '.join(changed[:3])}{more}" if changed else None
 
 
 def run(profile: str) -> None:
@@ -225,20 +196,7 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     # Sphinx finds its extension api_reference here.
     environment = {**os.environ, "PYTHONPATH": str(TOOLS)}
     command = [program, "build", source, *options]
-    # Nothing of what this process is doing beside matters to a system call before the program.
-    if subprocess.run(
-        command, env=environment, preexec_fn=partial(die_with_parent, os.getpid())
-    ).returncode:
+    if subprocess.run(command, env=environment).returncode:
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
-    lead_on(work / "_build" / "html")
-    # Nothing leads to the list of all source pages, which is no list that one could listen to.
-    (work / "_build" / "html" / "_modules" / "index.html").unlink(missing_ok=True)
     (work / "_build" / "html").rename(html)
-
-
-def lead_on(html: Path) -> None:
-    """At the former address of every page that is in the book, leave a page that leads to it."""
-    for old, new in MOVED.items():
-        if (html / f"{new}.html").is_file():
-            (html / f"{old}.html").write_text(LEADS_ON.format(page=f"{new}.html"), "utf-8")

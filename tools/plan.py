@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import book
 from helpers import artifacts
-from helpers.artifacts import kept, lineage, pages, profiles
+from helpers.artifacts import lineage, manifests, pages, profiles
 
 BOOK = "book"
 RENDERER = "renderer"
 """What draws faces is compiled before the first step that draws, once for a state of its code."""
-TRAINED = "learned_generator"
-"""The study whose weights are shipped; `--train 1` trains them."""
-NETWORKS = {
-    "02_face_world": "celeba-like.safetensors",
-    "15_sensitivity_flips": "smiling.safetensors",
-    "16_verification_measures": "arcface-a.safetensors",
-}
-"""Chapters whose networks are shipped, with one of them."""
+TRAINING = (
+    "02_face_world",
+    "15_sensitivity_flips",
+    "16_verification_measures",
+    "learned_generator",
+)
+"""Stages whose networks are shipped; `--train 1` trains them."""
 OWN_STUDY = "21_own_study"
 """The page that shows a study of somebody's own generator, or the example."""
 _DRAWING = lineage.SOURCE / "facerender" / "rendering.py"
@@ -54,13 +54,13 @@ def needed(waits: dict[str, list[str]], step: str) -> dict[str, list[str]]:
     return found
 
 
-def why(step: str, profile: str, train: int | None, study: object = None) -> str | None:
+def why(step: str, profile: str, train: int | None = None, study: object = None) -> str | None:
     """Say why a step must be run; None if it need not be.
 
     Args:
         step: a page, a study, the renderer or the book.
         profile: whose artifacts.
-        train: 1 for weights trained here, 0 for those that are shipped, None for either.
+        train: 1 for networks trained here, 0 for those that are shipped, None for either.
         study: of somebody's own generator, or that generator; None for the example.
     """
     if step == OWN_STUDY and study:
@@ -70,39 +70,32 @@ def why(step: str, profile: str, train: int | None, study: object = None) -> str
     if step == RENDERER:
         return None if compiled().is_file() else "not compiled"
     stale = artifacts.why_stale if step in lineage.STUDIES else pages.why_stale
-    reason = stale(step, profile)
-    if reason or train is None or step not in (TRAINED, *NETWORKS):
+    if reason := stale(step, profile):
         return reason
-    if step == TRAINED:
-        other = train != artifacts.load(step, artifacts.RESULTS, profile)["trained"]
-    else:
-        from helpers.models.checkpoints import SHIPPED, is_shipped  # with torch
-
-        path = artifacts.root() / profile / step / NETWORKS[step]
-        other = is_shipped(path) if train else (SHIPPED / path.name).is_file() > is_shipped(path)
-    return f"TRAIN={train} asks for other weights than those in use" if other else None
+    if step in TRAINING and train is not None and train != manifests.read(step, profile)["train"]:
+        return f"TRAIN={train} asks for other networks than those in use"
+    return None
 
 
 def compiled() -> Path:
-    """An empty file that says that what draws is compiled, beside it.
+    """An empty file that says that what draws is compiled, where numba keeps it.
 
     Of a program that it keeps, numba asks where its source lay and of what time it was, and of
     which Python; where these are others it compiles again, in the midst of a chapter.
     """
     modules = lineage.helper_modules(_DRAWING, executed=False)
     times = {str(path): str(path.stat().st_mtime_ns) for path in modules}
-    return kept.compiled(_DRAWING) / lineage.digest({"python": sys.version, **times})
+    base = os.environ.get("NUMBA_CACHE_DIR") or lineage.ROOT / "build" / "compiled"
+    return Path(base, f"{lineage.digest({'python': sys.version, **times})}.done")
 
 
-def stale(
-    waits: dict[str, list[str]], profile: str, train: int | None, study: object = None
-) -> list[str]:
-    """Steps that are stale, or may become so because one that they read is."""
+def stale(waits: dict[str, list[str]], profile: str, *asked: object) -> list[str]:
+    """Steps that are stale, or may become so because one that they read is; `asked` as of `why`."""
     steps: list[str] = []
     for name in TopologicalSorter(waits).static_order():
-        if set(waits[name]) & {*steps} - {RENDERER} or why(name, profile, train, study):
+        if set(waits[name]) & {*steps} - {RENDERER} or why(name, profile, *asked):
             steps.append(name)
-    return steps if steps != [RENDERER] else []  # nobody waits for it
+    return steps if steps != [RENDERER] else []  # no step waits for it
 
 
 def sentence(steps: list[str], profile: str) -> str:
@@ -110,27 +103,21 @@ def sentence(steps: list[str], profile: str) -> str:
     if not steps:
         return f"{profile}: nothing to do, everything is up to date"
     seconds = known_seconds(profile)
-    count = f"{book.counted(len(steps), 'step')} may run ({', '.join(steps)}), "
-    if unknown := [step for step in steps if step not in seconds]:
-        return f"{profile}: {count}time unknown: {', '.join(unknown)} not run before at this size"
-    return f"{profile}: {count}at most about {clock(sum(seconds[s] for s in steps))} one by one"
+    known = sum(seconds.get(step, 0.0) for step in steps)
+    took = f", at most about {clock(known)} one by one" if known else ""
+    return f"{profile}: {book.counted(len(steps), 'step')} may run ({', '.join(steps)}){took}"
 
 
 def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> float:
-    """Seconds from the start of a step to the end of the run, if nothing else were run."""
+    """Seconds from the start of a step to the end of the run, if no other step were run."""
     later = (rest(other, waits, seconds) for other, reads in waits.items() if name in reads)
     return seconds.get(name, 1.0) + max(later, default=0.0)
 
 
 def known_seconds(profile: str) -> dict[str, float]:
-    """Seconds of every step: those measured for everybody, or this machine's own."""
+    """Step → seconds that it takes on two cores, as measured once."""
     path = profiles.FOLDER / "seconds.json"
-    try:
-        measured = json.loads(path.read_text("utf-8")).get(profile, {})
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged: {error}") from None
-    own = {page: pages.read(page, profile).get("seconds") for page in pages_of_book()}
-    return measured | {page: seconds for page, seconds in own.items() if seconds}
+    return json.loads(path.read_text(encoding="utf-8")).get(profile, {})
 
 
 def clock(seconds: float) -> str:

@@ -40,7 +40,7 @@ from faceaudit.target import target_population, transported
 from faceaudit.world import World
 from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT
-from helpers.utils.processes import alone
+from helpers.utils.parallel import alone
 
 Say = Callable[[str], None]
 WRITTEN = ("report.json", "report.html", "model_card.md")

@@ -15,11 +15,11 @@ from facerender.camera import (
     plane_y,
     to_world,
 )
-from facerender.canvas import over, put
 from facerender.colours import Colour, blend
 from facerender.compiled import formula, loop
-from facerender.hair_styles import COVERED
+from facerender.hair import COVERED
 from facerender.maths import Vector, bump, clamp, mix, smoothstep
+from facerender.surface import over, put
 
 GOLD = Colour(0.83, 0.58, 0.18)
 FRAME = Colour(0.030, 0.026, 0.026)

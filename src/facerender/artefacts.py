@@ -9,9 +9,8 @@ import numpy as np
 from numpy import float32
 
 from facerender.compiled import formula, loop
-from facerender.lookups import bilinear, lookup
-from facerender.maths import clamp, cos, exp, mix, sin, smoothstep
-from facerender.windows import box_mean
+from facerender.maths import box_mean, clamp, cos, exp, mix, sin, smoothstep
+from facerender.textures import bilinear, lookup
 
 
 class Spoiler(NamedTuple):

@@ -10,20 +10,18 @@ tables are loops of their own. With `NUMBA_DISABLE_JIT=1` all of it runs as plai
 from __future__ import annotations
 
 import operator
-import shutil
+import os
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numba
 import numpy as np
+from filelock import FileLock
 from numba.core import codegen, compiler, compiler_machinery, ir, untyped_passes
-
-from helpers.utils.processes import alone
 
 
 @compiler_machinery.register_pass(mutates_CFG=False, analysis_only=False)
@@ -101,8 +99,6 @@ class _SinglePrecision(compiler.CompilerBase):
 
 
 ANNOUNCEMENT = "compiling the renderer, once for this machine and this version: a minute or two"
-UNUSED = 7 * 24 * 60 * 60
-"""Seconds after which programs of other code are removed; taking the lock counts as a use."""
 # What every processor rounds alike: none of LLVM's liberties that hang on which instructions there
 # are (estimates of 1 / x and 1 / √x: `arcp`, `afn`) or on how many numbers a vector holds (sums in
 # another order: `reassoc`). A loop over pixels, one independent of the next, is vectorised without.
@@ -126,20 +122,37 @@ program = numba.njit(**_OPTIONS)
 """Decorator of a function that Python calls."""
 
 
-def compile_once(program: Callable[..., Any], call: Callable[[], None], folder: Path) -> None:
-    """Compile a program by a call of it, or take what an earlier process left in the folder.
+def _code() -> str:
+    """One hash over the files of this package, and numba's version."""
+    digest = sha256(numba.__version__.encode())
+    for path in sorted(_HERE.glob("*.[pc][ys]*")):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
-    Of several processes that want the same at once one compiles, and the others wait. Where nothing
-    can be written it is compiled in every process.
+
+_HERE = Path(__file__).parent
+# On import: a file that is edited before the first face is drawn is not what is compiled.
+_CODE = _code()
+
+
+def compile_once(program: Callable[..., Any], call: Callable[[], None]) -> None:
+    """Compile a program by a call of it, or take what an earlier process left.
+
+    That lies in a folder for this state of the code, below `NUMBA_CACHE_DIR` or this checkout's
+    `build/compiled`; numba itself notices edits of the program's own module only. Of several
+    processes that want the same at once one compiles, and the others wait. Where no file can be
+    written it is compiled in every process.
     """
     if numba.config.DISABLE_JIT:
         return
+    base = os.environ.get("NUMBA_CACHE_DIR") or _HERE.parents[1] / "build" / "compiled"
+    folder = Path(base, _CODE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "lock").open("a").close()
     except OSError:
         return
-    with alone(folder / "lock"):
+    with FileLock(folder / "lock"):
         usual, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
         try:
             program.enable_caching()
@@ -147,14 +160,4 @@ def compile_once(program: Callable[..., Any], call: Callable[[], None], folder: 
             numba.config.CACHE_DIR = usual
         if not any(folder.rglob("*.nbc")):
             print(ANNOUNCEMENT, file=sys.stderr, flush=True)
-            _sweep(folder.parent)
         call()
-
-
-def _sweep(programs: Path) -> None:
-    """Remove what was compiled of other code and has not been used for a week."""
-    for lock in programs.glob("*/lock"):
-        with suppress(OSError):  # another process sweeps as well
-            if time.time() - lock.stat().st_mtime > UNUSED:
-                with alone(lock):
-                    shutil.rmtree(lock.parent)

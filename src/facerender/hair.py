@@ -3,29 +3,35 @@
 All styles share one shell: an ellipsoid over the cranium, stretched downwards to the hair's end.
 A style sets the shell's thickness, end, lumps and bun, which part of the shell is cut away for
 the face, and the texture tile. The near side is drawn over the head, the far side behind it.
+
+`hair.csv` has a row for each, in head units. *tile* is the texture, of which *u* tiles go to
+a radian around the head and *v* to a unit of height; *growth* is the extra thickness at hair length
+1; *lump* is the amplitude of the shell's bumps, *lump_x* and *lump_y* (rad per unit) how close they
+are. *loose* is 1 where hair falls with its length and 0 where its end stays at the *nape*; *spread*
+is how long hair flares at the shoulders, *roundness* the radius of the shell's lower end. *tied* is
+1 where strands are combed back into a bun, *ball* where the shell is a ball around the head rather
+than a curtain.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
 from numpy import float32
 
 from facerender.colours import Colour, clothing_colour, hair_colour
 from facerender.compiled import formula, loop
 from facerender.geometry import LOOPS
-from facerender.hair_styles import COVERED
-from facerender.maths import (
-    atan2,
-    bump,
-    clamp,
-    mix,
-    sin,
-    smooth_min,
-    smoothstep,
-)
+from facerender.hair_tiles import KINDS
+from facerender.maths import atan2, bump, clamp, mix, sin, smooth_min, smoothstep
+from facerender.parameters import HAIR_STYLES
 
+COVERED = float(HAIR_STYLES.index("covered"))
 JOINT_Y = 0.22
 """Above, the shell follows the cranium; below, it is stretched down to the hair's end."""
 EDGE_MARGIN = 0.2
@@ -34,6 +40,17 @@ TEMPLE_RADIUS = 0.72
 """Turns angles around the head into distances at the temples."""
 TEMPLE_CORNER = 0.30
 """Rounding of the hairline where the forehead ends."""
+
+
+@cache
+def table() -> np.ndarray:
+    """Every constant of every style as records, in the order of `HAIR_STYLES`."""
+    styles = pd.read_csv(Path(__file__).with_suffix(".csv"), index_col="style").loc[[*HAIR_STYLES]]
+    styles["kind"] = [KINDS.index(tile) for tile in styles.pop("tile")]
+    records = np.recarray(len(styles), [(name, np.float32) for name in styles])
+    for name in styles:
+        records[name] = styles[name]
+    return records
 
 
 class Shell(NamedTuple):
@@ -111,7 +128,7 @@ class Hair(NamedTuple):
 
 @formula
 def make_hair(face, anatomy, style):
-    """The hair of a face; `style` is a record of `hair_styles.table`."""
+    """The hair of a face; `style` is a record of `table`."""
     length = face.hair_length
     covered = 1.0 if face.hair_style == COVERED else 0.0
     fringe = max(smoothstep(0.7, 3.15, face.hair_fringe), style.fringe) * style.loose

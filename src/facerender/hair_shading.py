@@ -10,8 +10,6 @@ from facerender.colours import Colour, dim
 from facerender.compiled import formula, loop
 from facerender.hair import bun_distance, inside_hairline, shell_distance
 from facerender.hair_tiles import KINDS
-from facerender.hits import find_normals, normal_of, point_of, set_colour, view_of
-from facerender.lookups import lookup
 from facerender.maths import (
     Vector,
     add,
@@ -26,6 +24,8 @@ from facerender.maths import (
     smoothstep,
     unit,
 )
+from facerender.surface import find_normals, normal_of, point_of, set_colour, view_of
+from facerender.textures import lookup
 
 NORMAL_STEP = 0.02
 TILES = len(KINDS)

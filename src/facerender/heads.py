@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numpy import float32
 
-from facerender.canvas import occlude, over
 from facerender.compiled import formula, loop
 from facerender.features import (
     EYE_WHITE,
@@ -24,8 +23,6 @@ from facerender.features import (
 from facerender.geometry import occlusions
 from facerender.hair import inside_hairline
 from facerender.hair_shading import light_below_hair, stubble_weight
-from facerender.hits import colour_of, find_normals, normal_of, set_colour, view_of
-from facerender.lookups import lookup
 from facerender.shading import head_light
 from facerender.skin import (
     Surface,
@@ -37,6 +34,16 @@ from facerender.skin import (
     paint_wrinkles,
     place_at,
 )
+from facerender.surface import (
+    colour_of,
+    find_normals,
+    normal_of,
+    occlude,
+    over,
+    set_colour,
+    view_of,
+)
+from facerender.textures import lookup
 
 NORMAL_STEP = 0.014
 WHISKERS = 0.65

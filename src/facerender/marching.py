@@ -14,8 +14,7 @@ from numpy import float32, int32, uint8
 from facerender.camera import Pose, plane_x, plane_y, ray_direction, turn_to_head
 from facerender.compiled import formula, loop
 from facerender.geometry import Points, distances
-from facerender.maths import clamp, smoothstep
-from facerender.windows import widen
+from facerender.maths import clamp, smoothstep, widen
 
 FAR = 99.0
 STEP_FACTOR = 0.92

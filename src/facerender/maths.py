@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from numpy import float32, int32
 
-from facerender.compiled import formula
+from facerender.compiled import formula, loop
 
 LOG_2 = math.log(2)
 # The logarithm of 2 in two parts, the first of which times a small whole number is exact.
@@ -164,3 +164,42 @@ def scale(a, factor):
 def unit(a):
     """The vector scaled to length one."""
     return scale(a, 1.0 / math.sqrt(dot(a, a) + 1e-12))
+
+
+@loop
+def widen(image, wide, work):
+    """Maximum over 3 x 3 neighbours of a square image (size, size)."""
+    size = len(image)
+    for row in range(size):
+        above, below = max(row - 1, 0), min(row + 1, size - 1)
+        for column in range(size):
+            of_two = max(image[above, column], image[below, column])
+            work[row, column] = max(of_two, image[row, column])
+        for column in range(1, size - 1):
+            of_two = max(work[row, column - 1], work[row, column + 1])
+            wide[row, column] = max(of_two, work[row, column])
+        wide[row, 0] = max(work[row, 0], work[row, 1])
+        wide[row, size - 1] = max(work[row, size - 2], work[row, size - 1])
+
+
+@loop
+def box_mean(image, mean, radius, sums):
+    """Mean over a square window of an image (rows, columns), the border repeated.
+
+    `sums` (rows, columns) is to compute in.
+    """
+    rows, columns = image.shape
+    share = 1.0 / float32((2 * radius + 1) * (2 * radius + 1))
+    for row in range(rows):
+        for column in range(columns):
+            sums[row, column], mean[row, column] = 0.0, 0.0
+        for shift in range(-radius, radius + 1):
+            other = min(max(row + shift, 0), rows - 1)
+            for column in range(columns):
+                sums[row, column] += image[other, column]
+        for shift in range(-radius, radius + 1):
+            for column in range(columns):
+                other = min(max(column + shift, 0), columns - 1)
+                mean[row, column] += sums[row, other]
+        for column in range(columns):
+            mean[row, column] *= share

@@ -1,12 +1,13 @@
 """The renderer's parameters: one float32 column each, with range, unit and meaning.
 
-`PARAMETERS` is the single source: column order, defaults, validation and the book's table all
-come from it. A batch of faces is a tensor (n, P) of these columns. Chapter 2 shows them.
+`parameters.csv` is the single source: column order, defaults, validation and the book's table all
+come from it. A batch of faces is a tensor (n, P) of these columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,7 +27,7 @@ HAIR_STYLES: tuple[str, ...] = (
 """By their index, the value of the parameter hair_style."""
 
 IDENTITY_LIMIT = 2.2
-"""Identity parameters are about standard normal and clipped here."""
+"""Identity parameters are about standard normal and clipped here, as `parameters.csv` says."""
 
 IDENTITY_STRENGTH = 1.75
 """Identity parameters act this much more strongly than the sizes per SD in `anatomy`'s formulas."""
@@ -65,112 +66,14 @@ class Parameter:
     description: str
 
 
-def _attribute(
-    name: str, default: float, description: str, high: float = 1.0, unit: str = "score"
-) -> Parameter:
-    return Parameter(name, 0.0, high, unit, default, "attribute", description)
+def _read() -> tuple[Parameter, ...]:
+    rows = pd.read_csv(Path(__file__).with_suffix(".csv"))
+    numbers = rows.select_dtypes("number").columns
+    rows = rows.astype(dict.fromkeys(numbers, float))
+    return tuple(Parameter(**row) for row in rows.to_dict("records"))
 
 
-def _scene(
-    name: str, low: float, high: float, unit: str, default: float, description: str
-) -> Parameter:
-    return Parameter(name, low, high, unit, default, "scene", description)
-
-
-def _identity(name: str, description: str) -> Parameter:
-    return Parameter(name, -IDENTITY_LIMIT, IDENTITY_LIMIT, "SD", 0.0, "identity", description)
-
-
-PARAMETERS: tuple[Parameter, ...] = (
-    _attribute(
-        "gender",
-        0.5,
-        "Perceived gender, 0 female to 1 male: jaw, chin, brow ridge, brows, nose, lips, neck.",
-    ),
-    _attribute("facial_hair", 0.0, "Beard and moustache, 0 none to 1 full."),
-    _attribute(
-        "skin_colour", 0.25, "Skin colour, 0 light to 1 dark, through six Fitzpatrick anchors."
-    ),
-    _attribute(
-        "age",
-        0.45,
-        "Apparent age: 0 child, 0.2 teen, 0.4 young adult, 0.6 adult, 0.8 middle age, 1 senior.",
-    ),
-    _attribute("makeup", 0.0, "Lipstick, eye shadow, eyeliner and blusher, 0 none to 1 showy."),
-    _attribute("smiling", 0.5, "Expression: 0 frown, 0.5 neutral, 1 broad smile with teeth."),
-    _attribute(
-        "hair_length",
-        0.3,
-        "Hair length, 0 shaved to 1 below the shoulders; radius of an afro, size of a bun.",
-    ),
-    _attribute(
-        "artefacts", 0.0, "Generator artefacts (warp, ringing, blotches), 0 none to 1 strong."
-    ),
-    _attribute("earrings", 0.0, "Earrings, visible above 0.5.", unit="presence"),
-    _attribute("glasses", 0.0, "Glasses, visible above 0.5.", unit="presence"),
-    _attribute(
-        "hair_colour", 0.3, "Hair colour before greying: black, brown, auburn, blond.", unit="ramp"
-    ),
-    _attribute("haemoglobin", 0.5, "Blood in the skin, 0 pale to 1 ruddy.", unit="fraction"),
-    _attribute(
-        "hair_style",
-        0.0,
-        "Index of the hair style: "
-        + ", ".join(f"{i} {s}" for i, s in enumerate(HAIR_STYLES))
-        + ".",
-        high=len(HAIR_STYLES) - 1.0,
-        unit="index",
-    ),
-    Parameter(
-        "ancestry_x",
-        -2.0,
-        2.0,
-        "axis",
-        0.0,
-        "attribute",
-        "First ancestry axis: shifts identity parameters, never skin colour.",
-    ),
-    Parameter(
-        "ancestry_y",
-        -2.0,
-        2.0,
-        "axis",
-        0.0,
-        "attribute",
-        "Second ancestry axis; the origin is the average of the three reference points.",
-    ),
-    _scene("yaw", -45.0, 45.0, "degree", 0.0, "Head turn; positive towards the image's right."),
-    _scene("pitch", -30.0, 30.0, "degree", 0.0, "Head nod; positive looks up."),
-    _scene(
-        "light_azimuth", -90.0, 90.0, "degree", -30.0, "Key light; positive from the image's right."
-    ),
-    _scene("light_elevation", -60.0, 85.0, "degree", 30.0, "Key light; positive from above."),
-    _scene("light_power", 0.0, 1.0, "fraction", 0.6, "Key light against ambient light."),
-    _scene("background_hue", 0.0, 1.0, "turn", 0.55, "Hue of the background."),
-    _scene("background_value", 0.0, 1.0, "fraction", 0.45, "Brightness of the background."),
-    _scene("clothing", 0.0, 1.0, "turn", 0.6, "Hue of the clothing and of a head covering."),
-    _scene("texture_seed", 0.0, 1.0, "phase", 0.0, "Chooses skin mottling, strands and cosmetics."),
-    _identity("face_width", "Width of the whole face."),
-    _identity("face_length", "Length of the lower face."),
-    _identity("jaw_width", "Width of the jaw at its angle."),
-    _identity("chin", "Width and projection of the chin."),
-    _identity("cheekbones", "Prominence of the cheekbones."),
-    _identity("eye_size", "Size and opening of the eyes."),
-    _identity("eye_gap", "Distance between the eyes."),
-    _identity("eye_tilt", "Outer corners of the eyes, positive is higher."),
-    _identity("iris", "Iris colour, dark brown through hazel to blue."),
-    _identity("brow_thickness", "Thickness of the eyebrows."),
-    _identity("brow_height", "Height of the eyebrows above the eyes."),
-    _identity("nose_length", "Length of the nose."),
-    _identity("nose_width", "Width of the nose at its wings."),
-    _identity("nose_bridge", "Projection of the nose and its bridge."),
-    _identity("lip_fullness", "Height of the lips."),
-    _identity("mouth_width", "Width of the mouth."),
-    _identity("hair_curl", "Waviness of loose hair on top of the style's own."),
-    _identity("hair_fringe", "How far loose hair falls over the forehead."),
-    _identity("hair_parting", "Side of the parting; positive is the image's right."),
-    _identity("hair_volume", "Thickness of the hair above the scalp."),
-)
+PARAMETERS = _read()
 """All columns, in their order."""
 
 NAMES: tuple[str, ...] = tuple(parameter.name for parameter in PARAMETERS)

@@ -24,20 +24,12 @@ from facerender.camera import (
     plane_y,
     to_head,
 )
-from facerender.canvas import OPAQUE, Canvas, make_canvas, over, put
 from facerender.colours import Colour, hair_colour, to_srgb, tone_map
 from facerender.compiled import loop, program
 from facerender.geometry import CautiousHead, Head
 from facerender.hair import EDGE_MARGIN, Hair, inside_hairline, make_hair
 from facerender.hair_shading import hair_edges, shade_far_hair, shade_near_hair
 from facerender.heads import paint_head
-from facerender.hits import (
-    Hits,
-    colour_of,
-    make_hits,
-    take,
-    take_hits,
-)
 from facerender.landmarks import find_landmarks
 from facerender.marching import (
     FAR,
@@ -59,6 +51,18 @@ from facerender.maths import Vector
 from facerender.relief import COLUMNS, ROWS, Map, make_map
 from facerender.shading import backdrop, soft_shadows, wall_colour
 from facerender.skin import skin_albedo
+from facerender.surface import (
+    OPAQUE,
+    Canvas,
+    Hits,
+    colour_of,
+    make_canvas,
+    make_hits,
+    over,
+    put,
+    take,
+    take_hits,
+)
 from facerender.torsos import paint_torso
 
 HAIR_SLACK = 0.35
@@ -137,7 +141,7 @@ def draw(faces, styles, textures, size, supersampling, images, masks, places):
     """Draw faces one after the other.
 
     Args:
-        faces, styles: records of `parameters.records` and `hair_styles.table`.
+        faces, styles: records of `parameters.records` and `hair.table`.
         textures: as `textures.textures` returns them.
         size, supersampling: as of `render`.
         images, masks, places: float32 (n, 3, size, size), (n, size, size) and (n, L, 2), filled.

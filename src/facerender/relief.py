@@ -14,10 +14,9 @@ from numpy import float32
 
 from facerender.anatomy import lip_line
 from facerender.compiled import formula, loop
-from facerender.lookups import bilinear
-from facerender.maths import bump, clamp, exp, mix, power, smoothstep
+from facerender.maths import box_mean, bump, clamp, exp, mix, power, smoothstep
 from facerender.skin import Place, beard_place
-from facerender.windows import box_mean
+from facerender.textures import bilinear
 
 COLUMNS, ROWS = 56, 120
 WIDTH = 1.0

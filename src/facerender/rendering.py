@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import torch
+from joblib import cpu_count
 from torch import Tensor
 
 from facerender.camera import HALF_EXTENT
 from facerender.compiled import compile_once
-from facerender.hair_styles import table
+from facerender.hair import table
 from facerender.hair_tiles import atlas_level
 from facerender.landmarks import LANDMARK_NAMES
 from facerender.parameters import defaults, records, validate
 from facerender.portraits import draw
 from facerender.textures import textures
-from helpers.artifacts import kept
-from helpers.utils.checks import check_whole
-from helpers.utils.parallel import threads
 
 SMALLEST = 16
 """Side of the smallest images, in pixels."""
-
-# On import: a file that is edited before the first face is drawn is not what is compiled.
-_COMPILED = kept.compiled(Path(__file__))
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,8 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     if len(parameters) == 0:
         raise ValueError("render: expected at least one row of parameters, got none")
     for name, value, least in (("size", size, SMALLEST), ("supersampling", supersampling, 1)):
-        check_whole(name, value, least)
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} is {value!r}, expected a whole number of at least {least}")
     compile_renderer()
     faces = records(parameters)
     drawn = (
@@ -93,7 +89,7 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
         _draw(faces[rows], size, supersampling, *(array[rows] for array in drawn))
 
     # Small shares, as some faces take longer than others.
-    workers = threads()
+    workers = int(os.environ.get("NUMBA_NUM_THREADS") or cpu_count())
     share = len(faces) if workers == 1 else math.ceil(len(faces) / (4 * workers))
     shares = [slice(first, first + share) for first in range(0, len(faces), share)]
     if len(shares) == 1:
@@ -123,7 +119,6 @@ def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
         >>> facerender.landmarks_of(facerender.defaults(2), 64).shape[::2]
         (2, 2)
     """
-    check_whole("size", size, 1)
     parts = [render(part, SMALLEST).landmarks for part in parameters.split(batch)]
     return torch.cat(parts).cpu().numpy() * (size / SMALLEST)
 
@@ -137,7 +132,7 @@ def compile_renderer() -> None:
     faces, size = records(defaults(0)), SMALLEST
     shapes = ((0, 3, size, size), (0, size, size), (0, 1, 2))
     drawn = (np.empty(shape, np.float32) for shape in shapes)
-    compile_once(draw, lambda: _draw(faces, size, 1, *drawn), _COMPILED)
+    compile_once(draw, lambda: _draw(faces, size, 1, *drawn))
 
 
 def _draw(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> None:

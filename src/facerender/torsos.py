@@ -5,18 +5,9 @@ from __future__ import annotations
 from numpy import uint8
 
 from facerender.camera import CAMERA_DISTANCE, CAMERA_HEIGHT, to_head
-from facerender.canvas import OPAQUE, occlude, over
 from facerender.colours import clothing_colour
 from facerender.compiled import loop
 from facerender.geometry import Torso, head_distances
-from facerender.hits import (
-    colour_of,
-    find_normals,
-    normal_of,
-    point_of,
-    set_colour,
-    take_hits,
-)
 from facerender.marching import (
     coarse_march,
     list_rays,
@@ -27,6 +18,17 @@ from facerender.marching import (
 )
 from facerender.maths import Vector
 from facerender.shading import soft_shadows, torso_light
+from facerender.surface import (
+    OPAQUE,
+    colour_of,
+    find_normals,
+    normal_of,
+    occlude,
+    over,
+    point_of,
+    set_colour,
+    take_hits,
+)
 
 NORMAL_STEP = 0.02
 ABOVE = Vector(0.0, 0.10, 0.12)

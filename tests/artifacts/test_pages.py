@@ -24,7 +24,7 @@ def audits(artifacts_folder, monkeypatch):
     for page in (NAMING, OTHER):
         Stage(page, profile="smoke", device="cpu", seed=1).finish({})
         pages.executed(page, "smoke").write_text("{}")
-        pages.record(page, "smoke", pages.basis(page, "smoke"), 1.0)
+        pages.record(page, "smoke", pages.basis(page, "smoke"))
     return folder
 
 
@@ -47,12 +47,12 @@ def test_an_audit_that_no_page_names_makes_none_stale(audits):
 
 
 def test_a_page_that_shows_somebodys_own_study_is_stale_without_it(audits):
-    pages.record(NAMING, "smoke", pages.basis(NAMING, "smoke"), 1.0, "audits/mine.yml")
+    pages.record(NAMING, "smoke", pages.basis(NAMING, "smoke"), "audits/mine.yml")
     assert stale() == {
         NAMING: "it shows the study audits/mine.yml and not the example",
         OTHER: None,
     }
-    pages.record(NAMING, "smoke", pages.basis(NAMING, "smoke"), 1.0)
+    pages.record(NAMING, "smoke", pages.basis(NAMING, "smoke"))
     assert stale() == {NAMING: None, OTHER: None}
 
 

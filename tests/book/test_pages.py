@@ -5,7 +5,6 @@ The small book has one chapter, executed and built here. The smoke book is the r
 """
 
 import json
-import random
 import re
 import shutil
 from collections import Counter
@@ -101,31 +100,10 @@ def test_parameters_are_those_of_the_profile_and_shown_once(executed):
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
 
 
-def test_execution_leaves_no_noise_and_the_widget_state(executed):
+def test_execution_leaves_no_times_and_the_widget_state(executed):
     assert "papermill" not in json.dumps([executed.metadata, *(c.metadata for c in executed.cells)])
-    assert all(cell.metadata.get("tags") != [] for cell in executed.cells)
     (state,) = executed.metadata.widgets.values()
     assert any(one["model_name"] == "StackModel" for one in state["state"].values())
-
-
-def test_what_is_named_at_random_makes_no_two_notebooks_differ(executed):
-    text = nbformat.writes(executed)
-    state = executed.metadata.widgets[execute.WIDGETS]["state"]
-    assert len(state) > 5
-    for seed in range(3):
-        chance = random.Random(seed)
-        names = {name: f"{chance.getrandbits(128):032x}" for name in state}
-        other = re.sub("|".join(names), lambda found, names=names: names[found[0]], text)
-        other = nbformat.writes(nbformat.reads(other, as_version=4))  # sorted by these names
-        assert other != text
-        assert execute.without_noise(nbformat.reads(other, as_version=4)) == text
-
-
-def test_addresses_are_no_part_of_a_page():
-    output = nbformat.v4.new_output("stream", text="<Styler at 0x7f5a38248050>")
-    cell = nbformat.v4.new_code_cell("styled", outputs=[output])
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    assert "<Styler>" in execute.without_noise(notebook)
 
 
 def test_every_benchmark_is_a_table_with_machine_and_versions(small):
@@ -173,11 +151,12 @@ def test_names_in_code_lead_to_the_reference(small):
 def test_reference_has_a_page_for_every_room_and_every_module(small):
     written = small / "source" / "api"
     rooms = {api_reference.dotted(room) for room in api_reference.rooms()}
-    assert {page.stem for page in written.iterdir()} == {*rooms, api_reference.DRAWERS}
+    assert {page.stem for page in written.iterdir()} == {
+        one.removeprefix("helpers.") for one in rooms
+    }
     text = "".join(page.read_text() for page in written.iterdir())
     modules = {path for room in api_reference.rooms() for path in api_reference.modules(room)}
-    modules |= set(api_reference.modules(api_reference.PACKAGE))
-    named = re.findall(r"^\.\. automodule:: helpers\.([\w.]+)$", text, re.MULTILINE)
+    named = re.findall(r"^\.\. automodule:: ([\w.]+)$", text, re.MULTILINE)
     assert sorted(named) == sorted([*rooms, *map(api_reference.dotted, modules)])
 
 
@@ -199,7 +178,7 @@ def lost_links(html: Path) -> list[str]:
 
 @pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
 def test_every_chapter_leads_to_the_reference():
-    chapters = [path for path in SMOKE.glob("[0-9]*.html") if path.stem not in book.MOVED]
+    chapters = list(SMOKE.glob("[0-9]*.html"))
     assert chapters
     counts = {path.stem: len(links_to_api(path.read_text())) for path in chapters}
     assert [name for name, count in counts.items() if count < 5] == []
@@ -291,23 +270,6 @@ def test_book_that_warns_is_not_built_and_the_last_one_stays(small, tmp_path, ca
     assert (tmp_path / "html" / "index.html").read_text() == "the last good one"
 
 
-def test_former_addresses_lead_on_and_load_nothing(tmp_path):
-    (tmp_path / "15_sensitivity_flips.html").touch()
-    book.lead_on(tmp_path)
-    assert sorted(path.stem for path in tmp_path.iterdir()) == [
-        "10_sensitivity_flips",
-        "15_sensitivity_flips",
-    ]
-    page = (tmp_path / "10_sensitivity_flips.html").read_text()
-    assert 'href="15_sensitivity_flips.html"' in page and "url=15_sensitivity_flips.html" in page
-    assert not re.search(r"src=|<link|@import|//", page.replace("<!doctype", ""))
-
-
-def test_former_names_are_no_chapters(repository):
-    chapters = {path.stem for path in (repository / "notebooks").glob("*.py")}
-    assert set(book.MOVED.values()) <= chapters and not book.MOVED.keys() & chapters
-
-
 def test_chapter_that_was_not_run(tmp_path):
     with pytest.raises(FileNotFoundError, match="the chapter 01_chapter was not run"):
         book.assemble(tmp_path, tmp_path / "source", small_pages(tmp_path / "book"))
@@ -342,7 +304,7 @@ def names(html: Path) -> list[str]:
     """Every page there is to read; of the pages of source, which are alike, the first and last."""
     own = [path for folder in (".", "api") for path in html.glob(f"{folder}/*.html")]
     source = sorted(html.glob("_modules/**/*.html"))
-    some = [path for path in (*own, *source[:1], *source[-1:]) if path.stem not in book.MOVED]
+    some = [*own, *source[:1], *source[-1:]]
     return sorted(str(path.relative_to(html)) for path in some)
 
 
@@ -462,13 +424,6 @@ class TestPages:
                 page.evaluate("document.documentElement.dataset.theme = 'dark'")
                 filters = page.locator("img").evaluate("image => getComputedStyle(image).filter")
                 assert (filters != "none") == filtered
-
-    def test_former_address_brings_the_place_along(self, chromium, site):
-        address, html = site
-        for old, new in book.MOVED.items():
-            if (html / f"{old}.html").is_file():
-                with browser.visit(chromium, f"{address}{old}.html#exercises", browser.PHONE) as at:
-                    assert at.page.url == f"{address}{new}.html#exercises"
 
     def test_widget_state_stays_small(self, site):
         _, html = site

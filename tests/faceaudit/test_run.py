@@ -11,7 +11,7 @@ from faceaudit.specification import read_specification
 from faceaudit.world import World
 from facerender import INDEX
 from facerender.parameters import to_frame
-from helpers.utils.processes import alone
+from helpers.utils.parallel import alone
 
 FILE = """\
 name: world

@@ -105,9 +105,9 @@ def test_each_parameter_changes_the_image(parameter):
 
 def test_bad_arguments_are_refused():
     parameters = facerender.defaults()
-    with pytest.raises(ValueError, match="size is 8, a whole number of at least 16"):
+    with pytest.raises(ValueError, match="size is 8, expected a whole number of at least 16"):
         facerender.render(parameters, 8)
-    with pytest.raises(ValueError, match="supersampling is 0.5, a whole number"):
+    with pytest.raises(ValueError, match="supersampling is 0.5, expected a whole number"):
         facerender.render(parameters, 32, supersampling=0.5)
     with pytest.raises(ValueError, match="at least one row"):
         facerender.render(parameters[:0], 32)

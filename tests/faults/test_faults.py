@@ -57,19 +57,6 @@ def test_an_interrupt_keeps_what_is_finished(tiny):
     assert "Traceback" not in words and "Kernel died" not in words and tiny.survivors() == []
 
 
-def test_an_interrupt_right_after_the_start_ends_the_run(tiny):
-    for seconds in (2.0, 3.0, 4.0):
-        shutil.rmtree(tiny.artifacts, ignore_errors=True)  # its images alone take four seconds
-        process = tiny.start()
-        time.sleep(seconds)
-        process.send_signal(signal.SIGTERM)
-        words, _ = process.communicate(timeout=60)
-        # On a slow machine it comes before the runner listens, and the system ends that.
-        assert process.returncode in (130, -signal.SIGTERM)
-        assert "done in" not in words  # nor was it run to its end
-        assert tiny.survivors() == []
-
-
 def test_an_interrupt_during_the_imports_ends_quietly(tiny):
     process = tiny.start()
     assert "reading what there is" in process.stdout.readline()  # before anything is imported
@@ -99,54 +86,17 @@ def test_a_killed_kernel_is_said_with_a_word_on_memory(tiny):
     assert "Traceback" not in words and tiny.survivors() == []
 
 
-def test_a_run_ends_with_the_make_that_started_it(tiny):
-    code = "import subprocess, sys; subprocess.run(sys.argv[1:])"  # stands for make
-    command = [sys.executable, "-c", code, sys.executable, "tools/run.py", "smoke"]
-    started = {"cwd": tiny.folder, "env": tiny.environment | {"MAKELEVEL": "1"}}
-    make = subprocess.Popen([*command, "--stage", "02_second"], **started)
-    tiny.kernel()
-    make.kill()
-    make.wait()
-    assert tiny.survivors(30) == []
-
-
-def test_temporary_files_of_a_killed_run_are_in_one_place_and_swept(tiny, tmp_path):
-    elsewhere = tmp_path / "tmp"
-    elsewhere.mkdir()
-    process = tiny.start(TMPDIR=str(elsewhere))
-    tiny.kernel()
-    assert any((tiny.artifacts / ".scratch").iterdir())
-    process.kill()
-    process.communicate(timeout=60)
-    assert not any(elsewhere.iterdir())
-    tiny.run()
-    assert not (tiny.artifacts / ".scratch").exists()
-
-
 # --- two at once
 
 
-def test_a_second_run_says_who_holds_the_profile_and_waits(tiny):
+def test_a_second_run_waits(tiny):
     first = tiny.start()
     tiny.kernel()
     second = tiny.start()
     words, _ = second.communicate(timeout=120)
     first.communicate(timeout=120)
-    assert f"is in use by process {first.pid} on " in words and "nothing to do" in words
+    assert "waiting: another process uses" in words and "nothing to do" in words
     assert first.returncode == second.returncode == 0
-
-
-def test_cleaning_waits_for_the_run_that_holds_the_profile(tiny):
-    run = tiny.start()
-    tiny.kernel()
-    clean = tiny.start("--clean")
-    third = tiny.start()
-    assert run.communicate(timeout=120)[0].count("done in") == 2
-    words = clean.communicate(timeout=120)[0]
-    assert clean.returncode == 0 and f"in use by process {run.pid} on " in words
-    # Whoever came first of the two, the third finds a folder that is whole.
-    third.communicate(timeout=120)
-    assert third.returncode == 0 and tiny.survivors() == []
 
 
 # --- damage
@@ -181,26 +131,18 @@ def test_only_what_is_damaged_is_made_again(finished, name, harm):
         path.unlink()
     else:
         path.write_bytes(content[: len(content) // 2] if harm == "cut" else b"\x00" * len(content))
-    # Without its record a stage is unfinished, and nothing says what it should be like.
-    seen = bool(DAMAGE[name]) and not (
-        harm == "gone" and path.name in ("manifest.json", "page.json")
-    )
-    words = finished.run("--verify", status=int(seen))
-    assert "Traceback" not in words and (str(path) in words) == seen
     assert ran(finished.run()) == DAMAGE[name]
     assert finished.files() == before
     assert "nothing to do" in finished.run()
 
 
-def test_one_rotten_byte_is_mended_and_the_page_is_as_before(finished):
+def test_one_rotten_byte_is_mended(finished):
     path, before = finished.artifacts / "01_first/images.npy", finished.files()
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
     assert ran(finished.run()) == ["01_first"]
-    assert finished.files() == before  # its notebook among them: no warning on the page
-    log = (finished.artifacts / "logs/01_first.log").read_text()
-    assert "images.npy is damaged: images 39 to 39 are made again" in log
+    assert finished.files() == before
 
 
 # --- what is stale
@@ -316,26 +258,6 @@ def test_artifacts_elsewhere(tiny, tmp_path):
     assert "nothing to do" in tiny.run(HELPERS_ARTIFACTS=str(elsewhere))
 
 
-def test_a_system_that_cannot_open_processes_as_files(tiny):
-    """Linux before 5.3, and what old profiles of containers leave of newer ones."""
-    lacking = "import os\ndef lacking(*_): raise OSError(38, 'Function not implemented')\n"
-    path = tiny.folder / "src/sitecustomize.py"
-    path.write_text(f"{lacking}os.pidfd_open = lacking\n")
-    asked = [sys.executable, "-c", "import os; os.pidfd_open(os.getpid())"]
-    assert subprocess.run(asked, env=tiny.environment, capture_output=True).returncode == 1
-    assert len(ran(tiny.run())) == 2
-
-
-def test_a_folder_for_temporary_files_with_a_long_name(tiny, tmp_path):
-    long = tmp_path / ("long" * 30)
-    long.mkdir()
-    assert len(ran(tiny.run(TMPDIR=str(long)))) == 2
-
-
-def test_artifacts_in_a_folder_with_a_long_name(tiny, tmp_path):
-    assert len(ran(tiny.run(HELPERS_ARTIFACTS=str(tmp_path / ("long" * 30))))) == 2
-
-
 def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(tiny):
     tiny.artifacts.mkdir(parents=True)
     mount = ["mount", "-t", "tmpfs", "-o", "size=24k", "tmpfs", tiny.artifacts]
@@ -355,10 +277,5 @@ def test_a_folder_that_cannot_be_written_is_named(tiny):
     tiny.artifacts.parent.mkdir(parents=True)
     tiny.artifacts.write_text("a file where a folder is wanted")
     words = tiny.run(status=1)
-    assert f"the folder of artifacts {tiny.artifacts} cannot be written (File exists)" in words
+    assert f"{tiny.artifacts}: File exists" in words
     assert "Traceback" not in words and "Errno" not in words
-
-
-def test_nothing_is_verified_or_made_where_nothing_has_run(tiny):
-    assert "smoke: nothing has run" in tiny.run("--verify")
-    assert not tiny.artifacts.parent.exists()

@@ -16,7 +16,7 @@ def test_help_lists_the_targets(repository):
     text = make(repository).stdout
     for target in re.findall(r"^([a-z-]+):.*##", (repository / "Makefile").read_text(), re.M):
         assert re.search(rf"^  {target}\s", text, re.MULTILINE), target
-    assert "reproduce" in text and "verify" in text
+    assert "reproduce" in text and "claims" in text
 
 
 def test_options_reach_the_runner(repository):

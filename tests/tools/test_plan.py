@@ -6,7 +6,7 @@ import plan
 import pytest
 
 import book
-from helpers.artifacts import kept, lineage
+from helpers.artifacts import lineage
 
 
 def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
@@ -31,23 +31,14 @@ def test_what_draws_waits_for_the_renderer():
     assert plan.RENDERER not in waits["08_stratified_errors"]
 
 
-def test_the_renderer_is_compiled_once_for_a_state_of_its_code(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
-    folder = kept.compiled(lineage.SOURCE / "facerender" / "rendering.py")
-    assert plan.compiled().parent == folder
-    folder.mkdir(parents=True)
-    plan.compiled().touch()
-    assert plan.why(plan.RENDERER, "smoke", None) is None
-
-
 def test_the_renderer_is_compiled_before_the_chapters_where_numba_would_do_so(
     monkeypatch, tmp_path
 ):
     source = tmp_path / "draw.py"
     source.write_text("")
     monkeypatch.setattr(lineage, "helper_modules", lambda *_, **__: [source])
-    monkeypatch.setattr(kept, "compiled", lambda _: tmp_path)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
     plan.compiled().touch()
     assert plan.why(plan.RENDERER, "smoke", None) is None
     os.utime(source, (0, 0))  # as after a checkout; numba goes by times
@@ -67,13 +58,13 @@ def test_a_renderer_that_nobody_waits_for_is_no_work(monkeypatch, stale, steps):
 
 def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
     monkeypatch.setattr(plan.artifacts, "why_stale", lambda *_: None)
-    monkeypatch.setattr(plan.artifacts, "load", lambda *_: {"trained": False})
+    monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 0})
     assert plan.why("learned_generator", "smoke", None) is None
     assert plan.why("learned_generator", "smoke", 0) is None
-    assert "TRAIN=1 asks for other weights" in plan.why("learned_generator", "smoke", 1)
-    monkeypatch.setattr(plan.artifacts, "load", lambda *_: {"trained": True})
+    assert "TRAIN=1 asks for other networks" in plan.why("learned_generator", "smoke", 1)
+    monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 1})
     assert plan.why("learned_generator", "smoke", None) is None
-    assert "TRAIN=0 asks for other weights" in plan.why("learned_generator", "smoke", 0)
+    assert "TRAIN=0 asks for other networks" in plan.why("learned_generator", "smoke", 0)
 
 
 def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch):
@@ -84,13 +75,6 @@ def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch)
     reads["01_observational_audit"] = ["01_observational_audit"]
     with pytest.raises(ValueError, match="cycle"):
         plan.graph()
-
-
-def test_damaged_seconds_are_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(plan.profiles, "FOLDER", tmp_path)
-    (tmp_path / "seconds.json").write_text('{"smo\n')
-    with pytest.raises(ValueError, match=r"seconds\.json is damaged: Invalid control"):
-        plan.known_seconds("smoke")
 
 
 def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
@@ -104,13 +88,7 @@ def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
     (tmp_path / "html/a.html").touch()
     assert book.why_stale("smoke") is None
     (tmp_path / book.RECORD).write_text('{"x": "2", "a/b": "1"}')
-    assert book.why_stale("smoke") == "2 files changed\n  .: x\n  a: b"
-
-
-def test_changed_files_are_summed_up_by_folder():
-    names = ["a/4.py", "b/x.py", "a/2.py", "a/1.py", "a/3.py"]
-    assert book.summary(names) == "5 files changed\n  a: 1.py, 2.py, 3.py and 1 more\n  b: x.py"
-    assert book.summary(["a/1.py"]) == "1 file changed\n  a: 1.py"
+    assert book.why_stale("smoke") == "changed: x, a/b"
 
 
 def test_pages_have_one_name_wherever_the_artifacts_lie(monkeypatch, tmp_path):

@@ -9,7 +9,7 @@ from joblib import delayed
 from threadpoolctl import threadpool_info
 
 from helpers.utils import parallel
-from helpers.utils.processes import SIDE_BY_SIDE
+from helpers.utils.parallel import SIDE_BY_SIDE
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from helpers.artifacts.manifests import (
     MANIFEST,
     RESULTS,
     ArtifactError,
-    damaged,
     root,
     why_stale,
 )

@@ -1,23 +1,19 @@
 """Sets of images on disk: made in chunks, resumed after an interruption, reused when unchanged.
 
 A set is a uint8 array (n, 3, height, width) in an `.npy` file and a small `.progress.json` beside
-it: the key of its content, and the chunks of rows that are finished, each with the hash of its
-images. A run that was interrupted makes only the missing chunks, damaged ones are made again, and a
-set with another key is made anew. What is kept is what was handed over, byte by byte. Chapters use
-it through `helpers.world.batches.render_to_store`.
+it: the key of its content and the chunks of rows that are finished, each with a checksum. A run
+that was interrupted makes only the chunks that are missing or damaged, and a set with another key
+is made anew.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
-import shutil
-import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +27,6 @@ from helpers.artifacts.stage import atomic
 
 Chunk = tuple[int, int]
 """Rows from the first number on, up to the second."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def fill(
@@ -62,30 +56,27 @@ def fill(
 
     Raises:
         ValueError: no rows; images of another shape or type.
-        OSError: the disk is full; the message says how much is needed and where.
     """
     path = Path(path)
     if not len(rows):
         raise ValueError(f"{path}: no rows to make images from")
     shape = (len(rows), *image_shape)
-    with _explained_if_full(path, math.prod(shape)):
-        finished = _finished(path, shape, key)
-        if finished is None:
-            finished = {}
-            _allocate(path, shape)
-            _record(path, key, finished)
-        finished = _intact(path, open_memmap(path, mode="r"), finished)
-        missing = list(_missing(len(rows), finished, chunk))
-        made = share(make, lambda number: rows[slice(*missing[number])], len(missing))
-        for number, images in made:
-            one = missing[number]
-            _require_images(images, (one[1] - one[0], *image_shape))
-            store = open_memmap(path, mode="r+")  # anew, or pages of all chunks would be held
-            store[slice(*one)] = images
-            store.flush()  # progress never claims what is not on disk
-            del store
-            finished[one] = _hash(images)
-            _record(path, key, finished)
+    finished = _finished(path, shape, key)
+    if finished is None:
+        finished = {}
+        path.unlink(missing_ok=True)  # who still reads the old array keeps it
+        open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
+        _record(path, key, finished)
+    missing = list(_missing(len(rows), finished, chunk))
+    made = share(make, lambda number: rows[slice(*missing[number])], len(missing))
+    for number, images in made:
+        start, stop = missing[number]
+        expected = (stop - start, *image_shape)
+        if images.shape != expected or images.dtype != np.uint8:
+            raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
+        _write(path, start * math.prod(image_shape), images)
+        finished[start, stop] = zlib.crc32(np.ascontiguousarray(images))
+        _record(path, key, finished)
     return load(path)
 
 
@@ -99,15 +90,15 @@ def load(path: str | Path) -> np.ndarray:
     path = Path(path)
     try:
         images = np.load(path, mmap_mode="r")
-    except (ValueError, OverflowError, EOFError) as error:
+    except (ValueError, EOFError) as error:
         raise ValueError(f"{path}: {error}") from None
     if images.dtype != np.uint8 or images.ndim != 4:
         raise ValueError(
             f"{path}: expected uint8 images (n, 3, h, w), got {images.dtype} {images.shape}"
         )
-    if _progress_path(path).is_file():
-        chunks = _finished(path, images.shape) or {}
-        finished = sum(stop - start for start, stop in chunks)
+    if (progress := _progress_path(path)).is_file():
+        chunks = json.loads(progress.read_text(encoding="utf-8"))["chunks"]
+        finished = sum(stop - start for start, stop, _ in chunks)
         if finished < len(images):
             raise ValueError(f"{path}: only {finished} of {len(images)} images are finished")
     return images
@@ -133,45 +124,43 @@ def as_float32(rows: ArrayLike) -> np.ndarray:
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def _require_images(images: np.ndarray, expected: tuple[int, ...]) -> None:
-    """Raise ValueError unless these are images of that shape."""
-    if images.shape != expected or images.dtype != np.uint8:
-        raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
+def _write(path: Path, first: int, images: np.ndarray) -> None:
+    """Write images from a byte of the array on, to the disk: progress claims only what is there.
+
+    Not through a memory map: where the disk is full, that ends the interpreter instead of raising.
+    """
+    content = np.ascontiguousarray(images)
+    with path.open("r+b") as stream:
+        np.lib.format.read_magic(stream)
+        np.lib.format.read_array_header_1_0(stream)
+        stream.seek(stream.tell() + first)
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _progress_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.progress.json")
 
 
-def _record(path: Path, key: str, finished: dict[Chunk, str]) -> None:
-    chunks = [[*chunk, content] for chunk, content in sorted(finished.items())]
+def _record(path: Path, key: str, finished: dict[Chunk, int]) -> None:
+    chunks = [[*chunk, checksum] for chunk, checksum in sorted(finished.items())]
     with atomic(_progress_path(path)) as temporary:
         temporary.write_text(json.dumps({"key": key, "chunks": chunks}), encoding="utf-8")
 
 
-def _finished(
-    path: Path, shape: tuple[int, ...], key: str | None = None
-) -> dict[Chunk, str] | None:
-    """Finished chunks → hashes; None if there is no usable set (of this key) at the path."""
+def _finished(path: Path, shape: tuple[int, ...], key: str) -> dict[Chunk, int] | None:
+    """Finished chunks → checksums; None if there is no usable set of this key at the path."""
     try:
         progress = json.loads(_progress_path(path).read_text(encoding="utf-8"))
-        finished = {(int(start), int(stop)): content for start, stop, content in progress["chunks"]}
-        usable = key in (None, progress["key"])
+        chunks = {(start, stop): checksum for start, stop, checksum in progress["chunks"]}
+        usable = key == progress["key"]
         store = np.load(path, mmap_mode="r")
     except (OSError, EOFError, ValueError, KeyError, TypeError):
         return None  # absent or damaged: made anew
-    return finished if usable and store.shape == shape and store.dtype == np.uint8 else None
-
-
-def _intact(path: Path, store: np.ndarray, finished: dict[Chunk, str]) -> dict[Chunk, str]:
-    """The chunks whose images are those that were made; warns of the others."""
-    intact = {
-        one: content for one, content in finished.items() if _hash(store[slice(*one)]) == content
-    }
-    if damaged := sorted(finished.keys() - intact.keys()):
-        rows = ", ".join(f"{start} to {stop - 1}" for start, stop in damaged)
-        warnings.warn(f"{path} is damaged: images {rows} are made again", stacklevel=3)
-    return intact
+    if not usable or store.shape != shape or store.dtype != np.uint8:
+        return None
+    return {one: sum_ for one, sum_ in chunks.items() if zlib.crc32(store[slice(*one)]) == sum_}
 
 
 def _missing(rows: int, finished: Iterable[Chunk], chunk: int) -> Iterator[Chunk]:
@@ -180,45 +169,3 @@ def _missing(rows: int, finished: Iterable[Chunk], chunk: int) -> Iterator[Chunk
     for start, stop in [*sorted(finished), (rows, rows)]:
         yield from ((at, min(at + chunk, start)) for at in range(first, start, chunk))
         first = max(first, stop)
-
-
-def _hash(images: np.ndarray) -> str:
-    return sha256(np.ascontiguousarray(images)).hexdigest()
-
-
-def _allocate(path: Path, shape: tuple[int, ...]) -> None:
-    """Create the array with all its blocks reserved.
-
-    A sparse file would meet a full disk as a bus error on writing through the memory map, with the
-    interpreter gone; reserving turns that into an error here, before any work is done.
-    """
-    _progress_path(path).unlink(missing_ok=True)
-    path.unlink(missing_ok=True)  # who still reads the old array keeps it
-    needed = math.prod(shape)
-    if needed > shutil.disk_usage(path.parent).free:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    try:
-        open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
-        if hasattr(os, "posix_fallocate"):
-            with path.open("r+b") as stream:
-                os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
-    except OSError:
-        path.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def _explained_if_full(path: Path, needed: int) -> Iterator[None]:
-    """Say of a full disk how much is needed and where, and that finished chunks are kept."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        free = shutil.disk_usage(path.parent).free
-        raise OSError(
-            error.errno,
-            f"disk full: the images need {needed:,} bytes and {free:,} are free; "
-            f"finished chunks are kept, so make room and run the same again",
-            str(path),
-        ) from error

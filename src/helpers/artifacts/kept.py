@@ -8,7 +8,6 @@ keys. Checkpoints of trainings and parts of studies are files with a hash of the
 from __future__ import annotations
 
 import hashlib
-import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,19 +36,6 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     keeping = lineage.PACKAGE / "artifacts"
     hashed = lineage.hashes([path for path in modules if path.parent != keeping], drawing=False)
     return lineage.digest(hashed | {name: manifests.versions()[name] for name in packages})
-
-
-def compiled(source: Path) -> Path:
-    """Folder for what numba makes of a module, one for every state of the code that it calls.
-
-    Numba itself notices edits of that module only. `NUMBA_CACHE_DIR` says where all of them lie, by
-    default in this checkout's `build`.
-
-    Args:
-        source: the module with the function that Python calls.
-    """
-    base = os.environ.get("NUMBA_CACHE_DIR") or lineage.ROOT / "build" / "compiled"
-    return Path(base, made_by(source, ("numba",))[:16])
 
 
 def write(path: Path, content: bytes) -> None:

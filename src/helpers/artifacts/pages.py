@@ -43,10 +43,8 @@ def audits(source: Path) -> list[Path]:
     return sorted(path for name in {*named} if (path := lineage.ROOT / "audits" / name).is_file())
 
 
-def record(
-    page: str, profile: str, made_from: dict[str, Any], seconds: float, study: str | None = None
-) -> None:
-    """Remember what an executed page was made from, and how long that took at most.
+def record(page: str, profile: str, made_from: dict[str, Any], study: str | None = None) -> None:
+    """Remember what an executed page was made from.
 
     With the study of somebody's own, where the page shows that in place of the example.
     """
@@ -56,8 +54,6 @@ def record(
         "own": _content(page, profile) if page in lineage.stages() else "",
         "sha256": lineage.file_hash(path),
         "state": lineage.state(path),
-        # A run that was resumed is shorter.
-        "seconds": round(max(seconds, read(page, profile).get("seconds", 0)), 1),
         "study": study,
     }
     with atomic(path.with_name(RECORD)) as temporary:
@@ -68,7 +64,7 @@ def read(page: str, profile: str) -> dict[str, Any]:
     """The record of a page; empty if there is none that can be read."""
     try:
         entry = json.loads(executed(page, profile).with_name(RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return {}
     return entry if isinstance(entry, dict) else {}
 
@@ -99,19 +95,6 @@ def why_stale(page: str, profile: str) -> str | None:
         stage for stage, content in now["stages"].items() if then["stages"].get(stage) != content
     ]
     return f"made from another {', '.join(changed)} than there is now" if changed else None
-
-
-def damaged(profile: str) -> dict[str, list[Path]]:
-    """Page → its executed notebook, if that is gone or not what the run left, or its record."""
-    found = {}
-    for path in sorted((manifests.root() / profile).glob(f"*/{RECORD}")):
-        page = path.parent.name
-        entry, notebook = read(page, profile), executed(page, profile)
-        if not entry.keys() >= {"sha256", "state"}:
-            found[page] = [path]
-        elif not notebook.is_file() or not manifests.intact(notebook, entry, trusted=False):
-            found[page] = [notebook]
-    return found
 
 
 def _content(stage: str, profile: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -99,12 +98,12 @@ class Stage:
         self.parameters = asdict(profiles.load(profile))
         self.folder = root() / profile / name
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._train = _networks_in_use(name, profile)
         for stale in (MANIFEST, RESULTS):
             (self.folder / stale).unlink(missing_ok=True)
         self._source = lineage.sources(name, drawing=False)
         self._inputs: dict[str, dict[str, str]] = {}
         self._files: dict[str, dict[str, Any]] = {}
-        self._started = time.monotonic()
 
     def load(self, stage: str, name: str, columns: Sequence[str] | None = None) -> Any:
         """Read a file of an earlier stage (see `load`) and record it as an input."""
@@ -163,13 +162,23 @@ class Stage:
             "versions": manifests.versions(),
             "device": self.device,
             "seed": self.seed,
-            "seconds": round(time.monotonic() - self._started, 1),
+            "train": self._train,
             "python": platform.python_version(),
             "cpus": os.cpu_count(),
         }
         with atomic(self.folder / MANIFEST) as temporary:
             temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         return dict(results)
+
+
+def _networks_in_use(stage: str, profile: str) -> int:
+    """1 if a stage's networks are trained here, 0 if they are those that ship."""
+    if asked := os.environ.get("TRAIN"):
+        return int(asked)
+    try:
+        return manifests.read(stage, profile)["train"]
+    except ArtifactError:
+        return 0
 
 
 @contextmanager
@@ -212,36 +221,14 @@ def _sync(path: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove temporary files that killed processes left anywhere below a folder.
+    """Remove temporary files below a folder that killed processes left there.
 
     Args:
         folder: whose `atomic` files of processes that are no more are removed.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from helpers import artifacts
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     artifacts.sweep(pathlib.Path(folder))
-    """
-    for path in folder.rglob(".*.tmp"):
-        owner = path.name.split(".")[-2]
-        if owner.isdecimal() and not _writes(int(owner), path):
-            path.unlink(missing_ok=True)
-
-
-def _writes(pid: int, path: Path) -> bool:
-    """Whether the process still lives; one that began after the file has but the same number.
-
-    A zombie does not: in a container whose first process collects none, a killed kernel stays one.
     """
     import psutil  # seldom needed
 
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return False
-        return process.create_time() < path.stat().st_mtime + 1
-    except (psutil.NoSuchProcess, FileNotFoundError):
-        return False
-    except psutil.AccessDenied:  # another person's, of which nothing may be known
-        return True
+    for path in folder.rglob(".*.tmp"):
+        owner = path.name.split(".")[-2]
+        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            path.unlink(missing_ok=True)

@@ -6,15 +6,18 @@ import math
 import multiprocessing
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from filelock import FileLock, Timeout
 from joblib import Parallel, cpu_count, parallel_config
 from threadpoolctl import threadpool_limits
 
-from helpers.utils.processes import SIDE_BY_SIDE, die_with_parent
-
+SIDE_BY_SIDE = "STEPS_SIDE_BY_SIDE"
+"""The environment variable in which the runner says how many steps share the cores."""
 P, T = ParamSpec("P"), TypeVar("T")
 
 
@@ -40,7 +43,7 @@ def threads() -> int:
 
 
 def processes(number: int, **options: Any) -> Parallel:
-    """joblib's `Parallel` with so many processes of one thread, none of which outlives this one.
+    """joblib's `Parallel` with so many processes of one thread.
 
     Args:
         number: of processes; with 1 the work is done in this one, with the threads that it has.
@@ -48,8 +51,7 @@ def processes(number: int, **options: Any) -> Parallel:
     """
     if number == 1 or not _can_coordinate():
         return Parallel(1, **options)
-    mine = {"initializer": die_with_parent, "initargs": (os.getpid(),)}
-    with parallel_config("loky", inner_max_num_threads=1, **mine):
+    with parallel_config("loky", inner_max_num_threads=1):
         return Parallel(number, **options)
 
 
@@ -65,6 +67,29 @@ def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
 
     return alone
+
+
+@contextmanager
+def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold the lock at `path`; who comes second waits.
+
+    Args:
+        path: of the lock; its folder is made.
+        tell: takes a sentence if one must wait. By default no sentence is told: in a chapter it
+            would be part of the page.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        if tell:
+            tell(f"waiting: another process uses {path.parent}")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @cache
