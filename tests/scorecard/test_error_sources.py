@@ -1,14 +1,11 @@
 """The ladder of arms: names of cells, coverage of the truth, and which step to blame."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import figures
 from helpers.effects import labels
 from helpers.scorecard import error_sources
-from helpers.scorecard.figures import draw_cells, draw_ladder
 
 AXES = ["skin_colour", "hair_length", "gender"]
 STEPS = {"A": "sampling", "B": "directions", "C": "perception"}
@@ -40,13 +37,6 @@ def rungs() -> pd.DataFrame:
     again = (estimates["arm"] == "B") & (estimates["cell"] == "female, long hair")
     estimates.loc[again, ["estimate", "low", "high"]] = [0.05, -0.05, 0.15]
     return error_sources.compare(estimates, effects(effect=0.0, se=0.02))
-
-
-def test_cells_are_named_by_what_is_held():
-    named = labels.name_cells(effects())
-    assert list(named["cell"][:2]) == ["female, short hair", "male, short hair"]
-    assert list(named["cell"][4:]) == ["female", "male", "average"]
-    assert list(named["scope"]) == ["cell"] * 4 + ["partial average"] * 2 + ["average"]
 
 
 def test_compare_marks_the_intervals_that_hold_the_truth(rungs):
@@ -92,18 +82,6 @@ def test_flags_are_counted_by_direction():
     table["p_holm"] = [0.01, 0.01, 0.2, np.nan, 0.0, 0.0, 0.0]
     row = error_sources.count_flags(table, 0.05).loc[("m", "skin_colour")]
     assert row.to_dict() == {"raises": 1, "lowers": 1, "cells": 3}
-
-
-def test_figures_show_every_arm_and_cell(rungs):
-    with plt.rc_context():
-        figures.style()
-        drawn = draw_ladder(rungs, "m")
-        assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(STEPS)
-        labels = [tick.get_text() for tick in drawn.axes[0].get_xticklabels()]
-        assert labels[0] == "female\nshort hair" and len(labels) == 4
-        panels = draw_cells(rungs[rungs["arm"] == "A"], "skin_colour", ["m"])
-        assert panels.axes[0].get_title() == "m"
-        plt.close("all")
 
 
 def test_intervals_are_tallied_by_model_and_in_all(rungs):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import effects, scorecard
-from helpers.scorecard.repeated_audits import draw, matched_audits, with_truth
+from helpers.scorecard import draw, matched_audits, with_truth
 
 AXES = ["skin_colour", "hair_length", "gender"]
 OF = {"alarm": "max", "missed": "mean"}
@@ -101,3 +101,14 @@ def test_shares_count_audits_not_cells():
     assert row["alarm"] == 0.5
     assert row["missed"] == pytest.approx((0.5 + 0 + 1) / 3)
     assert row["alarm_low"] == pytest.approx(0.15, abs=0.005)  # Wilson's, two of four
+
+
+def test_departures_are_those_of_the_versions_not_of_the_faces(pool):
+    worse = pool.copy()
+    worse[:, 1, 0, 0] = 1 - worse[:, 1, 0, 0]
+    table = scorecard.departures(np.stack([pool, worse]), pool, AXES)
+    same, other = (table[table["version"] == k].set_index("attribute")["value"] for k in (0, 1))
+    assert (same == 0).all()
+    # One cell of eight changed: it takes part in one of the four effects of each attribute.
+    shift = abs(worse[:, 1, 0, 0].mean() - pool[:, 1, 0, 0].mean())
+    np.testing.assert_allclose(other, shift / 2, atol=0.005)

@@ -1,10 +1,9 @@
 """The look of the book: one style, one palette by role, and the figures that chapters share.
 
-Widgets and the cover's figure are imported by name: `from helpers.figures import widgets`.
+Widgets are imported by name: `from helpers.figures import widgets`.
 """
 
-from helpers.figures.charts import bars, forest, heatmap, matched_scatter, violins
-from helpers.figures.galleries import gallery
+from helpers.figures.charts import bars, forest, gallery, heatmap, matched_scatter, violins
 from helpers.figures.looks import (
     BLACK,
     BLUE,
@@ -17,9 +16,19 @@ from helpers.figures.looks import (
     SPARE,
     VERMILION,
     WIDTH,
-    YELLOW,
     Look,
     as_pixels,
     look,
     style,
+)
+from helpers.figures.panels import (
+    DASHED,
+    ZERO,
+    intervals,
+    legend_above,
+    lying,
+    name_rows,
+    paths,
+    rungs,
+    upright,
 )

@@ -1,21 +1,28 @@
-"""The charts that chapters share: rates, intervals, pairs of groups, distributions, matrices.
+"""The charts that chapters share: rates, intervals, pairs, distributions, matrices, images.
 
-Chapters 1 to 8 introduce them one by one. Tables come in as `helpers.errors.stratified_errors` and
-the effect estimators leave them: one row per cell, with counts and 95 % intervals.
+Tables come in as `helpers.errors.stratified_errors` and the effect estimators leave them: one row
+per cell, with counts and 95 % intervals.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
+from numpy.typing import ArrayLike
 
-from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, look
+from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, as_pixels, look
 
 EVEN = 0.179
 """The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
+TITLE = 10
+"""Size of the letters above images, in points."""
 
 
 def bars(
@@ -36,12 +43,6 @@ def bars(
 
     Raises:
         ValueError: an index of more than two levels.
-
-    Example:
-        >>> import pandas as pd
-        >>> rates = pd.DataFrame({"n": 50, "rate": [0.1, 0.2], "low": 0.05, "high": 0.3})
-        >>> [text.get_text() for text in bars(rates.set_axis(["light", "dark"])).texts]
-        ['n = 50', 'n = 50']
     """
     if table.index.nlevels > 2:
         raise ValueError(f"bars take one or two groupings, got {list(table.index.names)}")
@@ -116,12 +117,6 @@ def forest(
 
     Returns:
         The axes, with the first cell on top.
-
-    Example:
-        >>> import pandas as pd
-        >>> effects = pd.DataFrame({"estimate": 0.1, "low": 0.0, "high": 0.2}, ["female", "male"])
-        >>> [tick.get_text() for tick in forest(effects).get_yticklabels()]
-        ['female', 'male']
     """
     ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
     y = np.arange(len(table))[::-1]
@@ -173,13 +168,6 @@ def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
     Raises:
         ValueError: more than one pair of levels.
-
-    Example:
-        >>> import pandas as pd
-        >>> side = pd.DataFrame({"n": 40, "rate": 0.1, "low": 0.05, "high": 0.2}, ["women"])
-        >>> pairs = side.add_suffix("_first").join(side.add_suffix("_second"))
-        >>> matched_scatter(pairs.assign(first="light", second="dark")).get_ylabel()
-        'error rate, dark'
     """
     levels = pairs[["first", "second"]].drop_duplicates()
     if len(levels) != 1:
@@ -227,12 +215,6 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None 
 
     Returns:
         The axes, with the two levels in a legend above.
-
-    Example:
-        >>> import pandas as pd
-        >>> frame = pd.DataFrame({"age": range(8), "data": "PPB-like", "seen as": ["f", "m"] * 4})
-        >>> [tick.get_text() for tick in violins(frame, "age", "data", "seen as").get_xticklabels()]
-        ['PPB-like\\nn = 8']
     """
     ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
     order = _levels(frame[by])
@@ -277,12 +259,6 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
 
     Returns:
         The axes.
-
-    Example:
-        >>> import pandas as pd
-        >>> cosines = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], ["age", "hair"], ["age", "hair"])
-        >>> heatmap(cosines).texts[1].get_text()
-        '+0.50'
     """
     side = 0.75 * len(matrix) + 1.2
     ax = ax or plt.figure(figsize=(WIDTH, min(side, 6.5))).gca()
@@ -308,6 +284,79 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
     ax.tick_params(axis="y", rotation=0, length=0)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
     return ax
+
+
+def gallery(
+    images: ArrayLike,
+    ncol: int,
+    titles: Sequence[str] | None = None,
+    row_labels: Sequence[str] | None = None,
+) -> Figure:
+    """Images in rows, as wide as the page.
+
+    Args:
+        images: (n, 3, h, w), float in [0, 1] or uint8.
+        ncol: images in a row; the last row may be shorter.
+        titles: one above each image, or, when there are `ncol` of them, one above each column;
+            a line that is wider than its image goes on in the next.
+        row_labels: one at the left of each row.
+
+    Returns:
+        A figure with one axes per row.
+
+    Raises:
+        ValueError: no images, or a number of titles or labels that fits nothing.
+    """
+    pixels = as_pixels(images)
+    n, height, width = pixels.shape[:3]
+    if n == 0:
+        raise ValueError("a gallery needs at least one image")
+    nrow = -(-n // ncol)
+    titles = [_in_lines(title, 72 * WIDTH / ncol) for title in ([] if titles is None else titles)]
+    row_labels = [] if row_labels is None else list(row_labels)
+    if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
+        raise ValueError(
+            f"{n} images in {nrow} rows of {ncol} take {ncol} or {n} titles and {nrow} row "
+            f"labels, got {len(titles)} and {len(row_labels)}"
+        )
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    titled_rows = nrow if len(titles) > ncol else min(len(titles), 1)
+    tall = nrow * WIDTH / ncol * height / width + 0.22 * lines * titled_rows
+    figure, axes = plt.subplots(nrow, 1, figsize=(WIDTH, tall), squeeze=False)
+    # A row is one picture: axes of their own for many small images take seconds to draw.
+    gap = -(-width // 100)
+    wide = width + 2 * gap
+    rows = np.pad(pixels, ((0, -n % ncol), (0, 0), (gap, gap), (0, 0)), constant_values=255)
+    rows = rows.reshape(nrow, ncol, height, wide, 3).swapaxes(1, 2)
+    for number, axis in enumerate(axes.flat):
+        axis.imshow(rows[number].reshape(height, ncol * wide, 3))
+        above = titles[number * ncol : (number + 1) * ncol]
+        centres = (np.arange(len(above)) + 0.5) * wide - 0.5
+        axis.xaxis.tick_top()
+        axis.set_xticks(centres, above, fontsize=TITLE)
+        axis.set_yticks([])
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(False)
+    for axis, label in zip(axes.flat, row_labels, strict=False):
+        axis.set_ylabel(label, fontsize=11)
+    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.02, wspace=0.01, hspace=0.01)
+    return figure
+
+
+def _in_lines(title: str, width: float) -> str:
+    """A title with line breaks between words, so that no line is wider than `width` points."""
+    lines: list[str] = []
+    for given in title.split("\n"):
+        lines.append("")
+        for word in given.split():
+            longer = f"{lines[-1]} {word}".strip()
+            fits = TextPath((0, 0), longer, size=TITLE).get_extents().width < 0.97 * width
+            if fits or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    return "\n".join(lines)
 
 
 def _whiskers(table: pd.DataFrame, centre: str, suffix: str = "") -> np.ndarray:

@@ -22,7 +22,7 @@ from helpers.effects.standardised_rates import (
     standardise,
 )
 from helpers.resampling import cluster_codes, draw_weights
-from helpers.scorecard.estimators import resample_images
+from helpers.scorecard.audits import resample_images
 from helpers.scorecard.simulated_audits import ATTRIBUTES, IMAGES, MANIPULATED, carried_mixes
 from helpers.utils import seeding
 

@@ -20,7 +20,7 @@ from helpers.effects import (
 )
 from helpers.effects.labels import Z
 from helpers.scorecard.coverage_estimators import ENDS, sandwich_logits, transported
-from helpers.scorecard.repeated_audits import matched_audits, pooled_audits, with_truth
+from helpers.scorecard.audits import matched_audits, pooled_audits, with_truth
 from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding
 
