@@ -20,7 +20,7 @@ from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, Look, look
 
 DASHED = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
 """The line of a value to compare with."""
-ZERO = {"color": GREY, "linewidth": 1, "linestyle": ":", "zorder": 0}
+ZERO = {"color": GREY, "linewidth": 1, "linestyle": ":"}
 """The line of no effect."""
 Z = norm.ppf(0.975)
 """Standard errors on either side of an estimate in a 95 % interval."""
@@ -61,7 +61,8 @@ def intervals(
     for ax, (title, part) in zip(axes.flat, groups, strict=True):
         known = part[part["estimate"].notna()]
         drawn = [kind for kind in kinds if kind in set(known[marks])]
-        for kind, shift in zip(drawn, _apart(len(drawn)), strict=True):
+        shifts = np.linspace(-0.28, 0.28, len(drawn)) if len(drawn) > 1 else [0.0]
+        for kind, shift in zip(drawn, shifts, strict=False):
             mine = known[known[marks] == kind]
             places = mine[rows].map(names.index) + shift
             lying(ax, places, mine, look(kind, kinds.index(kind)), kind)
@@ -186,11 +187,6 @@ def legend_above(figure: Figure, order: Sequence[str] = (), columns: int = 4) ->
     shown = [handles[name] for name in names]
     figure.legend(shown, names, loc="outside upper center", ncol=columns)
     return figure
-
-
-def _apart(count: int) -> np.ndarray:
-    """How far marks of one row stand off its middle (count,)."""
-    return np.linspace(-0.28, 0.28, count) if count > 1 else np.zeros(count)
 
 
 def _whiskers(table: pd.DataFrame) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Estimators of the coverage study against loops over statsmodels, audits and plain rates."""
+"""Intervals of the coverage study against loops over statsmodels, audits and plain rates."""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +7,14 @@ import statsmodels.api as sm
 
 from helpers.effects import bootstrap_paper_logit, transport
 from helpers.resampling import cluster_codes, draw_weights
-from helpers.scorecard.coverage_estimators import (
+from helpers.scorecard.coverage import (
+    SHARE,
     all_estimates,
     bootstrap_effects,
+    by_cell,
+    intervals,
     null_tests,
+    population_at,
     transported,
 )
 from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS
@@ -98,11 +102,35 @@ def test_an_audit_among_others_is_estimated_as_it_is_alone():
             np.testing.assert_array_equal(p, table["p"])
 
 
-def test_families_of_tests(audit):
-    sizes = {family: len(p) for family, p in null_tests(audit).items()}
-    assert sizes == {
-        "images as independent": 10,
-        "difference of rates": 10,
-        "cluster sandwich": 5,
-        "matched pairs": 12,
-    }
+@pytest.fixture(scope="module")
+def population():
+    return population_at(0.1, LOG_ODDS)
+
+
+def test_a_population_errs_as_often_as_it_should(population):
+    errors = population.audits(400, 1, range(40))["error"]
+    assert errors.mean() == pytest.approx(0.1, abs=0.004)
+    rates = by_cell(population.audits(400, 2, range(40)), 400)
+    np.testing.assert_allclose(np.nanmean(rates, axis=(0, 1)), population.rates(), atol=0.012)
+
+
+def test_errors_stand_at_their_transect_and_levels(population):
+    audits = population.audits(30, 1, [4, 9])
+    errors = by_cell(audits, 30)
+    assert np.isfinite(errors).sum() == len(audits)
+    for row in audits.sample(20, random_state=0).itertuples():
+        place = [4, 9].index(row.audit), row.transect, *(getattr(row, a) for a in MANIPULATED)
+        assert errors[place] == row.error
+
+
+def test_estimates_scatter_around_what_intervals_should_hold(population):
+    table = intervals(population, 150, 3, range(24), with_logit=8)
+    off = table["estimate"] - table["truth"]
+    gap = table["estimator"] == "share of a gap"
+    for name, errors in off[~gap].groupby(table["estimator"]):
+        assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(table["audit"].nunique()), name
+    assert table.loc[gap, "estimate"].median() == pytest.approx(SHARE, abs=0.25)
+    counts = table.groupby("estimator")["audit"].agg(["nunique", "size"])
+    assert counts.loc["matched pairs, cells"].tolist() == [24, 24 * 12]
+    assert counts.loc["cluster logit, manipulated"].tolist() == [8, 24]
+    assert counts.loc["cluster logit, of faces"].tolist() == [8, 16]
