@@ -47,17 +47,6 @@ def test_gallery_places_images_titles_and_row_labels():
     assert figure.get_figwidth() == figures.WIDTH
 
 
-def test_gallery_titles_every_image():
-    figure = figures.gallery(np.zeros((5, 3, 8, 8)), 3, titles=list("abcde"))
-    above = [[tick.get_text() for tick in axis.get_xticklabels()] for axis in figure.axes]
-    assert above == [["a", "b", "c"], ["d", "e"]]
-    figure.draw_without_rendering()
-    first, second = figure.axes
-    lowest = min(tick.get_window_extent().y0 for tick in second.get_xticklabels())
-    highest = max(tick.get_window_extent().y1 for tick in second.get_xticklabels())
-    assert second.bbox.y1 <= lowest and highest <= first.bbox.y0
-
-
 def test_bars_show_rates_intervals_and_counts():
     table = rates(CELLS, [500, 120, 430, 0], [20, 24, 0, 0])
     axes = figures.bars(table)
@@ -69,14 +58,6 @@ def test_bars_show_rates_intervals_and_counts():
     left, right = axes.get_xlim()
     assert all(left < text.xy[0] < right for text in axes.texts)
     assert [patch.get_hatch() for patch in axes.patches] == ["", "", "///"]
-
-
-def test_bars_take_the_categories_that_stratified_errors_leaves():
-    categories = CELLS.set_levels([pd.CategoricalIndex(level) for level in CELLS.levels])
-    plain = figures.bars(rates(CELLS, [40, 30, 40, 20], [1, 6, 2, 3]))
-    drawn = figures.bars(rates(categories, [40, 30, 40, 20], [1, 6, 2, 3]))
-    assert [p.get_x() for p in drawn.patches] == [p.get_x() for p in plain.patches]
-    assert texts(drawn) == texts(plain)
 
 
 def test_bars_that_share_an_axis_all_fit_and_write_short_counts():
@@ -128,13 +109,6 @@ def pairs(groups: int) -> pd.DataFrame:
     dark = rates(index, [60] * groups, [9] * groups)
     table = light.add_suffix("_first").join(dark.add_suffix("_second"))
     return table.assign(first="light", second="dark")
-
-
-def test_matched_scatter_names_few_groups_with_their_counts():
-    axes = figures.matched_scatter(pairs(2))
-    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert labels == ["g0, n = 100 against 60", "g1, n = 101 against 60"]
-    assert axes.get_xlabel() == "error rate, light" and axes.get_ylabel() == "error rate, dark"
 
 
 def test_matched_scatter_shows_the_whole_of_a_mark_at_zero():

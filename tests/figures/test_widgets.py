@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from ipywidgets import HTML, Dropdown, SelectionSlider, Stack, Widget
 from ipywidgets.widgets.widget_description import DescriptionWidget
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from PIL import Image
 
 from helpers.figures import widgets
@@ -89,26 +87,6 @@ def test_side_by_side_moves_two_stacks_with_one_slider(frames):
     targets = [target for source, target in links() if source[0].endswith(slider.model_id)]
     assert targets == [[f"IPY_MODEL_{stack.model_id}", "selected_index"] for stack in stacks]
     assert "A face, dual basis: a" in stacks[1].children[0].value
-
-
-def test_charts_keep_every_pixel_and_may_stand_below_each_other():
-    drawing = np.random.default_rng(0).integers(0, 256, (2, 3, 16, 16)).astype(np.uint8)
-    widget = widgets.side_by_side({"a": drawing, "b": drawing}, "xy", "step", "A", charts=True)
-    for stack in of_kind(widget, Stack):
-        for child, frame in zip(stack.children, drawing, strict=True):
-            data = re.search(r"base64,([^\"]+)", child.value)[1]
-            pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
-            np.testing.assert_array_equal(pixels.transpose(2, 0, 1), frame)
-    assert {column.layout.max_width for column in widget.children[1].children} == {"100%"}
-
-
-def test_canvas_becomes_a_frame():
-    figure = Figure(figsize=(2, 1), dpi=10, facecolor=(1, 0, 0))
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    frame = widgets.as_frame(canvas)
-    assert frame.shape == (3, 10, 20) and frame.dtype == np.uint8
-    assert (frame == np.array([255, 0, 0])[:, None, None]).all()
 
 
 def test_explorer_switches_between_attributes(frames):

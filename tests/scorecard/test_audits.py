@@ -94,15 +94,6 @@ def test_the_logit_of_an_audit_equals_the_papers_on_its_images(pool):
     assert cell["estimate"] == pytest.approx(dark - light, abs=1e-9)
 
 
-def test_bootstraps_of_images_and_transects_agree_on_independent_images():
-    audits = scorecard.null_audits(200, (2, 2, 2), 20, rate=0.2, icc=1e-6, seed=1)
-    widths = {}
-    for unit in ("images", "transects"):
-        table = scorecard.logit_audits(audits, AXES, resample=unit, n_boot=200)
-        widths[unit] = (table["high"] - table["low"]).mean()
-    assert widths["images"] == pytest.approx(widths["transects"], rel=0.05)
-
-
 def test_resampled_images_keep_their_number_and_their_rates():
     counts = np.array([60, 20, 15, 5])  # two patterns: right answers, then errors
     trials, errors = resample_images(counts, 4000, np.random.default_rng(0))

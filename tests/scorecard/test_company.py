@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import facerender
-from helpers.scorecard import error_sources, truth
+from helpers.scorecard import error_sources
 from helpers.world.batches import render_to_store
 
 N = 6
@@ -30,12 +30,6 @@ def moved(base: torch.Tensor) -> torch.Tensor:
     for name in ("hair_colour", "jaw_width", "skin_colour"):
         table[:, facerender.INDEX[name]] = torch.from_numpy(random.random(8 * N).astype(np.float32))
     return table
-
-
-def test_every_parameter_is_in_exactly_one_group():
-    listed = list(chain.from_iterable(error_sources.GROUPS.values()))
-    assert sorted(listed) == sorted(facerender.NAMES)
-    assert error_sources.MOVED_BY_DESIGN in error_sources.GROUPS
 
 
 def test_leaks_are_mean_differences_within_transects_in_standard_deviations(moved):
@@ -65,12 +59,9 @@ def low_cells(step: int) -> list[int]:
     return [cell for cell in range(8) if not cell & step]
 
 
-def test_holding_takes_the_base_faces_values_and_nothing_else(moved, base):
-    held = error_sources.hold(moved, base, ["hair_colour", "jaw_width"])
-    for image in range(8 * N):
-        for name, column in facerender.INDEX.items():
-            source = base[image // 8] if name in ("hair_colour", "jaw_width") else moved[image]
-            assert held[image, column] == source[column]
+def test_groups_have_every_parameter_once():
+    listed = list(chain.from_iterable(error_sources.GROUPS.values()))
+    assert sorted(listed) == sorted(facerender.NAMES)
 
 
 def test_faces_that_do_not_differ_look_alike(tmp_path):
@@ -89,6 +80,9 @@ def test_faces_that_do_not_differ_look_alike(tmp_path):
 
 def test_answers_equal_those_of_a_full_render(moved, base, tmp_path):
     held = error_sources.hold(moved, base, ["hair_colour", "skin_colour"])
+    column = facerender.INDEX["hair_colour"]
+    assert torch.equal(held[:, column], base[:, column].repeat_interleave(8))
+    assert (held != moved).any(dim=0).sum() == 2
     held[: 8 * 3] = moved[: 8 * 3]
 
     def brightness(images: np.ndarray) -> np.ndarray:
@@ -124,34 +118,6 @@ def test_sizes_are_free_of_noise_on_average_and_their_intervals_hold_the_truth()
     naive = np.mean([4 * 0.1**2 / 12, 2 * 0.35**2 / n])
     assert np.mean(squares) < 0.6 * naive * 2, "the noise was not taken off"
     assert 0.88 <= np.mean(holds) <= 1
-
-
-def test_size_without_noise_is_the_root_mean_square_of_the_twelve_parts():
-    parts = np.tile(np.arange(8.0).reshape(1, 2, 2, 2), (5, 1, 1, 1))  # 4, 2 and 1 along the axes
-    found = error_sources.sizes(parts, seed=1, n_boot=20)
-    assert found["size"] == pytest.approx(np.sqrt((16 + 4 + 1) / 3))
-    assert found["low"] == pytest.approx(found["size"]) == found["high"]
-
-
-def test_an_approach_is_the_change_of_the_distance_from_the_true_effects():
-    random = np.random.default_rng(4)
-    before, after = random.integers(0, 2, (2, 8 * 40))
-    effects = truth.effects(before.reshape(-1, 2, 2, 2).astype(float), ["a", "b", "c"])
-    cells = effects[effects[["a", "b", "c"]].notna().sum(axis=1) == 2]["effect"].to_numpy()
-    found = error_sources.approach(before, after, cells, seed=1, n_boot=50)
-    # The truth is what was found before, so the distance grows from zero to that between the two.
-    rates = [errors.reshape(-1, 2, 2, 2).mean(axis=0) for errors in (before, after)]
-    gaps = [
-        (rates[1].take(1, axis) - rates[1].take(0, axis))
-        - (rates[0].take(1, axis) - rates[0].take(0, axis))
-        for axis in range(3)
-    ]
-    assert found["change"] == pytest.approx(np.sqrt(np.mean(np.square(gaps))))
-    assert error_sources.approach(before, before, cells, seed=1, n_boot=50) == {
-        "change": 0.0,
-        "low": 0.0,
-        "high": 0.0,
-    }
 
 
 def test_an_approach_has_an_honest_interval():

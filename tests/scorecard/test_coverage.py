@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from helpers.effects import bootstrap_paper_logit, transport
+from helpers.effects import transport
 from helpers.resampling import cluster_codes, draw_weights
 from helpers.scorecard.coverage import (
     SHARE,
@@ -52,13 +52,6 @@ def test_transect_bootstrap_equals_a_loop_over_statsmodels(audit):
     draws = [reference(audit, weight[codes]) for weight in weights]
     np.testing.assert_allclose(table["low"], np.quantile(draws, 0.025, axis=0), atol=1e-6)
     np.testing.assert_allclose(table["high"], np.quantile(draws, 0.975, axis=0), atol=1e-6)
-
-
-def test_image_bootstrap_has_the_spread_of_drawing_every_image(audit):
-    table = bootstrap_effects(audit, "image", 2000, {0: 5}).query("scale == 'log odds'")
-    drawn = bootstrap_paper_logit(audit[list(ATTRIBUTES)], audit["error"], 2000, 6, C=1e6)[:, 1:]
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    np.testing.assert_allclose(table["high"] - table["low"], high - low, rtol=0.08)
 
 
 def test_every_estimator_estimates_what_it_says(audit):
@@ -112,15 +105,6 @@ def test_a_population_errs_as_often_as_it_should(population):
     assert errors.mean() == pytest.approx(0.1, abs=0.004)
     rates = by_cell(population.audits(400, 2, range(40)), 400)
     np.testing.assert_allclose(np.nanmean(rates, axis=(0, 1)), population.rates(), atol=0.012)
-
-
-def test_errors_stand_at_their_transect_and_levels(population):
-    audits = population.audits(30, 1, [4, 9])
-    errors = by_cell(audits, 30)
-    assert np.isfinite(errors).sum() == len(audits)
-    for row in audits.sample(20, random_state=0).itertuples():
-        place = [4, 9].index(row.audit), row.transect, *(getattr(row, a) for a in MANIPULATED)
-        assert errors[place] == row.error
 
 
 def test_estimates_scatter_around_what_intervals_should_hold(population):

@@ -77,14 +77,6 @@ def test_coverage_of_the_grid_counts_the_intervals_there_are():
     assert np.isnan(nothing["coverage"])
 
 
-def test_results_depend_neither_on_parts_nor_on_workers(tmp_path, one_correlation, monkeypatch):
-    whole = study(SMALL, tmp_path / "whole", workers=2)
-    monkeypatch.setattr(coverage_study, "PART", 2)
-    parts = study(SMALL, tmp_path / "parts", workers=1)
-    for one, other in zip(whole, parts, strict=True):
-        pd.testing.assert_frame_equal(one, other)
-
-
 def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
     expected = study(SMALL, tmp_path / "at once", workers=1)
 

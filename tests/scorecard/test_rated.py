@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.annotations import crowd
 from helpers.scorecard import truth
 from helpers.scorecard.rated import (
-    answers_of_all,
     average_effects,
     expected_labels,
     labels_by,
@@ -34,14 +32,6 @@ def levels() -> np.ndarray:
 @pytest.fixture(scope="module")
 def answered() -> dict[str, np.ndarray]:
     return {"coin": np.random.default_rng(4).integers(2, size=(60, 2, 2, 2))}
-
-
-def test_every_rater_answers_about_every_image(perceived):
-    found = answers_of_all(perceived, 1.0, seed=1, stage="test")
-    assert found.shape == (40, len(crowd.rater_pool(1).worker_ids))
-    assert ((found >= 0) & (found <= 4)).all()
-    reversed_ = answers_of_all(perceived[::-1], 1.0, seed=1, stage="test")
-    assert (reversed_[::-1] == found).all()
 
 
 def test_expected_labels_are_the_share_of_all_groups():
@@ -81,14 +71,6 @@ def test_estimates_scatter_around_the_effect_with_expected_labels(levels, answer
     means = table.groupby("axis")[["estimate", "transects"]].mean()
     off = means["estimate"] - average_effects(wrong).mean(axis=0)
     assert (off.abs() < 4 * means["transects"] / np.sqrt(150)).all()
-
-
-def test_the_spread_between_transects_has_the_answers_noise_in_it(levels, answered):
-    table = rated_audits(levels, answered, panel=False, repetitions=200, **FEW)
-    by_axis = table.groupby("axis")
-    scatter, usual = by_axis["estimate"].std(), by_axis["transects"].mean()
-    assert (usual / scatter).to_numpy() == pytest.approx(1, abs=0.15)
-    assert (by_axis["answers"].mean() > 0.3 * usual).all()
 
 
 def test_habits_of_a_panel_show_only_in_whole_raters(answered):

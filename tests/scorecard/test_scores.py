@@ -68,27 +68,6 @@ def test_scores_of_known_errors():
     assert score["coverage_low"] < inside < score["coverage_high"]
 
 
-def test_what_cannot_be_estimated_is_left_out_and_counted():
-    table = pd.DataFrame(
-        {
-            "model": "a",
-            "estimator": "b",
-            "audit": [0, 1, 2, 3],
-            "cell": "one",
-            "truth": 0.0,
-            "estimate": [0.1, -0.1, np.nan, 0.1],
-            "low": [-0.1, -0.3, np.nan, 0.05],
-            "high": [0.3, 0.1, np.nan, 0.2],
-        }
-    )
-    score = scorecard.score(table).loc["a", "b"]
-    assert score["estimable"] == 0.75
-    assert score["coverage"] == pytest.approx(2 / 3)
-    none = scorecard.score(table.assign(estimate=np.nan)).loc["a", "b"]
-    assert none["estimable"] == 0
-    assert np.isnan(none["bias"])
-
-
 def test_shares_count_audits_not_cells():
     table = pd.DataFrame(
         {

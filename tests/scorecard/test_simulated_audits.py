@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.special import expit
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 from helpers.scorecard.simulated_audits import (
     ATTRIBUTES,
@@ -29,11 +29,6 @@ def population():
 @pytest.fixture(scope="module")
 def large(population):
     return population.audit(60_000, seed=1, repetition=0)
-
-
-def test_marginal_risks_are_the_logit(population):
-    risks = norm.cdf(population.thresholds)
-    np.testing.assert_allclose(risks, expit(-2.0 + PATTERNS @ list(LOG_ODDS.values())))
 
 
 def test_risks_of_every_pattern_against_counts(population, large):
@@ -67,13 +62,6 @@ def test_correlation_of_errors_against_counts(correlation):
     assert covariance / (residual**2).mean() == pytest.approx(correlation, abs=0.008)
 
 
-def test_error_correlation_is_that_of_the_bivariate_normal():
-    flat = Population(-2.0, dict.fromkeys(ATTRIBUTES, 0.0), 0.3)
-    threshold, risk = flat.thresholds[0], expit(-2.0)
-    both = multivariate_normal.cdf([threshold] * 2, cov=[[1, flat.latent], [flat.latent, 1]])
-    assert (both - risk**2) / (risk * (1 - risk)) == pytest.approx(0.3, abs=1e-5)
-
-
 def test_truth_against_brute_force(population, large):
     truth = population.true_effects()
     np.testing.assert_allclose(truth["log odds"], list(LOG_ODDS.values()), atol=1e-9)
@@ -82,13 +70,6 @@ def test_truth_against_brute_force(population, large):
         assert truth.loc[name, "risk difference"] == pytest.approx(rates[1] - rates[0], abs=0.008)
     fit = sm.Logit(large["error"], sm.add_constant(large[COLUMNS])).fit(disp=False)
     np.testing.assert_allclose(fit.params[COLUMNS], list(LOG_ODDS.values()), atol=0.06)
-
-
-def test_audits_depend_on_their_number_only(population):
-    again = Population(-2.0, LOG_ODDS, 0.23).audit(30, seed=1, repetition=7)
-    assert population.audit(30, 1, 7).equals(again)
-    assert not population.audit(30, 1, 8).equals(again)
-    assert not population.audit(30, 2, 7).equals(again)
 
 
 def test_what_is_carried_elsewhere_against_a_population_that_is_drawn(population):

@@ -55,23 +55,6 @@ def test_interventions_set_what_they_say_and_cross_all_doses(base):
         interventions.do(base, hair=0.1)
 
 
-def test_effects_of_a_known_rule(base, bright_store, tmp_path):
-    errors = truth.errors_under_do(says_male_when_short, base, DOSES, size=4, path=tmp_path / "x")
-    assert errors.shape == (24, 2, 2, 2)
-    # Short-haired women and long-haired men are misread, whatever their skin colour.
-    assert errors.mean(axis=(0, 1)).tolist() == [[1, 0], [0, 1]]
-    effects = truth.effects(errors, list(DOSES))
-    averaged = effects[effects[list(DOSES)].isna().all(axis=1)].set_index("attribute")["effect"]
-    # Long hair helps women as much as it hurts men: the main effect cancels.
-    assert averaged.to_dict() == {"skin_colour": 0, "hair_length": 0, "gender": 0}
-    by_gender = effects[
-        (effects["attribute"] == "hair_length")
-        & effects["gender"].notna()
-        & effects["skin_colour"].isna()
-    ]
-    assert by_gender.set_index("gender")["effect"].to_dict() == {0: -1, 1: 1}
-
-
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
     errors = np.random.default_rng(0).integers(0, 2, (200, 2, 2)).astype(float)
     errors[:, 1] = errors[:, :1].max(2)  # strong dependence within a face
@@ -94,27 +77,6 @@ def test_without_a_gender_axis_the_own_gender_is_the_right_answer(base, bright_s
     )
     own = (base[:, INDEX["gender"]] > 0.5).numpy()
     np.testing.assert_array_equal(errors, np.repeat(~own[:, None], 2, axis=1))
-
-
-def test_real_renders_are_cached_and_reach_the_classifier(tmp_path):
-    seen = []
-
-    def score(images):
-        seen.append(np.array(images))
-        return np.zeros(len(images))
-
-    doses = {"skin_colour": (0.1, 0.9)}
-    for _ in range(2):
-        truth.errors_under_do(score, defaults(2), doses, size=16, path=tmp_path / "x")
-    assert seen[0].dtype == np.uint8 and seen[0].shape == (4, 3, 16, 16)
-    np.testing.assert_array_equal(*seen)
-    light, dark = seen[0].reshape(2, 2, -1).mean(2).T
-    assert (light > dark).all()
-
-
-def test_wrong_axes_are_named():
-    with pytest.raises(ValueError, match="shape \\(n, 2, 2\\)"):
-        truth.effects(np.zeros((5, 2)), ["a", "b"])
 
 
 def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
@@ -160,11 +122,3 @@ def test_stacked_tables_have_their_keys_and_named_cells():
     by_level = cell.groupby("skin_colour_level")["error"].mean()
     assert row["cell"] == "female, long hair"
     assert row["estimate"] == pytest.approx(by_level[1] - by_level[0])
-
-
-def test_stacked_tables_take_levels_from_columns_and_leave_others_open():
-    rows = pd.DataFrame({"gender_level": [0, 1], "hair_length_level": [1, 1], "estimate": 0.1})
-    table = truth.stacked({"a": rows}, ["model"])
-    assert table["cell"].tolist() == ["female, long hair", "male, long hair"]
-    assert table["scope"].tolist() == ["cell", "cell"]
-    assert table["skin_colour"].isna().all()
