@@ -70,6 +70,7 @@ from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
+from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
@@ -429,8 +430,8 @@ for ax, axis in zip(axes, AXES, strict=True):
     rows = leaked[leaked["attribute"] == axis]
     rows = rows.sort_values("effect", key=np.abs, ascending=False, kind="stable").head(MOST)
     ax.errorbar(rows["effect"], range(len(rows)), xerr=labels.Z * rows["se"], **style)
-    ax.axvline(0, **figures.ZERO)
-    figures.name_rows(ax, [name.replace("_", " ") for name in rows["parameter"]])
+    ax.axvline(0, **panels.ZERO)
+    panels.name_rows(ax, [name.replace("_", " ") for name in rows["parameter"]])
     ax.set_title(labels.CONTRASTS[axis], fontsize="medium")
 _ = figure.supxlabel("change from low to high (SD of the population)", fontsize=12)
 
@@ -841,13 +842,13 @@ climbed = climbed.assign(contrast=climbed["attribute"].map(labels.CONTRASTS))
 ladders = dict(iter(climbed.groupby("model")))
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the celeba-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-celeba", "caption": "CelebA-like model: estimates of every effect from the ideal experiment (A) to the realistic one (D), with confidence intervals, over the true effect (grey)."}}
-_ = figures.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
+_ = panels.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the fairface-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-fairface", "caption": "The same for the FairFace-like model."}}
-_ = figures.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
+_ = panels.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the plantskin control. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-plantskin", "caption": "The same for the positive control, in which skin colour was made to matter."}}
-_ = figures.rungs(ladders["plantskin"], "cell", "arm", "contrast")
+_ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 
 # %% [markdown]
 # ### What fitted directions add
@@ -880,7 +881,7 @@ parts["high"] = parts["change"] + margin
 
 # %% mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "What fitted directions add to each estimate, by part: other base faces (A to A2), realised doses (A2 to A3) and leakage (A3 to B). 95 % intervals with sampled faces as units."}}
 added_points = "contribution to the estimate (points)"
-_ = figures.intervals(parts, "effect", "model", "step", added_points)
+_ = panels.intervals(parts, "effect", "model", "step", added_points)
 
 # %%
 parts["clear"] = parts["change"].abs() > labels.Z * parts["se"]

@@ -70,6 +70,7 @@ from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
 from helpers.effects.batched_logit import fit_logits
+from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.pruning import ADULT_RULE
 from helpers.orthogonalization import dual_basis
@@ -203,25 +204,25 @@ print(f"{len(experiments):,} estimates from {n_audits} audits of {n_transects} t
 # %%
 average_scores = scorecard.score(averages)
 PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverage (%)"}
-LOOK = {"panels": PANELS, "lines": {"coverage": 0.95}}
+LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
-def draw_scores(scores: pd.DataFrame, panels: dict, lines: dict, logarithmic: tuple = ()) -> None:
+def draw_scores(scores: pd.DataFrame, labelled: dict, lines: dict, logarithmic: tuple = ()) -> None:
     """Scores of every estimator (rows) and model (marks): a panel per score, lines as they should be."""
     ends = {"": "estimate", "_low": "low", "_high": "high"}
     parts = {
         name: scores[[name + end for end in ends]].astype(float).set_axis(ends.values(), axis=1)
-        for name in panels
+        for name in labelled
     }
     table = pd.concat(parts, names=["score"]).reset_index()
     rows, marks = (table[column].nunique() for column in ("estimator", "model"))
     tall = 1.3 + rows * (0.2 + 0.12 * marks)
-    figure = figures.intervals(table, "estimator", "model", "score", height=tall, shared=False)
-    for ax, (name, label) in zip(figure.axes, panels.items(), strict=True):
+    figure = panels.intervals(table, "estimator", "model", "score", height=tall, shared=False)
+    for ax, (name, label) in zip(figure.axes, labelled.items(), strict=True):
         ax.set(title="", xlabel=label)
         if name in lines:
-            ax.axvline(100 * lines[name], **figures.DASHED, zorder=1)
+            ax.axvline(100 * lines[name], **panels.DASHED, zorder=1)
         if name in logarithmic:
             ax.set_xscale("symlog", linthresh=1, linscale=0.6)
             ax.set_xticks(ticks := (0, 1, 3, 10, 30, 100), map(str, ticks))
@@ -301,7 +302,7 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 # %% mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"name": "fig-score-cancel", "caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
-_ = figures.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.5)
+_ = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.52)
 
 # %% tags=["hide-input"]
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
@@ -644,7 +645,7 @@ observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", ask
 
 # %% mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
-_ = figures.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.9)
+_ = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.94)
 
 # %% tags=["hide-input"]
 off = observed.assign(error=100 * (observed["estimate"] - observed["truth"]))
@@ -1122,7 +1123,7 @@ LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
 along = "share of the raw normal (%)"
-figure = figures.paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE)
+figure = panels.paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE)
 _ = figure.axes[0].set_ylim(0, None)
 
 
@@ -1193,7 +1194,7 @@ noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], 
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
 doubled = noisy[noisy["noise"] == "twice the noise"]
-figure = figures.paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
+figure = panels.paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
 _ = figure.axes[0].set_ylim(0, None)
 
 # %% tags=["hide-input"]
@@ -1219,7 +1220,7 @@ confounded["truth"] = confounded["model"].map(skin_effect)
 path = middle(confounded, ["model", "estimator"])
 path["swapped"] = 100 * path["estimator"].astype(float)
 along = "share of hair labels swapped (%)"
-_ = figures.paths(path, "swapped", "model", "model", along, "dark − light skin (points)")
+_ = panels.paths(path, "swapped", "model", "model", along, "dark − light skin (points)")
 
 # %%
 path = 100 * confounded.pivot_table("estimate", "model", "estimator")
@@ -1481,8 +1482,8 @@ for (cell, rows), look in zip(power.groupby("cell", sort=False), figures.SPARE, 
     ax.plot(rows["transects"], 100 * rows["formula"], color=look.colour, linewidth=1)
     name = f"{cell} (marks only)" if rows["reason"].any() else cell
     found = rows.rename(columns={"found": "estimate"})
-    figures.upright(ax, rows["transects"], found, look, name, linestyle="none", linewidth=None)
-ax.axhline(80, **figures.DASHED)
+    panels.upright(ax, rows["transects"], found, look, name, linestyle="none", linewidth=None)
+ax.axhline(80, **panels.DASHED)
 ax.set_xscale("log", base=2)
 ax.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
 ax.set(xlabel="transects in an audit", ylabel="audits that find it (%)", ylim=(-3, 103))
@@ -1560,9 +1561,9 @@ leaked = pd.concat(
 WOMEN = "effect on women's errors (points)"
 along = "transects with earrings (%)"
 drawn = in_panels(leaked, "share", 100)
-figure = figures.paths(drawn, *LINES, along, WOMEN, height=3.8, nudge=1.5)
+figure = panels.paths(drawn, *LINES, along, WOMEN, height=3.8, nudge=1.5)
 for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), strict=True):
-    ax.axhline(0, **figures.ZERO)
+    ax.axhline(0, **panels.ZERO)
     for model, first in rows[rows["share"] == 0].set_index("model")["estimate"].items():
         colour = figures.look(model).colour
         ax.axhline(100 * first, color=colour, linewidth=0.8, linestyle="--")
@@ -1635,17 +1636,17 @@ figure, axes = plt.subplots(1, study["correlation"].nunique(), **shape)
 kinds = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1), strict=False))
 for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False), strict=True):
     ax.axvspan(100 * BAND[0], 100 * BAND[1], color="#DDDDDD", zorder=0)
-    ax.axvline(95, **figures.DASHED, zorder=1)
+    ax.axvline(95, **panels.DASHED, zorder=1)
     for kind, look, side in kinds:
         mine = rows[rows["kind"] == kind].rename(columns={"coverage": "estimate"})
         places = mine["estimator"].map(named.index)
         places += side * (0.12 + 0.1 * mine.groupby("estimator").cumcount())
         filled = look.colour if side < 0 else "none"
-        figures.lying(ax, places, mine, look, kind, markerfacecolor=filled)
+        panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
     ax.set_title(f"correlation {correlation:g}")
-    figures.name_rows(ax, named)
+    panels.name_rows(ax, named)
 figure.supxlabel("coverage (%)", fontsize=12)
-_ = figures.legend_above(figure)
+_ = panels.legend_above(figure)
 
 # %% tags=["hide-input"]
 lines = []

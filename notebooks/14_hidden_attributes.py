@@ -77,6 +77,7 @@ from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
+from helpers.figures import panels
 from helpers.generators import known_truth, load_generator
 from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
@@ -221,7 +222,7 @@ sizes = sizes.rename(columns={"size": "estimate"}).sort_values(
 
 # %% mystnb={"image": {"alt": "A row for each group of parameters and one for all together, sorted by size. Each has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. Where a part is not told from noise, its interval begins at zero."}, "figure": {"name": "fig-parts", "caption": "Size of the part that each group of leaked parameters has in the twelve effects of a model: root mean square in points, less noise, with 95 % intervals from resampled transects."}}
 part_size = "part in an effect, root mean square (points)"
-_ = figures.intervals(sizes, "group", "model", xlabel=part_size)
+_ = panels.intervals(sizes, "group", "model", xlabel=part_size)
 
 # %%
 by_cell = {key: truth.changes(part) for key, part in parts.items()}
@@ -656,7 +657,7 @@ walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 # %% mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
 averages = walked[walked["scope"] == "average"]
 change = "change in error rate (points)"
-_ = figures.intervals(averages, "placebo", "model", xlabel=change)
+_ = panels.intervals(averages, "placebo", "model", xlabel=change)
 
 # %%
 in_cells = walked[walked["scope"] == "cell"]
@@ -886,13 +887,13 @@ contrast = rungs["attribute"].map(labels.CONTRASTS)
 ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").groupby("model")))
 
 # %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
-_ = figures.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
+_ = panels.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
-_ = figures.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
+_ = panels.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
-_ = figures.rungs(ladders["plantskin"], "cell", "arm", "contrast")
+_ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 
 # %% [markdown]
 # That intervals overlap says little here, because all four estimates come from the same faces. Three
@@ -1148,7 +1149,7 @@ for ax, measure in zip(axes, ASKED_OF, strict=True):
     ax.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
     few_plain_ticks(ax, usable[measure])
 axes[0].set_ylabel(f"part of {HIDDEN} (points)")
-_ = figures.legend_above(figure)
+_ = panels.legend_above(figure)
 
 # %%
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]

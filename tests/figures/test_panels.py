@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import figures
+from helpers.figures import panels
 
 pytestmark = pytest.mark.usefixtures("book_style")
 
@@ -32,7 +33,7 @@ def legend(figure) -> list[str]:
 
 
 def test_intervals_stand_in_named_rows_a_mark_for_each_kind_beside_the_truth():
-    figure = figures.intervals(ROWS, "group", "model", xlabel="points")
+    figure = panels.intervals(ROWS, "group", "model", xlabel="points")
     (ax,) = figure.axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["a", "b"]
     first, second = ax.containers
@@ -47,35 +48,35 @@ def test_intervals_stand_in_named_rows_a_mark_for_each_kind_beside_the_truth():
 
 def test_panels_of_intervals_share_a_scale_or_have_their_own():
     parts = pd.concat([ROWS.assign(part="x"), ROWS.assign(part="y", estimate=0.9, high=1.0)])
-    figure = figures.intervals(parts, "group", "model", "part", across=1, height=5)
+    figure = panels.intervals(parts, "group", "model", "part", across=1, height=5)
     assert [ax.get_title() for ax in figure.axes] == ["x", "y"]
     assert figure.get_figheight() == 5 and figure.get_figwidth() == figures.WIDTH
     low, high = (ax.get_xlim() for ax in figure.axes)
     assert low == high
-    own = figures.intervals(parts, "group", "model", "part", shared=False).axes
+    own = panels.intervals(parts, "group", "model", "part", shared=False).axes
     assert own[0].get_xlim() != own[1].get_xlim()
 
 
 def test_a_truth_that_all_rows_share_is_a_line():
-    shared = figures.intervals(ROWS.assign(truth=0.07), "group", "model").axes[0]
+    shared = panels.intervals(ROWS.assign(truth=0.07), "group", "model").axes[0]
     lines = [line.get_xdata() for line in shared.lines if len(line.get_xdata()) == 2]
     assert any(np.allclose(x, 7) for x in lines)
 
 
 def test_paths_have_a_line_per_mark_and_may_stand_apart():
-    figure = figures.paths(ROWS, "truth", "model", "group", "x", "points", nudge=0.5)
+    figure = panels.paths(ROWS, "truth", "model", "group", "x", "points", nudge=0.5)
     assert [ax.get_title() for ax in figure.axes] == ["a", "b"]
     first, second = figure.axes[0].containers
     assert first.lines[0].get_xdata()[0] == pytest.approx(second.lines[0].get_xdata()[0] - 0.5)
     np.testing.assert_allclose(ends(second), [[-30, 0]])
     assert figure.axes[0].lines[-1].get_ydata()[0] == pytest.approx(10)  # the truth
-    alone = figures.paths(ROWS, "truth", "model", "model", "x", "points")
+    alone = panels.paths(ROWS, "truth", "model", "model", "x", "points")
     assert not alone.legends and len(alone.axes) == 2
 
 
 def test_rungs_stand_over_the_band_of_the_truth():
     table = ROWS.assign(cell=ROWS["group"] + ", long hair", contrast="dark − light skin")
-    figure = figures.rungs(table, "cell", "model", "contrast")
+    figure = panels.rungs(table, "cell", "model", "contrast")
     (ax,) = figure.axes
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a\nlong hair", "b\nlong hair"]
     band = ax.collections[-2].get_paths()[0].get_extents()

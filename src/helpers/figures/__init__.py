@@ -1,6 +1,6 @@
 """The look of the book: one style, one palette by role, and the figures that chapters share.
 
-Widgets are imported by name: `from helpers.figures import widgets`.
+Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
 from helpers.figures.charts import bars, forest, gallery, heatmap, matched_scatter, violins
@@ -20,15 +20,4 @@ from helpers.figures.looks import (
     as_pixels,
     look,
     style,
-)
-from helpers.figures.panels import (
-    DASHED,
-    ZERO,
-    intervals,
-    legend_above,
-    lying,
-    name_rows,
-    paths,
-    rungs,
-    upright,
 )
