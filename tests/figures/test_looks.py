@@ -43,19 +43,14 @@ def test_pixels_round_floats_and_keep_uint8():
     np.testing.assert_array_equal(figures.as_pixels(raw)[0], raw.transpose(1, 2, 0))
 
 
-def test_a_figure_is_laid_out_and_drawn_once():
-    cells = (COUNTING, "plt.figure().gca()", "print(len(drawn), plt.get_fignums())")
+def test_a_notebook_draws_a_figure_once_and_shows_no_negative_zero():
+    cells = (COUNTING, "plt.figure().gca()", "print(len(drawn), plt.get_fignums())", TABLE)
     notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
     NotebookClient(notebook, kernel_name="python3").execute()
-    _, shown, counted = notebook.cells
+    _, shown, counted, table = notebook.cells
     assert "image/png" in shown.outputs[1].data
     assert counted.outputs[0].text == "2 []\n"
-
-
-def test_a_table_shows_no_negative_zero():
-    notebook = new_notebook(cells=[new_code_cell(source) for source in (COUNTING, TABLE)])
-    NotebookClient(notebook, kernel_name="python3").execute()
-    html = notebook.cells[1].outputs[0].data["text/html"]
+    html = table.outputs[0].data["text/html"]
     assert "<td>0.0</td>" in html
     assert html.count("-0.0") == 1  # the cell that is text
 

@@ -1,3 +1,5 @@
+"""Audits by few raters, against all groups of raters, repeated draws and known habits."""
+
 from itertools import combinations
 
 import numpy as np
@@ -5,20 +7,9 @@ import pandas as pd
 import pytest
 
 from helpers.scorecard import truth
-from helpers.scorecard.rated import (
-    average_effects,
-    expected_labels,
-    labels_by,
-    rated_audits,
-)
+from helpers.scorecard.rated import average_effects, expected_labels, labels_by, rated_audits
 
 FEW = {"n_raters": 3, "n_transects": 30, "n_boot": 20, "seed": 1}
-
-
-@pytest.fixture(scope="module")
-def perceived() -> pd.DataFrame:
-    scores = np.random.default_rng(2).random((40, 1))
-    return pd.DataFrame(scores, [f"{k:02}" for k in range(40)], ["gender"])
 
 
 @pytest.fixture(scope="module")

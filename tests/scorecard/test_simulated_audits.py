@@ -8,9 +8,6 @@ from scipy.stats import norm
 
 from helpers.scorecard.simulated_audits import (
     ATTRIBUTES,
-    IMAGES,
-    KEPT,
-    MANIPULATED,
     PATTERNS,
     SEED_LEVEL,
     Population,
@@ -36,17 +33,6 @@ def test_risks_of_every_pattern_against_counts(population, large):
     for pattern, risk in zip(PATTERNS, risks, strict=True):
         errors = large.loc[(large[COLUMNS] == pattern).all(axis=1), "error"]
         assert abs(errors.mean() - risk) < 4 * np.sqrt(risk * (1 - risk) / len(errors))
-
-
-def test_shares_of_seeds_and_of_kept_images(large):
-    assert len(large) == pytest.approx(60_000 * IMAGES * KEPT, rel=0.01)
-    faces = large.groupby("transect")[list(SEED_LEVEL)]
-    assert (faces.nunique() == 1).all(axis=None)
-    for name, share in SEED_LEVEL.items():
-        assert faces.first()[name].mean() == pytest.approx(share, abs=0.01)
-    for name in MANIPULATED:
-        assert large[name].mean() == pytest.approx(0.5, abs=0.01)
-    assert not large.duplicated(["transect", *COLUMNS]).any()
 
 
 @pytest.mark.parametrize("correlation", [0.05, 0.23, 0.41])
