@@ -54,10 +54,12 @@
 # %%
 from functools import partial
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from matplotlib.ticker import PercentFormatter
 from scipy.stats import ks_2samp, norm
 from statsmodels.stats.weightstats import DescrStatsW
 
@@ -68,11 +70,9 @@ from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
+from helpers.figures import panels
 from helpers.generators import load_generator
-from helpers.scorecard import error_sources, side_effects, truth
-from helpers.scorecard.figures import draw_cells, draw_ladder
-from helpers.scorecard.figures_side_effects import draw_intervals, draw_leaks
-from helpers.scorecard.repeated_audits import ideal_audits
+from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
 from helpers.world.batches import render_to_store
 from helpers.world.interventions import counterfactuals, do
@@ -179,11 +179,24 @@ within = pd.DataFrame(within).T[["statistic", "df", "p", "transects", "incomplet
 within["p"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in within["p"]]
 within
 
-# %% mystnb={"image": {"alt": "Four panels, one per model, each with the effect of long instead of short hair on the error rate in four cells of perceived gender and skin colour, with confidence intervals and the number of pairs, around a line at zero."}, "figure": {"name": "fig-cells-hair", "caption": "Effect of hair length on the error rate, cell by cell, from pairs within unpruned transects; Tango intervals, n pairs. Positive values mean more errors with long hair."}}
-_ = draw_cells(crowd, "hair_length", MODELS)
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels, one per model, each with the effect of long instead of short hair on the error rate in four cells of perceived gender and skin colour, with confidence intervals and the number of pairs, around a line at zero."}, "figure": {"name": "fig-cells-hair", "caption": "Effect of hair length on the error rate, cell by cell, from pairs within unpruned transects; Tango intervals, n pairs. Positive values mean more errors with long hair."}}
+def draw_cells(attribute: str) -> None:
+    """Effects of an attribute in each cell of the others, in points: a panel per model."""
+    size = (figures.WIDTH, 6.4)
+    figure, axes = plt.subplots(2, 2, figsize=size, sharex=True, sharey=True)
+    for ax, model in zip(axes.flat, MODELS, strict=True):
+        rows = crowd.query("attribute == @attribute and scope == 'cell' and model == @model")
+        figures.forest(rows.set_index("cell"), xlabel="", ax=ax).set_title(model)
+        ax.xaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+    contrast = labels.CONTRASTS[attribute]
+    figure.supxlabel(f"change in error rate, {contrast} (points)", fontsize=12)
+
+
+draw_cells("hair_length")
 
 # %% mystnb={"image": {"alt": "Four panels, one per model, each with the effect of dark instead of light skin on the error rate in four cells of perceived gender and hair length, with confidence intervals and the number of pairs, around a line at zero."}, "figure": {"name": "fig-cells-skin", "caption": "Effect of skin colour on the error rate, cell by cell, from pairs within unpruned transects; Tango intervals, n pairs. Positive values mean more errors with dark skin."}}
-_ = draw_cells(crowd, "skin_colour", MODELS)
+draw_cells("skin_colour")
 
 # %% [markdown]
 # The table counts what survives Holm's adjustment: for each model and attribute, in how many of the
@@ -404,11 +417,23 @@ fitted_faces = torch.from_numpy(
 )
 generator = load_generator("known-truth", device=device)
 population = generator.parameters(generator.sample(4000, seed)).cpu()
-leaks = side_effects.leaks(fitted_faces, population)
-leaked = leaks[leaks["group"] != side_effects.MOVED_BY_DESIGN]
+leaks = error_sources.leaks(fitted_faces, population)
+leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
-# %% mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the fitted directions: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis."}}
-_ = draw_leaks(leaked, 8)
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the fitted directions: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis."}}
+MOST = 8  # rows of a panel
+figure, axes = plt.subplots(1, 3, figsize=(figures.WIDTH, 0.8 + 0.27 * MOST), sharex=True)
+look = figures.LOOKS["estimate"]
+style = {"fmt": look.marker, "color": look.colour, "capsize": 2}
+for ax, axis in zip(axes, AXES, strict=True):
+    rows = leaked[leaked["attribute"] == axis]
+    rows = rows.sort_values("effect", key=np.abs, ascending=False, kind="stable").head(MOST)
+    ax.errorbar(rows["effect"], range(len(rows)), xerr=labels.Z * rows["se"], **style)
+    ax.axvline(0, **panels.ZERO)
+    panels.name_rows(ax, [name.replace("_", " ") for name in rows["parameter"]])
+    ax.set_title(labels.CONTRASTS[axis], fontsize="medium")
+_ = figure.supxlabel("change from low to high (SD of the population)", fontsize=12)
 
 # %%
 NOTABLE = 0.1  # SD; what moves by less is not listed
@@ -618,7 +643,7 @@ fitted_base, exact_base = (
 base_faces = generator.parameters(torch.from_numpy(fitted_base)).cpu()
 
 # %%
-held_faces = side_effects.hold(fitted_faces, base_faces, OTHERS)
+held_faces = error_sources.hold(fitted_faces, base_faces, OTHERS)
 at_doses = {axis: torch.tensor(np.take(doses[axis], audit[f"{axis}_level"])) for axis in AXES}
 dosed_faces = do(held_faces, **at_doses)
 
@@ -629,7 +654,7 @@ def answered(changed: torch.Tensor, name: str) -> pd.DataFrame:
     known = {model: audit[f"score_{model}"] for model in networks}
     ask = {model: partial(models.predict, network) for model, network in networks.items()}
     options = {"size": image_size, "path": stage.path(name), "device": device}
-    answers = side_effects.answers_to(changed, fitted_faces, known, ask, **options)
+    answers = error_sources.answers_to(changed, fitted_faces, known, ask, **options)
     scores = {f"score_{model}": answer for model, answer in answers.items()}
     return judge(audit.assign(**scores), perfect_label(changed, audit))
 
@@ -719,7 +744,7 @@ Markdown(
 # %%
 AUDITS = 500
 repeated = {
-    name: ideal_audits(wrong, list(doses), n_transects, AUDITS, seed)
+    name: scorecard.ideal_audits(wrong, list(doses), n_transects, AUDITS, seed)
     for name, wrong in wrong_under_do.items()
 }
 
@@ -812,15 +837,18 @@ STEPS = {
 }
 BETWEEN = ["base faces", "doses", "leakage"]  # the three parts of what fitted directions do
 climbed = rungs[rungs["arm"].isin(["A exact", "B fitted", "C crowd", "D pruned"])]
+climbed = climbed[climbed["scope"] == "cell"]
+climbed = climbed.assign(contrast=climbed["attribute"].map(labels.CONTRASTS))
+ladders = dict(iter(climbed.groupby("model")))
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the celeba-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-celeba", "caption": "CelebA-like model: estimates of every effect from the ideal experiment (A) to the realistic one (D), with confidence intervals, over the true effect (grey)."}}
-_ = draw_ladder(climbed, "celeba-like")
+_ = panels.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the fairface-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-fairface", "caption": "The same for the FairFace-like model."}}
-_ = draw_ladder(climbed, "fairface-like")
+_ = panels.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the plantskin control. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-plantskin", "caption": "The same for the positive control, in which skin colour was made to matter."}}
-_ = draw_ladder(climbed, "plantskin")
+_ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 
 # %% [markdown]
 # ### What fitted directions add
@@ -852,7 +880,8 @@ parts = parts.assign(estimate=parts["change"], low=parts["change"] - margin)
 parts["high"] = parts["change"] + margin
 
 # %% mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "What fitted directions add to each estimate, by part: other base faces (A to A2), realised doses (A2 to A3) and leakage (A3 to B). 95 % intervals with sampled faces as units."}}
-_ = draw_intervals(parts, "effect", "model", "contribution to the estimate (points)", "step")
+added_points = "contribution to the estimate (points)"
+_ = panels.intervals(parts, "effect", "model", "step", added_points)
 
 # %%
 parts["clear"] = parts["change"].abs() > labels.Z * parts["se"]

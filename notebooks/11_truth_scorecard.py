@@ -52,33 +52,29 @@
 # %%
 from functools import partial
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from scipy.special import expit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
-from helpers import effects, errors, figures, models, scorecard
+from helpers import effects, errors, figures, models, scorecard, transects
 from helpers.annotations import cues, raters
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
+from helpers.effects.batched_logit import fit_logits
+from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.pruning import ADULT_RULE
-from helpers.scorecard import rated_audits, truth
-from helpers.scorecard.figures import (
-    draw_coverage,
-    draw_paths,
-    draw_power,
-    draw_ranges,
-    draw_scores,
-    draw_sweep,
-)
-from helpers.scorecard.repeated_audits import draw, matched_audits, pooled_audits, with_truth
-from helpers.transects import base_latents
+from helpers.orthogonalization import dual_basis
+from helpers.scorecard import draw, matched_audits, pooled_audits, truth, with_truth
 from helpers.utils import seeding
 from helpers.world import interventions, populations
 from helpers.world.batches import render_to_store
@@ -208,10 +204,33 @@ print(f"{len(experiments):,} estimates from {n_audits} audits of {n_transects} t
 # %%
 average_scores = scorecard.score(averages)
 PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverage (%)"}
-LOOK = {"panels": PANELS, "lines": {"coverage": 0.95}}
+LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
 
-# %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
-_ = draw_scores(average_scores, **LOOK)
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+def draw_scores(scores: pd.DataFrame, labelled: dict, lines: dict, logarithmic: tuple = ()) -> None:
+    """Scores of every estimator (rows) and model (marks): a panel per score, lines as they should be."""
+    ends = {"": "estimate", "_low": "low", "_high": "high"}
+    parts = {
+        name: scores[[name + end for end in ends]].astype(float).set_axis(ends.values(), axis=1)
+        for name in labelled
+    }
+    table = pd.concat(parts, names=["score"]).reset_index()
+    rows, marks = (table[column].nunique() for column in ("estimator", "model"))
+    tall = 1.3 + rows * (0.2 + 0.12 * marks)
+    figure = panels.intervals(table, "estimator", "model", "score", height=tall, shared=False)
+    for ax, (name, label) in zip(figure.axes, labelled.items(), strict=True):
+        ax.set(title="", xlabel=label)
+        if name in lines:
+            ax.axvline(100 * lines[name], **panels.DASHED, zorder=1)
+        if name in logarithmic:
+            ax.set_xscale("symlog", linthresh=1, linscale=0.6)
+            ax.set_xticks(ticks := (0, 1, 3, 10, 30, 100), map(str, ticks))
+            ax.minorticks_off()
+            ax.set_xlim(-0.1, 125 * scores[f"{name}_high"].max())
+
+
+draw_scores(average_scores, **LOOK)
 
 
 # %% tags=["hide-input"]
@@ -271,8 +290,19 @@ planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
 shown = planted[planted["estimator"].isin(["paper's logit", "logit by gender", "matched pairs"])]
 SKIN = "change in error rate, dark − light skin (points)"
 
+
+# %% tags=["hide-input"]
+def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Mean and middle 95 % of the estimates of all audits, with their truth."""
+    groups = estimates.groupby(by, sort=False)
+    ends = {"low": groups["estimate"].quantile(0.025), "high": groups["estimate"].quantile(0.975)}
+    known = {"estimate": groups["estimate"].mean(), **ends, "truth": groups["truth"].first()}
+    return pd.DataFrame(known).reset_index()
+
+
 # %% mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"name": "fig-score-cancel", "caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
-_ = draw_ranges(shown, "cell", "estimator", None, SKIN)
+ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
+_ = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.52)
 
 # %% tags=["hide-input"]
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
@@ -306,7 +336,7 @@ scores = scorecard.score(cells)
 LOOK["logarithmic"] = ["bias", "rmse"]
 
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
-_ = draw_scores(scores, **LOOK)
+draw_scores(scores, **LOOK)
 
 # %% tags=["hide-input"]
 Markdown(say_scores(scores, 1))
@@ -464,6 +494,8 @@ def with_skin_of(people: np.ndarray, donors: np.ndarray) -> torch.Tensor:
 
 # %%
 men = np.flatnonzero(portraits["label"] == 1)
+
+# %%
 versions = [
     with_skin_of(people, people[portraits["skin"].iloc[people] == group])
     for people in (women, men)
@@ -560,17 +592,37 @@ def adjusted(*covariates: str, everybody: bool = False) -> scorecard.Estimator:
 columns = effects.paper_columns(portraits)
 values, found["pattern"] = np.unique(columns, axis=0, return_inverse=True)
 patterns = pd.DataFrame(values, columns=columns.columns)
-CONTRAST = ("skin_colour", "Light skin", "Dark skin")
+
+
+# %% tags=["hide-input"]
+def with_skin(level: str) -> np.ndarray:
+    """What people would be rated as if all of them had the skin of this level."""
+    table = patterns.copy()
+    for other in ("Light skin", "Dark skin"):
+        table["skin_colour", other] = float(other == level)
+    return table.to_numpy()
 
 
 def paper(samples: pd.DataFrame, everybody: bool = False) -> pd.DataFrame:
-    """What the paper's logit, fitted to everybody, says of dark skin among women, or all."""
-    found = {}
+    """What the paper's logit, fitted to everybody, says of dark skin among women, or all.
+
+    The risks that it predicts with light and with dark skin are averaged over those in question;
+    the interval comes from resampled images (transects, section 5.5).
+    """
+    found, size = {}, len(patterns)
     for audit, sample in samples.groupby("audit"):
         pattern, error, label = sample[["pattern", "error", "label"]].to_numpy().T
-        found[audit] = scorecard.paper_difference(
-            patterns, pattern, error, (label == 0) | everybody, CONTRAST, 100, seed
+        among = (label == 0) | everybody
+        counts = np.bincount(pattern + size * error, minlength=2 * size)
+        random = seeding.rng(seed, "scorecard: images")
+        fits = fit_logits(patterns.to_numpy(), *scorecard.resample_images(counts, 100, random))
+        people = np.bincount(pattern[among], minlength=size)
+        light, dark = (
+            expit(fits[:, :1] + fits[:, 1:] @ with_skin(level).T) @ people / among.sum()
+            for level in ("Light skin", "Dark skin")
         )
+        change = dark - light
+        found[audit] = scorecard.normal_interval(change[0], np.nanstd(change[1:], ddof=1))
     return pd.DataFrame(found).T
 
 
@@ -592,7 +644,8 @@ observed["truth"] = observed["model"].map(skin_effect)
 observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", asked="part"))
 
 # %% mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
-_ = draw_ranges(observed, "estimator", None, "model", SKIN)
+ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
+_ = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.94)
 
 # %% tags=["hide-input"]
 off = observed.assign(error=100 * (observed["estimate"] - observed["truth"]))
@@ -654,7 +707,7 @@ Markdown(
 found_scores = scorecard.score(observed)
 
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
-_ = draw_scores(found_scores, **LOOK)
+draw_scores(found_scores, **LOOK)
 
 # %% [markdown]
 # ### Everybody who was counted
@@ -703,7 +756,7 @@ of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour
 everybody_scores = scorecard.score(of_everybody)
 
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
-_ = draw_scores(everybody_scores, PANELS, {"coverage": 0.95})
+draw_scores(everybody_scores, PANELS, {"coverage": 0.95})
 
 # %% tags=["hide-input"]
 found_bias = 100 * everybody_scores.astype(float).pivot_table(
@@ -787,7 +840,7 @@ in_points.loc["part"].style.format("{:.1f}", na_rep="—")
 extremes = verdicts["part"].loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
 SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}
-_ = draw_scores(extremes, SHARES, {"false_alarm": plan.level})
+draw_scores(extremes, SHARES, {"false_alarm": plan.level})
 
 # %% [markdown]
 # What disqualifies an estimator? A bias of more than one point, which is a fifth of an effect that
@@ -986,14 +1039,26 @@ names = (*AXES, "age", "facial_hair", "makeup", "smiling")
 exact = Hyperplanes(names, *generator.exact_hyperplanes(names))
 decision = {name: float(generator.decision_value(name, x)) for name, x in recipe["held"].items()}
 youngest = float(generator.decision_value("age", recipe["adult"]))
-base = base_latents(
+base = transects.base_latents(
     generator, exact, AXES, n_sweep, youngest=youngest, held=decision, seed=seed, stage=stage.name
 )
 
 # %%
 MIXTURES = np.linspace(0, 1, 5)
 targets = [generator.decision_value(name, np.array(doses[name])) for name in AXES]
-latents = [scorecard.between_directions(base, exact, AXES, targets, mix) for mix in MIXTURES]
+own = exact.select(AXES)
+clean = dual_basis(exact.normals)[[names.index(name) for name in AXES]]
+raw = own.normals / (own.normals**2).sum(axis=1, keepdims=True)
+
+
+def along_mixture(share: float) -> np.ndarray:
+    """Latents of transects along both kinds of step, each of which changes its own score by one."""
+    steps = (1 - share) * clean + share * raw
+    return transects.grid(base, own.normals, own.intercepts, steps, targets)
+
+
+# %%
+latents = [along_mixture(share).reshape(-1, base.shape[-1]) for share in MIXTURES]
 moved = generator.parameters(torch.from_numpy(np.concatenate(latents)))
 
 # %%
@@ -1041,11 +1106,25 @@ entangled = [
     scorecard.departures(swept_errors[name], same_faces[name], AXES).assign(model=name)
     for name in TRAINED
 ]
+
+# %%
 entangled = pd.concat(entangled)
 entangled["share"] = MIXTURES[entangled["version"]]
 
+
+# %% tags=["hide-input"]
+def in_panels(table: pd.DataFrame, x: str, scale: float = 1) -> pd.DataFrame:
+    """Departures along a condition, ready to be drawn: a panel per effect, a line per model."""
+    effect = table["attribute"].map(labels.CONTRASTS)
+    return table.assign(effect=effect, x=scale * table[x]).rename(columns={"value": "estimate"})
+
+
+LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
+
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
-_ = draw_sweep(entangled, "share", "share of the raw normal (%)", scale=100)
+along = "share of the raw normal (%)"
+figure = panels.paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE)
+_ = figure.axes[0].set_ylim(0, None)
 
 
 # %% tags=["hide-input"]
@@ -1115,7 +1194,8 @@ noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], 
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
 doubled = noisy[noisy["noise"] == "twice the noise"]
-_ = draw_sweep(doubled, "raters", "raters per image")
+figure = panels.paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
+_ = figure.axes[0].set_ylim(0, None)
 
 # %% tags=["hide-input"]
 calibrated = say_ends(noisy[noisy["noise"] == "calibrated"], "raters")
@@ -1137,7 +1217,10 @@ confounded = observe(found, TRAINED[:2], by_share, repetitions=n_audits // 2)
 confounded["truth"] = confounded["model"].map(skin_effect)
 
 # %% mystnb={"image": {"alt": "Two panels, for the celeba-like and the fairface-like model. The estimated effect of dark skin among women, adjusted for hair, against the share of hair labels that are swapped: mean and range over audits, with a dashed line at the truth."}, "figure": {"name": "fig-score-swapped", "caption": "Observational estimates adjusted for hair labels of which a share was swapped: mean and range over audits. The dashed line is the truth; at one half the labels say nothing."}}
-_ = draw_paths(confounded, "share of hair labels swapped (%)")
+path = middle(confounded, ["model", "estimator"])
+path["swapped"] = 100 * path["estimator"].astype(float)
+along = "share of hair labels swapped (%)"
+_ = panels.paths(path, "swapped", "model", "model", along, "dark − light skin (points)")
 
 # %%
 path = 100 * confounded.pivot_table("estimate", "model", "estimator")
@@ -1221,12 +1304,12 @@ Markdown(
 # %%
 N_PANEL, RESAMPLES = 5, 50
 STUDIES = {"raters of its own": False, "one panel for all": True}
-levels = rated_audits.answers_of_all(shown, 2.0, seed, "11_truth_scorecard: all raters")
+levels = scorecard.answers_of_all(shown, 2.0, seed, "11_truth_scorecard: all raters")
 says = {name: (audit[f"score_{name}"] > 0.5).to_numpy(int).reshape(-1, 2, 2, 2) for name in TRAINED}
 
 # %%
 rated_by = partial(
-    rated_audits.rated_audits,
+    scorecard.rated_audits,
     *(levels.reshape(n_transects, 2, 2, 2, -1), says),
     n_raters=N_PANEL,
     n_transects=n_sweep,
@@ -1243,9 +1326,9 @@ rated = pd.concat(tables, names=["study", None]).reset_index("study")
 # gives on average, over all choices of five raters.
 
 # %%
-expected = rated_audits.expected_labels(levels, N_PANEL, seed).reshape(-1, 2, 2, 2)
+expected = scorecard.expected_labels(levels, N_PANEL, seed).reshape(-1, 2, 2, 2)
 diluted = {
-    name: rated_audits.average_effects(np.abs(male - expected)).mean(axis=0)
+    name: scorecard.average_effects(np.abs(male - expected)).mean(axis=0)
     for name, male in says.items()
 }
 pairs = zip(rated["model"], rated["axis"], strict=True)
@@ -1318,7 +1401,7 @@ def half_widths(name: str) -> pd.DataFrame:
     wrong = {of: (male != label.loc[audit.index]).T for of, label in other_labels.items()}
     wrong["labels"] = male.T != audit[["label"]].to_numpy().T
     found = {
-        of: rated_audits.average_effects(np.reshape(table, (-1, n_transects, 2, 2, 2)) * 1.0)
+        of: scorecard.average_effects(np.reshape(table, (-1, n_transects, 2, 2, 2)) * 1.0)
         for of, table in wrong.items()
     }
     own = found["labels"][0]
@@ -1354,17 +1437,57 @@ claim(
 
 # %%
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
-trained_pool = {name: pool[name] for name in TRAINED}
-chosen = scorecard.nearest_cells(trained_pool, AXES, of=AXES[:2], sizes=(0.02, 0.05, 0.1))
 
 # %%
-power = pd.concat(
-    scorecard.power_of_cell(cell, SIZES, n_audits, seed).assign(cell=name)
-    for name, cell in chosen.items()
-)
+known = {name: truth.effects(pool[name], AXES) for name in TRAINED}
+known = labels.name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
+known = known[(known["scope"] == "cell") & known["attribute"].isin(AXES[:2])]
+known = known.reset_index(drop=True)
+nearest = [(known["effect"].abs() - size).abs().idxmin() for size in (0.02, 0.05, 0.1)]
 
-# %% mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
-_ = draw_power(power)
+
+# %% tags=["hide-input"]
+def power_of_cell(row: pd.Series) -> pd.DataFrame:
+    """How often audits of several sizes find the effect in a cell, and what the formula says."""
+    levels = [slice(None) if pd.isna(row[name]) else row[name] for name in AXES]
+    cell = pool[row["model"]][:, *levels]
+    # The formula takes effects that raise errors; naming the levels anew changes nothing else.
+    ordered, design = cell[:, np.argsort(cell.mean(axis=0))], None
+    low, high = ordered.mean(axis=0)
+    if low > 0 and high < 1:
+        within = float(np.corrcoef(ordered.T)[0, 1])
+        design = effects.Design(high - low, low, within, pairs=1)
+    change, rows = float(np.diff(cell.mean(axis=0))[0]), []
+    for size in SIZES:
+        table = matched_audits(draw(cell, size, n_audits, seed), ["level"])
+        found = int((table["p"] < 0.05).sum())
+        formula = effects.power(size, design) if design else np.nan
+        rmse = np.sqrt(((table["estimate"] - change) ** 2).mean())
+        ends = proportion_confint(found, n_audits, method="wilson")
+        rows.append((size, found / n_audits, *ends, formula, change, rmse))
+    columns = ["transects", "found", "low", "high", "formula", "truth", "rmse"]
+    why = (
+        "" if design else "an error rate of 0 or 1 at one level, for which the formula is not made"
+    )
+    name = f"{row['model']}, {row['cell']}: {labels.CONTRASTS[row['attribute']]}"
+    name = f"{name}, {100 * row['effect']:+z.1f} points"
+    return pd.DataFrame(rows, columns=columns).assign(reason=why, cell=name)
+
+
+power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
+figure, ax = plt.subplots(figsize=(figures.WIDTH, 4.4))
+for (cell, rows), look in zip(power.groupby("cell", sort=False), figures.SPARE, strict=False):
+    ax.plot(rows["transects"], 100 * rows["formula"], color=look.colour, linewidth=1)
+    name = f"{cell} (marks only)" if rows["reason"].any() else cell
+    found = rows.rename(columns={"found": "estimate"})
+    panels.upright(ax, rows["transects"], found, look, name, linestyle="none", linewidth=None)
+ax.axhline(80, **panels.DASHED)
+ax.set_xscale("log", base=2)
+ax.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
+ax.set(xlabel="transects in an audit", ylabel="audits that find it (%)", ylim=(-3, 103))
+_ = figure.legend(loc="outside upper left", title="cell: contrast, true effect")
 
 # %% tags=["hide-input"]
 here = power[power["transects"] == n_transects]
@@ -1410,16 +1533,40 @@ hidden = under_do({**doses, "earrings": (0.0, 1.0)}, "earrings.npy")
 
 # %%
 LEAKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+# %% tags=["hide-input"]
+def leaking(model: str, axis: str) -> pd.DataFrame:
+    """Effect of an axis on women's errors when earrings come along in a share of the transects."""
+    women = hidden[model].take(0, 1 + AXES.index("gender"))  # faces, skin, hair, earrings
+    ordered = np.moveaxis(women, 1 + AXES.index(axis), -2)
+    risk = ordered.mean(axis=1)  # faces, levels of the axis, earrings
+    order = seeding.rng(0, "scorecard: leaking").permutation(len(risk))
+    rows = []
+    for share in LEAKS:
+        along = (order < share * len(risk)).astype(int)
+        change = DescrStatsW(risk[np.arange(len(risk)), 1, along] - risk[:, 0, 0])
+        rows.append((share, change.mean, *change.zconfint_mean()))
+    table = pd.DataFrame(rows, columns=["share", "estimate", "low", "high"])
+    earrings = (risk[:, 1, 1] - risk[:, 1, 0]).mean()  # what they themselves do
+    return table.assign(attribute=axis, hidden=earrings, model=model)
+
+
+# %%
 leaked = pd.concat(
-    scorecard.leaking(hidden[name], AXES, axis, LEAKS).assign(model=name)
-    for name in TRAINED
-    for axis in ("skin_colour", "hair_length")
+    leaking(name, axis) for name in TRAINED for axis in ("skin_colour", "hair_length")
 )
 
 # %% mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
 WOMEN = "effect on women's errors (points)"
 along = "transects with earrings (%)"
-_ = draw_sweep(leaked, "share", along, "estimate", WOMEN, scale=100, starts=True)
+drawn = in_panels(leaked, "share", 100)
+figure = panels.paths(drawn, *LINES, along, WOMEN, height=3.8, nudge=1.5)
+for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), strict=True):
+    ax.axhline(0, **panels.ZERO)
+    for model, first in rows[rows["share"] == 0].set_index("model")["estimate"].items():
+        colour = figures.look(model).colour
+        ax.axhline(100 * first, color=colour, linewidth=0.8, linestyle="--")
 
 # %% [markdown]
 # Could earrings explain an estimate away? We ask it where half of the transects leak. A hidden
@@ -1482,8 +1629,24 @@ BAND = (0.92, 0.97)
 outside = ~study["coverage"].between(*BAND)
 clearly = (study["high"] < BAND[0]) | (study["low"] > BAND[1])
 
-# %% mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled) and attributes of the face (open), with Wilson intervals. The band is the acceptable range."}}
-_ = draw_coverage(study, BAND)
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled) and attributes of the face (open), with Wilson intervals. The band is the acceptable range."}}
+named = list(study["estimator"].unique())
+shape = {"figsize": (figures.WIDTH, 1.5 + 0.75 * len(named)), "sharex": True, "sharey": True}
+figure, axes = plt.subplots(1, study["correlation"].nunique(), **shape)
+kinds = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1), strict=False))
+for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False), strict=True):
+    ax.axvspan(100 * BAND[0], 100 * BAND[1], color="#DDDDDD", zorder=0)
+    ax.axvline(95, **panels.DASHED, zorder=1)
+    for kind, look, side in kinds:
+        mine = rows[rows["kind"] == kind].rename(columns={"coverage": "estimate"})
+        places = mine["estimator"].map(named.index)
+        places += side * (0.12 + 0.1 * mine.groupby("estimator").cumcount())
+        filled = look.colour if side < 0 else "none"
+        panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
+    ax.set_title(f"correlation {correlation:g}")
+    panels.name_rows(ax, named)
+figure.supxlabel("coverage (%)", fontsize=12)
+_ = panels.legend_above(figure)
 
 # %% tags=["hide-input"]
 lines = []

@@ -60,6 +60,7 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from matplotlib.ticker import LogLocator, NullFormatter
 
 import facerender
 from helpers import (
@@ -76,10 +77,9 @@ from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
+from helpers.figures import panels
 from helpers.generators import known_truth, load_generator
-from helpers.scorecard import error_sources, hidden_attribute, side_effects, truth
-from helpers.scorecard.figures import draw_ladder
-from helpers.scorecard.figures_side_effects import draw_intervals, draw_warnings
+from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
 from helpers.world import interventions
 from helpers.world.batches import render_to_store
@@ -124,14 +124,14 @@ n_transects = audit["transect"].nunique()
 # %%
 w = generator.sample(n_directions, seed)  # the faces of chapter 3
 population = generator.parameters(w).cpu()
-leaks = side_effects.leaks(audited_faces, population)
-GROUPS = {k: v for k, v in side_effects.GROUPS.items() if k != side_effects.MOVED_BY_DESIGN}
+leaks = error_sources.leaks(audited_faces, population)
+GROUPS = {k: v for k, v in error_sources.GROUPS.items() if k != error_sources.MOVED_BY_DESIGN}
 ranked = leaks.sort_values("effect", key=np.abs, ascending=False, kind="stable")
 ranked = ranked[ranked["group"].isin(GROUPS)].drop_duplicates(["attribute", "group"])
 ranked["moves"] = (
     ranked["parameter"].str.replace("_", " ")
     + " "
-    + pd.Series(hidden_attribute.plus_minus(ranked), ranked.index)
+    + pd.Series(truth.plus_minus(ranked), ranked.index)
 )
 ranked.pivot_table("moves", "group", "attribute", "first", sort=False)[AXES]
 
@@ -190,7 +190,7 @@ def errors_after(changed: torch.Tensor, name: str, rows: slice = slice(None)) ->
     """Errors of each model on images of the audit whose faces were changed."""
     before = {model: score[rows] for model, score in known.items()}
     options = {"size": image_size, "path": stage.path(name), "device": device}
-    answers = side_effects.answers_to(changed, audited_faces[rows], before, ask_model, **options)
+    answers = error_sources.answers_to(changed, audited_faces[rows], before, ask_model, **options)
     return {model: wrong(score, audit["label"].iloc[rows]) for model, score in answers.items()}
 
 
@@ -199,10 +199,10 @@ audited = {name: wrong(score, audit["label"]) for name, score in known.items()}
 held_groups = GROUPS | {"all together": [name for names in GROUPS.values() for name in names]}
 parts = {}
 for number, (group, names) in enumerate(held_groups.items()):
-    held_faces = side_effects.hold(audited_faces[some], base_faces[:TAKEN], names)
+    held_faces = error_sources.hold(audited_faces[some], base_faces[:TAKEN], names)
     after = errors_after(held_faces, f"held_{number}.npy", some)
     for model in MODELS:
-        parts[model, group] = hidden_attribute.as_grid(audited[model][some] - after[model])
+        parts[model, group] = truth.as_grid(audited[model][some] - after[model])
 
 # %% [markdown]
 # The size of a group is the root mean square of its parts over the twelve effects of a model. A
@@ -212,7 +212,7 @@ for number, (group, names) in enumerate(held_groups.items()):
 # not be absent.
 
 # %%
-sizes = {key: side_effects.sizes(part, seed) for key, part in parts.items()}
+sizes = {key: error_sources.sizes(part, seed) for key, part in parts.items()}
 sizes = pd.DataFrame(sizes).T.rename_axis(["model", "group"]).reset_index()
 overall = np.sqrt((sizes["size"] ** 2).groupby(sizes["group"]).mean())[list(held_groups)]
 order = [*overall[list(GROUPS)].sort_values(ascending=False, kind="stable").index, "all together"]
@@ -221,12 +221,13 @@ sizes = sizes.rename(columns={"size": "estimate"}).sort_values(
 )
 
 # %% mystnb={"image": {"alt": "A row for each group of parameters and one for all together, sorted by size. Each has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. Where a part is not told from noise, its interval begins at zero."}, "figure": {"name": "fig-parts", "caption": "Size of the part that each group of leaked parameters has in the twelve effects of a model: root mean square in points, less noise, with 95 % intervals from resampled transects."}}
-_ = draw_intervals(sizes, "group", "model", "part in an effect, root mean square (points)")
+part_size = "part in an effect, root mean square (points)"
+_ = panels.intervals(sizes, "group", "model", xlabel=part_size)
 
 # %%
-by_cell = {key: hidden_attribute.changes(part) for key, part in parts.items()}
-by_cell = hidden_attribute.stacked(by_cell, ["model", "group"]).query("scope == 'cell'")
-by_cell["part"] = hidden_attribute.plus_minus(by_cell, 100, 1)
+by_cell = {key: truth.changes(part) for key, part in parts.items()}
+by_cell = truth.stacked(by_cell, ["model", "group"]).query("scope == 'cell'")
+by_cell["part"] = truth.plus_minus(by_cell, 100, 1)
 extreme = by_cell.loc[
     by_cell["effect"].abs().groupby([by_cell["model"], by_cell["group"]]).idxmax()
 ]
@@ -314,9 +315,9 @@ Markdown(
 # everybody wears it. A scarf hides hair and ears, and then the value is zero.
 
 # %%
-shown = hidden_attribute.shown(audited_faces, NAME).to_numpy()
-leak = hidden_attribute.changes(shown)
-leak["δ"] = hidden_attribute.plus_minus(leak)
+shown = truth.shown(audited_faces, NAME).to_numpy()
+leak = truth.changes(shown)
+leak["δ"] = truth.plus_minus(leak)
 leak_at = leak.pivot_table("δ", "attribute", "cell", "first")
 average_leak = leak[leak["scope"] == "average"].set_index("attribute")
 
@@ -325,14 +326,14 @@ leak_at.loc[AXES, ["average", "female", "male"]].fillna("")
 
 # %%
 MAIN = average_leak["effect"].abs().idxmax()  # the axis along which it leaks most
-moved = hidden_attribute.as_grid(shown)
+moved = truth.as_grid(shown)
 travel = np.abs(np.diff(moved, axis=1 + AXES.index(MAIN))).reshape(n_transects, -1).mean(axis=1)
 coloured = (facerender.to_frame(base_faces)["age"] < GREY).to_numpy()  # hair that is not grey
 clearest = np.argsort(-travel * coloured, kind="stable")[:3]
 COLUMNS = ["\n".join(c) for c in product(("light", "dark"), ("short", "long"), ("female", "male"))]
 
 # %% mystnb={"image": {"alt": "Three rows of eight faces, each row one person with light and dark skin, short and long hair, perceived as female and as male. Hair that is tied back looks alike at both lengths. Along a row the hidden attribute that this chapter follows changes with the axis along which it leaks most."}, "figure": {"name": "fig-hidden-found", "caption": "Three transects of the audit. Skin colour, hair length and perceived gender were changed; the attribute was not supposed to. These are the clearest cases, chosen to be seen."}}
-chosen = hidden_attribute.as_grid(audited_faces.numpy())[clearest].reshape(24, -1)
+chosen = truth.as_grid(audited_faces.numpy())[clearest].reshape(24, -1)
 pictures = render_to_store(chosen, figure_size // 2, stage.path("found.npy"), device=device)
 gallery = figures.gallery(pictures, 8, COLUMNS)
 
@@ -346,7 +347,7 @@ gallery = figures.gallery(pictures, 8, COLUMNS)
 
 # %%
 doses = stage.load("05_transect_generation", "doses.json")
-low, high = np.quantile(hidden_attribute.shown(population, NAME), [0.05, 0.95])
+low, high = np.quantile(truth.shown(population, NAME), [0.05, 0.95])
 with_it = doses | {NAME: (float(low), float(high))}
 ASKED = max(n_transects // 4, min(n_transects, 40))
 rendering = {"size": image_size, "path": stage.path("put_on.npy"), "device": device}
@@ -365,7 +366,7 @@ def effect_of_it(errors: np.ndarray) -> pd.DataFrame:
 
 
 caused = {name: effect_of_it(errors) for name, errors in asked.items()}
-caused = hidden_attribute.stacked(caused, ["model"])
+caused = truth.stacked(caused, ["model"])
 caused["points"] = labels.points(caused)
 print(f"{HIDDEN} from {low:.2f} to {high:.2f}")
 caused.pivot_table("points", "cell", "model", "first", sort=False)
@@ -385,11 +386,11 @@ caused.pivot_table("points", "cell", "model", "first", sort=False)
 # that is simply δ γ.
 
 # %%
-before = hidden_attribute.shown(base_faces, NAME).to_numpy()
+before = truth.shown(base_faces, NAME).to_numpy()
 gained = moved - before[:, None, None, None]
 gamma = {name: (e[..., 1] - e[..., 0]).mean(axis=0) / (high - low) for name, e in asked.items()}
-expected = {name: hidden_attribute.changes(gained * g) for name, g in gamma.items()}
-expected = hidden_attribute.stacked(expected, ["model"])
+expected = {name: truth.changes(gained * g) for name, g in gamma.items()}
+expected = truth.stacked(expected, ["model"])
 
 # %% [markdown]
 # That is an expectation from two averages, and it takes the effect to be proportional to the amount.
@@ -397,10 +398,10 @@ expected = hidden_attribute.stacked(expected, ["model"])
 # its base face's value of the attribute, and nothing else changes.
 
 # %%
-held_faces = side_effects.hold(audited_faces, base_faces, [NAME])
+held_faces = error_sources.hold(audited_faces, base_faces, [NAME])
 held = errors_after(held_faces, "held.npy")
-measured = {name: hidden_attribute.changes(audited[name] - held[name]) for name in MODELS}
-bias = hidden_attribute.stacked(measured, ["model"]).assign(expected=expected["effect"])
+measured = {name: truth.changes(audited[name] - held[name]) for name in MODELS}
+bias = truth.stacked(measured, ["model"]).assign(expected=expected["effect"])
 bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "Part of each effect that is due to the attribute: expected from leakage times effect (horizontal) and measured by giving every image the value of its base face (vertical, 95 % intervals). Twelve cells per model; where no answer changed, there is no interval."}}
@@ -416,7 +417,7 @@ _ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
 
 # %%
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
-largest["part"] = hidden_attribute.plus_minus(largest, 100, 1)
+largest["part"] = truth.plus_minus(largest, 100, 1)
 clear = bias["effect"].abs() > labels.Z * bias["se"]
 known = bias["se"] > 0  # some answer changed
 away = known & ((bias["effect"] - bias["expected"]).abs() > labels.Z * bias["se"])
@@ -472,7 +473,7 @@ def matched(errors: dict[str, np.ndarray], arm: str) -> pd.DataFrame:
         )
         for name, e in errors.items()
     }
-    return in_family(hidden_attribute.stacked(tables, ["arm", "model"]))
+    return in_family(truth.stacked(tables, ["arm", "model"]))
 
 
 arms = {AUDITED: matched(audited, AUDITED), HELD: matched(held, HELD)}
@@ -655,7 +656,8 @@ walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
 # %% mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
 averages = walked[walked["scope"] == "average"]
-_ = draw_intervals(averages, "placebo", "model", "change in error rate (points)")
+change = "change in error rate (points)"
+_ = panels.intervals(averages, "placebo", "model", xlabel=change)
 
 # %%
 in_cells = walked[walked["scope"] == "cell"]
@@ -702,7 +704,7 @@ Markdown(
 # annotation than real hair would be.
 
 # %%
-sample = hidden_attribute.shown(population, NAME).to_frame(LIKE)
+sample = truth.shown(population, NAME).to_frame(LIKE)
 sample.index = [f"{number:05d}" for number in range(n_directions)]
 scores = ask(sample, "directions")[LIKE]
 
@@ -772,9 +774,9 @@ assert (again - audited_faces).abs().max() < 1e-2, "these are not the transects 
 # other leaks should not have grown. It lists the axes and the six parameters that leak most.
 
 # %%
-cleaned = hidden_attribute.shown(cleaned_faces, NAME).to_numpy()
-after = hidden_attribute.changes(cleaned)
-after["δ"] = hidden_attribute.plus_minus(after)
+cleaned = truth.shown(cleaned_faces, NAME).to_numpy()
+after = truth.changes(cleaned)
+after["δ"] = truth.plus_minus(after)
 leak_after = after.pivot_table("δ", "attribute", "cell", "first")
 
 # %%
@@ -782,7 +784,7 @@ both = pd.DataFrame({"before": leak_at["average"], "after": leak_after["average"
 both.loc[AXES].rename(labels.CONTRASTS).rename_axis("axis")
 
 # %%
-two = {"before": leaks, "after": side_effects.leaks(cleaned_faces, population)}
+two = {"before": leaks, "after": error_sources.leaks(cleaned_faces, population)}
 two = pd.concat(two, names=["when"]).reset_index("when")
 wide = two.pivot_table("effect", "parameter", ["attribute", "when"])
 wide = wide.reindex(columns=list(product(AXES, ["before", "after"])))
@@ -816,7 +818,7 @@ Markdown(
 
 # %% mystnb={"image": {"alt": "Two rows of eight faces of one person in all combinations of skin, hair and gender. In the upper row, made before, the attribute changes along the row; in the lower row, made after it was orthogonalised away, it changes less. Other looks may differ a little between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. The base face and the levels are the same."}}
 person = clearest[0]
-both = [hidden_attribute.as_grid(f.numpy())[person] for f in (audited_faces, cleaned_faces)]
+both = [truth.as_grid(f.numpy())[person] for f in (audited_faces, cleaned_faces)]
 chosen = np.concatenate([grid.reshape(8, -1) for grid in both])
 pictures = render_to_store(chosen, figure_size // 2, stage.path("removed.npy"), device=device)
 gallery = figures.gallery(pictures, 8, COLUMNS, ["before", "after"])
@@ -866,7 +868,7 @@ def adjusted_in_cells(model: str, attribute: str) -> pd.DataFrame:
 
 keys = [(ADJUSTED, name, axis) for name in MODELS for axis in AXES]
 tables = {key: adjusted_in_cells(*key[1:]) for key in keys}
-arms[ADJUSTED] = in_family(hidden_attribute.stacked(tables, ["arm", "model", "attribute"]))
+arms[ADJUSTED] = in_family(truth.stacked(tables, ["arm", "model", "attribute"]))
 
 # %% [markdown]
 # ## Which remedy was right?
@@ -880,14 +882,18 @@ ORDER = [AUDITED, ADJUSTED, ORTHOGONAL, HELD]
 rungs = beside_truth(ORDER)
 _ = stage.save("estimates.parquet", rungs)
 
+# %%
+contrast = rungs["attribute"].map(labels.CONTRASTS)
+ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").groupby("model")))
+
 # %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
-_ = draw_ladder(rungs, "celeba-like")
+_ = panels.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
-_ = draw_ladder(rungs, "fairface-like")
+_ = panels.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
-_ = draw_ladder(rungs, "plantskin")
+_ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 
 # %% [markdown]
 # That intervals overlap says little here, because all four estimates come from the same faces. Three
@@ -922,7 +928,7 @@ pd.concat(distances, names=["from"]).round(2)
 # %%
 cell_truth = true_effects[true_effects["scope"] == "cell"].set_index("model")["effect"]
 gain = {
-    (arm, name): side_effects.approach(audited[name], images[name], cell_truth[name], seed)
+    (arm, name): error_sources.approach(audited[name], images[name], cell_truth[name], seed)
     for arm, images in ((ORTHOGONAL, orthogonal), (HELD, held))
     for name in MODELS
 }
@@ -1010,7 +1016,7 @@ pd.crosstab(judged["arm"], judged["verdict"]).reindex(ORDER).dropna(how="all")
 # %%
 claims = arms[AUDITED].query("scope == 'cell'").reset_index(drop=True)
 low = claims[AXES].fillna(0).astype(int).to_numpy()  # the attribute itself at its low level
-rates = {name: hidden_attribute.as_grid(e).mean(axis=0) for name, e in audited.items()}
+rates = {name: truth.as_grid(e).mean(axis=0) for name, e in audited.items()}
 pairs = zip(claims["model"], low, strict=True)
 claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
 
@@ -1029,9 +1035,7 @@ def forget(name: str) -> pd.Series:
     """Leakage of an annotated attribute along each axis, had it not been annotated."""
     others = [other for other in OFF_GRID if other != name]
     seen = facerender.visible_scores(faces_along(unit.select(others).normals))[name]
-    return (
-        hidden_attribute.changes(seen).query("scope == 'average'").set_index("attribute")["effect"]
-    )
+    return truth.changes(seen).query("scope == 'average'").set_index("attribute")["effect"]
 
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
@@ -1124,8 +1128,28 @@ claims["part"] = 100 * claims["part"].abs()
 claims["share"] = claims["part"] / (100 * claims["estimate"].abs())
 ASKED_OF = ["tipping γ", "E-value", "Γ"]
 
-# %% mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the part of that effect that the attribute really had (vertical). Effects without a value of the measure, or with none but zero, are left out."}}
-_ = draw_warnings(claims, ASKED_OF, f"part of {HIDDEN} (points)")
+
+# %% tags=["hide-input"]
+def few_plain_ticks(ax, values: pd.Series) -> None:
+    """Plain numbers along a log axis, few enough not to touch."""
+    decades = np.log10(values.max() / values.min()) if len(values) else 0
+    steps = (1, 2, 5) if decades < 1 else (1, 3) if decades < 2 else (1,)
+    ax.xaxis.set_major_locator(LogLocator(subs=steps))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the part of that effect that the attribute really had (vertical). Effects without a value of the measure, or with none but zero, are left out."}}
+figure, axes = plt.subplots(1, 3, figsize=(figures.WIDTH, 3.6), sharey=True)
+for ax, measure in zip(axes, ASKED_OF, strict=True):
+    usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
+    for name in claims["model"].unique():
+        look, rows = figures.look(name), usable[usable["model"] == name]
+        ax.plot(rows[measure], rows["part"], look.marker, color=look.colour, label=name)
+    ax.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
+    few_plain_ticks(ax, usable[measure])
+axes[0].set_ylabel(f"part of {HIDDEN} (points)")
+_ = panels.legend_above(figure)
 
 # %%
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]

@@ -16,6 +16,7 @@
 # # Auditing face-analysis models causally
 
 # %% tags=["remove-cell"]
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from myst_nb import glue
@@ -24,7 +25,6 @@ import facerender
 from helpers import artifacts, effects, figures
 from helpers.claims import claim
 from helpers.world.interventions import do
-from helpers.figures import cover
 from helpers.utils.numbers import in_points, with_minus
 
 # %% tags=["parameters", "remove-cell"]
@@ -168,8 +168,45 @@ images = artifacts.load("05_transect_generation", "fitted_images.npy", profile)
 short_haired = index[(index["gender_level"] == 0) & (index["hair_length_level"] == 0)]
 pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
 
+
+# %% tags=["remove-cell"]
+def strip(images, titles, heading, part):
+    """Faces in a row, each under its title."""
+    part.suptitle(heading, weight="bold", fontsize=12)
+    axes = part.subplots(1, len(titles), gridspec_kw={"wspace": 0.02})
+    for ax, picture, title in zip(axes, figures.as_pixels(images), titles, strict=True):
+        ax.imshow(picture)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.set_title(title, fontsize=10, pad=3)
+
+
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two halves. Left, audit by counting: portraits of light-skinned women with hair to the chin and dark-skinned women with short hair, above bars of error rates by perceived gender and skin colour. Right, audit by experiment: two made women, each with light and with dark skin, above intervals of the change in error rate when skin turns dark, for women and men with short and long hair, and when hair grows, each with a diamond that marks the true effect."}, "figure": {"name": "fig-two-audits", "caption": "One classifier, audited twice. Left: errors on portraits as they come, by perceived gender and skin colour. Right: change in the error rate, in percentage points, when one attribute of a face is changed, and what comes along; diamonds mark the truth, where all else is held. Bars are rates; whiskers are 95 % intervals."}}
-_ = cover.two_audits(counted, found, pictures[np.concatenate(typical)], images[pairs])
+def draw_effects(table, title, ax):
+    """Intervals of one attribute's effects in points, and how many pairs they rest on."""
+    held = [("female", "women"), ("male", "men")]
+    lengths = [", short hair", ", long hair"] if "skin" in title else [""]
+    names = {one + hair: other + hair for one, other in held for hair in lengths}
+    named = table.loc[list(names)].rename(names)
+    percent = 100 * named[["estimate", "low", "high"]]
+    figures.forest(percent, 100 * named["truth"], xlabel="", ax=ax).get_legend().remove()
+    counts = " to ".join(f"{n:,}" for n in sorted({named["n"].min(), named["n"].max()}))
+    ax.set_title(f"{title}\nn = {counts} pairs", fontsize=11)
+
+
+figure = plt.figure(figsize=(figures.WIDTH, 5.8))
+faces, numbers = figure.subfigures(2, 1, height_ratios=[1, 3])
+left, right = faces.subfigures(1, 2, wspace=0.05)
+seen = pictures[np.concatenate(typical)]
+strip(seen, ("light", "light", "dark", "dark"), "Counting: faces as they come", left)
+strip(images[pairs], ("light", "→ dark") * 2, "Experiment: faces made to order", right)
+left, right = numbers.subfigures(1, 2, width_ratios=[1, 1.25], wspace=0.05)
+figures.bars(counted, ylabel="error rate", ax=left.subplots()).set_xlabel("perceived gender")
+skin, hair = right.subplots(2, 1, sharex=True, height_ratios=[4.2, 2.2])
+draw_effects(found.loc["skin_colour"], "dark − light skin", skin)
+draw_effects(found.loc["hair_length"], "long − short hair", hair)
+hair.set_xlabel("change in errors, points")
+_ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", ncol=2)
 
 # %% [markdown]
 # In the *face world* the truth can be looked up: it is a generator of drawn faces whose attributes are

@@ -315,7 +315,7 @@ def _draws(function: ast.expr, names: set[str]) -> bool:
     while isinstance(function, ast.Attribute):
         path.append(function.attr)
         function = function.value
-    module = isinstance(function, ast.Name) and function.id in {"plt", "sns", "figures"}
+    module = isinstance(function, ast.Name) and function.id in {"plt", "sns", "figures", "panels"}
     return "plot" in path or (module and path[0] not in NOT_DRAWING)
 
 

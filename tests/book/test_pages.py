@@ -142,7 +142,7 @@ def test_names_in_code_lead_to_the_reference(small):
     assert links_to_api(chapter) >= {
         "api/figures.html#module-helpers.figures.widgets",
         "api/figures.html#helpers.figures.looks.style",
-        "api/figures.html#helpers.figures.galleries.gallery",
+        "api/figures.html#helpers.figures.charts.gallery",
         "api/figures.html#helpers.figures.widgets.side_by_side",
     }
     assert lost_links(small / "html") == []

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
-from matplotlib.colors import to_rgb
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import figures
@@ -32,53 +31,6 @@ def texts(axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
-def test_every_text_is_at_least_ten_points():
-    sizes = {
-        key: value for key, value in plt.rcParams.items() if key.endswith(("size", "labelsize"))
-    }
-    points = [v for k, v in sizes.items() if k.startswith(("font", "axes.", "legend.font"))]
-    assert all(size >= 10 for size in points if isinstance(size, int | float))
-    assert plt.rcParams["xtick.labelsize"] >= 10
-
-
-def test_looks_differ_in_marker_and_hatch_or_lightness():
-    for pair in (("light", "dark"), ("female", "male"), ("short", "long")):
-        one, other = (figures.look(name) for name in pair)
-        assert one.marker != other.marker and one.hatch != other.hatch
-    assert len({look.colour for look in figures.SPARE}) == len(figures.SPARE)
-    assert all(to_rgb(look.colour) for look in figures.LOOKS.values())
-
-
-def test_look_knows_roles_in_longer_names_and_falls_back_in_order():
-    assert figures.look("Dark skin") == figures.LOOKS["dark"]
-    assert figures.look("light-skinned women") == figures.LOOKS["light"]
-    assert figures.look("CelebA-like") == figures.LOOKS["celeba-like"]
-    assert figures.look("something", len(figures.SPARE) + 1) == figures.SPARE[1]
-
-
-def test_as_pixels_rounds_floats_and_keeps_uint8():
-    images = np.zeros((2, 3, 4, 5), np.float32)
-    images[:, 0] = 0.5
-    pixels = figures.as_pixels(images)
-    assert pixels.shape == (2, 4, 5, 3) and pixels.dtype == np.uint8
-    assert (pixels[..., 0] == 128).all() and (pixels[..., 1] == 0).all()
-    raw = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
-    np.testing.assert_array_equal(figures.as_pixels(raw)[0], raw.transpose(1, 2, 0))
-
-
-@pytest.mark.parametrize(
-    ("images", "words"),
-    [
-        (np.zeros((4, 4, 3)), r"\(n, 3, h, w\)"),
-        (np.full((1, 3, 2, 2), 7.0), r"\[0, 1\]"),
-        (np.full((1, 3, 2, 2), np.nan), r"\[0, 1\]"),
-    ],
-)
-def test_as_pixels_refuses_other_arrays(images, words):
-    with pytest.raises(ValueError, match=words):
-        figures.as_pixels(images)
-
-
 def test_gallery_places_images_titles_and_row_labels():
     images = np.stack([np.full((3, 8, 8), k / 5) for k in range(5)])
     figure = figures.gallery(images, 3, titles=["a", "b", "c"], row_labels=["raw", "dual"])
@@ -95,23 +47,6 @@ def test_gallery_places_images_titles_and_row_labels():
     assert figure.get_figwidth() == figures.WIDTH
 
 
-def test_gallery_titles_every_image():
-    figure = figures.gallery(np.zeros((5, 3, 8, 8)), 3, titles=list("abcde"))
-    above = [[tick.get_text() for tick in axis.get_xticklabels()] for axis in figure.axes]
-    assert above == [["a", "b", "c"], ["d", "e"]]
-    figure.draw_without_rendering()
-    first, second = figure.axes
-    lowest = min(tick.get_window_extent().y0 for tick in second.get_xticklabels())
-    highest = max(tick.get_window_extent().y1 for tick in second.get_xticklabels())
-    assert second.bbox.y1 <= lowest and highest <= first.bbox.y0
-
-
-@pytest.mark.parametrize("wrong", [{"titles": ["a"]}, {"row_labels": ["a"]}])
-def test_gallery_refuses_labels_that_fit_nothing(wrong):
-    with pytest.raises(ValueError, match="6 images in 2 rows of 3"):
-        figures.gallery(np.zeros((6, 3, 4, 4)), 3, **wrong)
-
-
 def test_bars_show_rates_intervals_and_counts():
     table = rates(CELLS, [500, 120, 430, 0], [20, 24, 0, 0])
     axes = figures.bars(table)
@@ -125,23 +60,6 @@ def test_bars_show_rates_intervals_and_counts():
     assert [patch.get_hatch() for patch in axes.patches] == ["", "", "///"]
 
 
-def test_bars_of_one_grouping_take_the_look_of_each_group():
-    table = rates(pd.Index(["light", "dark"], name="skin_colour"), [50, 40], [5, 8])
-    axes = figures.bars(table)
-    assert axes.get_xlabel() == "skin colour" and axes.get_legend() is None
-    assert [text.xy[0] for text in axes.texts] == [0, 1]
-    colours = [patch.get_facecolor()[:3] for patch in axes.patches]
-    assert colours == [to_rgb(figures.LOOKS[name].colour) for name in ("light", "dark")]
-
-
-def test_bars_take_the_categories_that_stratified_errors_leaves():
-    categories = CELLS.set_levels([pd.CategoricalIndex(level) for level in CELLS.levels])
-    plain = figures.bars(rates(CELLS, [40, 30, 40, 20], [1, 6, 2, 3]))
-    drawn = figures.bars(rates(categories, [40, 30, 40, 20], [1, 6, 2, 3]))
-    assert [p.get_x() for p in drawn.patches] == [p.get_x() for p in plain.patches]
-    assert texts(drawn) == texts(plain)
-
-
 def test_bars_that_share_an_axis_all_fit_and_write_short_counts():
     _, (low, high) = plt.subplots(1, 2, figsize=(figures.WIDTH, 3), sharey=True)
     figures.bars(rates(CELLS, [40, 30, 40, 20], [1, 2, 2, 3]), ax=low)
@@ -149,6 +67,14 @@ def test_bars_that_share_an_axis_all_fit_and_write_short_counts():
     bottom, top = low.get_ylim()
     assert bottom == 0 and top > max(patch.get_height() for patch in high.patches)
     assert texts(low) == ["40", "30", "40", "20"] and "n under each bar" in low.get_xlabel()
+
+
+def test_counts_of_neighbouring_bars_do_not_touch():
+    ax = plt.figure(figsize=(figures.WIDTH / 2, 3)).gca()
+    figures.bars(rates(CELLS, [12345] * 4, [100] * 4), ax=ax)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(one.overlaps(other) for one, other in pairwise(boxes))
 
 
 def test_bars_of_few_images_are_pale_and_do_not_stretch_the_axis():
@@ -159,12 +85,6 @@ def test_bars_of_few_images_are_pale_and_do_not_stretch_the_axis():
     assert sorted(patch.get_alpha() for patch in axes.patches)[0] < 0.5
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["light", "dark"]
     assert "n = 5" in texts(axes)
-
-
-def test_bars_refuse_three_groupings():
-    index = pd.MultiIndex.from_tuples([("a", "b", "c")])
-    with pytest.raises(ValueError, match="one or two groupings"):
-        figures.bars(rates(index, [3], [1]))
 
 
 def test_forest_marks_estimates_intervals_and_truth():
@@ -191,13 +111,6 @@ def pairs(groups: int) -> pd.DataFrame:
     return table.assign(first="light", second="dark")
 
 
-def test_matched_scatter_names_few_groups_with_their_counts():
-    axes = figures.matched_scatter(pairs(2))
-    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert labels == ["g0, n = 100 against 60", "g1, n = 101 against 60"]
-    assert axes.get_xlabel() == "error rate, light" and axes.get_ylabel() == "error rate, dark"
-
-
 def test_matched_scatter_shows_the_whole_of_a_mark_at_zero():
     table = pairs(2)
     table.loc["g0", ["rate_first", "low_first"]] = 0
@@ -210,13 +123,6 @@ def test_matched_scatter_shows_the_whole_of_a_mark_at_zero():
     row = painted[painted.shape[0] - 1 - y]
     # On either side of the axis, and at equal distances.
     assert (row[x - 4] == row[x + 4]).all() and (row[x - 4] < 255).any()
-
-
-def test_matched_scatter_takes_one_pair_of_levels():
-    table = pairs(2)
-    table.loc["g1", "second"] = "black"
-    with pytest.raises(ValueError, match="got 2"):
-        figures.matched_scatter(table)
 
 
 def test_violins_show_counts_and_hatches():
@@ -247,14 +153,8 @@ def test_gallery_titles_stay_above_their_image():
 def test_heatmap_values_can_be_read_on_every_colour():
     axes = figures.heatmap(pd.DataFrame([np.linspace(-1, 1, 21)]).mask(lambda m: m.abs() < 0.05))
     assert len(axes.texts) == 20  # an empty cell has no text
+    assert texts(axes)[0] == "−1.00" and texts(axes)[-1] == "+1.00"
     faces = axes.collections[0].get_facecolors()[[*range(10), *range(11, 21)]]
     for text, face in zip(axes.texts, faces, strict=True):
         both = sorted(sns.utils.relative_luminance(c) for c in (text.get_color(), face))
         assert (both[1] + 0.05) / (both[0] + 0.05) > 4.5, text.get_text()
-
-
-def test_heatmap_prints_every_value():
-    matrix = pd.DataFrame([[1.0, -0.25], [-0.001, 1.0]], ["a_b", "c"], ["a_b", "c"])
-    axes = figures.heatmap(matrix)
-    assert texts(axes) == ["+1.00", "−0.25", "+0.00", "+1.00"]
-    assert axes.get_yticklabels()[0].get_text() == "a b"

@@ -9,7 +9,7 @@ import pytest
 from helpers import artifacts
 from helpers.artifacts import profiles
 from helpers.scorecard import coverage_study
-from helpers.scorecard.coverage_estimators import bootstrap_effects
+from helpers.scorecard.coverage import bootstrap_effects
 from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS, Size, coverage, study
 from helpers.scorecard.simulated_audits import Population
 
@@ -59,20 +59,22 @@ def test_coverage_counts():
     assert row["low"] == pytest.approx(0.0615, abs=1e-4)  # Wilson's, one of three
 
 
-def test_false_alarms_count_audits():
-    drawn = pd.DataFrame(
-        {"estimator": "a", "correlation": 0.1, "tests": 12, "alarms": [0, 3, 0, 1]}
-    )
-    row = coverage_study.false_alarms(drawn).iloc[0]
-    assert (row["repetitions"], row["false_alarms"], row["tests"]) == (4, 0.5, 12)
-
-
-def test_results_depend_neither_on_parts_nor_on_workers(tmp_path, one_correlation, monkeypatch):
-    whole = study(SMALL, tmp_path / "whole", workers=2)
-    monkeypatch.setattr(coverage_study, "PART", 2)
-    parts = study(SMALL, tmp_path / "parts", workers=1)
-    for one, other in zip(whole, parts, strict=True):
-        pd.testing.assert_frame_equal(one, other)
+def test_coverage_of_the_grid_counts_the_intervals_there_are():
+    audit = np.repeat(np.arange(50), 2)
+    high = np.where(audit < 40, 1.0, -0.5)
+    high[-2:] = np.nan
+    drawn = pd.DataFrame({"estimator": "a", "error_rate": 0.1, "transects": 25, "audit": audit})
+    drawn = drawn.assign(low=-1.0, high=high, truth=0.0)
+    drawn.loc[0, "high"] = np.inf
+    row = coverage_study.grid_coverage(drawn).iloc[0]
+    assert (row["audits"], row["estimable"]) == (50, 0.98)
+    assert row["coverage"] == pytest.approx(80 / 98)
+    assert row["unbounded"] == pytest.approx(1 / 98)
+    # Both intervals of an audit hold the truth or neither does: they count as one.
+    assert row[["low", "high"]].tolist() == pytest.approx([0.686, 0.900], abs=0.003)
+    nothing = coverage_study.grid_coverage(drawn.assign(high=np.nan)).iloc[0]
+    assert nothing["estimable"] == 0
+    assert np.isnan(nothing["coverage"])
 
 
 def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
@@ -88,21 +90,6 @@ def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
     monkeypatch.setattr(coverage_study, "all_estimates", interrupt)  # all of these are there
     resumed = study(SMALL, tmp_path / "parts", workers=1)
     for one, other in zip(expected, resumed, strict=True):
-        pd.testing.assert_frame_equal(one, other)
-
-
-@pytest.mark.parametrize("harm", [lambda it: it[:-9] + b"x" + it[-8:], lambda it: it[:7]])
-def test_a_damaged_part_alone_is_made_again(tmp_path, one_correlation, monkeypatch, harm):
-    monkeypatch.setattr(coverage_study, "PART", 2)
-    expected = study(SMALL, tmp_path, workers=1)
-    part = tmp_path / "estimates-0.23-2.part"
-    part.write_bytes(harm(part.read_bytes()))
-    made, real = [], coverage_study.all_estimates
-    monkeypatch.setattr(coverage_study, "all_estimates", lambda *a: made.append(a) or real(*a))
-    with pytest.warns(UserWarning, match="estimates-0.23-2.part is damaged"):
-        again = study(SMALL, tmp_path, workers=1)
-    assert [set(audits["audit"]) for audits, *_ in made] == [{2}]
-    for one, other in zip(expected, again, strict=True):
         pd.testing.assert_frame_equal(one, other)
 
 

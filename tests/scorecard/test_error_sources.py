@@ -1,14 +1,11 @@
 """The ladder of arms: names of cells, coverage of the truth, and which step to blame."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import figures
 from helpers.effects import labels
 from helpers.scorecard import error_sources
-from helpers.scorecard.figures import draw_cells, draw_ladder
 
 AXES = ["skin_colour", "hair_length", "gender"]
 STEPS = {"A": "sampling", "B": "directions", "C": "perception"}
@@ -42,18 +39,14 @@ def rungs() -> pd.DataFrame:
     return error_sources.compare(estimates, effects(effect=0.0, se=0.02))
 
 
-def test_cells_are_named_by_what_is_held():
-    named = labels.name_cells(effects())
-    assert list(named["cell"][:2]) == ["female, short hair", "male, short hair"]
-    assert list(named["cell"][4:]) == ["female", "male", "average"]
-    assert list(named["scope"]) == ["cell"] * 4 + ["partial average"] * 2 + ["average"]
-
-
-def test_compare_marks_the_intervals_that_hold_the_truth(rungs):
+def test_intervals_are_compared_and_tallied_by_model_and_in_all(rungs):
     expected = (rungs["low"] <= 0) & (rungs["high"] >= 0)
     pd.testing.assert_series_equal(rungs["contained"], expected, check_names=False)
     nothing = effects(arm="A", estimate=np.nan, low=np.nan, high=np.nan)
     assert error_sources.compare(nothing, effects(effect=0.5, se=0.0))["contained"].all()
+    one = rungs[(rungs["arm"] == "A") & (rungs["scope"] == "cell")]
+    table = error_sources.tally(pd.concat([one, one.assign(model="n", contained=True)]))
+    assert table["contained"].to_dict() == {"m": 3, "n": 4, "all": 7}
 
 
 def test_the_blame_goes_to_the_step_after_which_the_truth_stays_outside(rungs):
@@ -94,27 +87,6 @@ def test_flags_are_counted_by_direction():
     assert row.to_dict() == {"raises": 1, "lowers": 1, "cells": 3}
 
 
-def test_figures_show_every_arm_and_cell(rungs):
-    with plt.rc_context():
-        figures.style()
-        drawn = draw_ladder(rungs, "m")
-        assert [text.get_text() for text in drawn.legends[0].get_texts()] == list(STEPS)
-        labels = [tick.get_text() for tick in drawn.axes[0].get_xticklabels()]
-        assert labels[0] == "female\nshort hair" and len(labels) == 4
-        panels = draw_cells(rungs[rungs["arm"] == "A"], "skin_colour", ["m"])
-        assert panels.axes[0].get_title() == "m"
-        plt.close("all")
-
-
-def test_intervals_are_tallied_by_model_and_in_all(rungs):
-    one = rungs[(rungs["arm"] == "A") & (rungs["scope"] == "cell")]
-    two = pd.concat([one, one.assign(model="n", contained=True)])
-    table = error_sources.tally(two)
-    assert table.index.tolist() == ["m", "n", "all"]
-    assert table["cells"].tolist() == [4, 4, 8] and table["contained"].tolist() == [3, 4, 7]
-    assert table.loc["all", "expected"] == pytest.approx(error_sources.coverage(two)["expected"])
-
-
 def grid_frame(errors: np.ndarray, names: np.ndarray) -> pd.DataFrame:
     """Images of faces (n, 2, 2, 2) with their levels and the faces' names."""
     places = np.indices(errors.shape).reshape(4, -1)
@@ -148,18 +120,6 @@ def test_steps_between_arms_with_the_same_faces_are_paired_differences():
     assert (row["change"], row["se"]) == pytest.approx(((two - one).mean(), (two - one).sem()))
 
 
-def test_steps_between_arms_with_other_faces_are_independent():
-    random = np.random.default_rng(1)
-    frames = {
-        "A": grid_frame(random.integers(0, 2, (30, 2, 2, 2)), np.arange(30)),
-        "B": grid_frame(random.integers(0, 2, (50, 2, 2, 2)), 100 + np.arange(50)),
-    }
-    row = one_step(error_sources.step_errors(frames, "error", AXES, "face"), "B")
-    one, two = (differences(frame) for frame in frames.values())
-    assert row["change"] == pytest.approx(two.mean() - one.mean())
-    assert row["se"] == pytest.approx(np.hypot(one.sem(), two.sem()))
-
-
 def test_steps_of_arms_that_share_some_faces_and_lack_some_images_have_honest_errors():
     """The standard error is the spread of the step over repeated experiments."""
     random = np.random.default_rng(2)
@@ -177,12 +137,6 @@ def test_steps_of_arms_that_share_some_faces_and_lack_some_images_have_honest_er
         steps.append(row["change"])
         ses.append(row["se"])
     assert np.std(steps) == pytest.approx(np.mean(ses), rel=0.18)
-
-
-def test_two_images_in_one_place_are_refused():
-    frame = grid_frame(np.zeros((2, 2, 2, 2)), np.zeros(2, int))
-    with pytest.raises(ValueError, match="duplicate|non-unique"):
-        error_sources.step_errors({"A": frame}, "error", AXES, "face")
 
 
 def test_same_faces_are_found_again_after_another_projection():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers import effects, scorecard
-from helpers.scorecard.repeated_audits import draw, matched_audits, with_truth
+from helpers.scorecard import draw, matched_audits, with_truth
 
 AXES = ["skin_colour", "hair_length", "gender"]
 OF = {"alarm": "max", "missed": "mean"}
@@ -68,27 +68,6 @@ def test_scores_of_known_errors():
     assert score["coverage_low"] < inside < score["coverage_high"]
 
 
-def test_what_cannot_be_estimated_is_left_out_and_counted():
-    table = pd.DataFrame(
-        {
-            "model": "a",
-            "estimator": "b",
-            "audit": [0, 1, 2, 3],
-            "cell": "one",
-            "truth": 0.0,
-            "estimate": [0.1, -0.1, np.nan, 0.1],
-            "low": [-0.1, -0.3, np.nan, 0.05],
-            "high": [0.3, 0.1, np.nan, 0.2],
-        }
-    )
-    score = scorecard.score(table).loc["a", "b"]
-    assert score["estimable"] == 0.75
-    assert score["coverage"] == pytest.approx(2 / 3)
-    none = scorecard.score(table.assign(estimate=np.nan)).loc["a", "b"]
-    assert none["estimable"] == 0
-    assert np.isnan(none["bias"])
-
-
 def test_shares_count_audits_not_cells():
     table = pd.DataFrame(
         {
@@ -101,3 +80,14 @@ def test_shares_count_audits_not_cells():
     assert row["alarm"] == 0.5
     assert row["missed"] == pytest.approx((0.5 + 0 + 1) / 3)
     assert row["alarm_low"] == pytest.approx(0.15, abs=0.005)  # Wilson's, two of four
+
+
+def test_departures_are_those_of_the_versions_not_of_the_faces(pool):
+    worse = pool.copy()
+    worse[:, 1, 0, 0] = 1 - worse[:, 1, 0, 0]
+    table = scorecard.departures(np.stack([pool, worse]), pool, AXES)
+    same, other = (table[table["version"] == k].set_index("attribute")["value"] for k in (0, 1))
+    assert (same == 0).all()
+    # One cell of eight changed: it takes part in one of the four effects of each attribute.
+    shift = abs(worse[:, 1, 0, 0].mean() - pool[:, 1, 0, 0].mean())
+    np.testing.assert_allclose(other, shift / 2, atol=0.005)

@@ -4,13 +4,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.special import expit
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 from helpers.scorecard.simulated_audits import (
     ATTRIBUTES,
-    IMAGES,
-    KEPT,
-    MANIPULATED,
     PATTERNS,
     SEED_LEVEL,
     Population,
@@ -31,27 +28,11 @@ def large(population):
     return population.audit(60_000, seed=1, repetition=0)
 
 
-def test_marginal_risks_are_the_logit(population):
-    risks = norm.cdf(population.thresholds)
-    np.testing.assert_allclose(risks, expit(-2.0 + PATTERNS @ list(LOG_ODDS.values())))
-
-
 def test_risks_of_every_pattern_against_counts(population, large):
     risks = norm.cdf(population.thresholds)
     for pattern, risk in zip(PATTERNS, risks, strict=True):
         errors = large.loc[(large[COLUMNS] == pattern).all(axis=1), "error"]
         assert abs(errors.mean() - risk) < 4 * np.sqrt(risk * (1 - risk) / len(errors))
-
-
-def test_shares_of_seeds_and_of_kept_images(large):
-    assert len(large) == pytest.approx(60_000 * IMAGES * KEPT, rel=0.01)
-    faces = large.groupby("transect")[list(SEED_LEVEL)]
-    assert (faces.nunique() == 1).all(axis=None)
-    for name, share in SEED_LEVEL.items():
-        assert faces.first()[name].mean() == pytest.approx(share, abs=0.01)
-    for name in MANIPULATED:
-        assert large[name].mean() == pytest.approx(0.5, abs=0.01)
-    assert not large.duplicated(["transect", *COLUMNS]).any()
 
 
 @pytest.mark.parametrize("correlation", [0.05, 0.23, 0.41])
@@ -67,13 +48,6 @@ def test_correlation_of_errors_against_counts(correlation):
     assert covariance / (residual**2).mean() == pytest.approx(correlation, abs=0.008)
 
 
-def test_error_correlation_is_that_of_the_bivariate_normal():
-    flat = Population(-2.0, dict.fromkeys(ATTRIBUTES, 0.0), 0.3)
-    threshold, risk = flat.thresholds[0], expit(-2.0)
-    both = multivariate_normal.cdf([threshold] * 2, cov=[[1, flat.latent], [flat.latent, 1]])
-    assert (both - risk**2) / (risk * (1 - risk)) == pytest.approx(0.3, abs=1e-5)
-
-
 def test_truth_against_brute_force(population, large):
     truth = population.true_effects()
     np.testing.assert_allclose(truth["log odds"], list(LOG_ODDS.values()), atol=1e-9)
@@ -82,13 +56,6 @@ def test_truth_against_brute_force(population, large):
         assert truth.loc[name, "risk difference"] == pytest.approx(rates[1] - rates[0], abs=0.008)
     fit = sm.Logit(large["error"], sm.add_constant(large[COLUMNS])).fit(disp=False)
     np.testing.assert_allclose(fit.params[COLUMNS], list(LOG_ODDS.values()), atol=0.06)
-
-
-def test_audits_depend_on_their_number_only(population):
-    again = Population(-2.0, LOG_ODDS, 0.23).audit(30, seed=1, repetition=7)
-    assert population.audit(30, 1, 7).equals(again)
-    assert not population.audit(30, 1, 8).equals(again)
-    assert not population.audit(30, 2, 7).equals(again)
 
 
 def test_what_is_carried_elsewhere_against_a_population_that_is_drawn(population):

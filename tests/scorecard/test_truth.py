@@ -5,11 +5,17 @@ import pandas as pd
 import pytest
 import torch
 
-from facerender.parameters import INDEX, defaults
+import facerender
+from facerender import INDEX, defaults
+from helpers import effects as estimators
+from helpers import transects
 from helpers.scorecard import truth
 from helpers.world import interventions
 from helpers.world.populations import sample
 
+N = 30
+LEVELS = [f"{axis}_level" for axis in truth.AXES]
+PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))
 DOSES = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7), "gender": (0.2, 0.8)}
 
 
@@ -34,44 +40,19 @@ def says_male_when_short(images):
     return (images[:, 1, 0, 0] < 0.4 * 255).astype(float)
 
 
-def test_do_sets_what_it_says_and_nothing_else(base):
+def test_interventions_set_what_they_say_and_cross_all_doses(base):
     ages = torch.linspace(0.3, 0.9, len(base))
     changed = interventions.do(base, hair_length=0.5, age=ages)
     assert (changed[:, INDEX["hair_length"]] == 0.5).all()
     torch.testing.assert_close(changed[:, INDEX["age"]], ages)
     others = [c for name, c in INDEX.items() if name not in ("hair_length", "age")]
     assert torch.equal(changed[:, others], base[:, others])
-    assert not torch.equal(changed, base)
-
-
-def test_do_refuses_unknown_names(base):
-    with pytest.raises(ValueError, match="no such face parameters: \\['hair'\\]"):
-        interventions.do(base, hair=0.1)
-
-
-def test_counterfactuals_cross_all_doses(base):
     faces = interventions.counterfactuals(base, DOSES)
     assert faces.shape == (24, 2, 2, 2, base.shape[1])
-    dark_short_female = faces[3, 1, 0, 0]
     expected = interventions.do(base[3:4], skin_colour=0.8, hair_length=0.1, gender=0.2)[0]
-    assert torch.equal(dark_short_female, expected)
-
-
-def test_effects_of_a_known_rule(base, bright_store, tmp_path):
-    errors = truth.errors_under_do(says_male_when_short, base, DOSES, size=4, path=tmp_path / "x")
-    assert errors.shape == (24, 2, 2, 2)
-    # Short-haired women and long-haired men are misread, whatever their skin colour.
-    assert errors.mean(axis=(0, 1)).tolist() == [[1, 0], [0, 1]]
-    effects = truth.effects(errors, list(DOSES))
-    averaged = effects[effects[list(DOSES)].isna().all(axis=1)].set_index("attribute")["effect"]
-    # Long hair helps women as much as it hurts men: the main effect cancels.
-    assert averaged.to_dict() == {"skin_colour": 0, "hair_length": 0, "gender": 0}
-    by_gender = effects[
-        (effects["attribute"] == "hair_length")
-        & effects["gender"].notna()
-        & effects["skin_colour"].isna()
-    ]
-    assert by_gender.set_index("gender")["effect"].to_dict() == {0: -1, 1: 1}
+    assert torch.equal(faces[3, 1, 0, 0], expected)
+    with pytest.raises(ValueError, match="no such face parameters: \\['hair'\\]"):
+        interventions.do(base, hair=0.1)
 
 
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
@@ -98,22 +79,46 @@ def test_without_a_gender_axis_the_own_gender_is_the_right_answer(base, bright_s
     np.testing.assert_array_equal(errors, np.repeat(~own[:, None], 2, axis=1))
 
 
-def test_real_renders_are_cached_and_reach_the_classifier(tmp_path):
-    seen = []
-
-    def score(images):
-        seen.append(np.array(images))
-        return np.zeros(len(images))
-
-    doses = {"skin_colour": (0.1, 0.9)}
-    for _ in range(2):
-        truth.errors_under_do(score, defaults(2), doses, size=16, path=tmp_path / "x")
-    assert seen[0].dtype == np.uint8 and seen[0].shape == (4, 3, 16, 16)
-    np.testing.assert_array_equal(*seen)
-    light, dark = seen[0].reshape(2, 2, -1).mean(2).T
-    assert (light > dark).all()
+def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
+    chosen = (table["attribute"] == attribute) & (table["scope"] == "cell")
+    for name, level in levels.items():
+        chosen &= table[name].eq(level).fillna(False)
+    (row,) = table[chosen].to_dict("records")
+    return pd.Series(row)
 
 
-def test_wrong_axes_are_named():
-    with pytest.raises(ValueError, match="shape \\(n, 2, 2\\)"):
-        truth.effects(np.zeros((5, 2)), ["a", "b"])
+def test_scarves_cover_earrings_and_hair_but_no_glasses():
+    parameters = defaults(2)
+    for name in ("earrings", "hair_colour", "glasses"):
+        parameters[:, INDEX[name]] = 0.8
+    parameters[1, INDEX["hair_style"]] = facerender.HAIR_STYLES.index("covered")
+    for name, covered in (("earrings", 0.0), ("hair_colour", 0.0), ("glasses", 0.8)):
+        shown = truth.shown(parameters, name)
+        assert shown.tolist() == pytest.approx([0.8, covered])
+
+
+def test_changes_are_mean_differences_within_transects():
+    values = np.random.default_rng(1).random(len(PLACES))
+    row = one_cell(truth.changes(values), "gender", skin_colour=1, hair_length=0)
+    cell = PLACES.assign(value=values).query("skin_colour_level == 1 and hair_length_level == 0")
+    wide = cell.pivot_table("value", "transect", "gender_level")
+    difference = wide[1] - wide[0]
+    assert row["effect"] == pytest.approx(difference.mean())
+    assert row["se"] == pytest.approx(difference.sem())
+    assert row["cell"] == "short hair, dark skin"
+
+
+def test_stacked_tables_have_their_keys_and_named_cells():
+    error = np.random.default_rng(0).integers(0, 2, N * 8)
+    frame = PLACES.assign(error=error)
+    table = estimators.all_matched_effects(
+        frame[["transect", *LEVELS, "error"]], "error", truth.AXES, "transect"
+    )
+    both = truth.stacked({("arm", m): table for m in "ab"}, ["arm", "model"])
+    assert both["model"].tolist() == ["a"] * len(table) + ["b"] * len(table)
+    assert both.index.is_unique and set(both["arm"]) == {"arm"}
+    row = one_cell(both[both["model"] == "b"], "skin_colour", hair_length=1, gender=0)
+    cell = frame.query("hair_length_level == 1 and gender_level == 0")
+    by_level = cell.groupby("skin_colour_level")["error"].mean()
+    assert row["cell"] == "female, long hair"
+    assert row["estimate"] == pytest.approx(by_level[1] - by_level[0])

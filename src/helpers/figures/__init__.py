@@ -1,10 +1,9 @@
 """The look of the book: one style, one palette by role, and the figures that chapters share.
 
-Widgets and the cover's figure are imported by name: `from helpers.figures import widgets`.
+Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
-from helpers.figures.charts import bars, forest, heatmap, matched_scatter, violins
-from helpers.figures.galleries import gallery
+from helpers.figures.charts import bars, forest, gallery, heatmap, matched_scatter, violins
 from helpers.figures.looks import (
     BLACK,
     BLUE,
@@ -17,7 +16,6 @@ from helpers.figures.looks import (
     SPARE,
     VERMILION,
     WIDTH,
-    YELLOW,
     Look,
     as_pixels,
     look,

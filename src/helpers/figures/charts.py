@@ -1,21 +1,30 @@
-"""The charts that chapters share: rates, intervals, pairs of groups, distributions, matrices.
+"""The charts that chapters share: rates, intervals, pairs, distributions, matrices, images.
 
-Chapters 1 to 8 introduce them one by one. Tables come in as `helpers.errors.stratified_errors` and
-the effect estimators leave them: one row per cell, with counts and 95 % intervals.
+Tables come in as `helpers.errors.stratified_errors` and the effect estimators leave them: one row
+per cell, with counts and 95 % intervals. Where no `ax` is given, a chart is a figure of its own, as
+wide as the page.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
+from numpy.typing import ArrayLike
 
-from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, look
+from helpers.figures.looks import BLACK, GREY, LOOKS, SPARE, WIDTH, as_pixels, look
 
 EVEN = 0.179
 """The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
+TITLE = 10
+"""Size of the letters above images, in points."""
+_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 
 def bars(
@@ -28,7 +37,7 @@ def bars(
             the group on the horizontal axis or by (group, colour). A cell without images is
             written "n = 0"; it never reads as a rate of zero.
         ylabel: label of the vertical axis.
-        ax: where to draw; by default a new figure as wide as the page.
+        ax: where to draw.
         few: bars of fewer images are pale, and the axis does not stretch to hold them.
 
     Returns:
@@ -36,12 +45,6 @@ def bars(
 
     Raises:
         ValueError: an index of more than two levels.
-
-    Example:
-        >>> import pandas as pd
-        >>> rates = pd.DataFrame({"n": 50, "rate": [0.1, 0.2], "low": 0.05, "high": 0.3})
-        >>> [text.get_text() for text in bars(rates.set_axis(["light", "dark"])).texts]
-        ['n = 50', 'n = 50']
     """
     if table.index.nlevels > 2:
         raise ValueError(f"bars take one or two groupings, got {list(table.index.names)}")
@@ -55,40 +58,24 @@ def bars(
     places = pd.Series(groups.map(ticks.index) + shift, index=table.index)
     enough = table["n"] >= max(few, 1)
     pale = (table["n"] > 0) & ~enough
-    for chosen, strength in ((enough, 1.0), (pale, 0.35)):
-        limits = ax.dataLim.frozen()
-        for position, name in enumerate(colours):
-            one = look(name, position)
-            drawn = (hues == name) & chosen
-            if chosen is pale and not drawn.any():
-                continue
-            ax.bar(
-                places[drawn],
-                table["rate"][drawn],
-                0.92 * width,
-                yerr=_whiskers(table[drawn], "rate"),
-                color=one.colour,
-                hatch=one.hatch,
-                edgecolor="white",
-                error_kw={"alpha": strength, "ecolor": BLACK, "capsize": 4},
-                alpha=strength,
-                label=str(name) if chosen is enough else None,
-            )
-        if chosen is pale and enough.any():
-            ax.dataLim.set(limits)
-    inches = ax.bbox.width / ax.figure.dpi
-    crowded = inches / len(table) < 0.8
-    counts = [f"{n:,}" if n and crowded else f"n = {n:,}" for n in table["n"]]
-    counts = [count.replace(" ", "") for count in counts] if len(table) > 10 else counts
-    # Neighbouring counts need a digit of 10 points between them; if it is not there, two rows.
-    apart = inches / len(ticks) * width
-    staggered = (max(map(len, counts)) + 1) * 0.085 > apart
-    for number, (place, count) in enumerate(zip(places, counts, strict=True)):
-        lower = 12 if staggered and number % 2 else 0
-        below = {"xytext": (0, -4 - lower), "textcoords": "offset points", "ha": "center"}
-        ax.annotate(count, (place, 0), fontsize=10, va="top", **below)
+
+    def draw(chosen: np.ndarray, position: int, strength: float, label: str | None = None) -> None:
+        rows, one = table[chosen], look(colours[position], position)
+        style = {"color": one.colour, "hatch": one.hatch, "edgecolor": "white", "alpha": strength}
+        style["error_kw"] = {"alpha": strength, "ecolor": BLACK, "capsize": 4}
+        whiskers = _whiskers(rows, "rate")
+        ax.bar(places[chosen], rows["rate"], 0.92 * width, yerr=whiskers, label=label, **style)
+
+    for position, name in enumerate(colours):
+        draw(enough & (hues == name), position, 1.0, str(name))
+    limits = ax.dataLim.frozen()
+    for position, name in enumerate(colours):
+        if (pale & (hues == name)).any():
+            draw(pale & (hues == name), position, 0.35)
+    if enough.any():
+        ax.dataLim.set(limits)
+    crowded = _counts_below(ax, table["n"], places, len(ticks), width)
     ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
-    ax.tick_params(axis="x", length=0, pad=30 if staggered else 18)
     ax.grid(axis="x", visible=False)
     counted = " (n under each bar)" if crowded else ""
     ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)
@@ -96,8 +83,24 @@ def bars(
     ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
     ax.yaxis.set_major_formatter(_percent)
     if side_by_side > 1:
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=side_by_side)
+        ax.legend(**_ABOVE, ncol=side_by_side)
     return ax
+
+
+def _counts_below(ax: Axes, n: pd.Series, places: pd.Series, ticks: int, width: float) -> bool:
+    """Write the counts under the bars; whether there is no room for the letter n."""
+    inches = ax.bbox.width / ax.figure.dpi
+    crowded = inches / len(n) < 0.8
+    counts = [f"{count:,}" if count and crowded else f"n = {count:,}" for count in n]
+    counts = [count.replace(" ", "") for count in counts] if len(n) > 10 else counts
+    # Neighbouring counts need a digit of 10 points between them; if it is not there, two rows.
+    staggered = (max(map(len, counts)) + 1) * 0.085 > inches / ticks * width
+    for number, (place, count) in enumerate(zip(places, counts, strict=True)):
+        lower = 12 if staggered and number % 2 else 0
+        below = {"xytext": (0, -4 - lower), "textcoords": "offset points", "ha": "center"}
+        ax.annotate(count, (place, 0), fontsize=10, va="top", **below)
+    ax.tick_params(axis="x", length=0, pad=30 if staggered else 18)
+    return crowded
 
 
 def forest(
@@ -112,44 +115,23 @@ def forest(
         table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
         truth: the true value of each cell, on the same index; drawn as a diamond.
         xlabel: label of the horizontal axis, in the table's unit.
-        ax: where to draw; by default a new figure, as tall as the table needs.
+        ax: where to draw.
 
     Returns:
         The axes, with the first cell on top.
-
-    Example:
-        >>> import pandas as pd
-        >>> effects = pd.DataFrame({"estimate": 0.1, "low": 0.0, "high": 0.2}, ["female", "male"])
-        >>> [tick.get_text() for tick in forest(effects).get_yticklabels()]
-        ['female', 'male']
     """
     ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
-    y = np.arange(len(table))[::-1]
-    mark = LOOKS["estimate"]
+    y, mark = np.arange(len(table))[::-1], LOOKS["estimate"]
     ax.axvline(0, color=BLACK, linewidth=1)
-    ax.errorbar(
-        table["estimate"],
-        y,
-        xerr=_whiskers(table, "estimate"),
-        fmt=mark.marker,
-        color=mark.colour,
-        capsize=4,
-        markersize=7,
-        label="estimate, 95 % interval",
-    )
+    style = {"fmt": mark.marker, "color": mark.colour, "capsize": 4, "markersize": 7}
+    style |= {"xerr": _whiskers(table, "estimate"), "label": "estimate, 95 % interval"}
+    ax.errorbar(table["estimate"], y, **style)
     if truth is not None:
         mark = LOOKS["truth"]
-        ax.plot(
-            truth.reindex(table.index),
-            y,
-            mark.marker,
-            color=mark.colour,
-            markerfacecolor="none",
-            markeredgewidth=2,
-            markersize=9,
-            label="truth",
-        )
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+        style = {"color": mark.colour, "markerfacecolor": "none", "markeredgewidth": 2}
+        style |= {"markersize": 9, "label": "truth"}
+        ax.plot(truth.reindex(table.index), y, mark.marker, **style)
+        ax.legend(**_ABOVE, ncol=2)
     names = [_cell(cell) for cell in table.index]
     if "n" in table:
         names = [f"{name}\nn = {n:,}" for name, n in zip(names, table["n"], strict=True)]
@@ -166,20 +148,13 @@ def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
         pairs: as `helpers.errors.matched_groups` leaves them: one row per group, the two levels
             in first and second, and n, rate, low, high with the suffixes _first and _second.
             Eight groups at most are told apart.
-        ax: where to draw; by default a new figure as wide as the page.
+        ax: where to draw.
 
     Returns:
         The axes, with one scale both ways and a dashed line where rates are equal.
 
     Raises:
         ValueError: more than one pair of levels.
-
-    Example:
-        >>> import pandas as pd
-        >>> side = pd.DataFrame({"n": 40, "rate": 0.1, "low": 0.05, "high": 0.2}, ["women"])
-        >>> pairs = side.add_suffix("_first").join(side.add_suffix("_second"))
-        >>> matched_scatter(pairs.assign(first="light", second="dark")).get_ylabel()
-        'error rate, dark'
     """
     levels = pairs[["first", "second"]].drop_duplicates()
     if len(levels) != 1:
@@ -187,25 +162,15 @@ def matched_scatter(pairs: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax = ax or plt.figure(figsize=(WIDTH, 6)).gca()
     top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
     ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
-    for position, (group, n_first, n_second) in enumerate(
-        pairs[["n_first", "n_second"]].itertuples()
-    ):
-        row = pairs.iloc[[position]]
-        one = SPARE[position % len(SPARE)]
-        ax.errorbar(
-            row["rate_first"],
-            row["rate_second"],
-            xerr=_whiskers(row, "rate_first", "_first"),
-            yerr=_whiskers(row, "rate_second", "_second"),
-            fmt=one.marker,
-            color=one.colour,
-            markersize=8,
-            elinewidth=1,
-            # A mark at a rate of 0 stands on the axis, which would hide half of it.
-            clip_on=False,
-            zorder=3,
-            label=f"{_cell(group)}, n = {n_first:,} against {n_second:,}",
-        )
+    for position, (group, n, other) in enumerate(pairs[["n_first", "n_second"]].itertuples()):
+        row, one = pairs.iloc[[position]], SPARE[position % len(SPARE)]
+        whiskers = (_whiskers(row, f"rate{end}", end) for end in ("_first", "_second"))
+        style = dict(zip(("xerr", "yerr"), whiskers, strict=True))
+        style |= {"fmt": one.marker, "color": one.colour, "markersize": 8, "elinewidth": 1}
+        # A mark at a rate of 0 stands on the axis, which would hide half of it.
+        style |= {"clip_on": False, "zorder": 3}
+        label = f"{_cell(group)}, n = {n:,} against {other:,}"
+        ax.errorbar(row["rate_first"], row["rate_second"], label=label, **style)
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
     first, second = levels.iloc[0]
     ax.set(xlabel=f"error rate, {first}", ylabel=f"error rate, {second}")
@@ -223,38 +188,19 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None 
         value: column of the vertical axis.
         by: column of the groups; categories keep their order.
         hue: a column with two levels; they are drawn as the halves of each violin.
-        ax: where to draw; by default a new figure as wide as the page.
+        ax: where to draw.
 
     Returns:
         The axes, with the two levels in a legend above.
-
-    Example:
-        >>> import pandas as pd
-        >>> frame = pd.DataFrame({"age": range(8), "data": "PPB-like", "seen as": ["f", "m"] * 4})
-        >>> [tick.get_text() for tick in violins(frame, "age", "data", "seen as").get_xticklabels()]
-        ['PPB-like\\nn = 8']
     """
     ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
-    order = _levels(frame[by])
-    hues = _levels(frame[hue])
+    order, hues = _levels(frame[by]), _levels(frame[hue])
     looks = {name: look(name, position) for position, name in enumerate(hues)}
-    sns.violinplot(
-        frame,
-        x=by,
-        y=value,
-        hue=hue,
-        order=order,
-        hue_order=hues,
-        palette={name: one.colour for name, one in looks.items()},
-        split=True,
-        inner="quart",
-        cut=0,
-        density_norm="width",
-        linewidth=1,
-        saturation=1,
-        legend="full",
-        ax=ax,
-    )
+    what = {"x": by, "y": value, "hue": hue, "order": order, "hue_order": hues}
+    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width"}
+    how |= {"linewidth": 1, "saturation": 1, "legend": "full"}
+    palette = {name: one.colour for name, one in looks.items()}
+    sns.violinplot(frame, **what, **how, palette=palette, ax=ax)
     counts = frame[by].value_counts()
     ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
     ax.set(xlabel="", ylabel=value.replace("_", " "))
@@ -263,7 +209,7 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None 
         body.set_hatch(looks[hues[position % len(hues)]].hatch)
     for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
         handle.set_hatch(looks[name].hatch)
-    sns.move_legend(ax, "lower center", bbox_to_anchor=(0.5, 1), ncol=len(hues), title=None)
+    sns.move_legend(ax, **_ABOVE, ncol=len(hues), title=None)
     return ax
 
 
@@ -277,27 +223,11 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
 
     Returns:
         The axes.
-
-    Example:
-        >>> import pandas as pd
-        >>> cosines = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]], ["age", "hair"], ["age", "hair"])
-        >>> heatmap(cosines).texts[1].get_text()
-        '+0.50'
     """
-    side = 0.75 * len(matrix) + 1.2
-    ax = ax or plt.figure(figsize=(WIDTH, min(side, 6.5))).gca()
-    sns.heatmap(
-        matrix.rename(index=_spaced, columns=_spaced),
-        vmin=-limit,
-        vmax=limit,
-        cmap="PuOr",
-        annot=True,
-        fmt="+z.2f",
-        annot_kws={"fontsize": 10},
-        linewidths=1,
-        cbar=False,
-        ax=ax,
-    )
+    ax = ax or plt.figure(figsize=(WIDTH, min(0.75 * len(matrix) + 1.2, 6.5))).gca()
+    look = {"vmin": -limit, "vmax": limit, "cmap": "PuOr", "linewidths": 1, "cbar": False}
+    named = matrix.rename(index=_spaced, columns=_spaced)
+    sns.heatmap(named, annot=True, fmt="+z.2f", annot_kws={"fontsize": 10}, ax=ax, **look)
     cells = ax.collections[0]
     shown = cells.get_facecolors()[~np.ma.getmaskarray(cells.get_array()).ravel()]
     for text, colour in zip(ax.texts, shown, strict=True):
@@ -308,6 +238,79 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
     ax.tick_params(axis="y", rotation=0, length=0)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
     return ax
+
+
+def gallery(
+    images: ArrayLike,
+    ncol: int,
+    titles: Sequence[str] | None = None,
+    row_labels: Sequence[str] | None = None,
+) -> Figure:
+    """Images in rows, as wide as the page.
+
+    Args:
+        images: (n, 3, h, w), float in [0, 1] or uint8.
+        ncol: images in a row; the last row may be shorter.
+        titles: one above each image, or, when there are `ncol` of them, one above each column;
+            a line that is wider than its image goes on in the next.
+        row_labels: one at the left of each row.
+
+    Returns:
+        A figure with one axes per row.
+
+    Raises:
+        ValueError: no images, or a number of titles or labels that fits nothing.
+    """
+    pixels = as_pixels(images)
+    n, height, width = pixels.shape[:3]
+    if n == 0:
+        raise ValueError("a gallery needs at least one image")
+    nrow = -(-n // ncol)
+    titles = [_in_lines(title, 72 * WIDTH / ncol) for title in ([] if titles is None else titles)]
+    row_labels = [] if row_labels is None else list(row_labels)
+    if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
+        raise ValueError(
+            f"{n} images in {nrow} rows of {ncol} take {ncol} or {n} titles and {nrow} row "
+            f"labels, got {len(titles)} and {len(row_labels)}"
+        )
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    titled_rows = nrow if len(titles) > ncol else min(len(titles), 1)
+    tall = nrow * WIDTH / ncol * height / width + 0.22 * lines * titled_rows
+    figure, axes = plt.subplots(nrow, 1, figsize=(WIDTH, tall), squeeze=False)
+    # A row is one picture: axes of their own for many small images take seconds to draw.
+    gap = -(-width // 100)
+    wide = width + 2 * gap
+    rows = np.pad(pixels, ((0, -n % ncol), (0, 0), (gap, gap), (0, 0)), constant_values=255)
+    rows = rows.reshape(nrow, ncol, height, wide, 3).swapaxes(1, 2)
+    for number, axis in enumerate(axes.flat):
+        axis.imshow(rows[number].reshape(height, ncol * wide, 3))
+        above = titles[number * ncol : (number + 1) * ncol]
+        centres = (np.arange(len(above)) + 0.5) * wide - 0.5
+        axis.xaxis.tick_top()
+        axis.set_xticks(centres, above, fontsize=TITLE)
+        axis.set_yticks([])
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(False)
+    for axis, label in zip(axes.flat, row_labels, strict=False):
+        axis.set_ylabel(label, fontsize=11)
+    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.02, wspace=0.01, hspace=0.01)
+    return figure
+
+
+def _in_lines(title: str, width: float) -> str:
+    """A title with line breaks between words, so that no line is wider than `width` points."""
+    lines: list[str] = []
+    for given in title.split("\n"):
+        lines.append("")
+        for word in given.split():
+            longer = f"{lines[-1]} {word}".strip()
+            fits = TextPath((0, 0), longer, size=TITLE).get_extents().width < 0.97 * width
+            if fits or not lines[-1]:
+                lines[-1] = longer
+            else:
+                lines.append(word)
+    return "\n".join(lines)
 
 
 def _whiskers(table: pd.DataFrame, centre: str, suffix: str = "") -> np.ndarray:
@@ -329,7 +332,6 @@ def _levels(column: pd.Series) -> list:
 
 
 def _spaced(name: object) -> str:
-    """A column's name as readers should see it."""
     return str(name).replace("_", " ")
 
 

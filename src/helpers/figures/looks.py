@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 """Colours of Okabe and Ito, as hexadecimal RGB."""
-YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#777777"
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
 """The other colours, and a grey for what is not to stand out."""
 
 WIDTH = 7.0
@@ -33,10 +33,6 @@ class Look(NamedTuple):
         colour: hexadecimal RGB.
         marker: of matplotlib's.
         hatch: of matplotlib's, empty for none.
-
-    Example:
-        >>> Look(BLUE, "o", "").marker
-        'o'
     """
 
     colour: str
@@ -77,13 +73,6 @@ def style() -> None:
     """Set the book's look for every figure and table shown from here on.
 
     A table shows 0.0 where rounding left -0.0.
-
-    Example:
-        >>> import matplotlib.pyplot as plt
-        >>> with plt.rc_context():
-        ...     style()
-        ...     plt.rcParams["figure.figsize"]
-        [7.0, 4.2]
     """
     if "inline" in plt.get_backend():
         # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
@@ -124,10 +113,6 @@ def without_negative_zeros(table: pd.DataFrame) -> pd.DataFrame:
     """The table with 0.0 for -0.0.
 
     A format of numbers as text does the same with a z, as in "{:+z.1f}".
-
-    Example:
-        >>> without_negative_zeros(pd.DataFrame({"change": [-0.0, 1.5]}))["change"].tolist()
-        [0.0, 1.5]
     """
     floats = np.flatnonzero([pd.api.types.is_float_dtype(kind) for kind in table.dtypes])
     table = table.copy()
@@ -153,10 +138,6 @@ def look(name: object, position: int = 0) -> Look:
 
     Returns:
         Colour, marker and hatch.
-
-    Example:
-        >>> look("Dark skin") == LOOKS["dark"], look("round", position=1) == SPARE[1]
-        (True, True)
     """
     text = str(name).lower()
     for word in (text, *re.split(r"[\s,]+", text), *re.split(r"[\s,_-]+", text)):
@@ -176,10 +157,6 @@ def as_pixels(images: ArrayLike) -> np.ndarray:
 
     Raises:
         ValueError: another shape, or floats outside [0, 1] by more than rounding.
-
-    Example:
-        >>> as_pixels(np.full((3, 2, 4), 0.5)).shape
-        (1, 2, 4, 3)
     """
     batch = np.asarray(images)
     batch = batch[None] if batch.ndim == 3 else batch

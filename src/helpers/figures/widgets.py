@@ -38,15 +38,7 @@ def encode(image: np.ndarray, lossless: bool = False) -> str:
 
 
 def as_frame(canvas: FigureCanvasAgg) -> np.ndarray:
-    """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency.
-
-    Example:
-        >>> from matplotlib.figure import Figure
-        >>> canvas = FigureCanvasAgg(Figure(figsize=(2, 1), dpi=10))
-        >>> canvas.draw()
-        >>> as_frame(canvas).shape
-        (3, 10, 20)
-    """
+    """What is drawn on a canvas as a frame, uint8 (3, h, w), without its transparency."""
     return np.asarray(canvas.buffer_rgba())[..., :3].transpose(2, 0, 1).copy()
 
 
@@ -79,12 +71,6 @@ def side_by_side(
 
     Raises:
         ValueError: frames, labels and texts that differ in number, or fewer than two frames.
-
-    Example:
-        >>> faces = np.zeros((2, 3, 8, 8))
-        >>> slider, row = side_by_side({"": faces}, ["short", "long"], "hair", "a face").children
-        >>> slider.options
-        ('short', 'long')
     """
     stacks = {
         caption: _stack(images, labels, f"{alt}, {caption}" if caption else alt, charts, below)
@@ -132,12 +118,6 @@ def attribute_explorer(
 
     Raises:
         ValueError: see `side_by_side`.
-
-    Example:
-        >>> faces = {"age": np.zeros((2, 3, 8, 8)), "hair": np.zeros((2, 3, 8, 8))}
-        >>> menu, _ = attribute_explorer(faces, dict.fromkeys(faces, ["0", "1"]), "a face").children
-        >>> menu.options
-        ('age', 'hair')
     """
     texts = below or dict.fromkeys(frames)
     sliders = [

@@ -11,7 +11,7 @@ The stage `artifacts/<profile>/coverage_study/` holds
   estimates carried to another population, one rate ("strata") and one difference;
 - null.parquet: how often audits of a model whose errors depend on nothing raise any alarm;
 - grid.parquet: coverage of every interval that the book prints, at three sizes of an audit and
-  three rates of errors (`helpers.scorecard.coverage_grid`).
+  three rates of errors, where intervals that rest on large samples fail.
 
 Audits are keyed by their number and finished parts are kept, so an interrupted study goes on where
 it stopped, with the same results.
@@ -35,14 +35,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers.artifacts import Stage, kept, manifests, profiles
 from helpers.effects import holm
-from helpers.scorecard.coverage_estimators import all_estimates, null_tests
-from helpers.scorecard.coverage_grid import (
-    ERROR_RATES,
-    TRANSECTS,
-    grid_coverage,
-    intervals,
-    population_at,
-)
+from helpers.scorecard.coverage import all_estimates, intervals, null_tests, population_at
 from helpers.scorecard.simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from helpers.utils import seeding
 from helpers.utils.parallel import processes, share_of_cores
@@ -53,6 +46,8 @@ INTERCEPT = -2.5
 """About one image in ten is an error, as in the papers; one attribute has no effect."""
 NULL_LOG_ODDS = dict.fromkeys(ATTRIBUTES, 0.0)
 NULL_INTERCEPT = -2.2
+ERROR_RATES = (0.02, 0.05, 0.1)
+TRANSECTS = (25, 100, 400)
 ALPHA = 0.05
 PART = 25
 """Audits per finished part, whose frame is read once; results do not depend on it."""
@@ -83,9 +78,13 @@ def estimates(population: Population, size: Size, numbers: Sequence[int]) -> pd.
 
 def alarms(population: Population, size: Size, numbers: Sequence[int]) -> pd.DataFrame:
     """Number of tests and of adjusted p-values below 0.05 in every audit, by family of tests."""
+
+    def flags(p: pd.Series) -> int:
+        return int((holm(p) < ALPHA).sum())
+
     families = null_tests(population.audits(size.transects, size.seed, numbers))
     counts = {
-        family: tests.groupby("audit")["p"].agg(tests="size", alarms=_alarms)
+        family: tests.groupby("audit")["p"].agg(tests="size", alarms=flags)
         for family, tests in families.items()
     }
     table = pd.concat(counts, names=["estimator"]).reset_index()
@@ -93,13 +92,9 @@ def alarms(population: Population, size: Size, numbers: Sequence[int]) -> pd.Dat
 
 
 def grid_intervals(population: Population, size: Size, numbers: Sequence[int]) -> pd.DataFrame:
-    """`coverage_grid.intervals` on the audits of these numbers, half of them with a regression."""
+    """`coverage.intervals` on the audits of these numbers, half of them with a regression."""
     with_logit = (size.repetitions + 1) // 2
     return intervals(population, size.transects, size.seed, numbers, with_logit)
-
-
-def _alarms(p: pd.Series) -> int:
-    return int((holm(p) < ALPHA).sum())
 
 
 # --- summaries
@@ -137,8 +132,8 @@ def false_alarms(drawn: pd.DataFrame) -> pd.DataFrame:
     groups = drawn.assign(any=drawn["alarms"] > 0).groupby(["estimator", "correlation"], sort=False)
     table = groups.agg(
         repetitions=("any", "size"), tests=("tests", "first"), alarmed=("any", "sum")
-    ).reset_index()
-    return _with_share(table, "alarmed", "false_alarms")
+    )
+    return _with_share(table.reset_index(), "alarmed", "false_alarms")
 
 
 def _with_share(table: pd.DataFrame, count: str, name: str) -> pd.DataFrame:
@@ -146,6 +141,38 @@ def _with_share(table: pd.DataFrame, count: str, name: str) -> pd.DataFrame:
     low, high = proportion_confint(table[count], table["repetitions"], method="wilson")
     share = table[count] / table["repetitions"]
     return table.drop(columns=count).assign(**{name: share, "low": low, "high": high})
+
+
+def grid_coverage(drawn: pd.DataFrame) -> pd.DataFrame:
+    """How often intervals hold the truth, by estimator, error_rate and transects.
+
+    Args:
+        drawn: rows of `grid_intervals`, with the columns transects and error_rate.
+
+    Returns:
+        Per row audits; estimable, the share of intervals that exist; of these their coverage, the
+        share that is unbounded, and the 95 % interval of coverage, low and high. Intervals of one
+        audit are as many observations as the scatter of coverage between audits says.
+    """
+    keys = ["estimator", "error_rate", "transects"]
+    groups = {key: _coverage(part) for key, part in drawn.groupby(keys, sort=False)}
+    return pd.DataFrame(groups).T.rename_axis(keys).reset_index()
+
+
+def _coverage(part: pd.DataFrame) -> dict[str, float]:
+    known = part.dropna(subset=["low", "high"])
+    row = {"audits": part["audit"].nunique(), "estimable": len(known) / len(part)}
+    if known.empty:
+        return row | dict.fromkeys(("coverage", "unbounded", "low", "high"), np.nan)
+    inside = known["truth"].between(known["low"], known["high"])
+    by_audit, share = inside.groupby(known["audit"]).mean().to_numpy(), inside.mean()
+    # As many independent intervals as scatter like the audits' shares; at least one an audit.
+    variance = by_audit.var(ddof=1) / len(by_audit) if len(by_audit) > 1 else 0.0
+    effective = share * (1 - share) / variance if variance > 0 else 0.0
+    n = float(np.clip(effective, len(by_audit), len(inside)))
+    low, high = proportion_confint(n * share, n, method="wilson")
+    unbounded = np.isinf(known["high"]).mean()
+    return row | {"coverage": share, "unbounded": unbounded, "low": low, "high": high}
 
 
 def headline(covered: pd.DataFrame, null: pd.DataFrame) -> dict[str, object]:
@@ -171,7 +198,6 @@ def study(
     size: Size, folder: Path, workers: int | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of `coverage` and `false_alarms`; finished parts stay in `folder`."""
-    workers = workers or share_of_cores()
     effects = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
     nulls = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
     truth = pd.concat(
@@ -192,8 +218,7 @@ def grid(size: Size, folder: Path, workers: int | None = None) -> pd.DataFrame:
     for error_rate, transects in product(ERROR_RATES, TRANSECTS):
         case = replace(size, transects=transects, repetitions=(size.repetitions + 1) // 2)
         parts = folder / f"{error_rate}-{transects}"
-        audited = [population_at(error_rate, LOG_ODDS)]
-        drawn = _repeat(grid_intervals, audited, case, parts, workers or share_of_cores())
+        drawn = _repeat(grid_intervals, [population_at(error_rate, LOG_ODDS)], case, parts, workers)
         tables.append(drawn.assign(error_rate=error_rate, transects=transects))
     return grid_coverage(pd.concat(tables))
 
@@ -203,10 +228,10 @@ def _repeat(
     populations: Sequence[Population],
     size: Size,
     folder: Path,
-    workers: int,
+    workers: int | None,
 ) -> pd.DataFrame:
     """Rows of `some_audits` for every population and part of its repetitions, in that order."""
-    parts = processes(workers)(
+    parts = processes(workers or share_of_cores())(
         delayed(_part)(some_audits, population, size, start, folder)
         for population, start in product(populations, range(0, size.repetitions, PART))
     )
@@ -239,12 +264,12 @@ def main(arguments: list[str]) -> None:
     stage = Stage("coverage_study", profile=name, device="cpu", seed=profile.seed)
     # Parts of another size or of other code are not mixed with these.
     code = kept.made_by(Path(__file__), manifests.versions())
-    key = sha256(f"{size}{code}".encode()).hexdigest()[:12]
     parts = stage.folder / "parts"
-    covered, null = study(size, parts / key)
+    folder = parts / sha256(f"{size}{code}".encode()).hexdigest()[:12]
+    covered, null = study(size, folder)
     stage.save("coverage.parquet", covered)
     stage.save("null.parquet", null)
-    stage.save("grid.parquet", grid(size, parts / key))
+    stage.save("grid.parquet", grid(size, folder))
     stage.finish(headline(covered, null))
     shutil.rmtree(parts)
 

@@ -1,24 +1,59 @@
-"""From the ideal experiment to the realistic one: which estimates hold the truth, and what led
-the others astray (chapters 10 and 14).
+"""What led an estimate astray: arms of an experiment, and what else moved along an axis.
 
-The same effects are estimated in several versions of an experiment (*arms*), each one step further
-from the ideal, and compared with the effects under intervention. Estimates come from
-`helpers.effects.all_matched_effects` and the truth from `helpers.scorecard.truth.effects`; both
-have a row per attribute and cell and share their keys: `attribute`, and per attribute the level at
-which it is held, <NA> where it is averaged over. What share of intervals is enough, and which
-effects are flagged, the chapters decide.
+*Arms*: the same effects are estimated in several versions of an experiment, each one step further
+from the ideal, and compared with the effects under intervention. Estimates
+(`helpers.effects.all_matched_effects`) and truth (`helpers.scorecard.truth.effects`) share their
+keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged over.
+
+*Company*: directions hold what was annotated, and everything else is free. In a known world each
+image can be given the values that its base face has of some parameters. The part of an effect that
+is due to them is the effect as found minus the effect after that. Images are in the order of
+`helpers.transects.index` of a 2×2×2 grid.
 """
 
 import itertools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from scipy.stats import norm
+from torch import Tensor
 
+import facerender
 from helpers.effects.labels import LEVEL_NAMES, Z
+from helpers.resampling import resampled_sums
+from helpers.scorecard.truth import Score, as_grid, changes
+from helpers.world import interventions
+from helpers.world.batches import render_to_store
+
+MOVED_BY_DESIGN = "the three axes"
+"""The group that the transects are meant to change."""
+_LISTS = {
+    MOVED_BY_DESIGN: "skin_colour hair_length gender",
+    "beard, makeup, age, smile": "facial_hair makeup age smiling",
+    "hair colour": "hair_colour",
+    "hair style": "hair_style hair_curl hair_fringe hair_parting hair_volume",
+    "face shape": "face_width face_length jaw_width chin cheekbones",
+    "eyes and brows": "eye_size eye_gap eye_tilt iris brow_thickness brow_height",
+    "nose and lips": "nose_length nose_width nose_bridge lip_fullness mouth_width",
+    "ancestry": "ancestry_x ancestry_y",
+    "skin undertone": "haemoglobin",
+    "earrings": "earrings",
+    "glasses": "glasses",
+    "scene": "yaw pitch light_azimuth light_elevation light_power background_hue "
+    "background_value clothing texture_seed artefacts",
+}
+GROUPS: Mapping[str, tuple[str, ...]] = {name: (*of.split(),) for name, of in _LISTS.items()}
+"""Group → its parameters; every parameter of the renderer is in one."""
+_UNORDERED = "hair_style"
+_UNSEEN = 0.35
+"""Earrings and glasses are drawn from this presence on (`facerender.accessories`)."""
+
+
+# --- arms
 
 
 def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
@@ -35,14 +70,6 @@ def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
 
     Raises:
         ValueError: two truths of one effect (pandas' MergeError).
-
-    Example:
-        >>> import pandas as pd
-        >>> held = {"model": "m", "attribute": "gender", "gender": pd.NA, "hair_length": 0}
-        >>> row = pd.DataFrame({**held, "skin_colour": 1, "estimate": 0.1}, index=[0])
-        >>> known = row.assign(effect=0.05, se=0.01)
-        >>> compare(row.assign(low=0.02, high=0.18), known)["contained"].item()
-        True
     """
     keys = ["model", "attribute", *LEVEL_NAMES]
     known = truth[[*keys, "effect", "se"]].rename(columns={"effect": "truth", "se": "truth_se"})
@@ -64,13 +91,6 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
         cells, the number of rows; contained, the share that hold the truth; expected, the share
         that honest intervals with normal errors would; allowing, the share in which estimate and
         truth agree within both errors together; median_se and median_truth_se (fractions).
-
-    Example:
-        >>> import pandas as pd
-        >>> rows = pd.DataFrame({"estimate": [0.1, 0.1], "low": 0.02, "high": 0.18})
-        >>> rows = rows.assign(truth=[0.05, 0.2], truth_se=0.01, contained=[True, False])
-        >>> coverage(rows)[["cells", "contained", "allowing"]].tolist()
-        [2.0, 0.5, 0.5]
     """
     standard_error = (ladder["high"] - ladder["low"]) / (2 * Z)
     inflation = np.hypot(1, ladder["truth_se"] / standard_error)
@@ -91,22 +111,7 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
 
 
 def tally(ladder: pd.DataFrame) -> pd.DataFrame:
-    """`coverage` of each model and of all models, as counts.
-
-    Args:
-        ladder: rows of `compare`.
-
-    Returns:
-        A row per model and the row "all"; counts cells, contained, allowing, and the share
-        expected.
-
-    Example:
-        >>> import pandas as pd
-        >>> rows = pd.DataFrame({"model": ["a", "b"], "estimate": 0.1, "low": 0.02, "high": 0.18})
-        >>> rows = rows.assign(truth=0.05, truth_se=0.01, contained=True)
-        >>> tally(rows)["contained"].to_dict()
-        {'a': 1, 'b': 1, 'all': 2}
-    """
+    """`coverage` of each model and, in the row "all", of all: counts, and the share expected."""
     parts = {name: coverage(part) for name, part in ladder.groupby("model", sort=False)}
     table = pd.DataFrame({**parts, "all": coverage(ladder)}).T
     counts = table[["contained", "allowing"]].mul(table["cells"], axis=0).round()
@@ -129,14 +134,6 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     Returns:
         Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
         its contribution, and cause ("contained" where there is no miss).
-
-    Example:
-        >>> import pandas as pd
-        >>> rows = pd.DataFrame({"arm": ["A", "B"], "estimate": [0.0, 0.2], "truth": 0.0})
-        >>> rows = rows.assign(model="m", attribute="gender", cell="dark skin", scope="cell")
-        >>> steps = {"A": "sampling", "B": "directions"}
-        >>> causes(rows.assign(contained=[True, False]), steps)["cause"].item()
-        'directions'
     """
     arms, values = list(steps), ["estimate", "contained", "truth"]
     cells = ladder[ladder["scope"] == "cell"]
@@ -176,37 +173,29 @@ def step_errors(
 
     Raises:
         ValueError: two images of a face at the same levels.
-
-    Example:
-        >>> import pandas as pd
-        >>> one = pd.DataFrame({"face": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
-        >>> arms = {"A": one.assign(error=[0, 0, 0, 1]), "B": one.assign(error=[0, 1, 0, 1])}
-        >>> step_errors(arms, "error", ["skin"], "face")[["change", "se"]].round(2).to_numpy()
-        array([[0.5, 0.5],
-               [0.5, 0.5]])
     """
     levels = [f"{name}_level" for name in attributes]
     every = pd.unique(np.concatenate([frame[face] for frame in frames.values()]))
     places = pd.MultiIndex.from_product([every, *[(0, 1)] * len(levels)])
-    before, rows = None, []
+    cells = [
+        {"attribute": name, **dict(zip((a for a in attributes if a != name), held, strict=True))}
+        for name in attributes
+        for held in itertools.product((0, 1), repeat=len(attributes) - 1)
+    ]
+    before, tables = (0.0, 0.0), []
     for arm, frame in frames.items():
         errors = frame.set_index([face, *levels])[outcome].reindex(places).to_numpy(dtype=float)
         mean, influence = _influences(errors.reshape(len(every), *[2] * len(levels)))
-        step = (mean, influence) if before is None else (mean - before[0], influence - before[1])
-        ses = np.sqrt((step[1] ** 2).sum(axis=0))
-        rows += [
-            {"arm": arm, **place, "change": change, "se": se}
-            for place, change, se in zip(_cells(attributes), step[0], ses, strict=True)
-        ]
+        se = np.sqrt(((influence - before[1]) ** 2).sum(axis=0))
+        tables.append(pd.DataFrame(cells).assign(arm=arm, change=mean - before[0], se=se))
         before = mean, influence
-    table = pd.DataFrame(rows, columns=["arm", "attribute", *attributes, "change", "se"])
+    table = pd.concat(tables, ignore_index=True)[["arm", "attribute", *attributes, "change", "se"]]
     return table.astype(dict.fromkeys(attributes, "Int64"))
 
 
 def _influences(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean differences (cells,) of errors (faces, 2, …, 2), and the faces' influence on them."""
-    pairs = [np.diff(errors, axis=axis).reshape(len(errors), -1) for axis in range(1, errors.ndim)]
-    difference = np.concatenate(pairs, axis=1)
+    difference = _cell_differences(errors)
     n = (~np.isnan(difference)).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.nansum(difference, axis=0) / np.where(n, n, np.nan)
@@ -214,13 +203,10 @@ def _influences(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.nan_to_num(difference - mean) * scale
 
 
-def _cells(attributes: Sequence[str]) -> list[dict[str, object]]:
-    """Keys of the cells in the order of `_influences`."""
-    return [
-        {"attribute": name, **dict(zip((a for a in attributes if a != name), held, strict=True))}
-        for name in attributes
-        for held in itertools.product((0, 1), repeat=len(attributes) - 1)
-    ]
+def _cell_differences(values: np.ndarray) -> np.ndarray:
+    """High minus low of every axis of (n, 2, …, 2) in every cell of the others, (n, cells)."""
+    pairs = [np.diff(values, axis=axis).reshape(len(values), -1) for axis in range(1, values.ndim)]
+    return np.concatenate(pairs, axis=1)
 
 
 def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
@@ -235,10 +221,6 @@ def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
 
     Returns:
         int (n,): row of `others`, or -1 where the face is not among them.
-
-    Example:
-        >>> same_faces([[0.0, 9.0], [9.0, 0.0]], [[9.0, 1.0], [-9.0, -9.0]]).tolist()
-        [-1, 0]
     """
     distance = cdist(np.asarray(base), np.asarray(others))
     nearest = distance.argmin(axis=1)
@@ -247,22 +229,15 @@ def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
 
 
 def count_flags(table: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Cells whose adjusted p-value lies below a level, by model, attribute and direction.
+    """Full cells whose adjusted p-value lies below a level, by model, attribute and direction.
 
     Args:
         table: effects named by `helpers.effects.labels.name_cells`; columns model, attribute,
-            scope, estimate, p_holm. Only full cells are counted.
+            scope, estimate, p_holm.
         level: of the test.
 
     Returns:
         Index model, attribute; columns raises, lowers (the error rate) and cells, those tested.
-
-    Example:
-        >>> import pandas as pd
-        >>> rows = pd.DataFrame({"estimate": [0.2, -0.1, 0.0], "p_holm": [0.01, 0.01, 0.5]})
-        >>> rows = rows.assign(model="m", attribute="gender", scope="cell")
-        >>> count_flags(rows, 0.05).loc[("m", "gender")].to_dict()
-        {'raises': 1, 'lowers': 1, 'cells': 3}
     """
     cells = table[table["scope"] == "cell"]
     flagged = cells["p_holm"] < level
@@ -273,3 +248,156 @@ def count_flags(table: pd.DataFrame, level: float) -> pd.DataFrame:
     }
     by = [cells["model"], cells["attribute"]]
     return pd.DataFrame(counts).groupby(by, sort=False).sum()
+
+
+# --- company
+
+
+def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
+    """Mean change of every parameter along every axis, in SD of a population.
+
+    The hair style is left out, as its values have no order.
+
+    Args:
+        parameters: (n * 8, P) faces of transects.
+        population: (m, P) faces whose standard deviations are the unit.
+
+    Returns:
+        A row per axis (attribute) and parameter: group, effect, se, low and high (95 %, transects
+        are the units), in SD.
+    """
+    spread = facerender.to_frame(population).astype(float).std()
+    values = facerender.to_frame(parameters).astype(float) / spread
+    group_of = {name: group for group, names in GROUPS.items() for name in names}
+    tables = [
+        changes(values[name]).assign(parameter=name, group=group_of[name])
+        for name in values.columns.drop(_UNORDERED)
+    ]
+    table = pd.concat(tables, ignore_index=True).query("scope == 'average'")
+    margin = Z * table["se"]
+    table = table.assign(low=table["effect"] - margin, high=table["effect"] + margin)
+    columns = ["attribute", "parameter", "group", "effect", "se", "low", "high"]
+    return table[columns].reset_index(drop=True)
+
+
+def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
+    """Give every image its base face's values of some parameters, and leave all others.
+
+    Args:
+        parameters: (n * k, P), the k images of each transect in a row.
+        base: (n, P) base faces.
+        names: parameters to hold.
+
+    Returns:
+        (n * k, P).
+
+    Raises:
+        ValueError: images that are not so many a base face.
+    """
+    each, rest = divmod(len(parameters), len(base))
+    if rest:
+        raise ValueError(f"{len(parameters)} images are not a multiple of {len(base)} base faces")
+    kept = base.repeat_interleave(each, 0)
+    return interventions.do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
+
+
+def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
+    """Which faces (n, P) are drawn differently: a parameter that shows has another value."""
+    return (_drawn(one) != _drawn(other)).any(dim=1).cpu().numpy()
+
+
+def _drawn(parameters: Tensor) -> Tensor:
+    """Parameters with what does not show set alike."""
+    seen = parameters.clone()
+    for name in ("earrings", "glasses"):
+        seen[:, facerender.INDEX[name]] = seen[:, facerender.INDEX[name]].clamp(min=_UNSEEN)
+    seen[:, facerender.INDEX[_UNORDERED]] = seen[:, facerender.INDEX[_UNORDERED]].round()
+    return seen
+
+
+def answers_to(
+    changed: Tensor,
+    parameters: Tensor,
+    known: Mapping[str, np.ndarray],
+    scores: Mapping[str, Score],
+    *,
+    size: int,
+    path: Path,
+    device: str = "cpu",
+) -> dict[str, np.ndarray]:
+    """Models' answers to changed faces; only those that look different are rendered and asked.
+
+    Args:
+        changed: (n, P) faces after an intervention.
+        parameters: (n, P) the same faces before.
+        known: model → its answers (n,) to the faces before.
+        scores: model → how to ask it, uint8 images (m, 3, size, size) → (m,).
+        size: height and width of the images in pixels.
+        path: where the images are kept.
+        device: to render on.
+
+    Returns:
+        Model → answers (n,).
+    """
+    touched = looks_differ(changed, parameters)
+    answers = {name: np.array(known[name], dtype=float) for name in scores}
+    if touched.any():
+        pictures = render_to_store(changed[touched], size, path, device=device)
+        for name, score in scores.items():
+            answers[name][touched] = score(pictures)
+    return answers
+
+
+def sizes(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
+    """How large the parts of all effects are together: root mean square over cells, with interval.
+
+    Squares of noisy numbers are too large on average; the squared standard errors are taken off.
+    Whole transects are resampled for the interval.
+
+    Args:
+        parts: (n, 2, 2, 2), by transect and level: error as found minus error after holding.
+        seed: of the draws.
+        n_boot: resamples.
+
+    Returns:
+        size, low and high (95 %), in the unit of the parts; zero where noise explains it all.
+    """
+    change = _cell_differences(parts)
+    n = len(change)
+    noise = (change.var(axis=0, ddof=1) / n).mean()
+    means = resampled_sums(change, range(n_boot), seed, "sizes of parts") / n
+    square = (change.mean(axis=0) ** 2).mean() - noise
+    # A resample's mean square is too large twice over: by the sample's noise, and by its own.
+    resampled = (means**2).mean(axis=1) - 2 * noise
+    low, high = np.quantile(resampled, [0.025, 0.975])
+    roots = np.sqrt(np.clip([square, low, high], 0, None))
+    return dict(zip(("size", "low", "high"), roots.tolist(), strict=True))
+
+
+def approach(
+    before: ArrayLike, after: ArrayLike, true: ArrayLike, seed: int, n_boot: int = 1000
+) -> dict[str, float]:
+    """By how much the effects of one version lie nearer to the truth than those of another.
+
+    The distance is the root mean square over the twelve cells. Both versions are resampled
+    together, transect by transect.
+
+    Args:
+        before, after: errors (n * 8,) of the same transects in two versions.
+        true: (12,) effects in the cells, in the order of `helpers.scorecard.truth.effects`.
+        seed: of the draws.
+        n_boot: resamples.
+
+    Returns:
+        change of the distance, negative where `after` is nearer, low and high (95 %).
+    """
+    both = [_cell_differences(as_grid(errors)) for errors in (before, after)]
+    n, true = len(both[0]), np.asarray(true, dtype=float)
+
+    def distance(means: np.ndarray) -> np.ndarray:
+        return np.sqrt(((means - true) ** 2).mean(axis=-1))
+
+    start, end = (distance(change.mean(axis=0)) for change in both)
+    drawn = [resampled_sums(change, range(n_boot), seed, "approach") / n for change in both]
+    low, high = np.quantile(distance(drawn[1]) - distance(drawn[0]), [0.025, 0.975])
+    return {"change": float(end - start), "low": float(low), "high": float(high)}

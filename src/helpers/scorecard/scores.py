@@ -1,10 +1,10 @@
 """Scores of estimators over repeated audits: bias, error, coverage, and shares of audits.
 
-Chapter 11 scores all its estimators by them. Tables have a row per audit and cell, with the columns
-model, estimator, audit, cell, truth, estimate, low, high, p.
+Tables have a row per audit and cell, with the columns model, estimator, audit, cell, truth,
+estimate, low, high, p (`helpers.scorecard.audits`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,22 +15,7 @@ from helpers.effects.labels import Z
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `cell`, the attribute that changes and the levels of the others in words, and `scope`.
-
-    Args:
-        table: columns attribute, and per attribute the level (0 or 1) at which it is held, <NA> for
-            the attribute itself.
-
-    Returns:
-        The table with the columns cell and scope, see `labels.name_cells`.
-
-    Example:
-        >>> from helpers import scorecard
-        >>> levels = {"skin_colour": [pd.NA], "hair_length": [1], "gender": [0]}
-        >>> table = pd.DataFrame({"attribute": ["skin_colour"], **levels})
-        >>> scorecard.name_cells(table)["cell"].item()
-        'skin: female, long hair'
-    """
+    """As `helpers.effects.labels.name_cells`, with the attribute that changes before the cell."""
     attribute = table["attribute"].str.split("_").str[0]
     named = labels.name_cells(table)
     return named.assign(cell=attribute + ": " + named["cell"])
@@ -53,14 +38,6 @@ def score(table: pd.DataFrame) -> pd.DataFrame:
     Returns:
         Index (model, estimator); columns audits, cells, estimable, and per score its value and
         ends, for example bias, bias_low, bias_high.
-
-    Example:
-        >>> from helpers import scorecard
-        >>> errors = {"estimate": [0.1, -0.1, 0.1, -0.1], "low": [0.05, -0.2] * 2, "high": 0.2}
-        >>> table = pd.DataFrame({"audit": range(4), **errors}).assign(cell="women", truth=0.0)
-        >>> scores = scorecard.score(table.assign(model="null", estimator="pairs"))
-        >>> scores[["bias", "rmse", "coverage"]].astype(float).round(3).to_numpy().tolist()
-        [[0.0, 0.1, 0.5]]
     """
     groups = table.groupby(["model", "estimator"], sort=False)
     scores = pd.DataFrame({key: _score(part) for key, part in groups}).T
@@ -138,13 +115,6 @@ def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
     Returns:
         Index (model, estimator); per column its mean over audits and the ends of the interval, for
         example missed, missed_low, missed_high; NaN where the question arises in no audit.
-
-    Example:
-        >>> from helpers import scorecard
-        >>> table = pd.DataFrame({"audit": [0, 0, 1, 1], "alarm": [0.0, 1.0, 0.0, 0.0]})
-        >>> table = table.assign(model="null", estimator="pairs")
-        >>> scorecard.share_of_audits(table, {"alarm": "max"}).round(2).values.tolist()
-        [[0.5, 0.09, 0.91]]
     """
     per_audit = table.groupby(["model", "estimator", "audit"], sort=False)[list(of)].agg(of)
     rows = {}
@@ -155,3 +125,28 @@ def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
             found = _share(known.mean(), len(known)) if len(known) else [np.nan] * 3
             rows[key] |= _ends(name, found)
     return pd.DataFrame(rows).T.rename_axis(["model", "estimator"])
+
+
+def departures(
+    versions: np.ndarray, reference: np.ndarray, attributes: Sequence[str]
+) -> pd.DataFrame:
+    """Typical difference between the effects in versions of an experiment and in a reference.
+
+    Both have the same faces, so what the faces contribute cancels.
+
+    Args:
+        versions: (V, n, 2, …, 2) errors, 0 or 1.
+        reference: (n, 2, …, 2), for example under intervention.
+        attributes: names of the axes.
+
+    Returns:
+        Columns version, attribute, and the root mean square over the attribute's cells: value, low,
+        high (see `root_mean_square_bias`), in fractions.
+    """
+    excess = versions - reference
+    rows = []
+    for axis, attribute in enumerate(attributes):
+        change = excess.take(1, axis + 2) - excess.take(0, axis + 2)
+        for version, errors in enumerate(change.reshape(*change.shape[:2], -1)):
+            rows.append((version, attribute, *root_mean_square_bias(errors)))
+    return pd.DataFrame(rows, columns=["version", "attribute", "value", "low", "high"])

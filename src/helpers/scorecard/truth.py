@@ -1,24 +1,30 @@
-"""The true causal effects of a classifier in the face world, by intervention (chapters 10 to 14).
+"""True causal effects in the face world, by intervention, and what moves along an axis.
 
-Nobody knows the effect of hair length on a classifier's errors for photographs. Here it is
-computed: the same faces are rendered at every combination of the attributes' doses, everything else
-held exactly, and the classifier is asked. What remains uncertain is which faces were drawn; the
-standard errors say so (clustered by base face).
+The same faces are rendered at every combination of the attributes' doses, everything else held
+exactly, and the classifier is asked. What remains uncertain is which faces were drawn: standard
+errors are clustered by base face. Arrays with one value per image are in the order of
+`helpers.transects.index` of a 2×2×2 grid: eight images a transect, axes in the order of `AXES`.
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from facerender.parameters import INDEX
+import facerender
+from helpers.effects import labels
 from helpers.world.batches import render_to_store
 from helpers.world.interventions import Doses, counterfactuals
 
 Score = Callable[[np.ndarray], np.ndarray]
+"""How to ask a model: uint8 images (n, 3, h, w) → its answers (n,)."""
+AXES = list(labels.CONTRASTS)
+"""Axes of the book's transects, in order: skin colour, hair length, gender."""
+_UNDER_A_SCARF = ("earrings", "hair_colour")
 
 
 def errors_under_do(
@@ -51,17 +57,6 @@ def errors_under_do(
 
     Raises:
         ValueError: a dose of no parameter of the renderer.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> from facerender.parameters import defaults
-        >>> def always_female(images):
-        ...     return np.zeros(len(images))
-        >>> doses = {"gender": (0.2, 0.8)}
-        >>> with TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "faces.npy"
-        ...     errors_under_do(always_female, defaults(1), doses, size=16, path=path).tolist()
-        [[0.0, 1.0]]
     """
     faces = counterfactuals(base, doses)
     pictures = render_to_store(faces.reshape(-1, base.shape[1]), size, path, device=device)
@@ -69,7 +64,7 @@ def errors_under_do(
     if label in doses:
         right = np.indices(cells)[1 + list(doses).index(label)]
     else:
-        own = (base[:, INDEX[label]] > 0.5).cpu().numpy()
+        own = (base[:, facerender.INDEX[label]] > 0.5).cpu().numpy()
         right = own.reshape(-1, *[1] * len(doses))
     return ((score(pictures).reshape(cells) > 0.5) != (right == 1)).astype(np.float64)
 
@@ -111,3 +106,58 @@ def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
             rows.append(row | {"se": by_face.std(ddof=1) / np.sqrt(len(by_face))})
     frame = pd.DataFrame(rows, columns=["attribute", *attributes, "n", "effect", "se"])
     return frame.astype(dict.fromkeys(attributes, "Int64"))
+
+
+def shown(parameters: Tensor, name: str) -> pd.Series:
+    """A parameter of faces (n, P) as raters could see it: zero where a scarf covers it."""
+    face = facerender.to_frame(parameters)
+    bare = face["hair_style"] != facerender.HAIR_STYLES.index("covered")
+    return (face[name] * (bare if name in _UNDER_A_SCARF else 1)).astype(float).rename(name)
+
+
+def as_grid(values: ArrayLike) -> np.ndarray:
+    """Values of images (n * 8, …) by transect and levels of the axes, (n, 2, 2, 2, …)."""
+    values = np.asarray(values)
+    return values.reshape(-1, 2, 2, 2, *values.shape[1:])
+
+
+def changes(values: ArrayLike) -> pd.DataFrame:
+    """Mean change of a value along each axis, in every cell and averaged.
+
+    Args:
+        values: (n * 8,) or any shape of as many values in the same order.
+
+    Returns:
+        Rows of `effects`, effect and se in the unit of the values, named by
+        `helpers.effects.labels.name_cells`.
+    """
+    return labels.name_cells(effects(as_grid(np.ravel(values)), AXES))
+
+
+def plus_minus(rows: pd.DataFrame, scale: float = 1, digits: int = 2) -> list[str]:
+    """Columns effect and se, both scaled, as text with the half-width of 95 % intervals.
+
+    Example:
+        >>> plus_minus(pd.DataFrame({"effect": [0.123], "se": [0.01]}), 100, 1)
+        ['+12.3 ± 2.0']
+    """
+    pairs = zip(scale * rows["effect"], scale * labels.Z * rows["se"], strict=True)
+    return [f"{effect:+z.{digits}f} ± {margin:.{digits}f}" for effect, margin in pairs]
+
+
+def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
+    """Tables of effects as one, with their keys as columns and their cells named.
+
+    Args:
+        tables: key, or keys → table; the held level of an axis (0 or 1) stands in a column
+            `<axis>` or `<axis>_level`; an axis without a column is not held.
+        names: of the columns that take the keys.
+
+    Returns:
+        The rows, numbered anew, with the keys, `AXES`, and cell and scope as in
+        `helpers.effects.labels.name_cells`.
+    """
+    table = pd.concat(tables, names=names).reset_index(names).reset_index(drop=True)
+    table = table.rename(columns=lambda name: name.removesuffix("_level"))
+    table[AXES] = table.reindex(columns=AXES).astype("Int64")
+    return labels.name_cells(table)

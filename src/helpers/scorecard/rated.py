@@ -1,4 +1,7 @@
-"""Audits whose labels come from a few raters out of many, drawn again and again (chapter 11)."""
+"""Audits whose labels come from a few raters out of many.
+
+Raters are those of the simulated crowd (`helpers.annotations.crowd`), their noise multiplied.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,38 +12,53 @@ import pandas as pd
 from helpers.annotations import crowd
 from helpers.annotations.raters import resampled_scores
 from helpers.annotations.schema import n_levels
+from helpers.errors import majority
 from helpers.utils import seeding
 from helpers.utils.checks import SCORE_DIGITS
 
 _STAGE = "scorecard: rated"
 _ORDERS = 40
+_TOP = n_levels("gender") - 1
 
 
-def answers_of_all(perceived: pd.DataFrame, noise: float, seed: int, stage: str) -> np.ndarray:
-    """Level of perceived gender that every rater of the crowd gives to every image.
+def labels_by(
+    perceived: pd.DataFrame, raters: int, noise: float, seed: int, stage: str
+) -> np.ndarray:
+    """Majority label of perceived gender by so many raters, their noise multiplied.
 
     Args:
         perceived: visible scores (zero to one), a row per image, with the column gender.
+        raters: accepted answers per image.
         noise: factor of the calibrated noise and of the raters' biases.
         seed: of `helpers.annotations.crowd.annotate`.
         stage: of the same.
 
     Returns:
-        int8 (n images, R raters).
-
-    Example:
-        >>> from helpers.scorecard import rated_audits
-        >>> perceived = pd.DataFrame({"gender": [0.0, 1.0]}, index=["a woman", "a man"])
-        >>> rated_audits.answers_of_all(perceived, 1.0, seed=1, stage="example").shape
-        (2, 60)
+        (n,) 0 (female) or 1 (male).
     """
-    people = crowd.rater_pool(seed)
-    people = replace(people, noise=noise * people.noise, bias=noise * people.bias)
+    people = _crowd(noise, seed)
+    answers = crowd.annotate(perceived[["gender"]], raters, seed=seed, stage=stage, pool=people)
+    accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    level = accepted.groupby("image_id")["gender"].mean().loc[perceived.index]
+    return majority(level / _TOP).to_numpy()
+
+
+def answers_of_all(perceived: pd.DataFrame, noise: float, seed: int, stage: str) -> np.ndarray:
+    """Level of perceived gender that every rater gives to every image, int8 (n images, R raters).
+
+    Arguments are those of `labels_by`; no answer is rejected, cancelled or repeated.
+    """
+    people = _crowd(noise, seed)
     people = replace(people, rejected=0 * people.rejected, cancelled=0.0, repeated=0.0)
     size = len(people.worker_ids)
     answers = crowd.annotate(perceived[["gender"]], size, seed=seed, stage=stage, pool=people)
     levels = answers.pivot_table("gender", "image_id", "rater")
     return levels.loc[perceived.index].to_numpy()
+
+
+def _crowd(noise: float, seed: int) -> crowd.Pool:
+    people = crowd.rater_pool(seed)
+    return replace(people, noise=noise * people.noise, bias=noise * people.bias)
 
 
 def expected_labels(levels: np.ndarray, n_raters: int, seed: int) -> np.ndarray:
@@ -53,11 +71,6 @@ def expected_labels(levels: np.ndarray, n_raters: int, seed: int) -> np.ndarray:
 
     Returns:
         (n images,) in [0, 1].
-
-    Example:
-        >>> from helpers.scorecard import rated_audits
-        >>> rated_audits.expected_labels(np.array([[0, 0, 4, 0], [4, 4, 4, 4]]), 1, 1).tolist()
-        [0.25, 1.0]
     """
     images, people = levels.shape
     groups = people // n_raters
@@ -65,25 +78,15 @@ def expected_labels(levels: np.ndarray, n_raters: int, seed: int) -> np.ndarray:
     for random in seeding.rngs(seed, f"{_STAGE}, expected", range(_ORDERS)):
         order = random.permuted(np.tile(np.arange(people), (images, 1)), axis=1)
         drawn = np.take_along_axis(levels, order[:, : groups * n_raters], axis=1)
-        total += _majority(_scores(drawn.reshape(images, groups, n_raters))).mean(axis=1)
+        scores = drawn.reshape(images, groups, n_raters).mean(axis=-1) / _TOP
+        total += _says_male(scores).mean(axis=1)
     return total / _ORDERS
 
 
 def average_effects(errors: np.ndarray) -> np.ndarray:
-    """What each axis does to a transect's errors: mean at its high level minus at its low one.
+    """What each axis does to transects' errors: mean at its high level minus at its low one.
 
-    Args:
-        errors: (..., 2, 2, 2), the last three axes being those of the transects.
-
-    Returns:
-        (..., 3), for the three axes.
-
-    Example:
-        >>> from helpers.scorecard import rated_audits
-        >>> errors = np.zeros((2, 2, 2))
-        >>> errors[1] = 1
-        >>> rated_audits.average_effects(errors).tolist()
-        [1.0, 0.0, 0.0]
+    (..., 2, 2, 2), the last three axes being those of the transects → (..., 3).
     """
     signs = (2 * np.indices((2, 2, 2)) - 1).reshape(3, 8) / 4
     return errors.reshape(*errors.shape[:-3], 8) @ signs.T
@@ -118,15 +121,6 @@ def rated_audits(
         Columns audit, model, axis (0, 1, 2), estimate, and three standard errors: `transects`, of
         a mean over transects; `raters` and `answers`, from resampling either
         (`helpers.annotations.raters.resampled_scores`) while the transects stay.
-
-    Example:
-        >>> from helpers.scorecard import rated_audits
-        >>> levels = np.zeros((6, 2, 2, 2, 4), dtype=int)
-        >>> how = {"n_raters": 3, "panel": True, "n_transects": 5, "n_boot": 10, "seed": 1}
-        >>> says = {"all women": np.zeros((6, 2, 2, 2))}
-        >>> table = rated_audits.rated_audits(levels, says, repetitions=2, **how)
-        >>> len(table), float(table["estimate"].abs().max()), float(table["raters"].max())
-        (6, 0.0, 0.0)
     """
     n, people = len(levels), levels.shape[-1]
     stage = f"{_STAGE} by {'one panel' if panel else 'raters of its own'}"
@@ -139,15 +133,16 @@ def rated_audits(
         else:
             who = random.random(said.shape).argsort(axis=1)[:, :n_raters]
         chosen = np.take_along_axis(said, who, axis=1)
-        given = _tidy(chosen, who)
-        labels = {"estimate": _scores(chosen)[:, None]}
+        scores = {"estimate": (chosen.mean(axis=-1) / _TOP)[:, None]}
+        columns = {"image_id": np.repeat(np.arange(len(said)), n_raters)}
+        columns |= {"annotator_id": who.ravel(), "level": chosen.ravel()}
+        given = pd.DataFrame(columns).assign(attribute="gender")
         for of in ("raters", "answers"):
-            labels[of] = resampled_scores(
-                given, "gender", n_boot, of=of, seed=seed, stage=f"{stage}, audit {audit}"
-            ).to_numpy()
+            draws = {"of": of, "seed": seed, "stage": f"{stage}, audit {audit}"}
+            scores[of] = resampled_scores(given, "gender", n_boot, **draws).to_numpy()
         for model, says in answered.items():
             own = says[faces].reshape(-1, 1)
-            effect = {of: _effects(own, score) for of, score in labels.items()}
+            effect = {of: _effects(own, score) for of, score in scores.items()}
             columns = {
                 "estimate": effect["estimate"][0].mean(axis=0),
                 "transects": effect["estimate"][0].std(axis=0, ddof=1) / np.sqrt(n_transects),
@@ -158,24 +153,12 @@ def rated_audits(
     return pd.concat(rows, ignore_index=True)
 
 
-def _scores(levels: np.ndarray) -> np.ndarray:
-    """Mean of the last axis, from zero to one."""
-    return levels.mean(axis=-1) / (n_levels("gender") - 1)
-
-
-def _majority(scores: np.ndarray) -> np.ndarray:
+def _says_male(scores: np.ndarray) -> np.ndarray:
     """`helpers.errors.majority` of an array."""
     return np.round(scores, SCORE_DIGITS) >= 0.5
 
 
-def _tidy(levels: np.ndarray, who: np.ndarray) -> pd.DataFrame:
-    """Answers (images, raters of each) as a reader would give them."""
-    image = np.repeat(np.arange(len(levels)), levels.shape[1])
-    columns = {"image_id": image, "annotator_id": who.ravel(), "level": levels.ravel()}
-    return pd.DataFrame(columns).assign(attribute="gender")
-
-
 def _effects(answered: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Effects within transects (versions, transects, 3), of labels by scores (images, versions)."""
-    errors = (answered != _majority(scores)).T.astype(float)
+    errors = (answered != _says_male(scores)).T.astype(float)
     return average_effects(errors.reshape(len(errors), -1, 2, 2, 2))

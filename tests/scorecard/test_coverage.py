@@ -1,16 +1,20 @@
-"""Estimators of the coverage study against loops over statsmodels, audits and plain rates."""
+"""Intervals of the coverage study against loops over statsmodels, audits and plain rates."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from helpers.effects import bootstrap_paper_logit, transport
+from helpers.effects import transport
 from helpers.resampling import cluster_codes, draw_weights
-from helpers.scorecard.coverage_estimators import (
+from helpers.scorecard.coverage import (
+    SHARE,
     all_estimates,
     bootstrap_effects,
+    by_cell,
+    intervals,
     null_tests,
+    population_at,
     transported,
 )
 from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS
@@ -48,13 +52,6 @@ def test_transect_bootstrap_equals_a_loop_over_statsmodels(audit):
     draws = [reference(audit, weight[codes]) for weight in weights]
     np.testing.assert_allclose(table["low"], np.quantile(draws, 0.025, axis=0), atol=1e-6)
     np.testing.assert_allclose(table["high"], np.quantile(draws, 0.975, axis=0), atol=1e-6)
-
-
-def test_image_bootstrap_has_the_spread_of_drawing_every_image(audit):
-    table = bootstrap_effects(audit, "image", 2000, {0: 5}).query("scale == 'log odds'")
-    drawn = bootstrap_paper_logit(audit[list(ATTRIBUTES)], audit["error"], 2000, 6, C=1e6)[:, 1:]
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    np.testing.assert_allclose(table["high"] - table["low"], high - low, rtol=0.08)
 
 
 def test_every_estimator_estimates_what_it_says(audit):
@@ -98,11 +95,26 @@ def test_an_audit_among_others_is_estimated_as_it_is_alone():
             np.testing.assert_array_equal(p, table["p"])
 
 
-def test_families_of_tests(audit):
-    sizes = {family: len(p) for family, p in null_tests(audit).items()}
-    assert sizes == {
-        "images as independent": 10,
-        "difference of rates": 10,
-        "cluster sandwich": 5,
-        "matched pairs": 12,
-    }
+@pytest.fixture(scope="module")
+def population():
+    return population_at(0.1, LOG_ODDS)
+
+
+def test_a_population_errs_as_often_as_it_should(population):
+    errors = population.audits(400, 1, range(40))["error"]
+    assert errors.mean() == pytest.approx(0.1, abs=0.004)
+    rates = by_cell(population.audits(400, 2, range(40)), 400)
+    np.testing.assert_allclose(np.nanmean(rates, axis=(0, 1)), population.rates(), atol=0.012)
+
+
+def test_estimates_scatter_around_what_intervals_should_hold(population):
+    table = intervals(population, 150, 3, range(24), with_logit=8)
+    off = table["estimate"] - table["truth"]
+    gap = table["estimator"] == "share of a gap"
+    for name, errors in off[~gap].groupby(table["estimator"]):
+        assert abs(errors.mean()) < 4 * errors.std() / np.sqrt(table["audit"].nunique()), name
+    assert table.loc[gap, "estimate"].median() == pytest.approx(SHARE, abs=0.25)
+    counts = table.groupby("estimator")["audit"].agg(["nunique", "size"])
+    assert counts.loc["matched pairs, cells"].tolist() == [24, 24 * 12]
+    assert counts.loc["cluster logit, manipulated"].tolist() == [8, 24]
+    assert counts.loc["cluster logit, of faces"].tolist() == [8, 16]

@@ -1,0 +1,407 @@
+"""The same audit again and again, and what each estimator says of every one of them.
+
+One audit says little about how often its intervals are right: twelve cells share their faces, so
+they are right or wrong together. Here a pool of faces, each asked at every combination of doses
+(`helpers.scorecard.truth.errors_under_do`), is itself the population. Its own effects are the
+truth, without any error, and audits are samples from it; audit k depends on the seed and k alone.
+
+Audits by transects are arrays (repetitions, n_transects, 2, …, 2), 1 for an error and NaN for a
+missing image. Estimators answer in one unit, differences of error rates, in a *table of estimates*:
+a row per audit and cell with audit, attribute, a column per attribute with the level at which it is
+held (<NA> for the attribute itself, and for all of them in rows of average effects), estimate, low,
+high and p.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from joblib import delayed
+from scipy.special import expit
+from scipy.stats import norm
+
+from helpers import effects
+from helpers.effects.batched_logit import fit_logits
+from helpers.effects.labels import Z
+from helpers.effects.partial_pooling import cell_covariance, partial_pooling
+from helpers.resampling import draw_weights
+from helpers.utils import seeding
+from helpers.utils.parallel import processes, share_of_cores
+
+AUDITS_AT_ONCE = 50
+"""Audits whose frames are read together; results do not depend on it."""
+_FEW = 100  # audits of portraits, which are done before other processes have started
+_INTERVAL = ["estimate", "low", "high", "p"]
+
+Estimator = Callable[[pd.DataFrame], pd.DataFrame]
+"""What `observational_audits` calls: samples of portraits, told apart by their column audit → the
+columns estimate, low, high and p of every audit, with audits as the index.
+"""
+
+
+# --- drawing audits
+
+
+def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> np.ndarray:
+    """Audits drawn from a pool of faces, with replacement; the same faces for every model.
+
+    Args:
+        errors: the pool, (n, 2, …, 2).
+        n_transects: faces per audit.
+        repetitions: number of audits.
+        seed: of the draws.
+
+    Returns:
+        (repetitions, n_transects, 2, …, 2).
+    """
+    draws = seeding.rngs(seed, "repeated audits", range(repetitions))
+    chosen = [random.integers(len(errors), size=n_transects) for random in draws]
+    return errors[np.array(chosen)]
+
+
+def with_truth(
+    estimates: pd.DataFrame, errors: np.ndarray, attributes: Sequence[str]
+) -> pd.DataFrame:
+    """A table of estimates with the column truth, the effect in the whole pool (n, 2, …, 2)."""
+
+    def true_effect(differences: np.ndarray) -> pd.DataFrame:
+        return pd.DataFrame({"truth": differences.mean(axis=1)})
+
+    pool = _cells_and_averages(errors[None], attributes, true_effect)
+    pool = pool.drop_duplicates(["attribute", *attributes])
+    return estimates.merge(pool, on=["attribute", *attributes], validate="m:1")
+
+
+def ideal_audits(
+    errors: np.ndarray, attributes: Sequence[str], n_transects: int, repetitions: int, seed: int
+) -> pd.DataFrame:
+    """Matched effects in every cell, of audits with exact directions and perfect raters.
+
+    Args:
+        errors: the pool, (n, 2, …, 2).
+        attributes: names of the axes.
+        n_transects: faces per audit.
+        repetitions: number of audits.
+        seed: of the draws.
+
+    Returns:
+        A table of estimates with the columns truth, and estimated_truth: the effect in as many
+        faces as the pool has, drawn from it anew for every audit. That is what an audit is held
+        against whose truth is itself known from so many faces.
+    """
+    table = matched_audits(draw(errors, n_transects, repetitions, seed), attributes)
+    n = len(errors)
+    draws = seeding.rngs(seed, "repeated audits/truth", range(repetitions))
+    counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for rng in draws])
+    means = (counts @ errors.reshape(n, -1) / n).reshape(repetitions, 1, *errors.shape[1:])
+
+    def estimated(differences: np.ndarray) -> pd.DataFrame:
+        audit = np.arange(repetitions)
+        return pd.DataFrame({"audit": audit, "estimated_truth": differences[:, 0]})
+
+    again = _cells(means, attributes, estimated)
+    table = with_truth(table, errors, attributes)
+    return table.merge(again, on=["audit", "attribute", *attributes], validate="1:1")
+
+
+# --- tables of all cells
+
+
+def _cells(
+    audits: np.ndarray,
+    attributes: Sequence[str],
+    summarize: Callable[[np.ndarray], pd.DataFrame],
+) -> pd.DataFrame:
+    """Tables of the differences (repetitions, n) in all cells, below each other, keys first."""
+    tables = []
+    for axis, attribute in enumerate(attributes):
+        differences = audits.take(1, axis + 2) - audits.take(0, axis + 2)
+        others = [name for name in attributes if name != attribute]
+        for held in itertools.product((0, 1), repeat=len(others)):
+            table = summarize(differences[(slice(None), slice(None), *held)])
+            tables.append(table.assign(attribute=attribute, **dict(zip(others, held, strict=True))))
+    return _keyed(tables, attributes)
+
+
+def _cells_and_averages(
+    audits: np.ndarray,
+    attributes: Sequence[str],
+    summarize: Callable[[np.ndarray], pd.DataFrame],
+) -> pd.DataFrame:
+    """`_cells`, then the same of the differences averaged over all cells of an attribute."""
+    tables = []
+    for axis, attribute in enumerate(attributes):
+        differences = np.diff(audits, axis=axis + 2)
+        averaged = differences.reshape(*audits.shape[:2], -1).mean(axis=2)
+        tables.append(summarize(averaged).assign(attribute=attribute))
+    averages = _keyed(tables, attributes)
+    return pd.concat([_cells(audits, attributes, summarize), averages], ignore_index=True)
+
+
+def _keyed(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:
+    frame = pd.concat(tables, ignore_index=True)
+    frame[list(attributes)] = frame.reindex(columns=list(attributes)).astype("Int64")
+    keys = ["attribute", *attributes]
+    first = [name for name in ("audit", *keys) if name in frame]
+    return frame[first + [name for name in frame if name not in first]]
+
+
+# --- matched pairs
+
+
+def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """`helpers.effects.matched_effects` of every audit in every cell, as a table of estimates."""
+    return _cells(audits, attributes, _matched_cell)
+
+
+def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
+    """Estimate, interval and McNemar's p of every audit in one cell."""
+    worse, better = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
+    n = np.isfinite(differences).sum(axis=1)
+    # Audits often share their counts, and with them the interval and the test.
+    counts, where = np.unique(np.column_stack([worse, better, n]), axis=0, return_inverse=True)
+    limits = [effects.paired_interval(*pairs, Z) for pairs in counts.tolist()]
+    summary = np.column_stack([limits, effects.mcnemar(*counts.T[:2])])
+    table = pd.DataFrame(summary[where], columns=["low", "high", "p"])
+    table.insert(0, "audit", np.arange(len(differences)))
+    table.insert(1, "estimate", (worse - better) / n)
+    return table
+
+
+def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """`matched_audits`, with the cells of every attribute pooled by `effects.partial_pooling`.
+
+    Standard errors are half the width of the cells' score intervals over the normal quantile,
+    covariances those of the transects that cells share.
+
+    Args:
+        audits: of at least three attributes.
+        attributes: names of the axes.
+
+    Returns:
+        A table of estimates, with normal intervals and p-values of the posterior, and the column
+        between: how far the cells of an attribute differ (standard deviation).
+    """
+    table = matched_audits(audits, attributes)
+    parts = []
+    for axis, attribute in enumerate(attributes):
+        rows = table[table["attribute"] == attribute]
+        by_cell = rows[["estimate", "low", "high"]].to_numpy().reshape(-1, len(audits), 3)
+        estimate, low, high = np.moveaxis(by_cell, (0, 1, 2), (2, 1, 0))
+        differences = np.diff(np.moveaxis(audits, axis + 2, -1))
+        differences = differences.reshape(*audits.shape[:2], -1)
+        found = partial_pooling(estimate, cell_covariance(differences, (high - low) / (2 * Z)))
+        columns = normal_interval(found.estimate, found.se)
+        columns["between"] = np.broadcast_to(found.between[:, None], found.estimate.shape)
+        parts.append(rows.assign(**{name: part.T.ravel() for name, part in columns.items()}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def normal_interval(estimate: np.ndarray, se: np.ndarray) -> dict[str, np.ndarray]:
+    """Estimate, 95 % interval and two-sided p of normal estimates with standard errors."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * norm.sf(np.abs(estimate) / se)
+    return {"estimate": estimate, "low": estimate - Z * se, "high": estimate + Z * se, "p": p}
+
+
+# --- regressions
+
+
+def logit_audits(
+    audits: np.ndarray,
+    attributes: Sequence[str],
+    *,
+    with_: str | None = None,
+    resample: str = "transects",
+    n_boot: int = 100,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The paper's L2 logit on the attributes' levels, read in differences of error rates.
+
+    A fit gives the risk in each cell of the design, and with it what the model believes each
+    attribute to change there. Intervals are the estimate plus and minus 1.96 standard deviations
+    over a bootstrap, p is that of the corresponding z-test (transects, section 5.5).
+
+    Args:
+        audits: complete ones.
+        attributes: names of the axes.
+        with_: an attribute that interacts with all others; None for main effects only.
+        resample: "images", as the paper does, or "transects".
+        n_boot: resamples.
+        seed: of the resamples.
+
+    Returns:
+        A table of estimates, of all cells and of average effects.
+    """
+    cells = np.array(list(itertools.product((0, 1), repeat=len(attributes))))
+    levels = {
+        (name, level): (column == level).astype(float)
+        for name, column in zip(attributes, cells.T, strict=True)
+        for level in (0, 1)
+    }
+    X = pd.DataFrame(levels).rename_axis(columns=["attribute", "level"])
+    if with_:
+        X = effects.interaction_columns(X, [name for name in attributes if name != with_], with_)
+    X, resampled = X.to_numpy(), {"images": _by_image, "transects": _by_transect}[resample]
+    flat = audits.reshape(*audits.shape[:2], -1)
+    parts = []
+    for start in range(0, len(flat), AUDITS_AT_ONCE):
+        some = flat[start : start + AUDITS_AT_ONCE]
+        trials, errors = resampled(some, range(start, start + len(some)), n_boot, seed)
+        of_cells = (counts.reshape(-1, len(cells)) for counts in (trials, errors))
+        coefficients = fit_logits(X, *of_cells)
+        parts.append(expit(coefficients[:, :1] + coefficients[:, 1:] @ X.T))
+    risks = np.concatenate(parts).reshape(len(flat), 1 + n_boot, *audits.shape[2:])
+    return _cells_and_averages(risks, attributes, _from_resamples)
+
+
+def _by_transect(
+    flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Trials and errors of every cell: the audit's own, then those of its resamples."""
+    n = flat.shape[1]
+    weights = np.vstack([np.ones(n), draw_weights(n, range(n_boot), seed)])
+    errors = weights @ flat
+    return np.full(errors.shape, float(n)), errors
+
+
+def _by_image(
+    flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same with single images resampled."""
+    n, pairs = flat.shape[1], []
+    for number, own in zip(numbers, flat.sum(axis=1), strict=True):
+        random = seeding.rng(seed, "scorecard: images", number)
+        pairs.append(resample_images(np.concatenate([n - own, own]), n_boot, random))
+    trials, errors = np.swapaxes(pairs, 0, 1)
+    return trials, errors
+
+
+def resample_images(
+    counts: np.ndarray, n_boot: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Trials and errors (1 + n_boot, P) of images as they are, then of resampled ones.
+
+    Images with equal levels and outcome are interchangeable, so one multinomial draw of how many
+    there are of each replaces a draw of every image, with the same distribution. `counts` (2 P,)
+    are the images of every pattern of levels that are judged right, then those that err.
+    """
+    drawn = random.multinomial(int(counts.sum()), counts / counts.sum(), n_boot)
+    right, errors = np.split(np.vstack([counts, drawn]).astype(float), 2, axis=1)
+    return right + errors, errors
+
+
+def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
+    """Estimate (first column), interval and p from the spread over resamples (the others)."""
+    estimate, spread = differences[:, 0], np.nanstd(differences[:, 1:], axis=1, ddof=1)
+    table = pd.DataFrame(normal_interval(estimate, spread))
+    table.insert(0, "audit", np.arange(len(table)))
+    return table
+
+
+def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """`helpers.effects.risk_differences` of every audit, with transects as clusters.
+
+    A table of estimates, of the cells and of average effects.
+    """
+
+    def estimate(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
+        others = {f"{other}_level": other for other in attributes if other != name}
+        keys = {"by": ["audit", *others], "cluster": "transect"}
+        cells = effects.risk_differences(frame, "error", f"{name}_level", **keys)
+        keys["by"] = ["audit"]
+        average = effects.risk_differences(frame, "error", f"{name}_level", **keys)
+        return [cells.reset_index().rename(columns=others), average.reset_index()]
+
+    return _of_frames(audits, attributes, estimate)
+
+
+def matched_averages(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """`helpers.effects.matched_effects` of every audit, averaged over all pairs of its transects.
+
+    A table of estimates, of average effects alone.
+    """
+
+    def estimate(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
+        keys = ["audit"], "transect"
+        return [effects.matched_effects(frame, "error", f"{name}_level", *keys).reset_index()]
+
+    return _of_frames(audits, attributes, estimate)
+
+
+def as_frame(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """One row per image of audits (R, n, 2, …, 2): audit, transect, `<attribute>_level`, error."""
+    columns = ["audit", "transect", *(f"{name}_level" for name in attributes)]
+    index = np.indices(audits.shape).reshape(audits.ndim, -1)
+    frame = pd.DataFrame(dict(zip(columns, index, strict=True)))
+    return frame.assign(error=audits.ravel().astype(int))
+
+
+def _of_frames(
+    audits: np.ndarray,
+    attributes: Sequence[str],
+    estimate: Callable[[pd.DataFrame, str], list[pd.DataFrame]],
+) -> pd.DataFrame:
+    """What an estimator of one attribute says of the frames of some audits at a time."""
+    parts = []
+    for start in range(0, len(audits), AUDITS_AT_ONCE):
+        frame = as_frame(audits[start : start + AUDITS_AT_ONCE], attributes)
+        tables = [
+            table.assign(attribute=name) for name in attributes for table in estimate(frame, name)
+        ]
+        table = pd.concat(tables).sort_values("audit", kind="stable")
+        parts.append(table.assign(audit=table["audit"] + start))
+    columns = ["audit", "attribute", *attributes, *_INTERVAL]
+    table = pd.concat(parts, ignore_index=True).reindex(columns=columns)
+    return table.astype(dict.fromkeys(attributes, "Int64"))
+
+
+# --- found portraits
+
+
+def observational_audits(
+    pool: pd.DataFrame,
+    models: Sequence[str],
+    estimators: Mapping[str, Estimator],
+    n: int,
+    repetitions: int,
+    seed: int,
+    *,
+    null_rate: float,
+) -> pd.DataFrame:
+    """Every estimator and model on samples of `n` rows of the pool, drawn with replacement.
+
+    Args:
+        pool: one row per portrait; 0 or 1 in `error_<model>`, except for the null control, whose
+            errors are drawn anew in every audit.
+        models: names; "null" is the control.
+        estimators: name → function of samples below each other, see `Estimator`.
+        n: portraits of an audit.
+        repetitions: number of audits.
+        seed: of the draws.
+        null_rate: error rate of the null control.
+
+    Returns:
+        Columns model, estimator, audit, estimate, low, high, p.
+    """
+
+    def observe(numbers: Sequence[int]) -> pd.DataFrame:
+        samples = []
+        for number in numbers:
+            random = seeding.rng(seed, "scorecard: portraits", number)
+            sample = pool.iloc[random.integers(len(pool), size=n)]
+            null = (random.random(n) < null_rate).astype(int)
+            samples.append(sample.assign(audit=number, error_null=null))
+        stacked, tables = pd.concat(samples, ignore_index=True), []
+        for model, (name, estimate) in itertools.product(models, estimators.items()):
+            stacked["error"] = stacked[f"error_{model}"]
+            table = estimate(stacked)[_INTERVAL].rename_axis("audit").reset_index()
+            tables.append(table.assign(model=model, estimator=name))
+        return pd.concat(tables).sort_values("audit", kind="stable")
+
+    # Frames are read once for many audits; with few, no other process is worth its start.
+    numbers, at_once = range(repetitions), AUDITS_AT_ONCE
+    some = [numbers[start : start + at_once] for start in range(0, repetitions, at_once)]
+    parts = processes(share_of_cores() if repetitions > _FEW else 1)(map(delayed(observe), some))
+    return pd.concat(parts, ignore_index=True)[["model", "estimator", "audit", *_INTERVAL]]

@@ -1,0 +1,162 @@
+"""Repeated audits, against the same estimators on the table of one audit's images."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from helpers import effects, scorecard
+from helpers.effects.partial_pooling import partial_pooling
+from helpers.scorecard import audits as module
+from helpers.scorecard import truth
+from helpers.scorecard.audits import as_frame, resample_images
+from helpers.utils import seeding
+
+AXES = ["skin_colour", "hair_length", "gender"]
+
+
+def test_an_audit_equals_matched_effects_on_the_drawn_faces(pool):
+    table = scorecard.ideal_audits(pool, AXES, n_transects=50, repetitions=3, seed=7)
+    drawn = pool[seeding.rng(7, "repeated audits", 2).integers(300, size=50)]
+    expected = effects.all_matched_effects(as_frame(drawn[None], AXES), "error", AXES, "transect")
+    both = table[table["audit"] == 2].merge(
+        expected, on=["attribute", *AXES], suffixes=("", "_expected")
+    )
+    assert len(both) == 12
+    for name in ("estimate", "low", "high"):
+        np.testing.assert_allclose(both[name], both[f"{name}_expected"], atol=1e-12)
+
+
+def test_intervals_hold_the_pools_own_effects(pool):
+    table = scorecard.ideal_audits(pool, AXES, n_transects=100, repetitions=200, seed=1)
+    cell = table[(table["attribute"] == "gender") & table["skin_colour"].eq(1).fillna(False)]
+    expected = (pool[:, 1, :, 1] - pool[:, 1, :, 0]).mean(axis=0)
+    np.testing.assert_allclose(cell.groupby("hair_length")["truth"].first(), expected)
+    assert 0.92 < table["truth"].between(table["low"], table["high"]).mean() < 0.98
+    few = scorecard.ideal_audits(pool, AXES, n_transects=100, repetitions=2, seed=1)
+    pd.testing.assert_frame_equal(few, table[table["audit"] < 2].reset_index(drop=True))
+
+
+def test_the_estimated_truth_is_a_sample_of_its_own_of_the_pools_size(pool):
+    table = scorecard.ideal_audits(pool, AXES, n_transects=100, repetitions=400, seed=2)
+    cell = table[(table["attribute"] == "gender") & table["skin_colour"].eq(1).fillna(False)]
+    cell = cell[cell["hair_length"] == 0]
+    changes = pool[:, 1, 0, 1] - pool[:, 1, 0, 0]
+    error = cell["estimated_truth"] - cell["truth"]
+    assert error.mean() == pytest.approx(0, abs=4 * changes.std() / np.sqrt(300 * 400))
+    assert error.std() == pytest.approx(changes.std() / np.sqrt(300), rel=0.1)
+    assert abs(np.corrcoef(error, cell["estimate"])[0, 1]) < 0.15
+    # Both errors together are larger by a half, of which honest intervals hold as many as follow.
+    contained = table["estimated_truth"].between(table["low"], table["high"]).mean()
+    expected = 2 * norm.cdf(norm.ppf(0.975) / np.sqrt(1 + 100 / 300)) - 1
+    assert contained == pytest.approx(expected, abs=0.015)
+
+
+def test_pooled_cells_of_an_audit_are_pooled_from_its_pairs(pool):
+    audits = scorecard.draw(pool, 80, 3, seed=4)
+    table, cells = scorecard.pooled_audits(audits, AXES), scorecard.matched_audits(audits, AXES)
+    for axis, attribute in enumerate(AXES):
+        rows = cells.query(f"audit == 1 and attribute == {attribute!r}")
+        low, high = np.split(audits[1], 2, axis=axis + 1)
+        covariance = np.cov((high - low).reshape(80, 4).T, bias=True) / 80
+        se = (rows["high"] - rows["low"]) / (2 * norm.ppf(0.975))
+        np.fill_diagonal(covariance, np.maximum(np.diag(covariance), se**2))
+        expected = partial_pooling(rows["estimate"], covariance)
+        found = table.query(f"audit == 1 and attribute == {attribute!r}")
+        np.testing.assert_allclose(found["estimate"], expected.estimate)
+        np.testing.assert_allclose(found["high"] - found["estimate"], expected.se * norm.ppf(0.975))
+        np.testing.assert_allclose(found["between"], expected.between)
+    assert ((table["p"] < 0.05) == ((table["low"] > 0) | (table["high"] < 0))).all()
+
+
+def test_pairs_that_lack_an_image_are_left_out(pool):
+    audits = scorecard.draw(pool, 80, 2, seed=4)
+    audits[:, :30, 1, 0, 0] = np.nan
+    found, rest = (
+        scorecard.matched_audits(some, AXES).query("audit == 0").iloc[0]
+        for some in (audits, audits[:, 30:])
+    )
+    assert (rest["estimate"], rest["high"]) == (found["estimate"], found["high"])
+
+
+def test_the_logit_of_an_audit_equals_the_papers_on_its_images(pool):
+    audits = scorecard.draw(pool, 40, 2, seed=5)
+    table = scorecard.logit_audits(audits, AXES, n_boot=3)
+    frame = as_frame(audits[1:], AXES)
+    levels = frame[[f"{name}_level" for name in AXES]].to_numpy()
+    X = np.stack([1 - levels, levels], axis=2).reshape(len(levels), -1)
+    beta = effects.paper_logit(X, frame["error"])
+    # Dark against light skin of short-haired women: skin is the first pair of columns.
+    women = np.array([[1, 0, 1, 0, 1, 0], [0, 1, 1, 0, 1, 0]])
+    light, dark = 1 / (1 + np.exp(-(beta[0] + women @ beta[1:])))
+    cell = table.query("audit == 1 and attribute == 'skin_colour'").iloc[0]
+    assert (cell["hair_length"], cell["gender"]) == (0, 0)
+    assert cell["estimate"] == pytest.approx(dark - light, abs=1e-9)
+
+
+def test_resampled_images_keep_their_number_and_their_rates():
+    counts = np.array([60, 20, 15, 5])  # two patterns: right answers, then errors
+    trials, errors = resample_images(counts, 4000, np.random.default_rng(0))
+    assert (trials[0].tolist(), errors[0].tolist()) == ([75, 25], [15, 5])
+    assert (trials.sum(axis=1) == 100).all()
+    np.testing.assert_allclose(trials[1:].mean(axis=0), [75, 25], atol=0.3)
+    np.testing.assert_allclose(errors[1:].var(axis=0), [15 * 0.85, 5 * 0.95], rtol=0.1)
+
+
+def test_averages_and_cells_are_those_of_the_pairs_and_the_rates(pool):
+    audits = scorecard.draw(pool, 60, 3, seed=5)
+    frame = as_frame(audits[2:], AXES)
+    pairs = effects.all_matched_effects(frame, "error", AXES, "transect")
+    pairs = pairs[pairs[AXES].isna().all(axis=1)].set_index("attribute")
+    matched = scorecard.matched_averages(audits, AXES).query("audit == 2").set_index("attribute")
+    for name in ("estimate", "low", "high", "p"):
+        np.testing.assert_allclose(matched[name], pairs.loc[AXES, name])
+    tables = {
+        "g-computation": scorecard.g_computation_audits(audits, AXES),
+        "logit": scorecard.logit_audits(audits, AXES, with_="gender", n_boot=3),
+    }
+    for name, table in tables.items():
+        whole = table[AXES].isna().all(axis=1)
+        average = table[whole].query("audit == 2").set_index("attribute")["estimate"]
+        cells = table[~whole].query("audit == 2").groupby("attribute")["estimate"].mean()
+        np.testing.assert_allclose(average[AXES], cells[AXES], err_msg=name)
+    by = ["hair_length_level", "gender_level"]
+    expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
+    found = tables["g-computation"].query("audit == 2 and attribute == 'skin_colour'").iloc[:4]
+    np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])
+
+
+def test_the_truth_of_averages_is_that_of_the_interventions(pool):
+    averages = pd.DataFrame({"attribute": AXES, **dict.fromkeys(AXES, pd.NA)})
+    averages[AXES] = averages[AXES].astype("Int64")
+    found = scorecard.with_truth(averages, pool, AXES).set_index("attribute")["truth"]
+    expected = truth.effects(pool, AXES)
+    expected = expected[expected[AXES].isna().all(axis=1)].set_index("attribute")["effect"]
+    np.testing.assert_allclose(found[AXES], expected[AXES])
+
+
+def test_audits_at_once_do_not_matter(pool, monkeypatch):
+    frame = as_frame(scorecard.draw(pool, 100, 1, seed=5), AXES)
+    frame = frame.rename(columns={"error": "error_a"})
+
+    def difference(samples):
+        return effects.risk_differences(
+            samples, "error", "gender_level", by="audit", adjust=["hair_length_level"]
+        )
+
+    def estimate():
+        of, audits = {"difference": difference}, scorecard.draw(pool, 30, 5, seed=5)
+        return [
+            scorecard.observational_audits(frame, ["a", "null"], of, 90, 5, seed=1, null_rate=0.1),
+            scorecard.g_computation_audits(audits, AXES),
+        ]
+
+    whole = estimate()
+    monkeypatch.setattr(module, "AUDITS_AT_ONCE", 2)
+    for one, other in zip(whole, estimate(), strict=True):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    random = seeding.rng(1, "scorecard: portraits", 3)
+    alone = frame.iloc[random.integers(len(frame), size=90)].rename(columns={"error_a": "error"})
+    expected = difference(alone.assign(audit=3))[["estimate", "low", "high", "p"]]
+    found = whole[0].query("model == 'a'").set_index("audit").loc[[3], expected.columns]
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
