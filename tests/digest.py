@@ -38,7 +38,7 @@ import facerender
 from facerender import parameters, textures
 from helpers import directions, effects, models, orthogonalization, resampling
 from helpers.annotations import crowd
-from helpers.effects import batched_logit
+from helpers.effects import logits
 from helpers.generators import known_truth, wgan, wgan_networks, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
@@ -172,8 +172,8 @@ def effects_and_bootstrap():
     sums = resampling.resampled_sums(random(200, 3), range(100), seed=1)
     patterns = np.array([[0.0], [1.0]])
     trials = 1 + np.abs(random(100, 2))
-    logits = batched_logit.fit_logits(patterns, trials, trials * draw.random((100, 2)))
-    return table.drop(columns="reason").to_numpy(float), sums, logits
+    fitted = logits.fit_logits(patterns, trials, trials * draw.random((100, 2)))
+    return table.drop(columns="reason").to_numpy(float), sums, fitted
 
 
 def of(name: str) -> str:

@@ -12,7 +12,7 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from helpers import effects
 from helpers.effects import (
-    batched_logit,
+    logits,
     direct_effects,
     holm,
     hybrid_score_interval,
@@ -425,7 +425,7 @@ def test_effects_that_no_image_tells_apart(frame):
 
 
 def test_a_regression_that_does_not_converge_is_no_estimate_and_no_crash(monkeypatch):
-    monkeypatch.setattr(batched_logit, "MAX_STEPS", 1)
+    monkeypatch.setattr(logits, "MAX_STEPS", 1)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.integers(2, size=(400, 3)), columns=["treated", "beard", "error"])
     table = effects.risk_differences(frame, "error", "treated", adjust=["beard"])

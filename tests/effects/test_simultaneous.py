@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 from scipy.stats import t as student
 
-from helpers.effects.simultaneous import max_t_intervals
+from helpers.effects import max_t_intervals
 
 
 def test_one_column_of_scores_is_the_t_interval():

@@ -7,7 +7,7 @@ from scipy.stats import norm, t
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers.effects import calibrate_intercept
-from helpers.effects.standardised_rates import (
+from helpers.effects.reweighting import (
     Experiment,
     difference_intervals,
     own_level,

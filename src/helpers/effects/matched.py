@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, stdtr, stdtrit
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows, rows_by_code
-from helpers.effects.equivalence import holm, mde, verdict
+from helpers.effects.logits import code_cells, code_levels, collapse, complete_rows, rows_by_code
+from helpers.effects.verdicts import holm, mde, verdict
 from helpers.utils.checks import (
     as_rates,
     refuse,

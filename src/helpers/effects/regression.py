@@ -17,9 +17,9 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM, GLMResults
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.effects.coding import (
+from helpers.effects.few_clusters import bias_reduced
+from helpers.effects.logits import (
     RANK_TOLERANCE,
-    check_size,
     code_cells,
     code_covariate,
     complete_rows,
@@ -27,8 +27,7 @@ from helpers.effects.coding import (
     numbered,
     rows_by_code,
 )
-from helpers.effects.equivalence import holm
-from helpers.effects.few_clusters import bias_reduced
+from helpers.effects.verdicts import holm
 from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates
 
@@ -73,8 +72,7 @@ def logit(
 
     Raises:
         ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], more
-            than `coding.MOST_LEVELS` levels of a column or `coding.MOST_COEFFICIENTS` coefficients,
-            or contrasts of coefficients that do not exist.
+            than `logits.MOST_LEVELS` levels of a column, or contrasts of unknown coefficients.
 
     Example:
         >>> import pandas as pd
@@ -93,7 +91,6 @@ def logit(
     columns = {"intercept": np.ones(kept.sum())}
     for term in terms:
         columns |= _products({name: (levels[name][0][kept], levels[name][1]) for name in term})
-    check_size(len(columns))
     weights = _weights(contrasts, list(columns))
     error = as_rates(frame[outcome][kept])
     codes = as_codes(None if cluster is None else frame[cluster][kept], len(error))

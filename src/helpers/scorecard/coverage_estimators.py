@@ -12,9 +12,8 @@ import pandas as pd
 from scipy.special import expit
 
 from helpers.effects import logit, matched_effects, risk_differences
-from helpers.effects.batched_logit import fit_logits, pattern_counts
-from helpers.effects.coding import collapse
-from helpers.effects.standardised_rates import (
+from helpers.effects.logits import collapse, fit_logits, pattern_counts
+from helpers.effects.reweighting import (
     Experiment,
     difference_intervals,
     own_level,

@@ -12,7 +12,7 @@ import pandas as pd
 from joblib import delayed
 from scipy.special import expit
 
-from helpers.effects.batched_logit import fit_logits
+from helpers.effects.logits import fit_logits
 from helpers.scorecard.estimators import AUDITS_AT_ONCE, normal_interval, resample_images
 from helpers.utils import seeding
 from helpers.utils.parallel import processes, share_of_cores
