@@ -43,7 +43,6 @@ from helpers.effects.planning import (
     simulated_power,
     transects_needed,
 )
-from helpers.effects.regression import logit
 from helpers.effects.reweighting import calibrate_intercept, ratio_interval, transport
 from helpers.effects.risks import (
     direct_effects,

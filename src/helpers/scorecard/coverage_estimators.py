@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from helpers.effects import logit, matched_effects, risk_differences
+from helpers.effects import matched_effects, risk_differences
 from helpers.effects.logits import collapse, fit_logits, pattern_counts
+from helpers.effects.regression import logit
 from helpers.effects.reweighting import (
     Experiment,
     difference_intervals,
