@@ -9,7 +9,6 @@ from helpers.effects.confounding import (
 )
 from helpers.effects.matched import (
     all_matched_effects,
-    cochran_q,
     matched_effects,
     mcnemar,
     paired_interval,

@@ -34,12 +34,10 @@ from helpers.effects.risks import hybrid_score_interval, score_interval
 from helpers.resampling import cluster_codes
 from helpers.utils.checks import as_binary, require_columns, require_present
 
-FARTHEST = 40.0
-"""Log odds beyond which a rate is 0 or 1 in double precision."""
+FARTHEST = 40.0  # log odds beyond which a rate is 0 or 1 in double precision
 NONE_DIFFERS = 1e-12
 """Below which R (1 - R) is rounding: a group has no error, or errors only."""
-ADDED = 2.0
-"""Errors, and as many successes, that a stratum might have had besides."""
+ADDED = 2.0  # errors, and as many successes, that a stratum might have had besides
 
 
 @dataclass(frozen=True)
@@ -107,9 +105,7 @@ def transport(
 
     A rate has Wilson's interval for its effective size: the size of a sample of independent images
     that would have the variance of the estimate, which is that of its influence function summed
-    over the images of a cluster. The size is never larger than that of independent images at rates
-    with two more errors and two more successes in every stratum, since a heavy stratum without any
-    error is not known to have none. A difference has the interval that follows from those of its
+    over the images of a cluster. A difference has the interval that follows from those of its
     two rates and their correlation, as the same transects carry both (MOVER: Zou & Donner,
     Statistics in Medicine 27 (2008) 1693-1702; Newcombe, there, 17 (1998) 2635-2650). Quantiles are
     Student's.
@@ -145,7 +141,6 @@ def transport(
             `strata`, one cluster, or a labelled sample that admits no intercept.
 
     Example:
-        >>> import pandas as pd
         >>> from helpers import effects
         >>> here = pd.DataFrame({"hair": ["short", "long"] * 4, "error": [1, 0, 0, 0] * 2})
         >>> there = pd.DataFrame({"hair": ["short", "short", "short", "long"]})
@@ -202,16 +197,13 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
         The shift a.
 
     Raises:
-        ValueError: rates outside [0, 1], or errors that no finite shift gives.
+        ValueError: errors that no finite shift gives.
 
     Example:
-        >>> from helpers import effects
-        >>> round(effects.calibrate_intercept([0.1, 0.5], [100, 100], 80), 2)
+        >>> round(calibrate_intercept([0.1, 0.5], [100, 100], 80), 2)
         0.56
     """
     rates, n = np.asarray(rates, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    if rates.shape != n.shape or not ((rates >= 0) & (rates <= 1)).all() or (n < 0).any():
-        raise ValueError("rates in [0, 1] and as many counts n of at least 0 were expected")
     least, most = n[rates == 1].sum(), n[rates > 0].sum()
     if not least < errors < most:
         raise ValueError(
@@ -239,8 +231,7 @@ def ratio_interval(
         The limits; (-inf, inf) where the denominator may be 0, so that the ratio has none.
 
     Example:
-        >>> from helpers import effects
-        >>> low, high = effects.ratio_interval((0.05, 0.03, 0.07), (0.10, 0.06, 0.14))
+        >>> low, high = ratio_interval((0.05, 0.03, 0.07), (0.10, 0.06, 0.14))
         >>> round(float(low), 2), round(float(high), 2)
         (0.27, 0.92)
     """
@@ -263,6 +254,7 @@ def _check(frame: pd.DataFrame, strata: list[str], name: str) -> None:
 def _experiment(
     frame: pd.DataFrame, outcome: str, strata: list[str], cluster: str, cells: pd.MultiIndex
 ) -> Experiment:
+    """Images and errors of every cluster in each of the strata `cells`."""
     stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
     clusters, identifiers = cluster_codes(frame[cluster])
     if len(identifiers) < 2:

@@ -16,8 +16,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from helpers import effects
-from helpers.effects.logits import fit_logits
 from helpers.effects.labels import Z
+from helpers.effects.logits import fit_logits
 from helpers.resampling import draw_weights
 from helpers.scorecard.repeated_audits import averages_of, cells_of
 from helpers.utils import seeding

@@ -58,11 +58,6 @@ def test_resamples_with_one_outcome_only_are_not_estimable():
     np.testing.assert_array_equal(np.isnan(fitted).all(axis=1), [True, True, False])
 
 
-def test_one_pattern_leaves_the_intercept():
-    fitted = fit_logits(np.empty((1, 0)), np.array([[10.0]]), np.array([[2.0]]))
-    np.testing.assert_allclose(fitted, [[np.log(0.2 / 0.8)]])
-
-
 # --- without a penalty, and with Firth's
 
 
