@@ -95,10 +95,10 @@ def matched_effects(
         _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
         for k, inside in enumerate(rows_by_code(pair_cell, len(index)))
     ]
-    table = pd.DataFrame(rows, index=index)
+    table = {column: [row[column] for row in rows] for column in rows[0]}
     table["p_holm"] = holm(table["p"])
     table["verdict"] = verdict(*(table[limit] for limit in LIMITS), tolerance)
-    return table[COLUMNS]
+    return pd.DataFrame(table, index, COLUMNS)
 
 
 def all_matched_effects(
