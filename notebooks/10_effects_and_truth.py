@@ -61,6 +61,7 @@ import torch
 from IPython.display import Markdown
 from matplotlib.ticker import PercentFormatter
 from scipy.stats import ks_2samp, norm
+from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
@@ -69,7 +70,7 @@ from helpers.annotations import cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
-from helpers.effects import audit_plan, labels
+from helpers.effects import audit_plan, contrasts, labels
 from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.scorecard import error_sources, truth
@@ -173,9 +174,12 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # may stay silent where one cell is clear. Holm's adjustment guards the cells with or without it.
 
 # %%
-places = [f"{axis}_level" for axis in AXES]
-within = {m: effects.cochran_q(audit, f"error_{m}", places, "transect") for m in MODELS}
-within = pd.DataFrame(within).T[["statistic", "df", "p", "transects", "incomplete", "reason"]]
+complete = {m: contrasts.outcome_grid(audit, f"error_{m}", AXES, "transect") for m in MODELS}
+tests = {m: cochrans_q(grid.reshape(len(grid), -1)) for m, grid in complete.items()}
+within = {m: [q.statistic, q.df, q.pvalue] for m, q in tests.items()}
+within = pd.DataFrame(within, ["statistic", "df", "p"]).T
+within["transects"] = [len(grid) for grid in complete.values()]
+within["incomplete"] = audit["transect"].nunique() - within["transects"]
 within["p"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in within["p"]]
 within
 

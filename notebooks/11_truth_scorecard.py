@@ -69,7 +69,7 @@ from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
-from helpers.effects.batched_logit import fit_logits
+from helpers.effects.logits import fit_logits
 from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.pruning import ADULT_RULE

@@ -52,6 +52,7 @@
 from dataclasses import replace
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
@@ -63,7 +64,6 @@ from helpers import annotations, effects, errors, figures
 from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, labels
-from helpers.effects.figures import draw_power, draw_pruning, draw_slopes
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -206,8 +206,45 @@ print(f"{len(grid)} designs at {grid['base_rate'].nunique()} base rates")
 usual = grid[grid["base_rate"] == PLANNED.base_rate]
 usual.iloc[::16].drop(columns=["base_rate", "target"])
 
+
+# %% tags=["hide-cell"]
+def whiskers(rows: pd.DataFrame) -> np.ndarray:
+    """How far an interval reaches on either side of its estimate, for `errorbar`."""
+    return np.clip([rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]], 0, None)
+
+
+def with_legend(figure):
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncol=3)
+
+
+# %% tags=["hide-cell"]
+def draw_power(grid: pd.DataFrame, retention: dict[str, float], within: float) -> None:
+    """Both formulas as lines, simulations as marks; a panel per share of the images kept."""
+    figure = plt.figure(figsize=(figures.WIDTH, 4.2))
+    axes = figure.subplots(1, len(retention), sharey=True)
+    sizes = np.unique(np.geomspace(20, 2000, 60).round().astype(int))
+    for ax, (name, kept) in zip(axes, retention.items(), strict=True):
+        part = grid[(grid["within"] == within) & np.isclose(grid["retention"], kept)]
+        lines = zip(figures.SPARE, part.groupby("difference"), strict=False)
+        for look, (difference, dots) in lines:
+            design = effects.Design(difference, grid["base_rate"].iloc[0], within, kept)
+            ax.plot(sizes, [effects.power(size, design) for size in sizes], color=look.colour)
+            plain = [effects.printed_power(size, design) for size in sizes]
+            ax.plot(sizes, plain, "--", color=look.colour, linewidth=1)
+            style = {"color": look.colour, "label": f"difference of {100 * difference:.0f} points"}
+            ax.plot(dots["transects"], dots["simulated"], look.marker, linestyle="", **style)
+        ax.axhline(0.8, color=figures.BLACK, linestyle=":", linewidth=1)
+        ax.set(xscale="log", title=name, xlabel="transects")
+        ticks = [20, 50, 100, 200, 500, 1000, 2000]
+        ax.set_xticks(ticks, ticks, rotation=45)
+        ax.minorticks_off()
+    axes[0].set_ylabel("power")
+    with_legend(figure)
+
+
 # %% mystnb={"image": {"alt": "Two panels, nothing pruned and two thirds kept. In each, three rising curves of power against the number of transects on a logarithmic axis, one per size of difference, larger differences further to the left. Markers from simulation lie on or near the solid curves; dashed curves of the plain formula run close by. The curves of the second panel lie further to the right."}, "figure": {"name": "fig-power", "caption": "Power of the matched test against the number of transects, for three true differences in error rate. Solid lines are the refined formula, dashed ones the plain formula, markers the simulation. The dotted line is the usual target."}}
-_ = draw_power(usual, RETENTION, PLANNED.within)
+draw_power(usual, RETENTION, PLANNED.within)
 
 # %% [markdown]
 # How far apart are line and marker, over the whole grid, base rates included, and not only where it
@@ -509,13 +546,30 @@ factor = reliability.loc["hair_length"]
 by_raters = measured.groupby("raters", group_keys=False)
 corrected = by_raters.apply(lambda part: effects.disattenuate(part, factor[part.index[0][-1]]))
 
+
+# %% tags=["hide-cell"]
+def draw_slopes(versions: dict[str, pd.DataFrame], reference: pd.Series, label: str) -> None:
+    """Slopes by number of raters, a panel per gender, with a line at the reference."""
+    figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4), sharex=True)
+    for ax, (level, group) in zip(axes, labels.GENDERS.items(), strict=True):
+        places = np.linspace(-0.1, 0.1, len(versions))
+        for look, place, (name, table) in zip(
+            figures.SPARE, places, versions.items(), strict=False
+        ):
+            part = table.xs(level, level="gender_level")
+            style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
+            ax.errorbar(part.index + place, part["estimate"], yerr=whiskers(part), **style)
+        ax.axhline(reference[level], color=figures.BLACK, label=label)
+        title = f"{group}, n = {part['n'].iloc[0]:,.0f} images"
+        ax.set(title=title, xlabel="raters per image", xticks=part.index)
+    axes[0].set_ylabel("slope of errors on hair length")
+    with_legend(figure)
+
+
 # %% mystnb={"image": {"alt": "Two panels, women and men. Against the number of raters, from one up, the slope of errors on perceived hair length: circles as measured, squares corrected for the reliability of so many raters, both with intervals. If the correction works, circles approach a horizontal line with every rater and squares lie around it from the start. The line marks the slope on the mean of very many raters."}, "figure": {"name": "fig-attenuation", "caption": "Slope of the FairFace-like model's errors on hair length as seen by one or more raters, as measured and divided by the reliability; 95 % intervals, clustered by transect. The line is the slope on the mean of many raters, all but free of noise."}}
-_ = draw_slopes(
-    {"as measured": measured.loc["fairface-like"], "corrected": corrected.loc["fairface-like"]},
-    reference["estimate"]["fairface-like"],
-    label=f"{MANY} raters",
-    ylabel="slope of errors on hair length",
-)
+versions = {"as measured": measured, "corrected": corrected}
+versions = {name: table.loc["fairface-like"] for name, table in versions.items()}
+draw_slopes(versions, reference["estimate"]["fairface-like"], f"{MANY} raters")
 
 # %% [markdown]
 # One model and one set of answers are an anecdote. The table adds up the slopes of all trained
@@ -528,6 +582,8 @@ signs = np.sign(reference["estimate"])
 left = {"as measured": measured, "corrected": corrected}
 left = {name: (table["estimate"] * signs).groupby("raters").sum() for name, table in left.items()}
 left = pd.DataFrame(left) / reference["estimate"].abs().sum()
+
+# %%
 left.insert(1, "reliability", factor)
 left.style.format("{:.2f}")
 
@@ -628,8 +684,49 @@ one = pruned.query("model == 'fairface-like' and attribute == 'skin_colour'")
 forms = dict.fromkeys([*NUMBERS, "truth"], "{:z.1f}") | {"n": "{:,.0f}"}
 one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(forms, na_rep="—")
 
+
+# %% tags=["hide-cell"]
+def draw_cell(part: pd.DataFrame, pairs: pd.Series, ax) -> None:
+    """One model and attribute: the three arms, the worst-case bounds as bars, the truth."""
+    arms = {arm: rows.set_index("gender") for arm, rows in part.groupby("arm")}
+    worst = arms["worst case"]
+    ax.use_sticky_edges = False
+    width = worst["upper"] - worst["lower"]
+    ax.barh(-worst.index, width, 0.8, worst["lower"], color="#DDDDDD", label="worst case")
+    style = {"color": figures.BLACK, "markerfacecolor": "none", "markersize": 10}
+    ax.plot(worst["truth"], -worst.index, "D", label="truth", **style)
+    for place, (arm, look) in enumerate(zip(ARMS[:-1], figures.SPARE, strict=False)):
+        rows = arms[arm]
+        style = {"fmt": look.marker, "color": look.colour, "markersize": 5}
+        style["label"] = f"{arm}, n ≈ {pairs[arm]:,.0f}"
+        y = 0.25 * (1 - place) - rows.index
+        ax.errorbar(rows["estimate"], y, xerr=whiskers(rows), **style)
+    ax.axvline(0, color=figures.BLACK, linewidth=1)
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_yticks([-level for level in labels.GENDERS], labels.GENDERS.values())
+
+
+# %% tags=["hide-cell"]
+def draw_pruning(table: pd.DataFrame) -> None:
+    """Effects before and after pruning: a row per attribute, a column per model."""
+    names, attributes = list(table["model"].unique()), list(table["attribute"].unique())
+    size = (figures.WIDTH, 1.1 + 2.1 * len(attributes))
+    figure, axes = plt.subplots(
+        len(attributes), len(names), figsize=size, sharex="row", sharey=True
+    )
+    pairs = table.groupby("arm")["n"].median()
+    for row, attribute in zip(axes, attributes, strict=True):
+        for ax, model in zip(row, names, strict=True):
+            chosen = (table["model"] == model) & (table["attribute"] == attribute)
+            draw_cell(table[chosen], pairs, ax)
+        row[len(row) // 2].set_xlabel(f"{labels.CONTRASTS[attribute]}, points of error rate")
+    for ax, model in zip(axes[0], names, strict=True):
+        ax.set_title(model)
+    with_legend(figure)
+
+
 # %% mystnb={"image": {"alt": "Six panels, two rows for skin colour and hair length, three columns for the models. In each, for women and for men, three points with intervals: all images, the pruned ones, complete transects. A wide grey bar behind them shows the worst-case bounds, a diamond the truth by intervention. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, by perceived gender: from all images, after pruning, and from complete transects, with 95 % intervals; n counts pairs. Grey bars are the worst-case bounds, diamonds the truth."}}
-_ = draw_pruning(pruned)
+draw_pruning(pruned)
 
 # %% tags=["remove-cell"]
 arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}

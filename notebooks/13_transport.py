@@ -48,6 +48,7 @@
 # hour to read and less than a minute to run. *Female* and *male* stand for perceived gender.
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -58,7 +59,6 @@ from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import told
 from helpers.effects import labels
-from helpers.effects.figures import draw_transport
 from helpers.utils import seeding
 from helpers.world import populations
 
@@ -184,8 +184,30 @@ parliament = {
 wide = pd.DataFrame({name: table["points"] for name, table in parliament.items()})
 wide.loc[[*TRAINED]]
 
+
+# %% tags=["hide-cell"]
+def draw_transport(carried: dict[str, pd.DataFrame]) -> None:
+    """Rates and disparities of a population, one mark per source; a panel per model."""
+    size = (figures.WIDTH, 0.8 + 2.3 * (len(MODELS) // 2))
+    figure, axes = plt.subplots(len(MODELS) // 2, 2, figsize=size, sharey=True, sharex="row")
+    for model, ax in zip(MODELS, axes.flat, strict=True):
+        for place, (source, look) in enumerate(zip(carried, figures.SPARE, strict=False)):
+            rows = 100 * carried[source].loc[model, ["estimate", "low", "high"]]
+            y = -np.arange(len(rows)) + 0.22 * (1 - place)
+            reach = [rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]
+            style = {"fmt": look.marker, "color": look.colour}
+            style["label"] = f"{source}, n = {carried[source]['n'].max():,}"
+            ax.errorbar(rows["estimate"], y, xerr=np.clip(reach, 0, None), **style)
+        ax.axvline(0, color=figures.BLACK, linewidth=1)
+        ax.set_title(model)
+        ax.set_yticks(-np.arange(len(rows)), rows.index)
+    figure.supxlabel("points of error rate", fontsize=12)
+    handles = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncol=3)
+
+
 # %% mystnb={"image": {"alt": "Four panels, one per model. In each, three rows: the error rate of all faces, and the differences dark minus light skin among women and among men. In every row a circle for the transects in their own mix, a square for the prediction and a triangle for what was observed in the PPB-like set, with intervals, around a line at zero."}, "figure": {"name": "fig-transport-ppb", "caption": "Error rates and disparities in the PPB-like set: the transects in their own mix, the transects' strata in the mix of the target (predicted), and the target's own errors (observed); 95 % intervals, n images."}}
-_ = draw_transport(parliament)
+draw_transport(parliament)
 
 # %% [markdown]
 # The first marks are what a naive reader of the audit would expect: an effect of skin with all else
@@ -287,7 +309,7 @@ street = {
     "predicted": carry(audit, fairface),
     "observed": carry(fairface, fairface, "face"),
 }
-_ = draw_transport(street)
+draw_transport(street)
 
 # %% [markdown]
 # ## Where it fails

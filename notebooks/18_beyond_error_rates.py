@@ -54,11 +54,13 @@
 # %%
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
-from scipy.special import expit
+from matplotlib.ticker import PercentFormatter
+from scipy.special import expit, stdtrit
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import facerender
@@ -67,9 +69,7 @@ from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import told
 from helpers.directions import Hyperplanes
-from helpers.effects import audit_plan, calibration, contrasts, dose_response, flips, labels
-from helpers.effects import figures_beyond as draw
-from helpers.effects.simultaneous import max_t_intervals
+from helpers.effects import audit_plan, contrasts, labels, max_t_intervals
 from helpers.generators import load_generator
 from helpers.utils import seeding
 from helpers.utils.numbers import in_points
@@ -357,6 +357,27 @@ steps_true = {(a, m): true_steps(a, m) for a in MOVED for m in TRAINED}
 # noise of the raters, because the steps that were asked for have none.
 
 
+# %% tags=["hide-cell"]
+def per_unit(change: np.ndarray, dose: np.ndarray) -> np.ndarray:
+    """Values (n, m) whose mean is the mean change of the outcome per unit of dose, for changes
+    (n, m); their standard deviation is that of the ratio's influence function (delta method)."""
+    change, dose = change.astype(float), dose.astype(float)
+    ratio = change.mean(axis=0) / dose.mean(axis=0)
+    return ratio + (change - ratio * dose) / dose.mean(axis=0)
+
+
+def bend(outcome: np.ndarray, dose: np.ndarray) -> np.ndarray:
+    """Values (n, m) whose mean is how far the inner steps of outcomes (n, K, m) lie above the
+    straight line that joins the ends, read at the mean doses (n or 1, K, m)."""
+    outcome, dose = outcome.astype(float), dose.astype(float)
+    rise, run = outcome - outcome[:, :1], dose - dose[:, :1]
+    share = run.mean(axis=0) / run[:, -1].mean(axis=0)
+    slope = rise[:, -1].mean(axis=0) / run[:, -1].mean(axis=0)
+    # The place on the line is estimated too: a face with a larger dose at a step moves it.
+    moved = slope * (run - share * run[:, -1:])
+    return (rise - share * rise[:, -1:] - moved)[:, 1:-1].mean(axis=1)
+
+
 # %%
 def readings(steps: dict, dose: dict[str, np.ndarray]) -> pd.DataFrame:
     """Changes, slopes and bends, a row per face; columns reading, axis, model, step, cell."""
@@ -366,8 +387,8 @@ def readings(steps: dict, dose: dict[str, np.ndarray]) -> pd.DataFrame:
         for step in range(STEPS):
             parts["change", axis, model, step] = change[:, step]
         run = np.broadcast_to(run[:, -1], change[:, -1].shape)
-        parts["per step", axis, model, STEPS - 1] = dose_response.per_unit(change[:, -1], run)
-        parts["bend", axis, model, STEPS - 1] = dose_response.bend(outcome, dose[axis])
+        parts["per step", axis, model, STEPS - 1] = per_unit(change[:, -1], run)
+        parts["bend", axis, model, STEPS - 1] = bend(outcome, dose[axis])
     frames = {key: pd.DataFrame(part, columns=CELLS[key[1]]) for key, part in parts.items()}
     return pd.concat(frames, axis=1, names=["reading", "axis", "model", "step", "cell"])
 
@@ -399,11 +420,55 @@ def plotted(axis: str) -> pd.DataFrame:
     return table.reorder_levels(["model", "cell", "step"]).sort_index()
 
 
+# %% tags=["hide-cell"]
+FOUND, TRUE = figures.LOOKS["estimate"], figures.LOOKS["truth"]
+
+
+def draw_band(ax, x, curve: pd.DataFrame, look: figures.Look, label: str, marker: str = "") -> None:
+    """A curve with a band from low to high around it."""
+    ax.fill_between(x, curve["low"], curve["high"], color=look.colour, alpha=0.2, linewidth=0)
+    ax.plot(x, curve["estimate"], color=look.colour, marker=marker, markersize=5, label=label)
+
+
+def finish(
+    figure, axes, titles: list[str], xlabel: str, ylabel: str = "", columns: int = 4
+) -> None:
+    """Titles of the columns, labels of the whole figure, and one legend."""
+    for ax, title in zip(axes.flat, titles, strict=False):
+        ax.set_title(title)
+    figure.supxlabel(xlabel, fontsize=12)
+    figure.supylabel(ylabel, fontsize=12)
+    handles = axes.flat[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncol=columns)
+
+
+# %% tags=["hide-cell"]
+def draw_doses(curves: pd.DataFrame, xlabel: str) -> None:
+    """Change of the error rate by dose, found and true: a row per model, a column per cell."""
+    cells = list(curves.index.unique("cell"))
+    shape = len(TRAINED), len(cells)
+    size = (figures.WIDTH, 0.9 + 1.75 * len(TRAINED))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey="row", squeeze=False)
+    for row, model in zip(axes, TRAINED, strict=True):
+        for ax, cell in zip(row, cells, strict=True):
+            curve = curves.loc[(model, cell)]
+            ax.axhline(0, color=figures.BLACK, linewidth=1)
+            draw_band(ax, curve["dose"], curve, FOUND, "found, with its band", FOUND.marker)
+            style = {"fmt": f"{TRUE.marker}--", "color": TRUE.colour, "markersize": 5}
+            reach = labels.Z * curve["truth_se"]
+            x, y = curve["true_dose"], curve["truth"]
+            ax.errorbar(x, y, yerr=reach, mfc="white", label="true", **style)
+            ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
+        row[0].set_ylabel(model)
+    titles = [cell.replace(", ", ",\n") for cell in cells]
+    finish(figure, axes, titles, xlabel, "change in error rate (points)")
+
+
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and four columns, one per cell of perceived gender and hair length. Each panel has a line with a band for the change in error rate over four doses of skin colour, and a dashed line with diamonds for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, in each cell. Blue: found, with a band that holds for this section as a whole. Dashed: true, with 95 % intervals."}}
-_ = draw.draw_doses(plotted("skin_colour"), TRAINED, "skin colour, in steps of the raters' scale")
+draw_doses(plotted("skin_colour"), "skin colour, in steps of the raters' scale")
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and four columns, one per cell of perceived gender and skin colour. Each panel has a line with a band for the change in error rate over four doses of hair length, and a dashed line with diamonds for the truth."}, "figure": {"name": "fig-doses-hair", "caption": "The same as hair grows, against the shortest step."}}
-_ = draw.draw_doses(plotted("hair_length"), TRAINED, "hair length, in steps of the raters' scale")
+draw_doses(plotted("hair_length"), "hair length, in steps of the raters' scale")
 
 # %% [markdown]
 # Look for a curve that falls and rises again, or the reverse. Two levels compare its ends, and tell
@@ -477,10 +542,30 @@ compared = pd.concat(compared, names=["outcome"])
 in_cells = compared.query("held != 'average'")
 by_scores = in_cells.loc["scores"].query("contrast in ['skin colour', 'hair length']")
 
+
+# %% tags=["hide-cell"]
+def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
+    """Estimates with their intervals beside the truth: a panel per model, a row per contrast."""
+    rows = table.loc[[TRAINED[0]]].droplevel(0).index
+    size = (figures.WIDTH, 1.3 + 0.42 * len(rows))
+    figure, axes = plt.subplots(1, len(TRAINED), figsize=size, sharey=True)
+    y = -np.arange(len(rows), dtype=float)
+    for ax, model in zip(axes, TRAINED, strict=True):
+        part = table.loc[model].reindex(rows)
+        ax.axvline(0, color=figures.BLACK, linewidth=1)
+        reach = np.clip([part["estimate"] - part["low"], part["high"] - part["estimate"]], 0, None)
+        style = {"fmt": FOUND.marker, "color": FOUND.colour, "markersize": 5, "capsize": 2}
+        ax.errorbar(part["estimate"], y + 0.15, xerr=reach, label="found", **style)
+        style = {"fmt": TRUE.marker, "color": TRUE.colour, "markersize": 5, "mfc": "white"}
+        reach = labels.Z * part["truth_se"]
+        ax.errorbar(part["truth"], y - 0.2, xerr=reach, label="true", **style)
+        ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
+    axes[0].set_yticks(y, [", ".join(filter(None, key)) for key in rows])
+    finish(figure, axes, TRAINED, xlabel)
+
+
 # %% mystnb={"image": {"alt": "Three panels, one per model, with eight rows each: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each row has a mark with an interval for what was found and a diamond for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95 % intervals."}}
-_ = draw.draw_beside_truth(
-    by_scores, TRAINED, "change in the probability of the wrong answer (points)"
-)
+draw_beside_truth(by_scores, "change in the probability of the wrong answer (points)")
 
 # %%
 tally = in_cells.groupby(["outcome", "model"], sort=False)[["clear", "holds", "agrees"]].sum()
@@ -512,23 +597,54 @@ Markdown(
 # sorts the faces by the very thing that the score predicts.
 
 # %%
-EDGES, FEW = np.linspace(0.5, 1, 6), 10
+EDGES, FEW, SOURCES = np.linspace(0.5, 1, 6), 10, ("found", "true")
 ANSWERS = dict(enumerate(labels.LEVEL_NAMES["gender"]))
 SKINS = dict(enumerate(labels.LEVEL_NAMES["skin_colour"]))
 skin_axis = AXES.index("skin_colour")
+
+
+# %% tags=["hide-cell"]
+def variance(residual: np.ndarray, face: np.ndarray) -> float:
+    """Variance of a mean with whole faces (transects) as units; NaN for one of them."""
+    sums = np.bincount(np.unique(face, return_inverse=True)[1], residual)
+    faces = len(np.unique(face))
+    small = faces / (faces - 1) if faces > 1 else np.nan
+    return small * (sums**2).sum() / len(residual) ** 2
+
+
+def reliability_of(sure: np.ndarray, right: np.ndarray, face: np.ndarray) -> dict[str, float]:
+    """How often answers of one bin are right: Wilson's interval, for the number of independent
+    images that would leave as much uncertainty, and the gap between confidence and rate."""
+    n, faces, rate, gap = len(right), len(np.unique(face)), right.mean(), (sure - right).mean()
+    spread, gap_spread = (variance(v - v.mean(), face) for v in (right, sure - right))
+    # Where all or none are right, each face counts as one image.
+    size = min(rate * (1 - rate) / spread, n) if spread > 0 else faces
+    low, high = np.nan, np.nan
+    if faces > 1:
+        low, high = effects.score_interval(rate, size, stdtrit(faces - 1, 0.975))
+    row = {"n": n, "confidence": sure.mean(), "rate": rate, "low": low, "high": high}
+    return row | {"gap": gap, "gap_se": np.sqrt(gap_spread)}
+
+
+def reliability(sure: np.ndarray, right: np.ndarray, face: np.ndarray) -> pd.DataFrame:
+    """`reliability_of` every bin with an image in it, whose number is the index."""
+    bins = np.minimum(np.searchsorted(EDGES, sure, "right") - 1, len(EDGES) - 2)
+    parts = {k: [each[bins == k] for each in (sure, right, face)] for k in np.unique(bins)}
+    rows = {k: reliability_of(*part) for k, part in parts.items()}
+    return pd.DataFrame(rows).T.astype({"n": int}).rename_axis("bin")
 
 
 # %%
 def by_group(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
     """Reliability of a model's answers, by answer and skin colour."""
     answer, face = score > 0.5, np.indices(score.shape)
-    right, sure = (answer == label).astype(int), np.maximum(score, 1 - score)
+    right, sure = (answer == label).astype(int), np.maximum(score, 1 - score).astype(float)
     tables = {}
     for (level, said), (skin, skin_name) in product(ANSWERS.items(), SKINS.items()):
         chosen = (answer == level) & (face[1 + skin_axis] == skin)
         if chosen.any():
             parts = (each[chosen] for each in (sure, right, face[0]))
-            tables[said, skin_name] = calibration.reliability(*parts, EDGES)
+            tables[said, skin_name] = reliability(*parts)
     return pd.concat(tables, names=["answer", "group"])
 
 
@@ -538,8 +654,38 @@ reliable = {("found", m): by_group(score_found[m], label_found) for m in TRAINED
 reliable |= {("true", m): by_group(score_true[m], label_true) for m in TRAINED}
 reliable = pd.concat(reliable, names=["source", "model"])
 
+
+# %% tags=["hide-cell"]
+def draw_bins(ax, found: pd.DataFrame, true: pd.DataFrame, group: str) -> None:
+    """Reliability of a group: marks with intervals are found, lines are true."""
+    look = figures.look(group)
+    reach = np.clip([found["rate"] - found["low"], found["high"] - found["rate"]], 0, 1)
+    style = {"fmt": look.marker, "color": look.colour, "capsize": 2, "markersize": 5}
+    ax.errorbar(found["confidence"], found["rate"], yerr=reach, label=group, **style)
+    ax.plot(true["confidence"], true["rate"], color=look.colour, label=f"{group}, true")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1, 0, ""))
+
+
+def draw_reliability(bins: pd.DataFrame) -> None:
+    """Rate of right answers by confidence: a row per answer, a column per model."""
+    answers = list(bins.index.unique("answer"))
+    size = (figures.WIDTH, 0.9 + 2.4 * len(answers))
+    shape = len(answers), len(TRAINED)
+    figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey=True, squeeze=False)
+    drawn = bins[bins["n"] >= FEW]
+    for row, answer in zip(axes, answers, strict=True):
+        for ax, model in zip(row, TRAINED, strict=True):
+            ax.plot([0.5, 1.0], [0.5, 1.0], color=figures.BLACK, linewidth=1, linestyle="--")
+            for group in bins.index.unique("group"):
+                here = drawn[[key[1:4] == (model, answer, group) for key in drawn.index]]
+                draw_bins(ax, *(here[here.index.isin([s], "source")] for s in SOURCES), group)
+        row[0].set_ylabel(f"answer: {answer}")
+    finish(figure, axes, TRAINED, "confidence in the answer (%)", "right answers (%)")
+
+
 # %% mystnb={"image": {"alt": "Two rows of panels, for answers of female and of male, and three columns, one per model. Each has marks with intervals for the rate of right answers at rising confidence, for light and dark skin, lines for the truth, and a dashed diagonal where confidence and rate agree."}, "figure": {"name": "fig-reliability", "caption": "Rate of right answers by confidence, for faces with light and with dark skin: marks with 95 % intervals from the transects, lines from the truth. On the dashed line a model is as often right as it is sure; below it is too sure. Bins of few images are left out."}}
-_ = draw.draw_reliability(reliable, TRAINED, FEW)
+draw_reliability(reliable)
 
 # %% [markdown]
 # One number for such a curve is the expected calibration error, the mean distance from the diagonal.
@@ -548,9 +694,26 @@ _ = draw.draw_reliability(reliable, TRAINED, FEW)
 # perfect model with intervals like these. The last two are root mean squares with chance
 # subtracted {cite:p}`verified-calibration`, found and true.
 
+
+# %% tags=["hide-cell"]
+def calibration_error(bins: pd.DataFrame) -> pd.Series:
+    """The expected calibration error, what of it chance alone makes, and a version without it."""
+    bins = bins[bins["gap_se"].notna()]
+    weight = bins["n"] / bins["n"].sum()
+    square = (weight * (bins["gap"] ** 2 - bins["gap_se"] ** 2)).sum()
+    return pd.Series(
+        {
+            "ece": (weight * bins["gap"].abs()).sum(),
+            "chance": (weight * bins["gap_se"]).sum() * np.sqrt(2 / np.pi),
+            "rms": np.sqrt(max(square, 0.0)),
+            "n": float(bins["n"].sum()),
+        }
+    )
+
+
 # %%
 keys = ["source", "model", "answer", "group"]
-erring = reliable.groupby(keys, sort=False).apply(calibration.calibration_error)
+erring = reliable.groupby(keys, sort=False).apply(calibration_error)
 table = erring.loc["found"].assign(true=erring.loc["true", "rms"])
 (100 * table[["ece", "chance", "rms", "true"]]).assign(n=table["n"]).style.format("{:.1f}").format(
     "{:.0f}", subset=["n"]
@@ -624,8 +787,38 @@ found, true = (pd.concat(each, axis=1, names=["model"]) for each in (found, true
 everywhere = beside_truth(together(found, 1 / 2 ** (len(AXES) - 2)), true)
 everywhere = everywhere.reorder_levels(["contrast", "model", "held", "threshold"]).sort_index()
 
+
+# %% tags=["hide-cell"]
+def draw_panel(part: pd.DataFrame, ax) -> None:
+    """Effects of one attribute on one model at every threshold, on a logistic axis."""
+    ax.axhline(0, color=figures.BLACK, linewidth=1)
+    ax.axvline(0.5, color=figures.GREY, linewidth=1, linestyle=":")
+    for held in part.index.unique("held"):
+        curve, look = part.loc[held], figures.look(held)
+        draw_band(ax, curve.index, curve, look, held)
+        style = {"color": look.colour, "linestyle": "--", "linewidth": 1.5}
+        ax.plot(curve.index, curve["truth"], label=f"{held}, true", **style)
+    ax.set_xscale("logit")
+    ax.set_xticks([0.05, 0.2, 0.5, 0.8, 0.95], [".05", ".2", ".5", ".8", ".95"])
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
+
+
+def draw_thresholds(table: pd.DataFrame) -> None:
+    """Effects at every threshold of decision: a row per contrast, a column per model."""
+    kinds = list(table.index.unique("contrast"))
+    shape, size = (len(kinds), len(TRAINED)), (figures.WIDTH, 1.1 + 2.3 * len(kinds))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey="row", squeeze=False)
+    for row, contrast in zip(axes, kinds, strict=True):
+        for ax, model in zip(row, TRAINED, strict=True):
+            draw_panel(table.loc[(contrast, model)], ax)
+        row[0].set_ylabel(contrast)
+    xlabel = "threshold: probability above which the answer is “male”"
+    finish(figure, axes, TRAINED, xlabel, "change in error rate (points)", columns=2)
+
+
 # %% mystnb={"image": {"alt": "Two rows of panels, for dark minus light skin and long minus short hair, and three columns, one per model. In each, curves with bands for women and men show the change in error rate over thresholds from low to high, with dashed lines for the truth."}, "figure": {"name": "fig-thresholds", "caption": "Effect on the error rate at every threshold of decision, for women and for men, with a band that holds for the whole figure; dashed, the truth. The dotted line marks one half. A low threshold calls more faces male."}}
-_ = draw.draw_thresholds(everywhere, TRAINED)
+draw_thresholds(everywhere)
 
 # %% [markdown]
 # At a low threshold the model calls more women men, and there an attribute can decide about more of
@@ -771,21 +964,75 @@ verdicts[["found effect"]].assign(truth=labels.points(truly))
 # takes a line, for what was found and for the truth. Shares have Wilson's intervals.
 
 
+# %% tags=["hide-cell"]
+def share(name: str, pairs: np.ndarray) -> dict[str, float]:
+    """Share of the pairs that turned, with Wilson's interval."""
+    turned, size = pairs.mean(), np.array(len(pairs), float)
+    low, high = map(float, effects.score_interval(np.array(turned), size, labels.Z))
+    # Rounding must not put an end beyond a share of zero or one.
+    return {name: turned, f"{name}_low": min(low, turned), f"{name}_high": max(high, turned)}
+
+
 # %%
 def sides(grids: dict) -> pd.DataFrame:
     """Shares harmed and helped in the cells of every model; index attribute, model, cell."""
-    tables = {model: flips.harmed_and_helped(each, AXES) for model, each in grids.items()}
-    table = pd.concat(tables, names=["model"]).reset_index("model")
-    held = table[AXES].notna().sum(axis=1)
-    return table[held == len(AXES) - 1].set_index(["attribute", "model", "cell"])
+    rows = []
+    for (model, errs), (along, axis) in product(grids.items(), enumerate(AXES, 1)):
+        change = errs.take(1, along) - errs.take(0, along)
+        others = [name for name in AXES if name != axis]
+        for held in product((0, 1), repeat=len(others)):
+            pairs, levels = change[:, *held], dict(zip(others, held, strict=True))
+            row = {"attribute": axis, "model": model, "cell": labels.held_in_words(levels)}
+            row |= levels | {"n": len(pairs)} | share("harmed", pairs > 0)
+            rows.append(row | share("helped", pairs < 0))
+    table = pd.DataFrame(rows).set_index(["attribute", "model", "cell"])
+    net, changed = table["harmed"] - table["helped"], table["harmed"] + table["helped"]
+    return table.assign(net=net, changed=changed)
 
 
 # %%
 turned, truly = (sides(errs).loc[MOVED] for errs in (errors_found, errors_true))
 turned[["true_harmed", "true_helped"]] = truly[["harmed", "helped"]]
 
+# %% tags=["hide-cell"]
+SIDES = {
+    "harmed": (1, {"color": figures.VERMILION, "hatch": "///"}),
+    "helped": (-1, {"color": figures.BLUE}),
+}
+
+
+def draw_sides(part: pd.DataFrame, ax) -> None:
+    """Harmed to the right, helped to the left, their difference, and the true shares."""
+    y = -np.arange(len(part), dtype=float)
+    ax.axvline(0, color=figures.BLACK, linewidth=1)
+    for side, (sign, style) in SIDES.items():
+        bar = part[side]
+        reach = np.clip([bar - part[f"{side}_low"], part[f"{side}_high"] - bar], 0, None)[::sign]
+        style = {"edgecolor": "white", "capsize": 3, "label": side, **style}
+        ax.barh(y, sign * bar, 0.6, xerr=reach, **style)
+        style = {"color": figures.BLACK, "markersize": 14, "markeredgewidth": 2}
+        style["label"] = "true" if side == "harmed" else None
+        ax.plot(sign * part[f"true_{side}"], y, "|", linestyle="", **style)
+    style = {"markerfacecolor": "white", "color": figures.BLACK, "linestyle": ""}
+    ax.plot(part["net"], y, "D", label="harmed − helped", markersize=6, **style)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * abs(share):.3g}")
+
+
+# %% tags=["hide-cell"]
+def draw_flips(table: pd.DataFrame) -> None:
+    """`draw_sides` in a panel per model, a row per cell."""
+    cells = list(table.index.unique("cell"))
+    rows = len(MODELS) // 2
+    size = (figures.WIDTH, 0.9 + rows * (0.5 + 0.5 * len(cells)))
+    figure, axes = plt.subplots(rows, 2, figsize=size, sharey=True, squeeze=False)
+    for ax, model in zip(axes.flat, MODELS, strict=True):
+        draw_sides(table.loc[model].reindex(cells), ax)
+    axes[0, 0].set_yticks(-np.arange(len(cells)), cells)
+    finish(figure, axes, MODELS, "helped ←   share of pairs (%)   → harmed")
+
+
 # %% mystnb={"image": {"alt": "Four panels, one per model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that darker skin turns wrong, a bar to the left for the share that it turns right, intervals, a diamond for the difference, and short lines for the true shares."}, "figure": {"name": "fig-flips", "caption": "Darker skin: share of pairs harmed (right) and helped (left) with 95 % intervals, their difference (diamond), and the true shares (black lines). The null control errs by chance and has no true ones."}}
-_ = draw.draw_flips(turned.loc["skin_colour"], MODELS)
+draw_flips(turned.loc["skin_colour"])
 
 # %% [markdown]
 # Look at the null control first. Its true effects are zero for everybody, and yet its pairs turn both
@@ -886,7 +1133,7 @@ true = pd.concat({"null": 0 * true[TRAINED[0]]} | {m: true[m] for m in TRAINED},
 crossed = beside_truth(together(found, np.tile(one_error, len(MODELS))), true)
 
 # %% mystnb={"image": {"alt": "Three panels, one per model, with ten rows each: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each row has a mark with an interval for what was found and a diamond for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
-_ = draw.draw_beside_truth(crossed, TRAINED, "difference of two effects on the error rate (points)")
+draw_beside_truth(crossed, "difference of two effects on the error rate (points)")
 
 # %%
 tally = crossed.groupby("model", sort=False)[["clear", "holds", "agrees"]].sum()

@@ -36,9 +36,9 @@ from threadpoolctl import threadpool_limits
 
 import facerender
 from facerender import parameters, textures
-from helpers import directions, effects, models, orthogonalization, resampling
+from helpers import directions, models, orthogonalization, resampling
 from helpers.annotations import crowd
-from helpers.effects import batched_logit
+from helpers.effects import logits, regression
 from helpers.generators import known_truth, wgan, wgan_networks, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
@@ -168,12 +168,12 @@ def effects_and_bootstrap():
     group, unit = draw.integers(0, 2, 800), np.arange(800) // 4
     error = draw.random(800) < 0.2 + 0.1 * group
     frame = {"dark": group, "error": error.astype(float), "unit": unit}
-    table = effects.logit(pd.DataFrame(frame), "error", ["dark"], cluster="unit")
+    table = regression.logit(pd.DataFrame(frame), "error", ["dark"], "unit")
     sums = resampling.resampled_sums(random(200, 3), range(100), seed=1)
     patterns = np.array([[0.0], [1.0]])
     trials = 1 + np.abs(random(100, 2))
-    logits = batched_logit.fit_logits(patterns, trials, trials * draw.random((100, 2)))
-    return table.drop(columns="reason").to_numpy(float), sums, logits
+    fitted = logits.fit_logits(patterns, trials, trials * draw.random((100, 2)))
+    return table.drop(columns="reason").to_numpy(float), sums, fitted
 
 
 def of(name: str) -> str:

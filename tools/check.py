@@ -96,8 +96,8 @@ class Notebook:
 
     @cached_property
     def drawing(self) -> set[str]:
-        """Names imported from `helpers.figures`, or from a room's own `figures`."""
-        return {
+        """Names imported from a room's `figures`, and the notebook's own functions that draw."""
+        imported = {
             name.asname or name.name
             for cell in self.code
             for statement in statements(cell)
@@ -106,6 +106,13 @@ class Notebook:
             for name in statement.names
             if name.name not in NOT_DRAWING
         }
+        defined = {
+            statement.name
+            for cell in self.code
+            for statement in statements(cell)
+            if isinstance(statement, ast.FunctionDef) and calls_drawing([statement], imported)
+        }
+        return imported | defined
 
     @property
     def is_chapter(self) -> bool:
@@ -304,7 +311,12 @@ def is_scalar(value: ast.expr) -> bool:
 
 def draws(cell: Cell, names: set[str]) -> bool:
     """Whether the cell calls something that makes a figure, or one of `names`."""
-    nodes = (node for statement in statements(cell) for node in ast.walk(statement))
+    run = [one for one in statements(cell) if not isinstance(one, ast.FunctionDef)]
+    return calls_drawing(run, names)
+
+
+def calls_drawing(code: list[ast.stmt], names: set[str]) -> bool:
+    nodes = (node for statement in code for node in ast.walk(statement))
     return any(_draws(node.func, names) for node in nodes if isinstance(node, ast.Call))
 
 

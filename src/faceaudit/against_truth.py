@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from faceaudit.report_schema import Effect, Report
 from faceaudit.words import listed, percent
-from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, WITHIN
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 
 CALLED = {
     EXCEEDS: "comparisons found beyond it",

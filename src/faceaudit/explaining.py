@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faceaudit.report_schema import Effect, Report
 from faceaudit.words import hundredths, listed, points, shown_as, spaced, tolerated
-from helpers.effects.equivalence import EXCEEDS
+from helpers.effects.verdicts import EXCEEDS
 from helpers.utils.numbers import with_minus
 
 

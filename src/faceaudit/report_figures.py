@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from faceaudit.report_schema import AtThreshold, Disparity, Effect
 from faceaudit.words import spaced
-from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.figures import BLACK, BLUE, GREY, SPARE, VERMILION
 
 WIDE, NARROW = 7.4, 3.7

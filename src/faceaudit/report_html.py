@@ -20,7 +20,7 @@ from faceaudit.appendix import REGULATIONS
 from faceaudit.contact_sheet import Sheet
 from faceaudit.report_schema import Report
 from faceaudit.writing import write_text
-from helpers.effects.equivalence import INCONCLUSIVE
+from helpers.effects.verdicts import INCONCLUSIVE
 from helpers.utils.numbers import with_minus
 
 SYMBOLS = {"exceeds": "▲", "within": "●", "inconclusive": "◆", "not estimable": "✕"}

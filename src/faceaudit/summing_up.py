@@ -11,7 +11,7 @@ from typing import Any
 from faceaudit.planning import ENROLMENT, NO_ANSWER
 from faceaudit.report_schema import Disparity, Report
 from faceaudit.words import RATES, listed, percent, shown_as, spaced
-from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE
 
 MADE = {
     "known-truth": "The images are drawings of invented faces",

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from helpers.effects import holm, paired_interval
-from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 
 
 def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: ArrayLike) -> np.ndarray:

@@ -16,8 +16,8 @@ from faceaudit.planning import cell_name, held_levels
 from faceaudit.tables import Audited
 from faceaudit.words import points
 from helpers import effects
+from helpers.effects import max_t_intervals
 from helpers.effects.matched import matched_effects
-from helpers.effects.simultaneous import max_t_intervals
 
 RESAMPLES = 2000
 
@@ -48,7 +48,7 @@ def compare(before: Audited, after: Audited, plan: Mapping[str, Any]) -> Compari
     Error rates are compared image by image (matched pairs, with matched faces as units); the
     intervals of the table are alone, its p-values adjusted by Holm. Effects are compared by
     differences of differences, one value per face; those intervals hold for all cells at once
-    (`helpers.effects.simultaneous`).
+    (`helpers.effects.verdicts`).
 
     Args:
         before, after: of `from_table`, of the two versions.

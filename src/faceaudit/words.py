@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.utils.numbers import in_points, with_minus
 
 ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)

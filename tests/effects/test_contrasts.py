@@ -1,7 +1,6 @@
 """Grids of outcomes and interaction contrasts against matched effects, OLS and plain arithmetic."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 from simulated import transect_frame
@@ -28,17 +27,6 @@ def test_grid_holds_every_image_in_its_place():
     assert grid.shape == (20, 2, 2, 2)
     places = [frame[f"{axis}_level"] for axis in AXES]
     np.testing.assert_array_equal(grid[frame["transect"], *places], frame["error"])
-
-
-def test_incomplete_transects_are_left_out_and_impossible_ones_refused():
-    frame = frame_of(5)
-    assert outcome_grid(frame.iloc[1:], "error", AXES, "transect").shape[0] == 4
-    unknown = frame.assign(error=frame["error"].where(frame.index != 9, np.nan))
-    assert outcome_grid(unknown, "error", AXES, "transect").shape[0] == 4
-    with pytest.raises(ValueError, match="two images"):
-        outcome_grid(pd.concat([frame, frame.iloc[:1]]), "error", AXES, "transect")
-    with pytest.raises(ValueError, match="levels of 0 and 1"):
-        outcome_grid(frame.assign(gender_level=2), "error", AXES, "transect")
 
 
 def test_effects_are_those_of_matched_pairs():
@@ -70,24 +58,3 @@ def test_interactions_are_the_coefficients_of_a_saturated_regression(axes):
     for name, held in pairs:
         term = ":".join(f"{part.replace(' ', '_')}_level" for part in name.split(" × "))
         assert found[name, held] == pytest.approx(slopes[term])
-
-
-def test_averages_are_the_mean_of_the_cells():
-    contrasts = factorial_contrasts(AXES, [1, 2])
-    for name, part in contrasts.groupby(level="contrast"):
-        cells = part.drop(index=(name, "average"))
-        np.testing.assert_allclose(part.loc[(name, "average")], cells.mean())
-    assert len(contrasts) == 3 * 5 + 3 * 3
-    assert (contrasts.sum(axis=1) == 0).all()
-
-
-def test_three_ways_by_hand():
-    grid = np.arange(8.0).reshape(1, 2, 2, 2) ** 2
-    a, b, c, d, e, f, g, h = grid.ravel()
-    by_hand = ((h - d) - (f - b)) - ((g - c) - (e - a))
-    contrasts = factorial_contrasts(AXES, [3])
-    assert contrast_values(grid, contrasts).iloc[0].item() == pytest.approx(by_hand)
-    with pytest.raises(ValueError, match="shape"):
-        contrast_values(grid[..., 0], contrasts)
-    with pytest.raises(ValueError, match="orders"):
-        factorial_contrasts(AXES[:2], [3])

@@ -62,11 +62,3 @@ def test_the_error_of_a_difference_is_that_of_the_delta_method(frame):
     (cell,), _ = read_cells(frame, "error", "skin_level", None, "transect", ["beard"])
     influence, _ = corrected_influence(cell, adjusted_risks(cell))
     assert np.sqrt((np.diff(influence, axis=1) ** 2).sum()) == pytest.approx(se, rel=0.02)
-
-
-def test_cells_count_images_and_clusters(frame):
-    few = frame[(frame["transect"] < 4) & ((frame["hair_level"] == 0) | (frame["transect"] < 2))]
-    cells, index = read_cells(few, "error", "skin_level", "hair_level", "transect", [])
-    assert index.tolist() == [0, 1] and [cell.n.tolist() for cell in cells] == [[8, 8], [4, 4]]
-    assert [cell.present.sum(axis=0).tolist() for cell in cells] == [[4, 4], [2, 2]]
-    assert cells[0].levels == ("skin_level = 0", "skin_level = 1") and cells[0].unit == "cluster"

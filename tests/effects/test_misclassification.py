@@ -98,30 +98,5 @@ def test_noisy_pair_correlation_of_simulated_labels():
     assert noisy_design(design, 0.0).pair_correlation == pytest.approx(before)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: attenuation(1.2), "reliability is 1.2, a number in \\[0, 1\\]"),
-        (lambda: attenuation(np.nan), "reliability is nan"),
-        (lambda: attenuation(0.5, 0), "prevalence is 0, a number in .0, 1. was"),
-        (lambda: label_noise(0.5, 3), "rater_error is 0.5"),
-        (lambda: label_noise(0.1, 0), "raters is 0"),
-        (lambda: label_noise("a", 1), "rater_error is 'a', a number was expected"),
-        (lambda: noisy_design(Design(0.1, 0.1, 0.2), 0.5), "noise is 0.5"),
-        (
-            lambda: noisy_design(Design(0.1, 0.1, 0.2, pair_correlation=0.0), 0.1),
-            "pair_correlation is 0.0, a number in .*within=0.2",
-        ),
-        (lambda: rogan_gladen(1.1, 0.1), "rate is 1.1"),
-        (lambda: disattenuate(pd.DataFrame({"estimate": [0]}), 0.5), "no column \\['low', 'high'"),
-        (lambda: disattenuate(interval(), 0.0), "factor is 0.0, a number in \\(0, 1\\]"),
-        (lambda: disattenuate(interval(), 0.5, -1), "margin is -1"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def interval():
     return pd.DataFrame({"estimate": [0.1], "low": [0.0], "high": [0.2]})

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from helpers.effects import Design, pair_correlation, planning_values, shared_pair_correlation
+from helpers.effects import Design, planning_values, shared_pair_correlation
 from helpers.effects.pair_correlation import transect_types
 
 AXES = ("skin_colour", "hair_length", "gender")
@@ -59,13 +59,6 @@ def test_one_pair_has_the_chances_of_its_table_whatever_the_sign(retention):
     assert found == pytest.approx(expected)
 
 
-def test_one_pair_with_a_positive_correlation_agrees_with_the_latent_effect():
-    types, chance = transect_types(Design(0.05, 0.1, 0.3, pairs=1))
-    weights, low, high = pair_correlation._conditional_risks(Design(0.05, 0.1, 0.3))
-    worse = dict(zip(map(tuple, types.tolist()), chance, strict=True))[1, 1, 0]
-    assert worse == pytest.approx(weights @ (high * (1 - low)), abs=1e-9)
-
-
 def test_pair_correlation_is_that_of_the_differences():
     difference, base, within = 0.03, 0.1, 0.23
     for wanted in (None, 0.2):
@@ -92,42 +85,6 @@ def test_shared_pair_correlation_from_bivariate_normals():
     design = Design(p1 - p0, p0, within)
     found = shared_pair_correlation(design)
     assert found == pytest.approx(covariance / design.variance, rel=1e-4)
-
-
-def test_pairs_that_share_no_latent_effect_have_no_least_correlation():
-    with pytest.raises(ValueError, match="within is -0.05"):
-        shared_pair_correlation(Design(0.05, 0.1, -0.05, pairs=1))
-
-
-def test_independent_images_give_independent_pairs():
-    assert shared_pair_correlation(Design(0.05, 0.1, 0.0)) == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0.2, 0.01, 0.6, 1.0, 4, None), "within is 0.6, .* correlate by 0.1. at most"),
-        ((0.02, 0.05, 0.05, 1.0, 4, 0.0), "pair_correlation is 0.0; .* lies between"),
-        ((0.02, 0.05, 0.05, 1.0, 4, 0.99), "pair_correlation is 0.99; .* lies between"),
-        ((0.02, 0.0, 0.05, 1.0, 4, None), "base_rate is 0.0, a number in .0, 1. was"),
-        ((0.6, 0.5, 0.05, 1.0, 4, None), "difference is 0.6: base_rate \\+ difference"),
-        ((0.02, 0.05, -0.1, 1.0, 4, None), "within is -0.1, a number in \\[0, 1\\)"),
-        ((0.02, 0.05, -1.0, 1.0, 1, None), "within is -1.0, a number in \\(-1, 1\\)"),
-        ((0.02, 0.05, -0.1, 1.0, 1, None), "by -0.06 at least and 0.84 at most"),
-        ((0.02, 0.05, 0.9, 1.0, 1, None), "by -0.06 at least and 0.84 at most"),
-        ((0.02, 0.05, 0.05, 0.0, 4, None), "retention is 0.0, a number in \\(0, 1\\]"),
-        (("a", 0.05, 0.05, 1.0, 4, None), "difference is 'a', a number was expected"),
-        ((0.02, [0.05], 0.05, 1.0, 4, None), "base_rate is \\[0.05\\], a number was expected"),
-        ((0.02, 1.05, 0.05, 1.0, 4, None), "base_rate is 1.05"),
-        ((0.02, 0.05, "a", 1.0, 4, None), "within is 'a', a number was expected"),
-        ((0.02, 0.05, 0.05, 1.0, "a", None), "pairs is 'a', a whole number of at least"),
-        ((0.02, 0.05, 0.05, 1.0, 4, "a"), "pair_correlation is 'a', a number"),
-        ((0.02, 0.05, 0.05, 1.0, 1.5, None), "pairs is 1.5, a whole number of at least 1"),
-    ],
-)
-def test_impossible_errors_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        transect_types(Design(*arguments))
 
 
 @pytest.fixture(scope="module")
@@ -157,8 +114,3 @@ def test_planning_values_are_those_of_the_pairs(audit):
     differences = (cells[:, :, 1] - cells[:, :, 0]).reshape(200, 4)
     alike = np.corrcoef(differences.T)[np.triu_indices(4, 1)].mean()
     assert found["between"] == pytest.approx(alike)
-
-
-def test_planning_values_need_both_images_of_a_pair(audit):
-    # Rows 0 and 2 are one pair along hair length.
-    assert of_hair(audit.drop(index=0)) == of_hair(audit.drop(index=[0, 2]))

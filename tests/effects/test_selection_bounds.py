@@ -58,13 +58,6 @@ def test_bounds_are_the_extremes_over_all_errors_of_the_dropped():
     assert bounds["upper"] == pytest.approx(max(possible))
 
 
-def test_bounds_ignore_the_errors_of_the_dropped():
-    frame = pruned_audit(40, seed=2)
-    other = frame.assign(error=frame["error"].where(frame["kept"], 1 - frame["error"]))
-    tables = [pruning_bounds(f, *ARGUMENTS).loc["worst case"] for f in (frame, other)]
-    pd.testing.assert_frame_equal(*tables)
-
-
 def test_bounds_always_hold_what_pruning_hid_and_intervals_cover_the_effect():
     held, covered, misled = [], [], []
     for seed in range(12):
@@ -115,49 +108,3 @@ def test_what_is_left_may_be_nothing():
     single = pruning_bounds(frame[frame["transect"] == 0], *ARGUMENTS)
     assert (single.loc["worst case"]["reason"] == "one transect").all()
     assert single.loc["worst case"]["low"].isna().all()
-
-
-def test_a_missing_outcome_is_bounded_like_a_dropped_image():
-    frame = pruned_audit(20, 4)
-    frame["error"] = frame["error"].astype(float)
-    unknown = frame.index % 7 == 0
-    lacking = frame.assign(error=frame["error"].mask(unknown))
-    dropped = frame.assign(kept=frame["kept"].astype(bool) & ~unknown)
-    found, expected = (pruning_bounds(f, *ARGUMENTS).loc["worst case"] for f in (lacking, dropped))
-    pd.testing.assert_frame_equal(found, expected)
-
-
-def test_averages_and_several_cells():
-    frame = pruned_audit(40, 5)
-    average = pruning_bounds(frame, *ARGUMENTS[:3], [], "transect")
-    assert average.loc[("worst case", "all"), "n"] == 160
-    cells = pruning_bounds(frame, *ARGUMENTS[:3], ["gender_level", "hair_level"], "transect")
-    assert cells.loc["worst case"]["n"].tolist() == [40] * 4
-    assert average.loc[("worst case", "all"), "lower"] == pytest.approx(
-        cells.loc["worst case"]["lower"].mean()
-    )
-
-
-def test_rates_have_bounds_too():
-    frame = pruned_audit(30, 0)
-    rates = frame.assign(error=0.2 + 0.6 * frame["error"])
-    table, whole = (pruning_bounds(f, *ARGUMENTS) for f in (rates, frame))
-    for arm in ("all", "pruned"):
-        np.testing.assert_allclose(table.loc[arm, "estimate"], 0.6 * whole.loc[arm, "estimate"])
-    bounds, estimate = table.loc["worst case"], table.loc["all", "estimate"]
-    assert (bounds["lower"] <= estimate).all() and (estimate <= bounds["upper"]).all()
-
-
-def test_bad_frames_are_refused():
-    frame = pruned_audit(5, 0)
-    with pytest.raises(ValueError, match="no column \\['kept'\\]"):
-        pruning_bounds(frame.drop(columns="kept"), *ARGUMENTS)
-    halves = frame.assign(kept=frame["kept"].astype(float) / 2)
-    with pytest.raises(ValueError, match="column 'kept', row .* is 0.5, 0 or 1 was"):
-        pruning_bounds(halves, *ARGUMENTS)
-    with pytest.raises(ValueError, match="column 'error', row 0 is 1.5, a number in"):
-        pruning_bounds(frame.assign(error=1.5), *ARGUMENTS)
-    with pytest.raises(ValueError, match="column 'transect', row 3 is nan, a value"):
-        pruning_bounds(frame.assign(transect=frame["transect"].where(frame.index != 3)), *ARGUMENTS)
-    with pytest.raises(ValueError, match="no column \\['transect'\\]"):
-        pruning_bounds(frame.drop(columns="transect"), *ARGUMENTS)

@@ -1,10 +1,14 @@
 """Effects of attributes on errors: estimates, intervals and what may be concluded from them."""
 
-from helpers.effects.costs import cost, design_table
-from helpers.effects.equivalence import holm, mde, verdict
+from helpers.effects.confounding import (
+    e_value,
+    e_value_limit,
+    e_values,
+    leakage_tipping_point,
+    rosenbaum_gamma,
+)
 from helpers.effects.matched import (
     all_matched_effects,
-    cochran_q,
     matched_effects,
     mcnemar,
     paired_interval,
@@ -28,7 +32,16 @@ from helpers.effects.paper import (
     regression_draws,
     summarize_draws,
 )
-from helpers.effects.regression import logit
+from helpers.effects.planning import (
+    cost,
+    design_table,
+    power,
+    power_grid,
+    printed_power,
+    printed_transects,
+    simulated_power,
+    transects_needed,
+)
 from helpers.effects.reweighting import calibrate_intercept, ratio_interval, transport
 from helpers.effects.risks import (
     direct_effects,
@@ -37,19 +50,5 @@ from helpers.effects.risks import (
     risk_differences,
     score_interval,
 )
-from helpers.effects.sample_size import (
-    power,
-    power_grid,
-    printed_power,
-    printed_transects,
-    simulated_power,
-    transects_needed,
-)
 from helpers.effects.selection_bounds import pruning_bounds
-from helpers.effects.unmeasured_confounding import (
-    e_value,
-    e_value_limit,
-    e_values,
-    leakage_tipping_point,
-    rosenbaum_gamma,
-)
+from helpers.effects.verdicts import holm, max_t_intervals, mde, verdict

@@ -11,7 +11,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 
-from helpers.effects.labels import LEVEL_NAMES
+from helpers.effects.labels import held_in_words
 from helpers.utils.checks import as_rates, require_columns, require_distinct, require_shape
 
 
@@ -119,29 +119,6 @@ def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
     require_shape(grid, "grid", (len(grid), *[2] * contrasts.columns.nlevels))
     flat = grid.reshape(len(grid), -1)
     return pd.DataFrame(flat @ contrasts.to_numpy().T, columns=contrasts.index)
-
-
-def held_in_words(levels: Mapping[str, int | None]) -> str:
-    """At which levels attributes are held, in the words and the order of `labels.name_cells`.
-
-    Args:
-        levels: attribute → 0 or 1, or None where it is averaged over.
-
-    Returns:
-        The levels in words, "average" where there is none.
-
-    Example:
-        >>> from helpers.effects.contrasts import held_in_words
-        >>> held_in_words({"skin_colour": 1, "gender": 0}), held_in_words({"gender": None})
-        ('female, dark skin', 'average')
-        >>> held_in_words({"smiling": 1})
-        'high smiling'
-    """
-    held = {axis: level for axis, level in levels.items() if level is not None}
-    order = [axis for axis in LEVEL_NAMES if axis in held]
-    order += [axis for axis in held if axis not in LEVEL_NAMES]
-    names = (LEVEL_NAMES.get(axis, (f"low {axis}", f"high {axis}"))[held[axis]] for axis in order)
-    return ", ".join(names) or "average"
 
 
 def _coefficients(axes: Sequence[str], levels: Mapping[str, int | None]) -> np.ndarray:

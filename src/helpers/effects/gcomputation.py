@@ -14,15 +14,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from helpers.effects.batched_logit import MAX_STEPS, TOLERANCE, firth_logits, fit_logits
-from helpers.effects.coding import (
+from helpers.effects.logits import (
+    MAX_STEPS,
     RANK_TOLERANCE,
-    check_size,
+    TOLERANCE,
     code_cells,
     code_covariate,
     code_levels,
     collapse,
     complete_rows,
+    firth_logits,
+    fit_logits,
     independent_columns,
     numbered,
     rows_by_code,
@@ -141,7 +143,6 @@ def adjusted_risks(cell: Cell) -> Risks:
     first, pattern = collapse([cell.arm, *cell.covariates])
     arms, n = cell.arm[first], np.bincount(pattern)
     indicators = [code[first] == k for code in cell.covariates for k in range(1, code.max() + 1)]
-    check_size(2 + len(indicators))
     covariates = np.column_stack([*indicators, arms])[:, :-1]
     by_arm = [_design(arm, mixed.all(), covariates) for arm in (0, 1)]
     X = np.where(arms[:, None] == 1, by_arm[1], by_arm[0])

@@ -1,7 +1,4 @@
-"""Names of levels, contrasts and cells, the same in every table and figure of effects.
-
-Chapters 9 to 14 use them; the scorecard and planning import them too.
-"""
+"""Names of levels, contrasts and cells, the same in every table and figure of effects."""
 
 from collections.abc import Mapping
 
@@ -46,12 +43,33 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
     """
     held = table[list(LEVEL_NAMES)]
     names = [
-        ", ".join(LEVEL_NAMES[axis][level] for axis, level in row.items() if pd.notna(level))
-        or "average"
+        held_in_words({axis: None if pd.isna(level) else level for axis, level in row.items()})
         for row in held.to_dict("records")
     ]
     scopes = {0: "average", 1: "partial average", 2: "cell"}
     return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
+
+
+def held_in_words(levels: Mapping[str, int | None]) -> str:
+    """At which levels attributes are held, in words and the order of `LEVEL_NAMES`.
+
+    Args:
+        levels: attribute → 0 or 1, or None where it is averaged over.
+
+    Returns:
+        The levels in words, "average" where there is none.
+
+    Example:
+        >>> held_in_words({"skin_colour": 1, "gender": 0}), held_in_words({"gender": None})
+        ('female, dark skin', 'average')
+        >>> held_in_words({"smiling": 1})
+        'high smiling'
+    """
+    held = {axis: level for axis, level in levels.items() if level is not None}
+    order = [axis for axis in LEVEL_NAMES if axis in held]
+    order += [axis for axis in held if axis not in LEVEL_NAMES]
+    names = (LEVEL_NAMES.get(axis, (f"low {axis}", f"high {axis}"))[held[axis]] for axis in order)
+    return ", ".join(names) or "average"
 
 
 def points(table: pd.DataFrame) -> list[str]:

@@ -1,7 +1,4 @@
-"""Differences within matched pairs: two images of one transect that differ in one attribute.
-
-The estimator of the transects, introduced in chapter 10.
-"""
+"""Differences within matched pairs: two images of one transect that differ in one attribute."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -12,17 +9,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, stdtr, stdtrit
-from statsmodels.stats.contingency_tables import cochrans_q
 
-from helpers.effects.coding import code_cells, code_levels, collapse, complete_rows, rows_by_code
-from helpers.effects.equivalence import holm, mde, verdict
-from helpers.utils.checks import (
-    as_rates,
-    refuse,
-    require_columns,
-    require_distinct,
-    require_present,
-)
+from helpers.effects.logits import code_cells, code_levels, collapse, complete_rows, rows_by_code
+from helpers.effects.verdicts import holm, mde, verdict
+from helpers.utils.checks import as_rates, refuse, require_distinct
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
 COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
@@ -106,11 +96,9 @@ def matched_effects(
         for k, inside in enumerate(rows_by_code(pair_cell, len(index)))
     ]
     table = {column: [row[column] for row in rows] for column in rows[0]}
-    limits = [table.pop(column) for column in LIMITS]
     table["p_holm"] = holm(table["p"])
-    table["verdict"] = verdict(*limits, tolerance)
-    table["low"], table["high"], *_ = limits
-    return pd.DataFrame(table, index=index, columns=COLUMNS)
+    table["verdict"] = verdict(*(table[limit] for limit in LIMITS), tolerance)
+    return pd.DataFrame(table, index, COLUMNS)
 
 
 def all_matched_effects(
@@ -163,66 +151,6 @@ def all_matched_effects(
     return effects[first + [column for column in effects if column not in first]]
 
 
-def cochran_q(
-    frame: pd.DataFrame, outcome: str, attributes: Sequence[str], transect: str
-) -> pd.Series:
-    """Cochran's Q: is the risk of `outcome` the same at all combinations of `attributes`?
-
-    Compares the images of one transect, so only complete transects count: those with an image at
-    every combination of levels (Cochran, Biometrika 37 (1950) 256-266).
-
-    Args:
-        frame: one row per image.
-        outcome: column of 0 and 1.
-        attributes: columns of levels.
-        transect: column that names the transects.
-
-    Returns:
-        Entries statistic, df, p, transects (complete), incomplete, dropped (images left out, for
-        want of an outcome or a transect), and reason: why there is no test ("one combination of
-        levels", "fewer than two complete transects", "no transect with different outcomes",
-        "outcomes are rates, not 0 and 1"), else empty.
-
-    Raises:
-        ValueError: a missing column or level, an outcome outside of [0, 1], or two images of one
-            transect at the same levels.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers import effects
-        >>> frame = pd.DataFrame({"transect": [0, 0, 1, 1], "skin_level": [0, 1, 0, 1]})
-        >>> frame["error"] = [0, 1, 0, 1]
-        >>> round(effects.cochran_q(frame, "error", ["skin_level"], "transect")["p"].item(), 3)
-        0.157
-    """
-    attributes = list(attributes)
-    require_columns(frame, [outcome, *attributes, transect])
-    for column in attributes:
-        require_present(frame[column], "a value")
-    images = frame[frame[[outcome, transect]].notna().all(axis=1)]
-    require_distinct(images, [transect, *attributes], "place of a transect")
-    coded = images.assign(outcome=as_rates(images[outcome]))
-    wide = coded.pivot_table("outcome", transect, attributes)
-    complete = wide.dropna().to_numpy()
-    transects, combinations = complete.shape
-    test = {"statistic": np.nan, "df": np.nan, "p": np.nan}
-    incomplete = frame[transect].nunique() - transects
-    test |= {"transects": transects, "incomplete": incomplete}
-    test |= {"dropped": len(frame) - len(images), "reason": ""}
-    if transects < 2:
-        test["reason"] = "fewer than two complete transects"
-    elif combinations < 2:
-        test["reason"] = "one combination of levels"
-    elif (complete == complete[:, :1]).all():
-        test["reason"] = "no transect with different outcomes"
-    elif not np.isin(complete, (0, 1)).all():
-        test["reason"] = "outcomes are rates, not 0 and 1"
-    else:
-        result = cochrans_q(complete)
-        test |= {"statistic": result.statistic, "df": result.df, "p": result.pvalue}
-    return pd.Series(test)
-
-
 def _pair_differences(
     frame: pd.DataFrame, outcome: str, attribute: str, places: dict[str, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -250,7 +178,7 @@ def _pair_differences(
 def _paired_effect(
     difference: np.ndarray, cluster: np.ndarray, expected: int, dropped: int
 ) -> dict[str, object]:
-    """A row of `matched_effects` and its `LIMITS`, of pairs (m,) with the codes of transects."""
+    """A row of `matched_effects`, of pairs (m,) with the codes of their transects."""
     occurring, cluster = np.unique(cluster, return_inverse=True)
     n, transects = len(difference), len(occurring)
     # Rates count as so many errors; for errors of 0 and 1 these are the discordant pairs.
@@ -258,18 +186,16 @@ def _paired_effect(
     binary = np.isin(difference, (-1, 0, 1)).all()
     effect = {
         "estimate": difference.mean() if n else np.nan,
-        "p": np.nan,
         "n": n,
         "transects": transects,
         "missing": expected - n,
         "dropped": dropped,
         "worse": int((difference > 0).sum()),
         "better": int((difference < 0).sum()),
-        "mde": np.nan,
         "reason": "no pair" if n == 0 else "one transect" if transects == 1 else "",
     }
     if effect["reason"]:
-        return effect | dict.fromkeys(LIMITS, np.nan)
+        return effect | dict.fromkeys([*LIMITS, "p", "mde"], np.nan)
     if n == transects and binary:
         deff, df = 1.0, np.inf
         p = mcnemar(worse, better)
@@ -281,9 +207,9 @@ def _paired_effect(
     counts = worse / deff, better / deff, n / deff
     quantile = stdtrit(df, 0.975)
     low, high = paired_interval(*counts, quantile)
-    limits = (low, high, *paired_interval(*counts, stdtrit(df, 0.95)))
-    detectable = mde((high - low) / (2 * quantile), df=df)
-    return effect | {"p": p, "mde": detectable} | dict(zip(LIMITS, limits, strict=True))
+    low90, high90 = paired_interval(*counts, stdtrit(df, 0.95))
+    limits = {"low": low, "high": high, "low90": low90, "high90": high90}
+    return effect | limits | {"p": p, "mde": mde((high - low) / (2 * quantile), df=df)}
 
 
 def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) -> float:

@@ -5,7 +5,7 @@ transect share part of that variable. Given what they share, their errors are in
 the chance of every possible transect is an integral over it. A transect of one pair needs no such
 variable: two rates and their correlation say all of it, and the correlation may be negative, as
 where an attribute decides who is misread. Found: the same rates and correlations, counted in the
-errors of a finished audit. Chapter 12 plans with both.
+errors of a finished audit. A plan needs both.
 """
 
 from collections.abc import Sequence
@@ -70,12 +70,8 @@ class Design:
             )
         check_range("retention", self.retention, 0, 1, "(]")
         check_whole("pairs", self.pairs, 1)
-        if self.pairs == 1:
-            check_range("within", self.within, -1, 1, "()")
-        else:
-            check_range("within", self.within, 0, 1, "[)")
-        if self.pair_correlation is not None:
-            check_number("pair_correlation", self.pair_correlation)
+        least, ends = (-1, "()") if self.pairs == 1 else (0, "[)")
+        check_range("within", self.within, least, 1, ends)
 
     @property
     def risks(self) -> tuple[float, float]:
@@ -187,10 +183,8 @@ def _one_pair(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     both, neither = p0 * p1 + design.covariance, (1 - p0) * (1 - p1) + design.covariance
     if min(*cells, both, neither) < -ROUNDING:
         unit = design.covariance / design.within
-        least, most = (
-            -min(p0 * p1, (1 - p0) * (1 - p1)) / unit,
-            min(p0, p1) * (1 - max(p0, p1)) / unit,
-        )
+        least = -min(p0 * p1, (1 - p0) * (1 - p1)) / unit
+        most = min(p0, p1) * (1 - max(p0, p1)) / unit
         raise ValueError(
             f"within is {design.within}, but errors with the rates {p0:.3g} and {p1:.3g} correlate "
             f"by {least:.2f} at least and {most:.2f} at most"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.effects.batched_logit import fit_logits, pattern_counts
+from helpers.effects.logits import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
 from helpers.resampling import as_codes, as_resamples, resampled_sums
 from helpers.utils.checks import as_finite, as_rates, require_columns, require_present

@@ -1,14 +1,19 @@
-"""Unpenalised logit with reference coding and interactions: contrasts of log odds (chapter 11).
+"""Unpenalised logit with standard errors that hold with few clusters: the bias-reduced sandwich.
 
-The clusters (transects) are the units of inference: the sandwich sums the scores of a cluster
-before squaring them, and is corrected for few clusters as `helpers.effects.few_clusters` says.
+A fit follows its own data, so residuals are smaller than errors, most of all in clusters that few
+others resemble. The plain sandwich (Liang & Zeger, Biometrika 73 (1986) 13-22) is therefore too
+narrow for an attribute that few clusters have. Bell & McCaffrey (Survey Methodology 28 (2002)
+169-181) stretch the residuals of every cluster until the variance has no bias if the model's own
+is right (CR2), and take Student quantiles with as many degrees of freedom as the estimated variance
+has. Weights carry both over to a logit (McCaffrey & Bell, Statistics in Medicine 25 (2006)
+4081-4098; Pustejovsky & Tipton, Journal of Business & Economic Statistics 36 (2018) 672-683).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,9 +22,8 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM, GLMResults
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.effects.coding import (
+from helpers.effects.logits import (
     RANK_TOLERANCE,
-    check_size,
     code_cells,
     code_covariate,
     complete_rows,
@@ -27,21 +31,19 @@ from helpers.effects.coding import (
     numbered,
     rows_by_code,
 )
-from helpers.effects.equivalence import holm
-from helpers.effects.few_clusters import bias_reduced
 from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates
 
-Term = str | tuple[str, ...]
 COLUMNS = ["estimate", "se", "df", "low", "high", "p"]
+ALONE = 1e-6
+"""A cluster that leaves less than this share of a direction to all others tells it alone."""
 
 
 def logit(
     frame: pd.DataFrame,
     outcome: str,
-    terms: Sequence[Term],
-    cluster: str | None = None,
-    contrasts: Mapping[str, Mapping[str, float]] | None = None,
+    factors: Sequence[str],
+    cluster: str,
     by: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Logit of `outcome` on categorical columns: log odds ratios and their intervals.
@@ -52,66 +54,53 @@ def logit(
     Args:
         frame: one row per image. Rows without an outcome or a cluster are left out.
         outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
-        terms: columns, or tuples of them for the products of their levels: `["skin", "gender",
-            ("skin", "gender")]`. The first level of every column is its reference. Coefficients
-            are called "intercept", "skin=dark", "skin=dark x gender=male".
-        cluster: column of the units of inference; None: rows are independent.
-        contrasts: weighted sums of coefficients, as
-            {"in men": {"skin=dark": 1, "skin=dark x gender=male": 1}}; by default each of them.
+        factors: columns whose levels get a coefficient each, called "skin=dark"; the first level of
+            a column is its reference.
+        cluster: column of the units of inference.
         by: columns of the cells, each of which has a regression of its own.
 
     Returns:
-        A row per contrast, or per cell and contrast, with the columns
+        A row per coefficient ("intercept" first), or per cell and coefficient, with the columns
 
-        - estimate, se: log odds (ratio) and standard error by the bias-reduced sandwich, CR2;
-        - df, low, high: Satterthwaite's degrees of freedom for this contrast, of which there are
+        - estimate, se: log odds (ratio) and standard error by CR2;
+        - df, low, high: Satterthwaite's degrees of freedom for this coefficient, of which there are
           few where few clusters have a level, and the 95 % interval with their Student quantiles;
-        - p, p_holm: of a zero; Holm over the rows of a regression other than the intercept;
+        - p: of a zero;
         - reason: why something is NaN ("one cluster" where no other has a level, "all outcomes are
           0", "separated: a coefficient would be infinite", "confounded with other terms", "every
           image lacks its outcome or cluster"), else empty.
 
     Raises:
-        ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], more
-            than `coding.MOST_LEVELS` levels of a column or `coding.MOST_COEFFICIENTS` coefficients,
-            or contrasts of coefficients that do not exist.
+        ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], or more
+            than `logits.MOST_LEVELS` levels of a column.
 
     Example:
-        >>> import pandas as pd
-        >>> from helpers import effects
         >>> dark, error = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1]
-        >>> frame = pd.DataFrame({"dark": dark, "error": error})
-        >>> effects.logit(frame, "error", ["dark"])["estimate"].round(3).tolist()
+        >>> frame = pd.DataFrame({"dark": dark, "error": error, "image": range(8)})
+        >>> logit(frame, "error", ["dark"], "image")["estimate"].round(3).tolist()
         [-1.099, 2.197]
     """
-    terms = [(term,) if isinstance(term, str) else tuple(term) for term in terms]
-    factors = list(dict.fromkeys(column for term in terms for column in term))
-    kept = complete_rows(
-        frame, [outcome] if cluster is None else [outcome, cluster], [*factors, *by]
-    )
-    levels = {column: code_covariate(frame[column]) for column in factors}
+    kept = complete_rows(frame, [outcome, cluster], [*factors, *by])
     columns = {"intercept": np.ones(kept.sum())}
-    for term in terms:
-        columns |= _products({name: (levels[name][0][kept], levels[name][1]) for name in term})
-    check_size(len(columns))
-    weights = _weights(contrasts, list(columns))
+    for factor in factors:
+        code, levels = code_covariate(frame[factor])
+        columns |= {f"{factor}={level}": code[kept] == k for k, level in enumerate(levels) if k}
     error = as_rates(frame[outcome][kept])
-    codes = as_codes(None if cluster is None else frame[cluster][kept], len(error))
+    codes = as_codes(frame[cluster][kept], len(error))
     design = np.column_stack([*columns.values()])
     place, index = code_cells(frame, by)
-    tables = []
-    for rows in rows_by_code(place[kept], len(index)):
-        table = _estimates(design[rows], error[rows], numbered(codes[rows]), weights)
-        table.insert(len(COLUMNS), "p_holm", holm(table["p"].where(table.index != "intercept")))
-        tables.append(table)
+    tables = [
+        _estimates(design[rows], error[rows], numbered(codes[rows]), [*columns])
+        for rows in rows_by_code(place[kept], len(index))
+    ]
     return pd.concat(tables, keys=index) if by else tables[0]
 
 
 def _estimates(
-    design: np.ndarray, error: np.ndarray, codes: np.ndarray, weights: pd.DataFrame
+    design: np.ndarray, error: np.ndarray, codes: np.ndarray, names: list[str]
 ) -> pd.DataFrame:
-    """`COLUMNS` and reason of weighted sums (R, k) of the coefficients of a design (n, k)."""
-    table = pd.DataFrame(np.nan, weights.index, COLUMNS)
+    """`COLUMNS` and reason of the coefficients of a design (n, k)."""
+    table = pd.DataFrame(np.nan, names, COLUMNS)
     if not len(error):
         return table.assign(reason="every image lacks its outcome or cluster")
     if error.min() == error.max() and error[0] in (0, 1):
@@ -120,16 +109,17 @@ def _estimates(
     fitted = _fit(design[:, keep], error)
     if fitted is None:
         return table.assign(reason="separated: a coefficient would be infinite")
-    L = weights.to_numpy()
-    rest = np.abs(L - L @ np.linalg.pinv(design) @ design).max(axis=1)
-    identified = rest < np.sqrt(RANK_TOLERANCE)
-    estimate = L[:, keep] @ fitted.params
+    each = np.eye(len(names))
+    identified = np.abs(each - np.linalg.pinv(design) @ design).max(axis=1) < np.sqrt(
+        RANK_TOLERANCE
+    )
+    estimate = each[:, keep] @ fitted.params
     spread = fitted.family.variance(fitted.fittedvalues)
-    se, df = bias_reduced(design[:, keep], spread, fitted.resid_pearson, codes, L[:, keep])
+    se, df = bias_reduced(design[:, keep], spread, fitted.resid_pearson, codes, each[:, keep])
     margin = stdtrit(df, 0.975) * se
     p = 2 * stdtr(df, -np.abs(estimate / se))
     found = np.column_stack([estimate, se, df, estimate - margin, estimate + margin, p])
-    table = pd.DataFrame(np.where(identified[:, None], found, np.nan), weights.index, COLUMNS)
+    table = pd.DataFrame(np.where(identified[:, None], found, np.nan), names, COLUMNS)
     lone = np.where(np.isnan(se), "one cluster", "")
     return table.assign(reason=np.where(identified, lone, "confounded with other terms"))
 
@@ -147,22 +137,82 @@ def _fit(design: np.ndarray, error: np.ndarray) -> GLMResults | None:
     return fitted if fitted.converged else None
 
 
-def _products(factors: Mapping[str, tuple[np.ndarray, list]]) -> dict[str, np.ndarray]:
-    """Indicator of every combination of the factors' levels, those with a reference left out."""
-    indicators = [
-        [(f"{name}={level}", code == k) for k, level in enumerate(levels) if k > 0]
-        for name, (code, levels) in factors.items()
-    ]
-    return {
-        " x ".join(name for name, _ in parts): np.prod([column for _, column in parts], axis=0)
-        for parts in product(*indicators)
-    }
+def bias_reduced(
+    design: np.ndarray,
+    weights: np.ndarray,
+    residual: np.ndarray,
+    codes: np.ndarray,
+    contrasts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Standard errors and degrees of freedom of weighted sums of a regression's coefficients.
+
+    In units of the model's standard deviations, all errors vary alike. There, the residuals e_g of
+    a cluster become (I − H_gg)^(−1/2) e_g, with its block of the hat matrix and the symmetric root
+    of the generalised inverse. The degrees of freedom are Satterthwaite's for independent errors.
+    Where weights vary within clusters the root taken in other units is as free of bias; standard
+    errors of 25 transects then differ by less than a hundredth on average.
+
+    Args:
+        design: (n, k), independent columns.
+        weights: (n,), inverse variances of the working response: μ(1 − μ) in a logit.
+        residual: (n,), in units of the model's standard deviations (Pearson's).
+        codes: clusters (n,), 0 ... G - 1, all of which occur.
+        contrasts: (R, k), coefficients of R sums.
+
+    Returns:
+        Standard errors (R,) and degrees of freedom (R,). Both are NaN where a part of the sum is
+        told by a single cluster, whose residuals say nothing about that part.
+
+    Example:
+        >>> design = np.column_stack([np.ones(6), [0, 0, 0, 1, 1, 1]])
+        >>> residual = np.array([-1.0, 0.0, 1.0, -1.0, 0.0, 1.0])
+        >>> se, df = bias_reduced(design, np.ones(6), residual, np.arange(6), np.array([[0, 1]]))
+        >>> se.round(3).tolist(), df.round(3).tolist()
+        ([0.816], [4.0])
+    """
+    basis, triangle = np.linalg.qr(np.sqrt(weights)[:, None] * design)
+    sums = np.linalg.solve(triangle.T, contrasts.T).T
+    rows, error, stretch, starts = _turned(basis, residual, codes)
+    per_cluster = partial(np.add.reduceat, indices=starts)
+    se, df = np.full((2, len(sums)), np.nan)
+    for number, one in enumerate(sums):
+        own = rows @ one
+        # What every cluster adds to the variance, by expectation: all of it, unless one is alone.
+        told = per_cluster(own**2 * (stretch > 0))
+        if told.sum() <= (1 - ALONE) * (one @ one):
+            continue
+        pull = stretch * own
+        # Through the fit, clusters' additions covary.
+        fitted = per_cluster(pull[:, None] * rows)
+        between = ((fitted.T @ fitted) ** 2).sum() - ((fitted**2).sum(axis=1) ** 2).sum()
+        se[number] = np.linalg.norm(per_cluster(pull * error))
+        df[number] = told.sum() ** 2 / (told @ told + between)
+    return se, df
 
 
-def _weights(contrasts: Mapping[str, Mapping[str, float]] | None, names: list[str]) -> pd.DataFrame:
-    if contrasts is None:
-        return pd.DataFrame(np.eye(len(names)), index=names, columns=names)
-    unknown = sorted({name for weights in contrasts.values() for name in weights} - set(names))
-    if unknown:
-        raise ValueError(f"no coefficient {unknown}; the regression has {names}")
-    return pd.DataFrame(contrasts).T.reindex(columns=names).fillna(0.0)
+def _turned(
+    basis: np.ndarray, residual: np.ndarray, codes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Clusters in their principal axes, where their blocks of the hat matrix are diagonal.
+
+    Rows of the basis (N, k), residuals (N,), their stretch (N,), and the first row of every cluster
+    (G,). Clusters of one size are decomposed together. Of one with more rows than the basis has
+    columns only the part that its columns span counts, so that no cluster needs a large matrix.
+    """
+    sizes = np.bincount(codes)
+    order, ends = np.argsort(codes, kind="stable"), np.cumsum(sizes)
+    parts, ranks = [], []
+    for size in np.unique(sizes):
+        members = order[ends[sizes == size, None] - np.arange(size, 0, -1)]
+        block, error = basis[members], residual[members][..., None]
+        if size > basis.shape[1]:
+            turn, block = np.linalg.qr(block)
+            error = turn.mT @ error
+        share, axes = np.linalg.eigh(block @ block.mT)
+        rest = 1 - share
+        stretch = np.where(rest > ALONE, rest.clip(ALONE) ** -0.5, 0.0)
+        rows = axes.mT @ block
+        parts.append((rows.reshape(-1, basis.shape[1]), (axes.mT @ error).ravel(), stretch.ravel()))
+        ranks += len(members) * [share.shape[1]]
+    rows, error, stretch = map(np.concatenate, zip(*parts, strict=True))
+    return rows, error, stretch, np.cumsum(ranks) - ranks

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
-from helpers.effects.equivalence import holm, mde, verdict
 from helpers.effects.gcomputation import (
     Cell,
     Risks,
@@ -18,6 +17,7 @@ from helpers.effects.gcomputation import (
     crude_risks,
     read_cells,
 )
+from helpers.effects.verdicts import holm, mde, verdict
 
 LARGEST_QUANTILE = 40.0
 """Where p-values are told apart from zero no more."""
@@ -69,7 +69,7 @@ def risk_differences(
     Raises:
         ValueError: an empty frame, a missing column, a missing level of `by` or `adjust`, an
             outcome outside of [0, 1], more than two levels of the treatment, a covariate of more
-            levels than bins have (`coding.MOST_LEVELS`), or a column in two roles.
+            levels than bins have (`logits.MOST_LEVELS`), or a column in two roles.
 
     Example:
         >>> import pandas as pd

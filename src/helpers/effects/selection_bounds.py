@@ -4,7 +4,6 @@ Dropping images breaks pairs, and whether an image is dropped may depend on the 
 what makes the model err: the pairs that remain need not stand for all (transects, sections 5.2.1
 and 5.4, prunes image by image). What the dropped images would have shown is unknown to whoever
 prunes because their labels cannot be trusted, but an error is 0 or 1, and that bounds the effect.
-Chapter 12 compares.
 """
 
 from collections.abc import Sequence
@@ -65,37 +64,24 @@ def pruning_bounds(
     for column in (attribute, transect):
         require_present(frame[column], "a value")
     left = frame[as_binary(frame[kept]) == 1]
-    arguments = (outcome, attribute, by, transect)
-    everything = matched_effects(frame, *arguments)
-    size = frame.groupby(transect).size().max()
-    arms = [
-        everything,
-        _arm(left, everything.index, *arguments),
-        _arm(complete_transects(left, size, transect), everything.index, *arguments),
-        _worst_case(_pair_bounds(frame, kept, *arguments), everything, by, transect),
-    ]
-    pairs = arms[-1]["n"]
-    for arm in arms[:-1]:
-        arm["missing"] = pairs - arm["n"]
-    return pd.concat([arm.reindex(columns=COLUMNS) for arm in arms], keys=ARMS, names=["arm"])
+    whole = complete_transects(left, frame.groupby(transect).size().max(), transect)
+    everything = matched_effects(frame, outcome, attribute, by, transect)
 
+    def arm(images: pd.DataFrame) -> pd.DataFrame:
+        """Matched effects of what is left, with a row for every cell."""
+        found = everything.iloc[:0]
+        if len(images):
+            found = matched_effects(images, outcome, attribute, by, transect)
+        table = found.reindex(everything.index)
+        counts = table[["n", "transects"]].fillna(0).astype(np.int64)
+        return table.assign(**counts, reason=table["reason"].fillna("no pair"))
 
-def _arm(
-    frame: pd.DataFrame,
-    cells: pd.Index,
-    outcome: str,
-    attribute: str,
-    by: list[str],
-    transect: str,
-) -> pd.DataFrame:
-    """Matched effects of what is left, with a row for every one of `cells`."""
-    if frame.empty:
-        table = pd.DataFrame(index=cells, columns=COLUMNS, dtype=float)
-    else:
-        table = matched_effects(frame, outcome, attribute, by, transect).reindex(cells)
-    counts = table[["n", "transects"]].fillna(0).astype(np.int64)
-    reason = table["reason"].astype(object).where(table["reason"].notna(), "no pair")
-    return table.assign(**counts, reason=reason)
+    bounds = _pair_bounds(frame, kept, outcome, attribute, by, transect)
+    worst = _worst_case(bounds, everything, by, transect)
+    arms = [everything, arm(left), arm(whole)]
+    arms = [table.assign(missing=worst["n"] - table["n"]) for table in arms]
+    tables = [table.reindex(columns=COLUMNS) for table in (*arms, worst)]
+    return pd.concat(tables, keys=ARMS, names=["arm"])
 
 
 def _pair_bounds(

@@ -22,8 +22,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from helpers import effects
-from helpers.effects.batched_logit import fit_logits
 from helpers.effects.labels import Z
+from helpers.effects.logits import fit_logits
 from helpers.effects.partial_pooling import cell_covariance, partial_pooling
 from helpers.resampling import draw_weights
 from helpers.utils import seeding

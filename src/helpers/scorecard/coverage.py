@@ -14,15 +14,14 @@ from scipy.special import expit
 
 from helpers.effects import (
     hybrid_score_interval,
-    logit,
     matched_effects,
     ratio_interval,
     risk_differences,
 )
-from helpers.effects.batched_logit import fit_logits, pattern_counts
-from helpers.effects.coding import collapse
 from helpers.effects.labels import Z
-from helpers.effects.standardised_rates import (
+from helpers.effects.logits import collapse, fit_logits, pattern_counts
+from helpers.effects.regression import logit
+from helpers.effects.reweighting import (
     Experiment,
     difference_intervals,
     own_level,

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
 
-from helpers.effects.equivalence import EXCEEDS, INCONCLUSIVE, WITHIN
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from helpers.figures import widgets
 from helpers.figures.looks import BLACK, BLUE, WIDTH
 from helpers.identities import ATTRIBUTES

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from helpers.effects.batched_logit import firth_logits, fit_logits, pattern_counts
+from helpers.effects.logits import firth_logits, fit_logits, pattern_counts
 from helpers.resampling import draw_weights
 
 
@@ -56,11 +56,6 @@ def test_resamples_with_one_outcome_only_are_not_estimable():
     errors = np.array([[0.0, 0.0], [10.0, 10.0], [2.0, 3.0]])
     fitted = fit_logits(np.array([[0.0], [1.0]]), trials, errors)
     np.testing.assert_array_equal(np.isnan(fitted).all(axis=1), [True, True, False])
-
-
-def test_one_pattern_leaves_the_intercept():
-    fitted = fit_logits(np.empty((1, 0)), np.array([[10.0]]), np.array([[2.0]]))
-    np.testing.assert_allclose(fitted, [[np.log(0.2 / 0.8)]])
 
 
 # --- without a penalty, and with Firth's

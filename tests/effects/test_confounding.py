@@ -9,7 +9,6 @@ from helpers.effects import (
     e_value,
     e_value_limit,
     e_values,
-    leakage_tipping_point,
     mcnemar,
     rosenbaum_gamma,
 )
@@ -29,22 +28,6 @@ def test_e_value_is_where_the_bounding_factor_reaches_the_ratio():
     for rr in (1.2, 2.0, 10.0):
         e = e_value(rr)
         assert e * e / (2 * e - 1) == pytest.approx(rr)
-
-
-def test_e_values_of_arrays_and_edges():
-    np.testing.assert_allclose(e_value([2.0, 0.5, 1.0]), [2 + np.sqrt(2)] * 2 + [1.0])
-    assert e_value(0.0) == np.inf
-    assert np.isnan(e_value(np.nan))
-    assert e_value(3.0, null=1.5) == pytest.approx(e_value(2.0))
-    assert e_value_limit(0.9, 1.2) == 1.0
-    assert np.isnan(e_value_limit(np.nan, 1.2))
-    assert e_value_limit(0.9, 1.2, null=1.5) == pytest.approx(e_value(1.5 / 1.2))
-    with pytest.raises(ValueError, match="rr is -1.0"):
-        e_value([2.0, -1.0])
-    with pytest.raises(ValueError, match="null is 0"):
-        e_value(2.0, null=0)
-    with pytest.raises(ValueError, match="low must not exceed high"):
-        e_value_limit(2.0, 1.0)
 
 
 def test_e_values_of_risk_differences():
@@ -100,15 +83,3 @@ def test_no_hidden_bias_within_gamma_makes_false_findings():
     rng, n, gamma = np.random.default_rng(0), 60, 2.0
     b = rng.binomial(n, gamma / (1 + gamma), size=20_000)
     assert np.mean(np.nan_to_num(rosenbaum_gamma(b, n - b)) >= gamma) <= 0.05
-
-
-def test_tipping_point_is_the_outcome_effect_that_explains_everything():
-    gamma = leakage_tipping_point([0.05, -0.05, 0.02], [0.1, -0.2, 0.0])
-    np.testing.assert_allclose(gamma, [0.5, 0.25, np.inf])
-    assert np.isnan(leakage_tipping_point(np.nan, 0.1))
-    assert leakage_tipping_point(0.0, 0.1) == 0
-    rng, n, leakage = np.random.default_rng(0), 400_000, 0.3
-    hidden = rng.random((n, 2)) < [0.2, 0.2 + leakage]
-    error = rng.random((n, 2)) < 0.1 + 0.4 * hidden
-    effect = np.diff(error.mean(axis=0))[0]
-    assert leakage_tipping_point(effect, leakage) == pytest.approx(0.4, abs=0.02)

@@ -53,7 +53,7 @@ def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.
         E-values (...), NaN where a limit is.
 
     Raises:
-        ValueError: a lower limit above the upper one, and as `e_value` does.
+        ValueError: as `e_value` does.
 
     Example:
         >>> from helpers import effects
@@ -61,8 +61,6 @@ def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.
         [1.0, 3.41]
     """
     low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    if (low > high).any():
-        raise ValueError(f"low is {low} and high {high}: low must not exceed high")
     unknown = np.isnan(low) | np.isnan(high)
     return e_value(np.where(unknown, np.nan, np.clip(null, low, high)), null)
 
