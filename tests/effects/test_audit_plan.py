@@ -12,7 +12,7 @@ from helpers import artifacts, effects
 from helpers.artifacts import lineage, profiles
 from helpers.effects import audit_plan, labels
 from helpers.effects.audit_plan import Family, planned, read
-from helpers.identities import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
+from helpers.verification import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 
 
 @pytest.fixture

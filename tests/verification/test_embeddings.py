@@ -24,7 +24,7 @@ def test_similarity_is_the_cosine_at_any_scale():
 
 @pytest.mark.parametrize(
     ("row", "message"),
-    [([np.nan, 1.0], "row 2, column 0 is nan"), ([0, 0], "row 2 is nothing but zeros")],
+    [([np.nan, 1.0], "row 2, column 0 is nan"), ([0, 0], "row 2 is all zeros")],
 )
 def test_embeddings_without_a_direction_are_named(row, message):
     vectors = np.ones((4, 2))

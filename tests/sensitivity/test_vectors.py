@@ -5,16 +5,20 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.svm import LinearSVC
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import directions
-from helpers.sensitivity.attribute_vectors import (
+from helpers.sensitivity import consistency, lines
+from helpers.sensitivity.vectors import (
+    BATCH,
     _share_equally,
+    as_uint8,
     attribute_vector,
     balanced_rows,
     random_directions,
-    vector_table,
+    traverse,
 )
 
 HALVED, SHARE = "Smiling", 0.8
@@ -76,16 +80,6 @@ def test_without_smiling_cells_are_equal_and_without_any_balance_rows_are_free()
     assert ATTRIBUTES["Male"][positive].mean() < ATTRIBUTES["Male"][negative].mean() - 0.1
 
 
-def test_more_rows_add_to_those_of_fewer_and_seeds_differ():
-    balance = ("Smiling", "Male")
-    few = balanced_rows(ATTRIBUTES, "Young", 100, balance, HALVED, seed=1)
-    more = balanced_rows(ATTRIBUTES, "Young", 106, balance, HALVED, seed=1)
-    other = balanced_rows(ATTRIBUTES, "Young", 100, balance, HALVED, seed=2)
-    for side in (0, 1):
-        assert set(few[side]) < set(more[side])
-        assert set(few[side]) != set(other[side])
-
-
 def test_shares_are_as_equal_as_the_cells_allow():
     """Against the plain loop: give one row at a time to the cell that has given least."""
     for _ in range(200):
@@ -110,28 +104,6 @@ def test_all_there_is_can_be_asked_for_and_no_more():
     words = f"Heavy_Makeup: {half} rows of each class with Smiling = 0 .*of {there} positive"
     with pytest.raises(ValueError, match=words):
         balanced_rows(ATTRIBUTES, "Heavy_Makeup", most + 2, ("Smiling", "Male"), HALVED, 1)
-
-
-def test_errors_have_the_counts():
-    with pytest.raises(ValueError, match="Goatee: 5 rows .* of 0 positive and 2000 negative"):
-        balanced_rows(ATTRIBUTES, "Goatee", 5, (), HALVED, 1)
-    rare = ATTRIBUTES.assign(Goatee=~ATTRIBUTES["Goatee"])
-    rare.loc[3, "Goatee"] = False
-    with pytest.raises(ValueError, match="and 1 negative 1 of each are alike in .'Male'"):
-        balanced_rows(rare, "Goatee", 5, ("Male",), HALVED, 1)
-
-
-def test_balanced_rows_needs_sensible_columns():
-    with pytest.raises(ValueError, match="no column .*Hat"):
-        balanced_rows(ATTRIBUTES, "Hat", 5, (), HALVED, 1)
-    with pytest.raises(ValueError, match="column 'Male', row 0 is 2, 0 or 1 was expected"):
-        balanced_rows(ATTRIBUTES.assign(Male=2), "Young", 5, ("Male",), HALVED, 1)
-    with pytest.raises(ValueError, match="'Smiling' cannot be separated and balanced"):
-        balanced_rows(ATTRIBUTES, "Smiling", 4, ("Smiling",), HALVED, 1)
-    with pytest.raises(ValueError, match="n_each is 5, expected a positive multiple of 2"):
-        balanced_rows(ATTRIBUTES, "Young", 5, ("Smiling",), HALVED, 1)
-    with pytest.raises(ValueError, match="n_each is 0, expected a positive multiple of 1"):
-        balanced_rows(ATTRIBUTES, "Young", 0, (), HALVED, 1)
 
 
 PLANTED = np.linalg.qr(RNG.standard_normal((16, 2)))[0].T
@@ -189,37 +161,78 @@ def test_balancing_keeps_a_correlated_attribute_out():
     assert leaks[1] < leaks[0]
 
 
-def test_vector_table_has_a_row_per_vector():
-    vectors = [
-        attribute_vector(CODES, POSITIVE, NEGATIVE, SHARE, 1, name) for name in ("Young", "Bald")
-    ]
-    table = vector_table(vectors)
-    assert table.index.tolist() == ["Young", "Bald"]
-    assert list(table.columns) == ["n", "estimate", "low", "high"]
-    assert table.loc["Bald", "estimate"] == vectors[1].accuracy
-
-
-def refused(words, codes=CODES, positive=POSITIVE, negative=NEGATIVE, share=SHARE, name=""):
-    with pytest.raises(ValueError, match=words):
-        attribute_vector(codes, positive, negative, share, 1, name)
-
-
-def test_codes_and_rows_must_fit():
-    refused(r"codes: shape \(16,\), expected 2 axes", CODES[0])
-    refused("codes: all are the same, nothing separates makeup", np.ones_like(CODES), name="makeup")
-    broken = np.where(np.arange(N)[:, None] == 3, np.nan, CODES)
-    refused("codes: row 3, column 0 is nan", broken)
-    refused("negative: row 2000 is none of the 2000 rows", negative=[0, N])
-    refused("negative: row -1 is none of the 2000 rows", negative=[0, -1])
-    refused("positive: expected at least 2 rows, got 1", positive=POSITIVE[:1])
-    refused("positive: expected row numbers, got bool", positive=np.ones(N, bool))
-    refused("positive: row 7 occurs twice", positive=[7, 7, 8])
-    refused(f"positive and negative: row {POSITIVE[0]} occurs twice", negative=POSITIVE[:5])
-    refused("training_share is 1, a number in .0, 1. was", share=1)
-
-
 def test_random_directions_are_unit_vectors_that_depend_on_their_number_alone():
     few, many = (random_directions(n, 16, seed=3) for n in (2, 400))
     np.testing.assert_array_equal(few, many[:2])
     np.testing.assert_allclose(np.linalg.norm(many, axis=1), 1)
     assert np.abs(many.mean(axis=0)).max() < 0.06  # no direction is preferred: SD 0.0125
+
+
+class Pale:
+    """Every image shows the first two numbers of its code, as levels of 255."""
+
+    latent_dim = 3
+    device = torch.device("cpu")
+
+    def __init__(self) -> None:
+        self.asked = []
+
+    def synthesize(self, w):
+        self.asked.append(w)
+        levels = torch.cat([w[:, :2], torch.zeros(len(w), 1)], 1) / 255
+        return levels[:, :, None, None].expand(-1, -1, 4, 5)
+
+
+def test_images_stand_by_code_and_step():
+    z = torch.tensor([[10.0, 20, 0], [30, 40, 0], [50, 60, 1]])
+    images = traverse(Pale(), z, [1.0, -2, 0.5], [-2, 0, 3, 1])
+    assert images.shape == (3, 4, 3, 4, 5) and images.dtype == np.uint8
+    for i, code in enumerate(z):
+        for j, step in enumerate((-2, 0, 3, 1)):
+            level = [code[0] + step, code[1] - 2 * step, 0]
+            assert (images[i, j] == np.array(level)[:, None, None]).all()
+
+
+def test_long_walks_are_drawn_in_parts():
+    generator, z = Pale(), 200 * torch.rand(BATCH, 3, generator=torch.manual_seed(0))
+    images = traverse(generator, z, [1.0, 2, 3], [0, 1, 2])
+    assert max(map(len, generator.asked)) == BATCH
+    for row in (0, BATCH // 3, BATCH - 1):  # in the first part and in the last
+        np.testing.assert_array_equal(
+            images[row], traverse(Pale(), z[[row]], [1.0, 2, 3], [0, 1, 2])[0]
+        )
+
+
+def test_levels_are_rounded_and_clipped():
+    levels = torch.tensor([-0.1, 0.0, 0.4 / 255, 0.6 / 255, 254.6 / 255, 1.0, 1.1])
+    images = as_uint8(levels[:, None, None, None].expand(-1, 3, 2, 2))
+    assert images.dtype == np.uint8
+    assert images[:, 0, 0, 0].tolist() == [0, 0, 0, 1, 255, 255, 255]
+    assert (images == images[:, :1, :1, :1]).all()
+
+
+def test_lines_join_codes_of_one_class_and_use_none_twice():
+    z, positive = RNG.standard_normal((50, 6)), np.arange(50) < 31
+    codes, ends = lines(z, positive, seed=3)
+    assert codes.shape == (24, 6) and ends.shape == (24, 2)
+    assert len(np.unique(ends)) == 48
+    assert positive[ends[:15]].all() and not positive[ends[15:]].any()
+    along = z[ends[:, 1]] - z[ends[:, 0]]
+    offset = codes - z[ends[:, 0]]
+    place = (offset * along).sum(axis=1) / (along**2).sum(axis=1)
+    assert ((place >= 0) & (place < 1)).all() and place.std() > 0.1
+    np.testing.assert_allclose(offset, place[:, None] * along, atol=1e-12)
+
+
+def test_consistency_counts_codes_that_keep_their_class():
+    table = consistency(np.array([True, True, True, False]), np.array([0.5, 0.9, 0.1, 0.2]), 0.5)
+    assert table[["n", "events"]].to_numpy().tolist() == [[4, 3], [3, 2], [1, 1]]
+    for ends in table.index:
+        n, kept, *interval = table.loc[ends]
+        np.testing.assert_allclose(interval[1:], proportion_confint(kept, n, method="wilson"))
+    assert (
+        consistency(np.array([True]), np.array([0.5]), 0.5)
+        .loc["negative", ["estimate", "low", "high"]]
+        .isna()
+        .all()
+    )

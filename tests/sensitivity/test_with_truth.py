@@ -8,16 +8,16 @@ from scipy import stats
 
 from facerender.parameters import INDEX, NAMES
 from helpers.generators import load_generator
-from helpers.generators.known_truth import LINKS
-from helpers.sensitivity import audit_with_truth
-from helpers.sensitivity.known_truth import step_of_one
+from helpers.generators.known_truth import AGE_GATES, LINKS
+from helpers.sensitivity import with_truth
+from helpers.sensitivity.with_truth import do_step, leakage, moved, step_of_one
 
 INTERVAL = ["estimate", "low", "high"]
 
 
 def test_mean_changes_agree_with_a_t_test():
     changes = pd.DataFrame(np.random.default_rng(3).normal(0.1, 0.2, (25, 2)), columns=list("ab"))
-    table = audit_with_truth.mean_changes(changes)
+    table = with_truth.mean_changes(changes)
     assert list(table.columns) == INTERVAL
     for name, column in changes.items():
         interval = stats.ttest_1samp(column, 0).confidence_interval(0.95)
@@ -28,26 +28,19 @@ def test_repeated_audits_hold_the_mean_as_often_as_they_should():
     changes = pd.DataFrame(
         np.random.default_rng(4).normal(0.1, 0.2, (3000, 3)), columns=list("abc")
     )
-    found = audit_with_truth.repeated_audits(changes, n=30, repeats=800, seed=1)
+    found = with_truth.repeated_audits(changes, n=30, repeats=800, seed=1)
     assert list(found) == list("abc") and found.mean().between(0.93, 0.97).all()
-    again, other = (audit_with_truth.repeated_audits(changes, 30, 800, seed) for seed in (1, 2))
+    again, other = (with_truth.repeated_audits(changes, 30, 800, seed) for seed in (1, 2))
     pd.testing.assert_frame_equal(found, again)
     assert not found.equals(other)
-
-
-def test_repeated_audits_of_rare_changes_hold_their_mean_less_often():
-    """One face in a hundred moves: an audit of 30 that misses it has no width."""
-    changes = pd.DataFrame({"rare": (np.arange(500) % 100 == 0).astype(float)})
-    found = audit_with_truth.repeated_audits(changes, n=30, repeats=400, seed=1)
-    assert found["rare"].mean() == pytest.approx(1 - 0.99**30, abs=0.08)
 
 
 @pytest.mark.parametrize("n_truth", [90, 30])
 def test_repeated_audits_hold_an_estimated_truth_as_often_as_expected(n_truth):
     changes = pd.DataFrame({"a": np.random.default_rng(5).normal(0.1, 0.2, 3000)})
-    found = audit_with_truth.repeated_audits(changes, 30, 2000, seed=1, n_truth=n_truth)
+    found = with_truth.repeated_audits(changes, 30, 2000, seed=1, n_truth=n_truth)
     audited = pd.DataFrame({"low": [-1.0], "high": [1.0]})
-    expected = audit_with_truth.expected_to_hold(audited, audited * np.sqrt(30 / n_truth))
+    expected = with_truth.expected_to_hold(audited, audited * np.sqrt(30 / n_truth))
     assert found["a"].mean() == pytest.approx(expected, abs=0.02)
 
 
@@ -55,17 +48,8 @@ def test_repeated_audits_hold_an_estimated_truth_as_often_as_expected(n_truth):
 def test_fewer_intervals_hold_an_uncertain_truth(ratio, expected):
     audited = pd.DataFrame({"low": [0.0, 1.0], "high": [0.2, 1.4]})
     truth = pd.DataFrame({"low": [0.0, 0.0], "high": [0.2 * ratio, 0.4 * ratio]})
-    found = audit_with_truth.expected_to_hold(audited, truth)
+    found = with_truth.expected_to_hold(audited, truth)
     assert found == pytest.approx(expected, abs=1e-4)
-
-
-def test_simulated_audits_hold_as_often_as_expected():
-    """Audit and truth both miss the effect; the interval is the audit's alone."""
-    rng, ratio = np.random.default_rng(7), 0.75
-    found, truth = rng.normal(0, 1, 20_000), rng.normal(0, ratio, 20_000)
-    audited = pd.DataFrame({"low": [0.0], "high": [2 * 1.96]})
-    expected = audit_with_truth.expected_to_hold(audited, ratio * audited)
-    assert (np.abs(found - truth) < 1.96).mean() == pytest.approx(expected, abs=0.015)
 
 
 PARAMETERS = {
@@ -93,16 +77,9 @@ def generator():
     return load_generator("known-truth", size=16)
 
 
-def audit_of(generator, score, n: int = 150, n_many: int = 600) -> audit_with_truth.KnownTruth:
+def audit_of(generator, score, n: int = 150, n_many: int = 600) -> with_truth.KnownTruth:
     few, many = generator.sample(n, seed=1), generator.sample(n_many, seed=2)
-    return audit_with_truth.KnownTruth(generator, PARAMETERS, few, many, score)
-
-
-def test_exact_steps_move_one_coordinate_by_one_in_the_right_direction(generator):
-    steps = audit_of(generator, by_column, 2, 2).exact_steps()
-    for name, (own, sign) in PARAMETERS.items():
-        ends = generator.coordinates(torch.from_numpy(steps[name])[None], NAMES)[0]
-        np.testing.assert_allclose(ends, sign * (np.array(NAMES) == own), atol=1e-12)
+    return with_truth.KnownTruth(generator, PARAMETERS, few, many, score)
 
 
 def test_changes_by_hand_are_those_of_single_parameters(generator):
@@ -118,23 +95,10 @@ def test_changes_by_hand_are_those_of_single_parameters(generator):
         np.testing.assert_allclose(changes[name], WEIGHTS[own] * expected, atol=1e-6)
 
 
-def test_the_score_is_asked_once_for_each_set_of_images(generator):
-    asked = []
-
-    def score(faces, name):
-        asked.append((tuple(faces.shape), name))
-        return by_column(faces, name)
-
-    audit = audit_of(generator, score, n=6, n_many=9)
-    truth = audit_with_truth.mean_changes(audit.changes_by_hand())
-    audit_with_truth.against(audit.changes(audit.exact_steps(), "exact"), truth)
-    assert asked == [((45, len(NAMES)), "by_hand"), ((30, len(NAMES)), "exact")]
-
-
 def test_exact_steps_find_the_truth(generator):
     audit = audit_of(generator, by_column)
-    truth = audit_with_truth.mean_changes(audit.changes_by_hand())
-    table = audit_with_truth.against(audit.changes(audit.exact_steps(), "exact"), truth)
+    truth = with_truth.mean_changes(audit.changes_by_hand())
+    table = with_truth.against(audit.changes(audit.exact_steps(), "exact"), truth)
     assert list(table.columns) == [*INTERVAL, "truth", "error", "holds"]
     np.testing.assert_allclose(table["truth"], truth["estimate"])
     np.testing.assert_allclose(table["error"], table["estimate"] - table["truth"])
@@ -143,14 +107,6 @@ def test_exact_steps_find_the_truth(generator):
     moving = table.drop(index="Young")
     assert moving["holds"].all() and (moving["estimate"].abs() > 0.05).all()
     assert table.loc["Young", "estimate"] == pytest.approx(0, abs=1e-6)
-
-
-def test_on_the_same_codes_exact_steps_give_the_same_changes(generator):
-    codes = generator.sample(50, seed=3)
-    audit = audit_with_truth.KnownTruth(generator, PARAMETERS, codes, codes, by_column)
-    truth = audit_with_truth.mean_changes(audit.changes_by_hand())
-    table = audit_with_truth.against(audit.changes(audit.exact_steps(), "exact"), truth)
-    np.testing.assert_allclose(table[INTERVAL], truth, atol=1e-6)
 
 
 LEAKS = {
@@ -173,7 +129,7 @@ def leaking(generator) -> dict[str, np.ndarray]:
 
 def test_leakage_predicts_the_error_where_effects_add_up(generator):
     audit, steps = audit_of(generator, by_coordinate), leaking(generator)
-    truth = audit_with_truth.mean_changes(audit.changes_by_hand())
+    truth = with_truth.mean_changes(audit.changes_by_hand())
     brought = audit.predicted_error(steps, truth)
     assert list(brought.index) == list(LEAKS)
     assert list(brought.columns) == [own for own, _ in PARAMETERS.values()]
@@ -181,16 +137,16 @@ def test_leakage_predicts_the_error_where_effects_add_up(generator):
         for own, _ in PARAMETERS.values():
             expected = others.get(own, 0) * WEIGHTS.get(own, 0)
             assert brought.loc[name, own] == pytest.approx(expected, abs=1e-3)
-    found = audit_with_truth.against(audit.changes(steps, "leaking"), truth)
+    found = with_truth.against(audit.changes(steps, "leaking"), truth)
     np.testing.assert_allclose(found["error"], brought.sum(axis=1), atol=1e-3)
 
 
 def test_leakage_predicts_the_error_to_first_order_where_effects_bend(generator):
     codes = generator.sample(400, seed=3)
-    audit = audit_with_truth.KnownTruth(generator, PARAMETERS, codes, codes, by_column)
-    truth, steps = audit_with_truth.mean_changes(audit.changes_by_hand()), leaking(generator)
+    audit = with_truth.KnownTruth(generator, PARAMETERS, codes, codes, by_column)
+    truth, steps = with_truth.mean_changes(audit.changes_by_hand()), leaking(generator)
     predicted = audit.predicted_error(steps, truth).sum(axis=1)
-    error = audit_with_truth.against(audit.changes(steps, "leaking"), truth)["error"]
+    error = with_truth.against(audit.changes(steps, "leaking"), truth)["error"]
     assert (error.abs() > 0.005).all()
     np.testing.assert_allclose(error, predicted, rtol=0.3)
 
@@ -204,3 +160,68 @@ def test_smile_changes_are_those_of_the_visible_smile(generator):
     start = generator.coordinates(audit.audit, ["smiling"])[:, 0]
     expected = LINKS["smiling"].value(start + 1) - LINKS["smiling"].value(start)
     np.testing.assert_allclose(changes["Smiling"], expected, atol=1e-6)
+
+
+SOME = ("age", "makeup", "smiling", "hair_length")
+
+
+@pytest.fixture(scope="module")
+def codes(generator):
+    return generator.sample(40, seed=5)
+
+
+def any_direction(generator, name: str = "smiling") -> np.ndarray:
+    """One that moves every coordinate; that of one attribute up, by no round number."""
+    direction = np.random.default_rng(0).standard_normal(512) / 20
+    return direction + 0.7 * generator.exact_directions([name])[0]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_step_of_one_moves_its_own_coordinate_by_one(generator, codes, sign):
+    direction = sign * any_direction(generator)
+    step = step_of_one(generator, direction, "smiling", sign)
+    along = moved(codes.double(), step)
+    change = generator.coordinates(along, ["smiling"]) - generator.coordinates(codes, ["smiling"])
+    np.testing.assert_allclose(change, sign, atol=1e-12)
+    np.testing.assert_allclose(step / np.linalg.norm(step), direction / np.linalg.norm(direction))
+    assert np.abs(leakage(generator, step[None])).loc[0].drop("smiling").max() > 0.1
+
+
+@pytest.mark.parametrize("name", [name for name in SOME if name != "age"])
+def test_do_changes_one_column_by_the_generators_own_dose(generator, codes, name):
+    step = step_of_one(generator, any_direction(generator, name), name, 1)
+    before, after = generator.parameters(codes), do_step(generator, codes, step, name)
+    own = INDEX[name]
+    others = [column for column in range(len(NAMES)) if column != own]
+    assert torch.equal(after[:, others], before[:, others])
+    reached = generator.parameters(moved(codes, step))
+    assert torch.equal(after[:, own], reached[:, own])
+    assert (after[:, own] - before[:, own]).abs().max() > 1e-3
+    assert (reached - before).abs().amax(0).gt(1e-3).sum() > 10  # so do() had much to hold
+
+
+def test_leakage_is_the_change_of_any_codes_coordinates(generator, codes):
+    steps = np.random.default_rng(2).standard_normal((3, 512))
+    table = leakage(generator, steps, SOME)
+    assert table.shape == (3, 4) and list(table.columns) == list(SOME)
+    for row, step in zip(table.to_numpy(), steps, strict=True):
+        after = generator.coordinates(moved(codes.double(), step), SOME)
+        change = after - generator.coordinates(codes, SOME)
+        np.testing.assert_allclose(change, np.tile(row, (40, 1)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_an_exact_step_is_what_do_does(generator, codes, name):
+    """With age come the beards and the makeup that it gates, in both."""
+    step = generator.exact_directions([name])[0]
+    apart = generator.parameters(moved(codes, step)) - do_step(generator, codes, step, name)
+    # The artefacts see the length of the code.
+    differs = {one for one in NAMES if apart[:, INDEX[one]].abs().max() > 1e-3}
+    assert differs <= {"artefacts"}
+
+
+def test_age_takes_along_what_it_gates_and_nothing_else(generator, codes):
+    step = generator.exact_directions(["age"])[0]
+    apart = do_step(generator, codes, step, "age") - generator.parameters(codes)
+    differs = {one for one in NAMES if apart[:, INDEX[one]].abs().max() > 1e-3}
+    assert differs == {"age", *AGE_GATES}
