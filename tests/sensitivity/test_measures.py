@@ -66,11 +66,6 @@ def test_score_sensitivity_of_repeated_codes_is_cluster_robust():
     np.testing.assert_allclose(near[INTERVAL], robust((AFTER - BEFORE)[close], THREES[close]))
 
 
-def test_the_boundary_itself_is_not_near():
-    table = score_sensitivity([0.3, 0.7, 0.5, 0.31], [1, 1, 1, 1], NEAR)
-    assert table.loc["near the boundary", "n"] == 2
-
-
 def test_flips_are_those_of_a_loop():
     table = flips(BEFORE, AFTER, 0.4)
     y = [(b >= 0.4, a >= 0.4) for b, a in zip(BEFORE, AFTER, strict=True)]
@@ -103,18 +98,6 @@ def test_conditional_is_joint_over_the_share_of_the_class(cluster):
     assert rate["net"] == pytest.approx(net, abs=1e-12)
 
 
-def test_a_score_on_the_threshold_is_a_smile():
-    assert flips([0.5], [0.49], 0.5).loc["joint_10", "events"] == 1
-    assert flips([0.49], [0.5], 0.5).loc["joint_01", "events"] == 1
-
-
-def test_flips_of_an_empty_class_are_missing():
-    table = flips([0.6, 0.7], [0.6, 0.2], 0.5)
-    assert table.loc["conditional_01", ["n", "events"]].tolist() == [0, 0]
-    assert table.loc["conditional_01", INTERVAL].isna().all()
-    assert table.loc["conditional_10", "estimate"] == 0.5
-
-
 @pytest.mark.parametrize("interval", [mean_interval, share_interval, net_interval])
 def test_nothing_is_estimated_from_nothing_and_no_interval_from_one_code(interval):
     assert np.isnan(interval(np.empty(0), np.empty(0, int))).all()
@@ -131,12 +114,6 @@ def test_identical_copies_of_codes_add_nothing():
     assert (many["n"] == 4 * few["n"]).all()
     width, plain = (table["high"] - table["low"] for table in (many, few))
     assert width.between(plain, 1.06 * plain).all()
-
-
-def test_copies_without_any_flip_count_once():
-    table = flips([0.1] * 40, [0.2] * 40, 0.5, cluster=[*range(8)] * 5)
-    quantile = stats.t.ppf(0.975, 7)
-    assert table.loc["joint_01", "high"] == pytest.approx(quantile**2 / (8 + quantile**2))
 
 
 def test_net_covers_where_few_codes_flip():
@@ -176,14 +153,6 @@ def test_curve_holds_the_measures_of_every_step():
         flips(*pair, 0.5).drop(columns="events"),
     ]
     pd.testing.assert_frame_equal(last.iloc[:-1], pd.concat(expected), check_names=False)
-
-
-def test_curve_has_net_flips_near_the_boundary():
-    table = curve(SCORES, LAMBDAS, NEAR, 0.5)
-    net = table[(table["λ"] == -1) & (table["measure"] == "net near the boundary")].iloc[0]
-    close = (SCORES[:, 2] > 0.3) & (SCORES[:, 2] < 0.7)
-    expected = flips(SCORES[close, 2], SCORES[close, 0], 0.5).loc["net", ["n", *INTERVAL]]
-    np.testing.assert_allclose(net[["n", *INTERVAL]].astype(float), expected.astype(float))
 
 
 def test_nothing_moves_at_zero():

@@ -44,12 +44,6 @@ def test_disparities_are_differences_with_verdicts():
     assert within.loc["FMR at threshold", ["low", "high"]].abs().max() > just
 
 
-def test_disparities_need_a_threshold():
-    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
-    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
-        disparities(*data, **OPTIONS | {"threshold": np.nan})
-
-
 def test_disparities_cover_no_difference():
     rng, covered = np.random.default_rng(4), []
     for _ in range(60):

@@ -1,11 +1,14 @@
 """The vertex bootstrap: against a loop, and coverage of known rates."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 from scipy.stats import t as student
 from simulated import SHIFT, verification_pairs
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers.resampling import draw_weights
 from helpers.verification import bootstrap, vertex_bootstrap
@@ -202,23 +205,60 @@ def test_bands_of_groups_that_lack_pairs():
     few = vertex_bootstrap(*arguments, n_boot=30, seed=0, thresholds=[1.0]).curves
     assert few["reason"].tolist() == ["too few identities"]
     assert few[["fmr_low", "fmr_high"]].isna().all(axis=None) and few["fnmr_high"].notna().all()
-    with pytest.raises(ValueError, match=r"identities \(160, 2\)"):
-        vertex_bootstrap(scores, positive, group, vertices[1:], n_boot=3, seed=0)
-    with pytest.raises(ValueError, match="row 2: an identity is missing"):
-        missing = vertices.astype(float)
-        missing[2, 1] = np.nan
-        vertex_bootstrap(scores, positive, group, missing, n_boot=3, seed=0)
-    with pytest.raises(ValueError, match="at least two clusters"):
-        vertex_bootstrap(scores, positive, group, 0 * vertices, n_boot=3, seed=0)
-    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
-        points = [1.0, np.nan]
-        vertex_bootstrap(scores, positive, group, vertices, n_boot=3, seed=0, thresholds=points)
 
 
-@pytest.mark.parametrize("n_boot", [1, 0, -1, 2.5])
-def test_fewer_than_two_resamples_are_refused(n_boot):
-    scores, positive, vertices = verification_pairs(12, np.random.default_rng(0))
-    pairs = scores, positive, np.zeros(len(scores)), vertices
-    with pytest.raises(ValueError, match=f"n_boot is {n_boot}, a whole number of at least 2"):
-        vertex_bootstrap(*pairs, n_boot=n_boot, seed=0)
-    assert len(vertex_bootstrap(*pairs, n_boot=2, seed=0).at_fmr) == 2
+# --- the interval that Fogliato, Patil & Perona recommend, as the benchmark has it
+
+
+@pytest.fixture
+def benchmark(repository: Path, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    import verification_intervals
+
+    return verification_intervals
+
+
+def variance_by_loop(error, vertices) -> float:
+    """Products of residuals over all pairs of pairs that have an identity in common."""
+    residual, total = error - error.mean(), 0.0
+    sets = [set(pair) for pair in vertices.tolist()]
+    for mine, one in zip(sets, residual, strict=True):
+        total += sum(
+            one * other for theirs, other in zip(sets, residual, strict=True) if mine & theirs
+        )
+    return total / len(error) ** 2
+
+
+@pytest.mark.parametrize("kind", ["positives", "negatives"])
+def test_the_plug_in_variance_is_that_of_a_loop(benchmark, kind):
+    scores, positive, vertices = verification_pairs(15, np.random.default_rng(3), 0.5, 0.3, 0.1)
+    some = positive == (kind == "positives")
+    error, vertices = scores[some] < np.quantile(scores[some], 0.3), vertices[some]
+    rate, m = error.mean(), len(error)
+    size = rate * (1 - rate) / variance_by_loop(error, vertices)
+    assert 5 < size < 0.8 * m
+    counts = rate * size, size
+    expected = proportion_confint(*counts, method="wilson")
+    assert benchmark.recommended(error, vertices) == pytest.approx(expected)
+    mirrored = benchmark.recommended(error, vertices[:, ::-1])
+    assert mirrored == pytest.approx(expected)
+
+
+def test_with_many_identities_and_errors_both_intervals_agree_and_with_few_ours_is_wider(benchmark):
+    rng, ratio = np.random.default_rng(5), {}
+    for n, rate in ((400, 0.2), (25, 0.02)):
+        widths = []
+        for repetition in range(8):
+            scores, positive, vertices = verification_pairs(n, rng)
+            points = [SHIFT + norm.ppf(rate), norm.isf(rate)]
+            curves = vertex_bootstrap(
+                scores, positive, np.zeros(len(scores)), vertices,
+                n_boot=200, seed=repetition, thresholds=points,
+            ).curves  # fmt: skip
+            low, high = benchmark.recommended(scores[~positive] >= points[1], vertices[~positive])
+            ours = curves.loc[1, "fmr_high"] - curves.loc[1, "fmr_low"]
+            widths.append((ours, high - low))
+        ours, theirs = np.sum(widths, axis=0)
+        ratio[n] = ours / theirs
+    assert ratio[400] == pytest.approx(1, abs=0.06)
+    assert ratio[25] > 1.15
