@@ -176,11 +176,6 @@ def test_dose_response_is_the_mean_of_fitted_slopes():
     np.testing.assert_allclose(table.loc["monotone", ["low", "high"]], wilson)
 
 
-def test_monotone_scores_move_and_never_turn_back():
-    scores = [[0.1, 0.2, 0.2], [0.9, 0.5, 0.1], [0.3, 0.3, 0.3], [0.1, 0.5, 0.4]]
-    assert dose_response(np.array(scores), np.array([-1, 0, 1])).loc["monotone", "estimate"] == 0.5
-
-
 def test_perception_matrix_has_the_t_interval_of_every_change():
     before = pd.DataFrame({"age": RNG.random(90), "smiling": RNG.random(90)})
     after = before + RNG.normal(0.05, 0.1, (90, 2))

@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import pytest
 import torch
 from sklearn.svm import LinearSVC
 from statsmodels.stats.proportion import proportion_confint
@@ -12,12 +11,10 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers import directions
 from helpers.sensitivity import consistency, lines
 from helpers.sensitivity.vectors import (
-    BATCH,
     _share_equally,
     as_uint8,
     attribute_vector,
     balanced_rows,
-    random_directions,
     traverse,
 )
 
@@ -52,14 +49,6 @@ def test_both_classes_have_the_same_cells_and_half_smile():
         assert len(np.unique(rows)) == 200 and (np.diff(rows) > 0).all()
 
 
-def test_a_cell_that_one_class_lacks_drops_out():
-    positive, negative = balanced_rows(
-        ATTRIBUTES, "Heavy_Makeup", 100, ("Smiling", "Male"), HALVED, 1
-    )
-    cells = {(False, False): 50, (True, False): 50}
-    assert counts(positive, "Smiling", "Male") == counts(negative, "Smiling", "Male") == cells
-
-
 def test_a_scarce_cell_gives_all_it_has():
     frame = ATTRIBUTES.copy()
     scarce = np.flatnonzero(frame["Young"] & frame["Smiling"] & frame["Male"])
@@ -69,15 +58,6 @@ def test_a_scarce_cell_gives_all_it_has():
         cells = frame.iloc[rows].groupby(["Smiling", "Male"]).size().tolist()
         assert cells == [50, 50, 93, 7]
     assert set(scarce[:7]) <= set(positive)
-
-
-def test_without_smiling_cells_are_equal_and_without_any_balance_rows_are_free():
-    positive, negative = balanced_rows(ATTRIBUTES, "Smiling", 101, ("Male",), HALVED, seed=1)
-    assert counts(positive, "Male") == counts(negative, "Male") == {False: 51, True: 50}
-    positive, negative = balanced_rows(ATTRIBUTES, "Young", 101, (), HALVED, seed=1)
-    assert len(positive) == len(negative) == 101
-    # Unbalanced, the young are more often women, as in the population.
-    assert ATTRIBUTES["Male"][positive].mean() < ATTRIBUTES["Male"][negative].mean() - 0.1
 
 
 def test_shares_are_as_equal_as_the_cells_allow():
@@ -98,15 +78,6 @@ PLANTED = np.linalg.qr(RNG.standard_normal((16, 2)))[0].T
 CODES = RNG.standard_normal((N, 16)).astype(np.float32)
 ALONG = CODES @ PLANTED[0] + RNG.normal(0, 0.3, N)
 POSITIVE, NEGATIVE = np.flatnonzero(ALONG > 0.3)[:300], np.flatnonzero(ALONG < 0.3)[:300]
-
-
-def test_vector_points_along_the_planted_direction():
-    vector = attribute_vector(CODES, POSITIVE, NEGATIVE, SHARE, seed=1, name="Young")
-    assert vector.direction.dtype == np.float64 and vector.name == "Young"
-    assert np.linalg.norm(vector.direction) == pytest.approx(1, abs=1e-12)
-    assert vector.direction @ PLANTED[0] > 0.97
-    reverse = attribute_vector(CODES, NEGATIVE, POSITIVE, SHARE, seed=1)
-    assert reverse.direction @ PLANTED[0] < -0.97
 
 
 def test_direction_is_scikit_learns_on_four_fifths():
@@ -136,13 +107,6 @@ def test_balancing_keeps_a_correlated_attribute_out():
     assert leaks[1] < leaks[0]
 
 
-def test_random_directions_are_unit_vectors_that_depend_on_their_number_alone():
-    few, many = (random_directions(n, 16, seed=3) for n in (2, 400))
-    np.testing.assert_array_equal(few, many[:2])
-    np.testing.assert_allclose(np.linalg.norm(many, axis=1), 1)
-    assert np.abs(many.mean(axis=0)).max() < 0.06  # no direction is preferred: SD 0.0125
-
-
 class Pale:
     """Every image shows the first two numbers of its code, as levels of 255."""
 
@@ -166,16 +130,6 @@ def test_images_stand_by_code_and_step():
         for j, step in enumerate((-2, 0, 3, 1)):
             level = [code[0] + step, code[1] - 2 * step, 0]
             assert (images[i, j] == np.array(level)[:, None, None]).all()
-
-
-def test_long_walks_are_drawn_in_parts():
-    generator, z = Pale(), 200 * torch.rand(BATCH, 3, generator=torch.manual_seed(0))
-    images = traverse(generator, z, [1.0, 2, 3], [0, 1, 2])
-    assert max(map(len, generator.asked)) == BATCH
-    for row in (0, BATCH // 3, BATCH - 1):  # in the first part and in the last
-        np.testing.assert_array_equal(
-            images[row], traverse(Pale(), z[[row]], [1.0, 2, 3], [0, 1, 2])[0]
-        )
 
 
 def test_levels_are_rounded_and_clipped():

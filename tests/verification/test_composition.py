@@ -79,28 +79,6 @@ def test_intervals_cover_the_known_effect(rates, shared, dyad):
         assert 0.92 <= covered <= 0.99, row
 
 
-def test_what_both_recognisers_share_is_no_effect():
-    errors, _, group, vertices = study(3)
-    table = composition_effects(errors, errors, group, vertices, FAMILIAR)
-    assert table.loc["difference", "estimate"] == 0
-    assert table.loc["difference", "reason"] == "errors do not vary within groups"
-    assert table.loc["difference", ["low", "high", "p"]].isna().all()
-    assert table.loc["recogniser", "reason"] == ""
-
-
-@pytest.mark.parametrize("lost", [["a"], ["d"], ["b", "c"], ["a", "b", "c", "d"]])
-def test_without_pairs_of_a_group_nothing_is_estimable(lost):
-    errors, control, group, vertices = study(8)
-    some = ~np.isin(group, lost)
-    named = pd.Categorical(group, ["a", "b", "c", "d"])[some]
-    table = composition_effects(errors[some], control[some], named, vertices[some], FAMILIAR)
-    assert set(table["reason"]) == {f"no pairs of {', '.join(lost)}"}
-    assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
-    for side, labels in (("familiar", ["a", "b"]), ("rare", ["c", "d"])):
-        assert table[side].isna().all() == bool(set(labels) & set(lost))
-        assert table[side].isna().any() == bool(set(labels) & set(lost))
-
-
 # --- over trainings
 
 

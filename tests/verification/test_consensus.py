@@ -85,19 +85,6 @@ def test_steps_are_compared_with_the_next_towards_the_prototype():
     assert table.loc[("a", "light", "up"), "estimate"] == pytest.approx(up.mean() - 1)
 
 
-def test_over_all_groups_the_seed_is_the_unit():
-    frame = sequences()
-    table = step_effects(frame).set_index(["group", "attribute", "step"])
-    row = table.loc[("all", "pose", 30)]
-    wide = frame[frame["attribute"] == "pose"].pivot_table(
-        index=["seed_first", "group"], columns="step", values="similarity"
-    )
-    by_seed = (wide[30] - wide[15]).groupby("seed_first").mean()
-    interval = ttest_1samp(by_seed, 0).confidence_interval()
-    assert row["seeds"] == 12
-    assert row[["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
-
-
 def test_means_over_seeds_are_student_intervals():
     rng = np.random.default_rng(1)
     first, second = (pd.DataFrame(rng.random((9, 2)), columns=["a", "b"]) for _ in range(2))

@@ -107,41 +107,6 @@ def test_all_are_as_wide_as_the_page_and_no_text_is_small(pairs, audited):
             assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, text
 
 
-def test_pairs_show_medians_and_the_middle_of_each_cell(pairs):
-    figure = by_step.draw_pairs(pairs, ["pose", "light"], "similarity", THRESHOLD)
-    for number, ax in enumerate(figure.axes):
-        attribute, relation = ("pose", "light")[number // 2], by_step.RELATIONS[number % 2]
-        names = [tick.get_text() for tick in ax.get_xticklabels()]
-        assert (
-            names
-            == [["−30", "−15", "0", "15", "30"], ["up", "down", "0", "left", "right"]][number // 2]
-        )
-        assert (words(ax) == "no\npairs") == (relation == by_step.RELATIONS[0])
-        own = pairs[pairs["attribute"].isin([attribute, "prototype"])]
-        own = own[own["relation"] == relation]
-        cells = own.groupby(["group", "step"])["similarity"]
-        expected = np.stack([cells.quantile(share) for share in (0.5, 0.15, 0.85)], axis=1)
-        found = bars(ax)
-        order = found[:, 1].argsort(), expected[:, 0].argsort()
-        np.testing.assert_allclose(found[order[0], 1:], expected[order[1]])
-
-
-def test_step_effects_name_what_a_step_is_compared_with(pairs):
-    table = step_effects(pairs[pairs["relation"] == by_step.RELATIONS[0]])
-    single = table["group"].eq(GROUPS[4]) & table["attribute"].eq("age")
-    table.loc[single, ["low", "high"]] = np.nan
-    table.loc[single, "reason"] = "one seed"
-    pose, light, _, age = by_step.draw_step_effects(table).axes
-    names = [t.get_text() for t in pose.get_xticklabels()]
-    assert names == ["−30 from −15", "−15 from 0", "15 from 0", "30 from 15"]
-    assert [t.get_text() for t in light.get_xticklabels()] == list(STEPS["light"])
-    assert words(age) == f"{GROUPS[4]}: one seed" and words(pose) == ""
-    own = table[table["attribute"] == "pose"].sort_values("estimate")
-    found = bars(pose)
-    expected = own[["estimate", "low", "high"]].to_numpy(float)
-    np.testing.assert_allclose(found[found[:, 1].argsort(), 1:], expected)
-
-
 def test_rates_stand_at_their_value_or_say_why_not(audited):
     for fmr, said in ((0.01, "no positives"), (1e-3, "not estimable below 1/408")):
         table = audited["held"][audited["held"]["fmr"] == fmr]

@@ -7,7 +7,6 @@ import facerender
 from facerender.parameters import ANCESTRY_REFERENCES, INDEX
 from helpers import verification
 from helpers.verification import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
-from helpers.verification.people import IDENTITY
 
 
 def test_an_identity_set_is_as_composed_and_looks_it():
@@ -20,17 +19,6 @@ def test_an_identity_set_is_as_composed_and_looks_it():
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
     assert (np.array(ANCESTRIES)[nearest_ancestry(place)] == ancestry).all()
     assert ((parameters[:, INDEX["gender"]] > 0.5).numpy() == male).all()
-
-
-def test_images_of_a_person_share_the_identity_and_differ_in_the_scene():
-    wanted = {"african male": 6, "european female": 6}
-    parameters, labels, _ = verification.identity_set(wanted, 5, seed=1)
-    values = facerender.to_frame(parameters).groupby(labels)
-    spread = values.std()
-    own = [*IDENTITY, "skin_colour", "gender", "hair_style", "hair_colour"]
-    assert (spread[own] == 0).all(axis=None)
-    assert (spread[["yaw", "light_azimuth", "smiling", "age"]] > 0).all(axis=None)
-    assert (values.mean()[list(IDENTITY)].std() > 0.3).all()
 
 
 def test_a_larger_set_begins_with_the_same_people():
@@ -76,11 +64,3 @@ def test_whitening_leaves_the_head_and_nothing_else(generator, prototypes):
     assert (heads[mask == 0] == 1).all() and (mask == 0).float().mean() > 0.2
     inside = mask == 1
     torch.testing.assert_close(heads[inside], plain.image[inside])
-
-
-def test_people_are_rendered_as_they_are_counted(tmp_path):
-    wanted = {"african male": 2, "european female": 1}
-    settings = {"seed": 1, "device": "cpu"}
-    people = verification.render_people(wanted, 2, 32, tmp_path / "pool.npy", **settings)
-    assert people.images.shape == (6, 3, 32, 32) and people.person.tolist() == [0, 0, 1, 1, 2, 2]
-    assert people.group.tolist() == ["african male"] * 4 + ["european female"] * 2

@@ -25,18 +25,6 @@ def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototyp
         assert values.loc[row, others[0]] < 0
 
 
-def test_prototypes_look_as_intended_and_share_a_seeds_identity(generator, prototypes):
-    latents, index = prototypes
-    parameters = generator.parameters(torch.from_numpy(latents))
-    place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
-    nearest = np.array(verification.ANCESTRIES)[verification.nearest_ancestry(place)]
-    ancestry, male = verification.split_groups(index["group"])
-    assert (nearest == ancestry).all()
-    assert ((parameters[:, INDEX["gender"]].numpy() > 0.5) == male).all()
-    eyes = parameters[:, INDEX["eye_gap"]].reshape(8, 6)
-    assert eyes.std(1).max() < 0.2 * eyes[:, 0].std()
-
-
 def test_svms_from_true_labels_point_along_the_exact_normals(generator):
     codes = generator.sample(1500, 3)
     parameters = generator.parameters(codes)
@@ -75,13 +63,6 @@ def test_max_min_selection_is_the_printed_algorithm(seed):
     landmarks = np.random.default_rng(seed).normal(size=(15, 3, 4, 2))
     for n in (1, 2, 8, 15):
         assert verification.max_min_selection(landmarks, n).tolist() == brute_force(landmarks, n)
-
-
-def test_max_min_selection_takes_duplicates_last():
-    landmarks = np.random.default_rng(0).normal(size=(6, 2, 5, 2))
-    landmarks[3] = landmarks[0]
-    chosen = verification.max_min_selection(landmarks, 6)
-    assert chosen[-1] == 3 and sorted(chosen) == list(range(6))
 
 
 def accepted(judged):

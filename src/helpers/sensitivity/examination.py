@@ -2,8 +2,7 @@
 
 Three questions are asked of it, whatever it was trained on: do codes tell smiling renders from
 others, have samples two eyes and a mouth, and do samples lie among renders where a classifier of
-smiles looks? The answers stand on the card of the weights. Chapter 15 explains the measures, and
-asks the last question again at its own sizes.
+smiles looks? The answers stand on the card of the weights.
 """
 
 from __future__ import annotations

@@ -46,12 +46,22 @@ def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
 
 
 def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> np.ndarray:
-    """Whether `hcic(ratings, n_low, n_high)` <= t, without rounding: bool (n,).
+    """Whether `hcic(ratings, n_low, n_high)` <= t, without rounding.
 
     The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
-    is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`, in [0, 1]. A
-    mean in single precision is a little above each of these limits in double precision, so that all
-    of these pairs would become non-matches. Arguments and errors are otherwise those of `hcic`.
+    is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`. A mean in
+    single precision is a little above each of these limits in double precision, so that all of
+    these pairs would become non-matches.
+
+    Args:
+        ratings, n_low, n_high: as of `hcic`.
+        t: highest consensus that counts as a match, in [0, 1].
+
+    Returns:
+        bool (n,).
+
+    Raises:
+        ValueError: as `hcic`, and for a `t` outside of [0, 1].
     """
     check_range("t", t, 0, 1)
     total, kept = _kept_sum(ratings, n_low, n_high)

@@ -89,17 +89,27 @@ def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
 
 
 def neutral(parameters: Tensor) -> Tensor:
-    """The same faces, float32 (n, P), in the scene that all prototypes share (`NEUTRAL`)."""
+    """The same faces in the scene that all prototypes share (`NEUTRAL`).
+
+    Args:
+        parameters: float32 (n, P) of the renderer.
+
+    Returns:
+        float32 (n, P).
+    """
     return do(parameters, **NEUTRAL)
 
 
 def below_targets(generator, codes: ArrayLike, targets: Mapping[str, float]) -> np.ndarray:
-    """Whether faces (n,) score below all targets, so that there is a way to go.
+    """Whether faces score below all targets, so that there is a way to go.
 
     Args:
         generator: the known-truth generator.
         codes: latents (n, D).
         targets: "expression" and "age" → score, as of `variants`.
+
+    Returns:
+        bool (n,).
     """
     codes = np.asarray(codes, np.float64)
     below = [_visible(generator, codes, name) < target for name, target in targets.items()]
@@ -215,8 +225,16 @@ def cross_pairs(prototypes: pd.DataFrame, *, seed: int) -> pd.DataFrame:
     """Pairs across groups, for the third box of the paper's Figs 5 and 10 to 12.
 
     Each prototype meets the 17 images of `OTHERS` prototypes of other seeds *and* other groups, in
-    turn through the groups. Arguments and columns are those of `image_pairs`, besides
-    `group_second`; `group` is that of the first image, `kind` is "different group".
+    turn through the groups. `group` is that of the first image, `kind` is "different group".
+
+    Args:
+        prototypes, seed: as of `image_pairs`.
+
+    Returns:
+        Columns as of `image_pairs`, and `group_second`.
+
+    Raises:
+        ValueError: as `image_pairs`.
     """
     names = prototypes["group"].unique()
     place = _ring_places(prototypes, seed)

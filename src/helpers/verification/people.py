@@ -89,18 +89,39 @@ RECOGNISERS: dict[str, Design] = {
 
 
 def split_groups(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Ancestry group (n,), str, and whether perceived as male (n,), bool, from names (n,)."""
+    """Ancestry and perceived gender of groups, from their names.
+
+    Args:
+        groups: (n,) names.
+
+    Returns:
+        The ancestry group, str (n,), and whether male, bool (n,).
+    """
     parts = [group.rsplit(" ", 1) for group in groups]
     return np.array([a for a, _ in parts]), np.array([g == "male" for _, g in parts])
 
 
 def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
-    """Where faces of ancestry groups (n,) are centred: ancestry_x and ancestry_y, (n, 2)."""
+    """Where faces of an ancestry group are centred.
+
+    Args:
+        ancestry: (n,) of `ANCESTRIES`.
+
+    Returns:
+        ancestry_x and ancestry_y, float64 (n, 2).
+    """
     return ANCESTRY_DEPTH * _REFERENCES[[ANCESTRIES.index(name) for name in ancestry]]
 
 
 def nearest_ancestry(points: ArrayLike) -> np.ndarray:
-    """Index (…) in `ANCESTRIES` of the reference nearest to points of the ancestry plane (…, 2)."""
+    """Ancestry group whose reference is nearest to points of the ancestry plane.
+
+    Args:
+        points: places in the ancestry plane, (…, 2).
+
+    Returns:
+        Index in `ANCESTRIES`, int (…).
+    """
     # References are of one length, so the nearest is the one with the largest inner product.
     return (np.asarray(points, dtype=np.float64) @ _REFERENCES.T).argmax(axis=-1)
 
@@ -114,6 +135,9 @@ def group_counts(shares: Mapping[str, float], n: int) -> dict[str, int]:
     Args:
         shares: of all `GROUPS`, together 1.
         n: identities of the set.
+
+    Returns:
+        Group → number of identities.
     """
     exact = n * np.array([shares[group] for group in GROUPS], dtype=np.float64)
     counts = np.floor(exact).astype(int)
@@ -123,7 +147,14 @@ def group_counts(shares: Mapping[str, float], n: int) -> dict[str, int]:
 
 
 def pool_composition(n: int) -> dict[str, int]:
-    """Identities by group that a pool needs for `draw_sets` with sets of n identities."""
+    """Identities by group that a pool needs for `draw_sets`.
+
+    Args:
+        n: identities of each training set.
+
+    Returns:
+        Group → number of identities.
+    """
     skewed, control = _parts(n)
     return {group: max(sum(p[group] for p in skewed), control[group]) for group in GROUPS}
 
@@ -270,7 +301,13 @@ def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facer
     """`facerender.render` with background, neck and shoulders made white (Liang et al. 2023, 3.3).
 
     The paper uses a segmentation network; the face world knows which pixels are head. A mask
-    between 0 and 1, at the outline, mixes. Arguments and errors are those of `facerender.render`.
+    between 0 and 1, at the outline, mixes.
+
+    Args:
+        parameters, size, supersampling: as of `facerender.render`.
+
+    Returns:
+        Images with white backgrounds, masks and landmarks.
     """
     rendering = facerender.render(parameters, size, supersampling)
     white = 1 - (1 - rendering.image) * rendering.head_mask[:, None]
@@ -278,7 +315,17 @@ def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facer
 
 
 def store_heads(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray:
-    """Heads on white, uint8 (n, 3, size, size), a memory map of the `.npy` file at `path`."""
+    """Render heads on white into a file, or take what is there.
+
+    Args:
+        parameters: of the renderer, (n, P).
+        size: height and width in pixels.
+        path: the `.npy` file that keeps the images.
+        device: that renders, "cpu" or "cuda".
+
+    Returns:
+        uint8 (n, 3, size, size), a memory map of the file.
+    """
     return render_to_store(parameters, size, path, device=device, render=render_heads)
 
 
@@ -309,6 +356,9 @@ def render_people(
         path: the `.npy` file that keeps the images.
         seed: of the draws.
         device: that renders, "cpu" or "cuda".
+
+    Returns:
+        Their images, a row each, with person and group.
     """
     parameters, person, group = identity_set(wanted, images_each, seed=seed)
     return People(store_heads(parameters, size, path, device), person, group)

@@ -172,6 +172,9 @@ def crowd_scores(
         n_raters: of each face.
         seed: of the crowd.
         stage: that keys its answers.
+
+    Returns:
+        float64 (n, attributes), a column each.
     """
     seen = cues.perceived(visible_scores(parameters).clip(0, 1))
     perceived = seen[list(attributes)].set_axis(items)
@@ -183,11 +186,16 @@ def crowd_scores(
 def perceived_ancestry(
     parameters: Tensor, items: Sequence[int], n_raters: int, *, seed: int, stage: str
 ) -> np.ndarray:
-    """The ancestry group that most raters name: index in `ANCESTRIES`, int64 (n,).
+    """The ancestry group that most raters name.
 
     A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
-    Of groups named equally often, the one nearest to the mean of what was seen wins. Arguments are
-    those of `crowd_scores`.
+    Of groups named equally often, the one nearest to the mean of what was seen wins.
+
+    Args:
+        parameters, items, n_raters, seed, stage: as of `crowd_scores`.
+
+    Returns:
+        Index in `ANCESTRIES`, int64 (n,).
     """
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]].cpu().numpy()
     draws = seeding.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
