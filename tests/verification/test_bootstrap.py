@@ -1,14 +1,11 @@
 """The vertex bootstrap: against a loop, and coverage of known rates."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 from scipy.stats import t as student
 from simulated import SHIFT, verification_pairs
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers.resampling import draw_weights
 from helpers.verification import bootstrap, vertex_bootstrap
@@ -167,40 +164,3 @@ def test_bands_of_groups_that_lack_pairs():
     few = vertex_bootstrap(*arguments, n_boot=30, seed=0, thresholds=[1.0]).curves
     assert few["reason"].tolist() == ["too few identities"]
     assert few[["fmr_low", "fmr_high"]].isna().all(axis=None) and few["fnmr_high"].notna().all()
-
-
-# --- the interval that Fogliato, Patil & Perona recommend, as the benchmark has it
-
-
-@pytest.fixture
-def benchmark(repository: Path, monkeypatch):
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    import verification_intervals
-
-    return verification_intervals
-
-
-def variance_by_loop(error, vertices) -> float:
-    """Products of residuals over all pairs of pairs that have an identity in common."""
-    residual, total = error - error.mean(), 0.0
-    sets = [set(pair) for pair in vertices.tolist()]
-    for mine, one in zip(sets, residual, strict=True):
-        total += sum(
-            one * other for theirs, other in zip(sets, residual, strict=True) if mine & theirs
-        )
-    return total / len(error) ** 2
-
-
-@pytest.mark.parametrize("kind", ["positives", "negatives"])
-def test_the_plug_in_variance_is_that_of_a_loop(benchmark, kind):
-    scores, positive, vertices = verification_pairs(15, np.random.default_rng(3), 0.5, 0.3, 0.1)
-    some = positive == (kind == "positives")
-    error, vertices = scores[some] < np.quantile(scores[some], 0.3), vertices[some]
-    rate, m = error.mean(), len(error)
-    size = rate * (1 - rate) / variance_by_loop(error, vertices)
-    assert 5 < size < 0.8 * m
-    counts = rate * size, size
-    expected = proportion_confint(*counts, method="wilson")
-    assert benchmark.recommended(error, vertices) == pytest.approx(expected)
-    mirrored = benchmark.recommended(error, vertices[:, ::-1])
-    assert mirrored == pytest.approx(expected)

@@ -4,7 +4,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 
 from helpers import figures
 from helpers.verification import (
@@ -156,24 +155,11 @@ def test_curves_hold_exact_points_down_to_one_false_match(audited):
     assert figure.axes[0].get_title(loc="left") == "pose, n = 0 to 192 / 408"
 
 
-def columns_of(frame: np.ndarray, colour: str) -> np.ndarray:
-    """Columns of a frame that hold pixels of a colour."""
-    near = np.abs(frame - 255 * np.array(to_rgb(colour))[:, None, None]).max(0) < 4
-    return np.flatnonzero(near.any(0))
-
-
-def test_frames_move_every_mark_with_its_rate(pairs):
-    match = pairs["relation"] == by_step.RELATIONS[0]
-    three = pairs["similarity"], match, pd.Categorical(pairs["group"], GROUPS)
-    ends, points = pairs[["seed_first", "seed_second"]], [0.35, 0.45]
-    rates = vertex_bootstrap(*three, ends, n_boot=40, seed=1, thresholds=points).curves
-    frames = drawn.draw_frames(rates)
-    assert frames.dtype == np.uint8 and frames.shape[:2] == (2, 3) and frames.shape[3] < 500
-    half = frames.shape[3] * 0.62  # between the two panels
-    for colour, _ in drawn.ANCESTRY_LOOKS.values():
-        places = [columns_of(frame, colour) for frame in frames]
-        fnmr = [columns[columns < half].mean() for columns in places]
-        fmr = [columns[columns > half].mean() for columns in places]
-        assert (np.diff(fnmr) > 0).all() and (np.diff(fmr) < 0).all()
-    assert (frames[:, :, -60:] == frames[0, :, -60:]).all()  # what does not move is the same
-    assert plt.get_fignums() == []  # nothing is left for the page to show
+def test_frames_show_every_threshold_and_what_lacks(audited):
+    curves = audited["curves"]
+    lacking = curves[curves["recogniser"] == LACKING]
+    one, other = (lacking.groupby("group", observed=True).nth(k) for k in (20, 60))
+    rates = pd.concat([one.assign(threshold=0.2), other.assign(threshold=0.5)])
+    first, second = drawn.draw_frames(rates)
+    assert first.dtype == np.uint8 and (first[:, -60:] == second[:, -60:]).all()
+    assert (first != second).any() and plt.get_fignums() == []
