@@ -1,11 +1,11 @@
 """How far networks of one composition lie apart from training to training.
 
 Run `python benchmarks/training_runs.py` after `make reproduce`. Every composition of
-`helpers.identities.COMPOSITIONS` is trained `RUNS` times with the ArcFace loss, at the size of the
-laptop profile. A run draws other people for its sets, other first weights and another order of the
-pictures; all networks judge the pairs of chapter 16, each at a threshold that is set as there. What
-they accept is left beside `helpers.verification.training_runs`, from which chapter 17 computes its
-intervals.
+`helpers.verification.COMPOSITIONS` is trained `RUNS` times with the ArcFace loss, at the size of
+the laptop profile. A run draws other people for its sets, other first weights and another order of
+the pictures; all networks judge the pairs of chapter 16, each at a threshold that is set as there.
+What they accept is left beside `helpers.verification.composition`, from which chapter 17 computes
+its intervals.
 
 What is trained is kept in `build/training_runs` and not trained again.
 """
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers import artifacts, identities, models, verification
+from helpers import artifacts, models, verification
 from helpers.artifacts import profiles
-from helpers.verification import study, training_runs
+from helpers.verification.composition import JUDGED, RECORD
 
 LOSS, RUNS = "arcface", 7
 IMAGES_EACH, FMR, T = 8, 0.01, 0.3
@@ -31,10 +31,13 @@ FOLDER = Path(__file__).parents[1] / "build" / "training_runs"
 def train(run: int) -> dict[str, models.Recogniser]:
     """Networks of all compositions; another run sees other people."""
     jobs = {}
-    for composition, shares in identities.COMPOSITIONS.items():
-        wanted, path = identities.composition(shares, SETTINGS.n_identities), f"{composition}.npy"
-        people = study.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
-        name = training_runs.network(composition, run)
+    for composition, shares in verification.COMPOSITIONS.items():
+        wanted, path = (
+            verification.group_counts(shares, SETTINGS.n_identities),
+            f"{composition}.npy",
+        )
+        people = verification.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
+        name = f"{composition}, {run}"
         jobs[name] = {
             "images": people.images,
             "labels": people.person,
@@ -51,8 +54,8 @@ def accepted(run: int, pictures: np.ndarray, pairs: pd.DataFrame) -> pd.DataFram
     kept = FOLDER / f"{run}.parquet"
     if kept.is_file():
         return pd.read_parquet(kept)
-    fresh = study.render_people(
-        dict.fromkeys(identities.GROUPS, 4 + SETTINGS.n_identities // 30),
+    fresh = verification.render_people(
+        dict.fromkeys(verification.GROUPS, 4 + SETTINGS.n_identities // 30),
         path=FOLDER / "fresh.npy",
         seed=SETTINGS.seed + 1,
         **RENDERED,
@@ -75,8 +78,8 @@ def main() -> None:
     ratings = artifacts.load(CHAPTER, "ratings.npy", PROFILE)
     pictures = artifacts.load(CHAPTER, "faces.npy", PROFILE)
     found = [accepted(run, pictures, pairs) for run in range(1, RUNS + 1)]
-    judged = pairs.assign(match=verification.is_match(ratings, T))[training_runs.JUDGED]
-    pd.concat([judged, *found], axis=1).to_parquet(training_runs.RECORD, index=False)
+    judged = pairs.assign(match=verification.is_match(ratings, T))[JUDGED]
+    pd.concat([judged, *found], axis=1).to_parquet(RECORD, index=False)
 
 
 if __name__ == "__main__":

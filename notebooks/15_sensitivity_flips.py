@@ -54,11 +54,13 @@
 # weights come with the package, and `make reproduce TRAIN=1` trains new ones.
 
 # %%
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
+from matplotlib.colors import to_rgb
 from myst_nb import glue
 
 from facerender.parameters import to_frame
@@ -67,11 +69,16 @@ from helpers.annotations import crowd, crowd_by_reader
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan
 from helpers.models import sample_quality
-from helpers.sensitivity import attribute_vectors, audit_with_truth, examination
-from helpers.sensitivity import figures as drawn
-from helpers.sensitivity.grim import PrintedRates, ways_to_split, whole_counts
-from helpers.sensitivity.known_truth import do_step, moved, step_of_one
-from helpers.sensitivity.traversal import as_uint8, traverse
+from helpers.figures import widgets
+from helpers.sensitivity import examination, with_truth
+from helpers.sensitivity.vectors import (
+    as_uint8,
+    attribute_vector,
+    balanced_rows,
+    random_directions,
+    traverse,
+    vector_table,
+)
 from helpers.world import celeba, populations
 from helpers.world.batches import render_to_store
 
@@ -184,8 +191,40 @@ pd.DataFrame({"n": kinds["accuracy"]["n"]} | told).rename_axis(None)
 # allows exactly one answer. Then every pair of rows must split that total, and we count in how many
 # ways it can.
 
+
 # %%
-(whole,) = whole_counts(19_962, PrintedRates(89.330, 14.416, 6.929))
+FACES, PRINTED = 19_962, (89.330, 14.416, 6.929)  # accuracy, false positives, false negatives
+
+
+# %% tags=["hide-input"]
+def prints_as(rate, printed):
+    """Whether a rate in per cent rounds to the printed one of three decimals."""
+    return np.abs(rate - printed) <= 0.0005 + 1e-9
+
+
+def errors_behind(printed, faces):
+    """The number of errors that is nearest to a printed rate, and whether it prints as that."""
+    # Among fewer than a hundred thousand faces no second number rounds to the same rate.
+    nearest = np.rint(printed / 100 * faces)
+    return nearest, prints_as(100 * nearest / faces, printed)
+
+
+def splits(faces, wrong, first, second):
+    """Sizes of a first group, and its errors, that leave fitting numbers for the second."""
+    size = np.arange(1, faces)
+    own, fits = errors_behind(first, size)
+    fits &= prints_as(100 * (wrong - own) / (faces - size), second)
+    return size[fits], own[fits]
+
+
+# %% tags=["hide-input"]
+smiles = np.arange(1, FACES)
+missed, fits = errors_behind(PRINTED[2], smiles)
+raised, fits_too = errors_behind(PRINTED[1], FACES - smiles)
+fits &= fits_too & prints_as(100 * (1 - (missed + raised) / FACES), PRINTED[0])
+(smiles,), (missed,), (raised,) = smiles[fits], missed[fits], raised[fits]
+
+# %%
 rows = {
     "Young": [(87.170, 17.727, 8.193), (90.022, 13.391, 6.509)],
     "Male": [(89.962, 16.548, 4.984), (88.356, 11.948, 11.190)],
@@ -195,8 +234,22 @@ rows = {
     "5 o Clock Shadow": [(89.303, 14.739, 6.823), (89.569, 12.014, 8.128)],
     "Goatee": [(89.363, 14.667, 6.731), (88.634, 10.500, 13.016)],
 }
-pairs = {name: [PrintedRates(*row) for row in pair] for name, pair in rows.items()}
-ways = {name: ways_to_split(whole, *pair) for name, pair in pairs.items()}
+
+
+# %% tags=["hide-input"]
+def ways_to_split(first, second):
+    """In how many ways two groups with these printed rates make up the whole."""
+    size, own = splits(smiles, missed, first[2], second[2])
+    others, own_raised = splits(FACES - smiles, raised, first[1], second[1])
+    # Every split of the smiling with every split of the others.
+    n, wrong = size[:, None] + others, own[:, None] + own_raised
+    left, left_wrong = FACES - n, missed + raised - wrong
+    fits = prints_as(100 * (1 - wrong / n), first[0])
+    return (fits & prints_as(100 * (1 - left_wrong / left), second[0])).sum()
+
+
+# %%
+ways = {name: ways_to_split(*pair) for name, pair in rows.items()}
 pd.Series(ways, name="ways to split the printed total").to_frame()
 
 # %% tags=["remove-cell"]
@@ -247,8 +300,8 @@ TRAINING_SHARE = 0.8
 def vector(name, balance, codes, labels):
     """The attribute vector of balanced samples; nothing is balanced by itself."""
     balance = tuple(other for other in balance if other != name)
-    chosen = attribute_vectors.balanced_rows(labels, name, n_inferred, balance, HALVED, seed)
-    return attribute_vectors.attribute_vector(codes, *chosen, TRAINING_SHARE, seed, name)
+    chosen = balanced_rows(labels, name, n_inferred, balance, HALVED, seed)
+    return attribute_vector(codes, *chosen, TRAINING_SHARE, seed, name)
 
 
 # %% [markdown]
@@ -293,9 +346,9 @@ def score_faces(parameters, name):
 
 world = generators.load_generator("known-truth", device, image_size)
 few, many = world.sample(n_codes // 3, seed), world.sample(n_do, seed + 1)
-known_truth = audit_with_truth.KnownTruth(world, PARAMETERS, few, many, score_faces)
+known_truth = with_truth.KnownTruth(world, PARAMETERS, few, many, score_faces)
 by_hand = known_truth.changes_by_hand()
-truth = audit_with_truth.mean_changes(by_hand)
+truth = with_truth.mean_changes(by_hand)
 
 # %% [markdown]
 # First the audit with exact directions. Diamonds are the truth. It has an error of its own, from the
@@ -305,7 +358,7 @@ truth = audit_with_truth.mean_changes(by_hand)
 # %%
 exact_steps = known_truth.exact_steps()
 along_exact = known_truth.changes(exact_steps, "exact")
-exact = audit_with_truth.against(along_exact, truth)
+exact = with_truth.against(along_exact, truth)
 exact.loc[["Smiling"]].style.format(precision=3)
 
 # %% mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95 % intervals, and the truth by intervention."}}
@@ -321,15 +374,15 @@ _ = figures.forest(others, others["truth"], "change of the score")
 # the choice of faces can set the two apart.
 
 # %%
-expected = audit_with_truth.expected_to_hold(exact, truth)
-again = audit_with_truth.repeated_audits(by_hand, len(few), n_boot, seed)
-beside = audit_with_truth.repeated_audits(by_hand, len(few), n_boot, seed, n_truth=len(many))
+expected = with_truth.expected_to_hold(exact, truth)
+again = with_truth.repeated_audits(by_hand, len(few), n_boot, seed)
+beside = with_truth.repeated_audits(by_hand, len(few), n_boot, seed, n_truth=len(many))
 as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
 # %% tags=["remove-cell"]
 for name, step in exact_steps.items():
-    walked = to_frame(world.parameters(moved(few, step)))
-    by_do = to_frame(do_step(world, few, step, PARAMETERS[name][0]))
+    walked = to_frame(world.parameters(with_truth.moved(few, step)))
+    by_do = to_frame(with_truth.do_step(world, few, step, PARAMETERS[name][0]))
     apart = (walked - by_do).abs()
     assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
     assert (apart["artefacts"] > 1e-3).mean() < 0.05
@@ -367,9 +420,9 @@ FITTED = [name for name in PARAMETERS if name in labels and name != "Smiling"]
 steps = {}
 for name in FITTED:
     one = vector(name, BALANCE, pool.cpu().numpy(), labels)
-    steps[name] = step_of_one(world, one.direction, *PARAMETERS[name])
+    steps[name] = with_truth.step_of_one(world, one.direction, *PARAMETERS[name])
 along_fitted = known_truth.changes(steps, "fitted")
-fitted = audit_with_truth.against(along_fitted, truth)
+fitted = with_truth.against(along_fitted, truth)
 
 # %% mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}
 _ = figures.forest(fitted, fitted["truth"], "change of the score")
@@ -616,7 +669,7 @@ codes = torch.cat(read).cpu().numpy()
 balanced = {name: vector(name, BALANCE, codes, attributes) for name in (*VECTORS, "Smiling")}
 
 # %% mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance."}}
-accuracy = attribute_vectors.vector_table([*balanced.values()])
+accuracy = vector_table([*balanced.values()])
 axis = figures.forest(accuracy, xlabel="accuracy")
 axis.lines[0].set_xdata([0.5, 0.5])
 _ = axis.set_xlim(0.4, 1)
@@ -694,10 +747,15 @@ claims.told(
 # twice the step of the audit. The two vectors are those that tell held-out codes apart best. Look
 # at the mouth: if it stays as it is while the attribute changes, the vector does its job.
 
-# %% mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
+# %%
 WALKED = accuracy["estimate"].drop("Smiling").nlargest(2).index
 directions = {name: one.direction for name, one in balanced.items()}
-_ = drawn.walks({n: traverse(generator, z[:8], directions[n], (-2, 0, 2)) for n in WALKED})
+
+# %% mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
+walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in WALKED]
+rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])
+named = [["less", f"{name.replace('_', ' ')}\nas is", "more"] for name in WALKED]
+_ = figures.gallery(rows, 8, row_labels=[*named[0], *named[1]])
 
 # %% [markdown]
 # ## Is the space in between consistent?
@@ -784,9 +842,24 @@ told = {name: with_interval(ends.xs(name, level=1), "+z.3f") for name in measure
 told["codes near it"] = ends.xs("near the boundary", level=1)["n"]
 pd.DataFrame(told).rename_axis(f"near: {NEAR[0]} to {NEAR[1]}", axis=1)
 
-# %% mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95 % intervals over codes. Upper panels: score; lower panels: net share of decisions that flip."}}
+# %%
 SHOWN = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Cheekbones")
-_ = drawn.curves({name: tables[name] for name in SHOWN})
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95 % intervals over codes. Upper panels: score; lower panels: net share of decisions that flip."}}
+PANELS = {"score sensitivity": "score, all codes", "near the boundary": "score, near the boundary"}
+PANELS |= {"net": "net flips, all codes", "net near the boundary": "net flips, near the boundary"}
+figure, axes = plt.subplots(2, 2, figsize=(figures.WIDTH, 6.8), sharex=True)
+for axis, (measure, title) in zip(axes.flat, PANELS.items(), strict=True):
+    for name, look in zip(SHOWN, figures.SPARE, strict=False):
+        line = tables[name][tables[name]["measure"] == measure]
+        band = {"color": look.colour, "alpha": 0.15, "linewidth": 0}
+        axis.fill_between(line["λ"], line["low"], line["high"], **band)
+        mark = {"color": look.colour, "marker": look.marker, "label": name.replace("_", " ")}
+        axis.plot(line["λ"], line["estimate"], **mark)
+    axis.axhline(0, color=figures.BLACK, linewidth=1)
+    axis.set(title=title, xlabel="step λ", ylabel="change")
+handles = axes.flat[0].get_legend_handles_labels()
+_ = figure.legend(*handles, loc="outside upper center", ncol=3)
 
 # %% [markdown]
 # The paper found nearly straight lines. Straight means say little about single faces: some may
@@ -815,7 +888,7 @@ chosen = z[:200]
 by_chance = np.stack(
     [
         score(traverse(generator, chosen, direction, [1.0]))[:, 0] - at_rest[: len(chosen)]
-        for direction in attribute_vectors.random_directions(12, z.shape[1], seed)
+        for direction in random_directions(12, z.shape[1], seed)
     ]
 )
 
@@ -834,7 +907,7 @@ def clear(table):
 
 
 # %%
-chance = audit_with_truth.mean_changes(pd.DataFrame(by_chance.T))
+chance = with_truth.mean_changes(pd.DataFrame(by_chance.T))
 farthest = chance["estimate"].abs().max()
 change = pd.Series({name: (one[:, -1] - at_rest).mean() for name, one in scores.items()})
 beyond = change.index[change.abs() > farthest]
@@ -934,8 +1007,25 @@ assert np.allclose(joint, conditional * (~positive).mean(), rtol=0, atol=1e-12)
 # adds the steps away from it, and the uncertainty. Bars to the right are codes that the step makes
 # smile in the classifier's eyes, bars to the left those that stop smiling.
 
-# %% mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals."}}
-_ = drawn.flip_bars(flips)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals."}}
+rows = flips.index.droplevel("measure").unique()
+places = np.arange(len(rows))[::-1]
+axis = plt.figure(figsize=(figures.WIDTH, 1.2 + 0.36 * len(rows))).gca()
+axis.axvline(0, color=figures.BLACK, linewidth=1)
+sides = {"01": (1, figures.BLUE, "", "to smiling")}
+sides["10"] = (-1, figures.ORANGE, "//", "away from smiling")
+for suffix, (sign, colour, hatch, label) in sides.items():
+    side = flips.xs(f"joint_{suffix}", level="measure").reindex(rows)
+    ends = np.stack([side["estimate"] - side["low"], side["high"] - side["estimate"]]).clip(0)
+    bars = {"color": colour, "hatch": hatch, "edgecolor": "white", "label": label}
+    bars |= {"xerr": ends[::sign], "error_kw": {"ecolor": figures.BLACK, "capsize": 3}}
+    axis.barh(places, sign * side["estimate"], **bars)
+axis.set_yticks(places, [f"{name.replace('_', ' ')} {way}" for name, way in rows])
+axis.set_ylim(-0.7, len(rows) - 0.3)
+axis.grid(axis="y", visible=False)
+axis.xaxis.set_major_formatter(lambda value, _: f"{100 * abs(value):.3g} %")
+axis.set_xlabel("share of codes that flip (joint)")
+_ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
 
 # %% [markdown]
 # ### Which images flip?
@@ -950,6 +1040,8 @@ _ = drawn.flip_bars(flips)
 # %%
 leaning = net["estimate"].abs().sort_values(ascending=False).index
 leaning = sorted(leaning, key=lambda name: name in blind)  # those come last
+
+# %%
 rows, vectors = [], []
 for name in leaning[:3]:
     change = scores[name][:, -1] - at_rest
@@ -957,11 +1049,24 @@ for name in leaning[:3]:
     order = [row for row in np.lexsort((-np.abs(change), stays)) if row not in rows]
     rows, vectors = rows + order[:2], vectors + [name] * 2
 
+
+# %% tags=["hide-input"]
+def framed(images, smiling):
+    """Images with a frame that tells the decision: solid for smiling, dashed for not."""
+    wide = np.pad(images.transpose(0, 2, 3, 1), [(0, 0), (3, 3), (3, 3), (0, 0)])
+    edge = ~np.pad(np.ones(images.shape[2:], bool), 3)
+    dash = (np.indices(edge.shape).sum(axis=0) // 6 % 2 == 0)[edge, None]
+    solid, dashed = (np.rint(255 * np.array(to_rgb(c))) for c in (figures.BLUE, figures.ORANGE))
+    for face, smiles in zip(wide, smiling, strict=True):
+        face[edge] = solid if smiles else np.where(dash, dashed, 255)
+    return wide.transpose(0, 3, 1, 2)
+
+
 # %% mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, those that flip first: before (upper row) and after (lower row). Solid frame: smiling; dashed: not."}}
 shown = list(zip(rows, vectors, strict=True))
 after = np.stack([ends_of[name][row] for row, name in shown])
-first = drawn.framed(samples[rows], positive[rows])
-second = drawn.framed(after, [scores[name][row, -1] >= SMILES for row, name in shown])
+first = framed(samples[rows], positive[rows])
+second = framed(after, [scores[name][row, -1] >= SMILES for row, name in shown])
 titles = [name.replace("_", "\n") for name in vectors]
 _ = figures.gallery(np.concatenate([first, second]), len(titles), titles, ["before", "after"])
 
@@ -1088,8 +1193,23 @@ Markdown(
     "than its answer."
 )
 
-# %% mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
-_ = drawn.parts(explained, VECTORS)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
+axis = plt.figure(figsize=(figures.WIDTH, 1.4 + 0.6 * len(VECTORS))).gca()
+axis.axvline(0, color=figures.BLACK, linewidth=1)
+places = np.arange(len(VECTORS))[::-1]
+looks = {"total": ("total", 0.24, figures.BLACK, "o")}
+looks["explained"] = ("accounted for by the perceived smile", 0, figures.GREY, "s")
+looks["rest"] = ("the rest", -0.24, figures.BLUE, "D")
+for part, (label, shift, colour, marker) in looks.items():
+    side = pd.DataFrame({name: explained[name].loc[part] for name in VECTORS}).T
+    ends = np.stack([side["estimate"] - side["low"], side["high"] - side["estimate"]]).clip(0)
+    mark = {"fmt": marker, "color": colour, "label": label, "capsize": 3}
+    axis.errorbar(side["estimate"], places + shift, xerr=ends, **mark)
+axis.set_yticks(places, [name.replace("_", " ") for name in VECTORS])
+axis.set_ylim(-0.7, len(VECTORS) - 0.3)
+axis.grid(axis="y", visible=False)
+axis.set_xlabel("change of the score")
+_ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=3)
 
 # %% [markdown]
 # Which rests count? They pass the same two tests as the changes of the score above: a rest has to
@@ -1166,11 +1286,18 @@ Markdown(
 # stands the classifier's score. The frames were made beforehand, so this works without a running
 # kernel. Which of the scores would you defend?
 
-# %% tags=["hide-input"]
+# %%
 TRIED = [*accuracy["estimate"].drop("Smiling").nlargest(4).index, "Smiling"]
 STEPS = np.linspace(-2, 2, 9)
-walks = {name: traverse(generator, z[:4], directions[name], STEPS) for name in TRIED}
-drawn.walk_slider(walks, {name: score(walk) for name, walk in walks.items()}, STEPS)
+
+# %% tags=["hide-input"]
+frames, below = {}, {}
+for name in TRIED:
+    walk, shown = traverse(generator, z[:4], directions[name], STEPS), name.replace("_", " ")
+    frames[shown] = np.concatenate([*walk], axis=3)
+    below[shown] = [[f"{one:.0%}" for one in row] for row in score(walk).T]
+labels = {shown: [f"λ {step:+.1f}" for step in STEPS] for shown in frames}
+widgets.attribute_explorer(frames, labels, "samples", 384, below, len(STEPS) // 2)
 
 # %% [markdown]
 # ## What would change our mind
@@ -1256,7 +1383,7 @@ apart = makeup - (makeup @ smile) * smile
 apart /= np.linalg.norm(apart)
 walked = perceived(traverse(generator, z, apart, [1.0])[:, 0], "apart")["smiling"]
 changes = {"as fitted": smile_change["Heavy_Makeup"], "orthogonal": walked - rest["smiling"]}
-audit_with_truth.mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
+with_truth.mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
 
 # %% [markdown]
 # ```{solution-end}

@@ -58,7 +58,8 @@ from IPython.display import Markdown
 from sklearn.linear_model import LogisticRegression
 
 import facerender
-from helpers import figures, identities, verification
+from helpers import figures, models, verification
+from helpers.annotations import crowd_pairs
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.claims import claim, told
@@ -67,7 +68,6 @@ from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
 from helpers.verification import figure_steps as drawing
-from helpers.verification import study
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -85,7 +85,7 @@ n_raters = 5
 stage = Stage("16_verification_measures", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device, size=image_size)
-GROUPS = identities.GROUPS
+GROUPS = verification.GROUPS
 DRAWS = "16_verification_measures"
 PAIR_RATERS = 9  # as in the paper; images get fewer
 pd.Series(GROUPS, name="group").to_frame()
@@ -102,8 +102,8 @@ pd.Series(GROUPS, name="group").to_frame()
 
 # %%
 sets = {
-    name: identities.composition(design.shares, n_identities) | {"loss": design.loss}
-    for name, design in identities.RECOGNISERS.items()
+    name: verification.group_counts(design.shares, n_identities) | {"loss": design.loss}
+    for name, design in verification.RECOGNISERS.items()
 }
 pd.DataFrame(sets).T.rename_axis("identities of")
 
@@ -126,10 +126,10 @@ pd.DataFrame(sets).T.rename_axis("identities of")
 # %%
 IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # per identity; identities per group
 settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
-pool = study.render_people(
-    identities.pool_composition(n_identities), path=stage.path("pool.npy"), seed=seed, **settings
+pool = verification.render_people(
+    verification.pool_composition(n_identities), path=stage.path("pool.npy"), seed=seed, **settings
 )
-fresh = study.render_people(
+fresh = verification.render_people(
     dict.fromkeys(GROUPS, HELD_OUT), path=stage.path("fresh.npy"), seed=seed + 1, **settings
 )
 
@@ -145,9 +145,16 @@ _ = figures.gallery(pool.images[first], IMAGES_EACH, row_labels=LABELS)
 # two vectors is the similarity of two faces.
 
 # %%
-recognisers = study.train(
-    pool, fresh, n_identities, recognition_epochs, stage.path, seed=seed, device=device
-)
+people = pd.DataFrame({"identity": pool.person, "group": pool.group})
+sets = verification.draw_sets(people, n_identities, seed=seed)
+same = {"epochs": recognition_epochs, "seed": seed, "device": device}
+jobs = []
+for name, rows in sets.items():
+    path, _ = stage.path(f"{name}.safetensors"), stage.path(f"{name}.json")
+    job = {"images": pool.images[rows], "labels": pool.person[rows], "path": path}
+    loss = verification.RECOGNISERS[name].loss
+    jobs.append(job | same | {"loss": loss, "held_out": (fresh.images, fresh.person)})
+recognisers = dict(zip(sets, models.train_recognisers(jobs), strict=True))
 names = list(recognisers)
 
 # %% [markdown]
@@ -192,8 +199,10 @@ held_out.drop(columns="fmr").round(3)
 # %%
 codes = generator.sample(n_directions, seed + 2).cpu()
 parameters = generator.parameters(codes)
-labelled = study.render(parameters[:n_labelled], image_size, stage.path("labelled.npy"), device)
-ancestry, male = identities.split(pool.group)
+labelled = verification.store_heads(
+    parameters[:n_labelled], image_size, stage.path("labelled.npy"), device
+)
+ancestry, male = verification.split_groups(pool.group)
 known, seen = (recognisers["balanced"](images) for images in (pool.images, labelled))
 
 # %% [markdown]
@@ -206,25 +215,25 @@ known, seen = (recognisers["balanced"](images) for images in (pool.images, label
 classifier = LogisticRegression(max_iter=1000, class_weight="balanced")
 said_male = classifier.fit(known, male).predict_proba(seen)[:, 1]
 said_group = classifier.fit(known, ancestry).predict(seen)
-said_group = pd.Index(identities.ANCESTRIES).get_indexer(said_group)
+said_group = pd.Index(verification.ANCESTRIES).get_indexer(said_group)
 
 # %%
 asked = {"n_raters": n_raters, "seed": seed, "stage": DRAWS}
 everybody = range(n_directions)
-gender = identities.crowd_scores(parameters, ["gender"], everybody, **asked)["gender"]
-group = identities.perceived_ancestry(parameters, everybody, **asked)
+gender = verification.crowd_scores(parameters, ["gender"], everybody, **asked)["gender"]
+group = verification.perceived_ancestry(parameters, everybody, **asked)
 
 # %%
 few = slice(n_labelled)
 planes = {
-    "classifier": identities.group_planes(codes[few], said_male, said_group),
-    "crowd": identities.group_planes(codes[few], gender[few], group[few]),
-    "crowd, all samples": identities.group_planes(codes, gender, group),
+    "classifier": verification.group_planes(codes[few], said_male, said_group),
+    "crowd": verification.group_planes(codes[few], gender[few], group[few]),
+    "crowd, all samples": verification.group_planes(codes, gender, group),
 }
 
 # %%
 watched = ("skin_colour", "hair_length", "facial_hair")
-leaks = identities.label_leakage(generator, codes[:200], planes, watched)
+leaks = verification.label_leakage(generator, codes[:200], planes, watched)
 leaks = leaks.set_index(["plane", "labels"])
 words = leaks.sort_index().rename(columns=lambda name: name.replace("_", " "))
 words.style.format("{:z.2f}", na_rep="has no labels")
@@ -269,16 +278,16 @@ rest = fitted.select([name for name in fitted.names if name != "gender"])
 every = planes["crowd, all samples"].join(rest)
 held = dict.fromkeys(rest.names) | {"age": 0.0, "smiling": 0.0}
 seeds = generator.sample(SAMPLED * n_seeds, seed + 3).cpu()
-walked, index = identities.prototypes(seeds, every, gender=1.5, ancestry=3.4, others=held)
+walked, index = verification.walk_to_groups(seeds, every, gender=1.5, ancestry=3.4, others=held)
 
 # %%
 UNCANNY = 0.8  # mean fakeness from which people call a face fake, as in the paper
 TARGETS = {"expression": 0.9, "age": 0.8}  # high scores, which two steps reach, as in the paper
 asked_of = generator.parameters(torch.from_numpy(walked))
-judged = identities.judge(asked_of, index, **asked)
+judged = verification.judge_prototypes(asked_of, index, **asked)
 judged["real"] = judged["fakeness"] < UNCANNY
 judged["agrees"] = judged["perceived"] == judged["group"]
-judged["can step"] = identities.below_targets(generator, walked, TARGETS)
+judged["can step"] = verification.below_targets(generator, walked, TARGETS)
 
 # %%
 judged["accepted"] = judged[["real", "agrees", "can step"]].all(axis=1)
@@ -305,9 +314,9 @@ Markdown(
 
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
-scene = identities.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
+scene = verification.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
 points = facerender.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
-chosen = passed[identities.max_min_selection(points, n_seeds)]
+chosen = passed[verification.max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
 prototypes = index.iloc[kept].reset_index(drop=True)
 
@@ -338,14 +347,14 @@ told(
 
 # %%
 # Two ancestry groups fix the third, so its plane would be told twice.
-every = every.select([name for name in every.names if name != identities.ANCESTRIES[-1]])
+every = every.select([name for name in every.names if name != verification.ANCESTRIES[-1]])
 basis = dual_basis(every.normals)
 along = {
     "expression": basis[every.names.index("smiling")],
     "age": basis[every.names.index("age")],
 }
-shown, image_table = identities.variants(generator, walked[kept], prototypes, along, TARGETS)
-pictures = study.render(shown, image_size, stage.path("faces.npy"), device)
+shown, image_table = verification.variants(generator, walked[kept], prototypes, along, TARGETS)
+pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), device)
 image_table.groupby("attribute", sort=False).size().to_frame("images").T
 
 # %% mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column."}}
@@ -356,7 +365,7 @@ _ = figures.gallery(pictures[first], len(GROUPS), LABELS)
 block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
 halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
 rows = np.concatenate([block[group][columns] for group, columns in halves])
-_ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, identities.ATTRIBUTES)
+_ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, verification.ATTRIBUTES)
 
 # %% [markdown]
 # Look along a row for what changes and should, and for what changes and should not. Pose and light
@@ -373,7 +382,7 @@ _ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, identities.ATTRIBUTES)
 
 # %%
 SEEN = ["gender", "age", "smiling", "skin_colour", "fakeness"]
-scores = identities.crowd_scores(
+scores = verification.crowd_scores(
     shown, SEEN, range(len(shown)), n_raters, seed=seed, stage=f"{DRAWS}/images"
 )
 perceived = pd.concat([image_table, scores], axis=1)
@@ -417,9 +426,9 @@ _ = figures.gallery(pictures[worst.index], 8, [f"{value:.2f}" for value in worst
 # them matched.
 
 # %%
-pairs = identities.pairs(prototypes, seed=seed)
+pairs = verification.image_pairs(prototypes, seed=seed)
 pairs.index = pair_tasks.pair_ids(pairs)
-as_printed = identities.pairs(prototypes, paper=True, seed=seed)
+as_printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 counts = {"default": pairs, "as in the paper": as_printed}
 counts = pd.DataFrame({name: table["kind"].value_counts() for name, table in counts.items()})
 same = as_printed["first"] == as_printed["second"]
@@ -437,7 +446,16 @@ counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()})
 # dropped or made anonymous by the same reader that a real export goes through; the table counts them.
 
 # %%
-read = study.rate_pairs(shown, pairs, stage.path("pairs.json"), PAIR_RATERS, seed=seed, stage=DRAWS)
+ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
+apart = pd.Series(crowd_pairs.identity_distance(*ends), pairs.index)
+yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
+turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
+answers = crowd_pairs.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
+
+# %%
+path = stage.path("pairs.json")
+pair_tasks.write_pair_export(answers, path, pairs)
+read = pair_tasks.read_pair_export(path, pairs, PAIR_RATERS)
 read.report[read.report["count"] > 0][["reason", "unit", "count", "dropped"]]
 
 # %%
@@ -526,12 +544,12 @@ _ = ax.axvline(0.3, color=figures.BLACK, linestyle="--")
 
 # %% mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the quartiles and the highest of an attribute."}}
 intended = usable[usable["kind"] == "positive"].sort_values("hcic")
-sorted_pairs = [intended[intended["attribute"] == name] for name in identities.ATTRIBUTES]
+sorted_pairs = [intended[intended["attribute"] == name] for name in verification.ATTRIBUTES]
 places = np.linspace(0, 1, 5)
 examples = pd.concat([rows.iloc[(places * (len(rows) - 1)).astype(int)] for rows in sorted_pairs])
 both = np.concatenate([pictures[examples["first"]], pictures[examples["second"]]], axis=3)
 scores = [f"{value:.2f}" for value in examples["hcic"]]
-_ = figures.gallery(both, len(places), scores, row_labels=identities.ATTRIBUTES)
+_ = figures.gallery(both, len(places), scores, row_labels=verification.ATTRIBUTES)
 
 # %% [markdown]
 # ## What the recognisers say
@@ -542,7 +560,7 @@ _ = figures.gallery(both, len(places), scores, row_labels=identities.ATTRIBUTES)
 # person.
 
 # %%
-crossed = identities.cross_pairs(prototypes, seed=seed)
+crossed = verification.cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
 compared = pd.concat([usable, crossed])
@@ -552,7 +570,7 @@ similarity = {
     for name, vector in vectors.items()
 }
 seen_by = {name: compared.assign(similarity=values) for name, values in similarity.items()}
-ALL, OTHERS = identities.ATTRIBUTES, ["light", "expression", "age"]
+ALL, OTHERS = verification.ATTRIBUTES, ["light", "expression", "age"]
 
 # %% mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, step zero the prototype."}}
 _ = drawing.draw_pairs(seen_by["arcface-a"], ["pose"], "similarity", thresholds["arcface-a"])

@@ -53,18 +53,18 @@
 # %%
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from helpers import claims, figures, identities, models, verification
+from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, holm
 from helpers.figures import widgets
 from helpers.models import checkpoints
 from helpers.verification import figures as drawing
-from helpers.verification import study, training_runs
 from helpers.world import interventions
 
 # %% tags=["parameters"]
@@ -77,7 +77,7 @@ n_boot = 1000
 # %%
 stage = Stage("17_verification_audit", profile=profile, device=device, seed=seed)
 figures.style()
-GROUPS = list(identities.GROUPS)
+GROUPS = list(verification.GROUPS)
 pairs = stage.load("16_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("16_verification_measures", "ratings.npy")
 setup = stage.load("16_verification_measures", "recognisers.parquet")
@@ -148,7 +148,7 @@ def bands(match: pd.Series, attributes: tuple[str, ...] = ("all",)) -> list[pd.D
 
 
 # %% mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
-curves, _, fixed = bands(matches[T], identities.ATTRIBUTES)
+curves, _, fixed = bands(matches[T], verification.ATTRIBUTES)
 _ = drawing.draw_curves(curves, fixed)
 
 # %% [markdown]
@@ -159,11 +159,11 @@ _ = drawing.draw_curves(curves, fixed)
 # consensus: look at whether any group changes its place.
 
 # %% mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
-curves, _, fixed = bands(matches[0.4], identities.ATTRIBUTES)
+curves, _, fixed = bands(matches[0.4], verification.ATTRIBUTES)
 _ = drawing.draw_curves(curves, fixed)
 
 # %% mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
-curves, _, fixed = bands(matches[0.2], identities.ATTRIBUTES)
+curves, _, fixed = bands(matches[0.2], verification.ATTRIBUTES)
 _ = drawing.draw_curves(curves, fixed)
 
 # %% [markdown]
@@ -206,7 +206,7 @@ def sweep(name: str) -> pd.DataFrame:
 
 
 # %%
-swept = {name: sweep(name) for name in (names[0], identities.CONTROL)}
+swept = {name: sweep(name) for name in (names[0], verification.CONTROL)}
 frames = {name: drawing.draw_frames(table) for name, table in swept.items()}
 values = [drawing.name_thresholds(table["threshold"].unique()) for table in swept.values()]
 steps = [" / ".join(both) for both in zip(*values, strict=True)]
@@ -302,8 +302,8 @@ def familiar(shares: dict[str, float]) -> list[str]:
 # %%
 def composition(name: str, rows: np.ndarray) -> pd.DataFrame:
     """Gap of one network in the errors of some pairs, against the control."""
-    both = errors.loc[rows, name], errors.loc[rows, identities.CONTROL]
-    known = familiar(identities.RECOGNISERS[name].shares)
+    both = errors.loc[rows, name], errors.loc[rows, verification.CONTROL]
+    known = familiar(verification.RECOGNISERS[name].shares)
     return verification.composition_effects(*both, group[rows], seeds[rows], known)
 
 
@@ -353,7 +353,7 @@ Markdown(
 # gap as well.
 
 # %%
-recorded, accepts = training_runs.recorded()
+recorded, accepts = verification.recorded_trainings()
 mistakes = accepts.ne(recorded["match"], axis=0)
 trained = mistakes.columns.to_frame(index=False).groupby("composition", sort=False).size()
 trained.to_frame("trainings").T
@@ -373,12 +373,12 @@ def compared(name: str, match: bool) -> tuple:
     rows = (recorded["match"] == match).to_numpy()
     some, wrong = recorded[rows], mistakes[rows]
     ends = some[["seed_first", "seed_second"]]
-    known = familiar(identities.COMPOSITIONS[name])
-    return wrong[name].T, wrong[identities.CONTROL].T, some["group"], ends, known
+    known = familiar(verification.COMPOSITIONS[name])
+    return wrong[name].T, wrong[verification.CONTROL].T, some["group"], ends, known
 
 
 # %%
-skewed = [name for name in identities.COMPOSITIONS if name != identities.CONTROL]
+skewed = [name for name in verification.COMPOSITIONS if name != verification.CONTROL]
 
 # %%
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
@@ -415,10 +415,32 @@ def alone(rate: str, name: str) -> pd.DataFrame:
     return pd.DataFrame([audit.loc["difference"] for audit in audits])
 
 
-# %% mystnb={"image": {"alt": "A row per error rate and composition. On the left a mark for every trained network, and the mean over trainings with an interval; on the right two bars, the standard error of one network's audit and the standard deviation between trainings."}, "figure": {"name": "fig-trainings", "caption": "Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR). Left: each trained network, and the mean over trainings with an interval over faces and trainings. Right: what an audit of one network calls its error, beside what lies between trainings; no bar where the faces explain all of it."}}
+# %%
 labels = {key: f"{key[0]}, {key[1]}" for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
-_ = drawing.draw_trainings(one_by_one, by_set.set_axis([*labels.values()]))
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A row per error rate and composition. On the left a mark for every trained network, and the mean over trainings with an interval; on the right two bars, the standard error of one network's audit and the standard deviation between trainings."}, "figure": {"name": "fig-trainings", "caption": "Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR). Left: each trained network, and the mean over trainings with an interval over faces and trainings. Right: what an audit of one network calls its error, beside what lies between trainings; no bar where the faces explain all of it."}}
+grid = {"figsize": (figures.WIDTH, 1.6 + 0.72 * len(labels)), "width_ratios": [3, 2]}
+figure, (left, right) = plt.subplots(1, 2, sharey=True, **grid)
+means = 100 * by_set[["estimate", "low", "high"]]
+figures.forest(means, xlabel="effect of the composition (points)", ax=left)
+for place, label in enumerate(reversed(labels.values())):
+    own = one_by_one.loc[label].sort_values("estimate")
+    clear = (own["low"] > 0) | (own["high"] < 0)
+    # In turns a little higher, so that like marks do not hide each other.
+    heights = place + 0.2 + 0.09 * (np.arange(len(own)) % 2)
+    face = np.where(clear, figures.ORANGE, "white")
+    named = "one network (filled: clear of zero)" if place == 0 else None
+    dots = {"c": face, "edgecolors": figures.BLACK, "zorder": 3, "label": named}
+    left.scatter(100 * own["estimate"], heights, **dots)
+bars = {"within": (0.18, "white", "standard error of one network's audit")}
+bars["between"] = (-0.18, figures.ORANGE, "between trainings")
+for column, (shift, colour, named) in bars.items():
+    heights = np.arange(len(by_set))[::-1] + shift
+    look = {"color": colour, "edgecolor": figures.BLACK, "label": named}
+    right.barh(heights, 100 * by_set[column], 0.3, **look)
+right.set_xlabel("spread (points)")
+_ = figure.legend(loc="outside upper left", ncol=2, fontsize=10)
 
 
 # %%
@@ -445,8 +467,8 @@ Markdown(
 )
 
 # %% tags=["remove-input"]
-audited = [identities.RECOGNISERS[name].shares for name in names[:3]]
-kept = [name for name in skewed if identities.COMPOSITIONS[name] in audited]
+audited = [verification.RECOGNISERS[name].shares for name in names[:3]]
+kept = [name for name in skewed if verification.COMPOSITIONS[name] in audited]
 (dropped,) = [name for name in skewed if name not in kept]
 of_fmr = by_set.loc["FMR"]
 errors_of = (of_fmr["high"] - of_fmr["low"]) / (2 * 1.96)
@@ -528,7 +550,7 @@ for dropped in (0, 1, 3):  # two, with the middle limit, is above
 # %%
 prototypes = stage.load("16_verification_measures", "prototypes.parquet")
 vectors = stage.load("16_verification_measures", "vectors.npz")[names[0]]
-printed = identities.pairs(prototypes, paper=True, seed=seed)
+printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 cosine = verification.similarity(vectors, printed[["first", "second"]].to_numpy())
 meant, alike = printed["kind"] == "positive", printed["first"] == printed["second"]
 
@@ -602,11 +624,11 @@ Markdown(
 # same poses.
 
 # %%
-parameters = stage.load("16_verification_measures", "parameters.npy")[:: identities.IMAGES_EACH]
+parameters = stage.load("16_verification_measures", "parameters.npy")[:: verification.IMAGES_EACH]
 chosen = (prototypes["group"] == REFERENCE).to_numpy()
 reference, of_seeds = torch.from_numpy(parameters[chosen]), prototypes.loc[chosen, "seed"]
-ancestry, male = identities.split(GROUPS)
-places = identities.ancestry_point(ancestry)
+ancestry, male = verification.split_groups(GROUPS)
+places = verification.ancestry_point(ancestry)
 
 # %% [markdown]
 # What the groups *are*, for this intervention, is two decisions: perceived gender is set near either
@@ -615,13 +637,13 @@ places = identities.ancestry_point(ancestry)
 # with it.
 
 # %%
-YAWS = (0, *identities.STEPS["pose"])
+YAWS = (0, *verification.STEPS["pose"])
 turned = [
     interventions.do(reference, gender=0.9 if man else 0.1, ancestry_x=x, ancestry_y=y, yaw=yaw)
     for man, (x, y) in zip(male, places, strict=True)
     for yaw in YAWS
 ]
-changed = study.render(torch.cat(turned), image_size, stage.path("do.npy"), device)
+changed = verification.store_heads(torch.cat(turned), image_size, stage.path("do.npy"), device)
 
 
 # %%

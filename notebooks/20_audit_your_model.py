@@ -78,7 +78,7 @@ from faceaudit.report_html import write_html
 from faceaudit.tables import judged
 from faceaudit.words import spaced
 from faceaudit.world import World, render_faces, simulated_answers
-from helpers import claims, figures, identities, models
+from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
 from helpers.models import checkpoints
@@ -491,7 +491,7 @@ Markdown(f"```yaml\n{of_people}```")
 # %%
 NAME = "arcface-a"
 prototypes = stage.load("16_verification_measures", "prototypes.parquet")
-people = identities.image_index(prototypes).rename(columns={"prototype": "identity"})
+people = verification.image_index(prototypes).rename(columns={"prototype": "identity"})
 pictures = stage.load("16_verification_measures", "faces.npy")
 write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
 weights = stage.load("16_verification_measures", f"{NAME}.safetensors")

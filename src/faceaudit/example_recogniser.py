@@ -12,8 +12,7 @@ import pandas as pd
 
 from faceaudit import black_box
 from faceaudit.face_files import write_faces
-from helpers import identities, models
-from helpers.verification import study
+from helpers import models, verification
 
 COMPOSITION, LOSS, TAUGHT, IMAGES_TAUGHT, EPOCHS = "mostly european", "arcface", 300, 8, 14
 PEOPLE, IMAGES, SIZE, SEED = 60, 5, 64, 21
@@ -30,9 +29,11 @@ def make_example_recogniser(path: Path) -> Path:
         The path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    wanted = identities.composition(identities.COMPOSITIONS[COMPOSITION], TAUGHT)
+    wanted = verification.group_counts(verification.COMPOSITIONS[COMPOSITION], TAUGHT)
     settings = {"seed": SEED, "device": "cpu"}
-    taught = study.render_people(wanted, IMAGES_TAUGHT, SIZE, path.with_suffix(".npy"), **settings)
+    taught = verification.render_people(
+        wanted, IMAGES_TAUGHT, SIZE, path.with_suffix(".npy"), **settings
+    )
     job = {"images": taught.images, "labels": taught.person, "loss": LOSS, "epochs": EPOCHS}
     job |= {"path": path.with_suffix(".safetensors"), **settings}
     (trained,) = models.train_recognisers([job])
@@ -49,8 +50,8 @@ def make_example_faces(path: Path) -> Path:
         The path.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    wanted = dict.fromkeys(identities.GROUPS, PEOPLE)
+    wanted = dict.fromkeys(verification.GROUPS, PEOPLE)
     store = path.with_suffix(".npy")
-    people = study.render_people(wanted, IMAGES, SIZE, store, seed=SEED + 1, device="cpu")
+    people = verification.render_people(wanted, IMAGES, SIZE, store, seed=SEED + 1, device="cpu")
     frame = pd.DataFrame({"identity": people.person, "group": people.group})
     return write_faces(people.images, frame, path)

@@ -1,12 +1,24 @@
-"""Score sensitivity and flips against a t test, statsmodels and loops."""
+"""Sensitivity and flips against t tests, statsmodels, loops and simulated truth."""
+
+from itertools import pairwise, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.api import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.effects import paired_interval
-from helpers.sensitivity import flips, score_sensitivity
+from helpers.sensitivity import (
+    curve,
+    dose_response,
+    explained,
+    flips,
+    perception_matrix,
+    score_sensitivity,
+)
+from helpers.sensitivity.measures import mean_interval, net_interval, share_interval
 
 RNG = np.random.default_rng(0)
 BEFORE = RNG.random(90)
@@ -14,6 +26,16 @@ AFTER = np.clip(BEFORE + RNG.normal(0.1, 0.2, 90), 0, 1)
 THREES = np.repeat(np.arange(30), 3)
 INTERVAL = ["estimate", "low", "high"]
 NEAR = (0.3, 0.7)
+LAMBDAS = np.array([-1, 1, 0, 0.5])
+SCORES = np.clip(BEFORE[:, None] + 0.2 * LAMBDAS + RNG.normal(0, 0.1, (90, 4)), 0, 1)
+
+
+def robust(values, cluster):
+    """Mean of values in clusters and its cluster-robust t interval, by statsmodels."""
+    settings = {"cov_type": "cluster", "cov_kwds": {"groups": cluster}, "use_t": True}
+    fit = OLS(values, np.ones(len(values))).fit(**settings)
+    # statsmodels also multiplies the variance by (n - 1) / (n - k), here 1.
+    return fit.params[0], *fit.conf_int()[0]
 
 
 def test_score_sensitivity_of_codes_is_the_paired_t_interval():
@@ -32,7 +54,7 @@ def test_score_sensitivity_of_codes_is_the_paired_t_interval():
         np.testing.assert_allclose(table.loc[measure, INTERVAL], [values.mean(), *test])
 
 
-def test_score_sensitivity_of_repeated_codes_is_cluster_robust(robust):
+def test_score_sensitivity_of_repeated_codes_is_cluster_robust():
     table = score_sensitivity(BEFORE, AFTER, NEAR, cluster=[f"z{code}" for code in THREES])
     assert table.loc["score sensitivity", "n"] == 30
     np.testing.assert_allclose(
@@ -42,17 +64,6 @@ def test_score_sensitivity_of_repeated_codes_is_cluster_robust(robust):
     near = table.loc["near the boundary"]
     assert near["n"] == len(set(THREES[close]))
     np.testing.assert_allclose(near[INTERVAL], robust((AFTER - BEFORE)[close], THREES[close]))
-
-
-def test_the_boundary_itself_is_not_near():
-    table = score_sensitivity([0.3, 0.7, 0.5, 0.31], [1, 1, 1, 1], NEAR)
-    assert table.loc["near the boundary", "n"] == 2
-
-
-@pytest.mark.parametrize(("before", "estimate"), [([0.1, 0.9], np.nan), ([0.1, 0.5], 0.2)])
-def test_too_few_codes_near_the_boundary_have_no_interval(before, estimate):
-    near = score_sensitivity(before, [0.7, 0.7], NEAR).loc["near the boundary"]
-    np.testing.assert_allclose(near[INTERVAL], [estimate, np.nan, np.nan])
 
 
 def test_flips_are_those_of_a_loop():
@@ -87,48 +98,129 @@ def test_conditional_is_joint_over_the_share_of_the_class(cluster):
     assert rate["net"] == pytest.approx(net, abs=1e-12)
 
 
-def test_a_score_on_the_threshold_is_a_smile():
-    assert flips([0.5], [0.49], 0.5).loc["joint_10", "events"] == 1
-    assert flips([0.49], [0.5], 0.5).loc["joint_01", "events"] == 1
+@pytest.mark.parametrize("interval", [mean_interval, share_interval, net_interval])
+def test_nothing_is_estimated_from_nothing_and_no_interval_from_one_code(interval):
+    assert np.isnan(interval(np.empty(0), np.empty(0, int))).all()
+    events = np.array([True, False, True, True])
+    found = interval(events, np.zeros(4, int))
+    assert found[0] == 0.75 and np.isnan(found[1:]).all()
 
 
-def test_flips_of_an_empty_class_are_missing():
-    table = flips([0.6, 0.7], [0.6, 0.2], 0.5)
-    assert table.loc["conditional_01", ["n", "events"]].tolist() == [0, 0]
-    assert table.loc["conditional_01", INTERVAL].isna().all()
-    assert table.loc["conditional_10", "estimate"] == 0.5
+def test_identical_copies_of_codes_add_nothing():
+    """Copies leave the effective number of rows at the number of codes; only t replaces z."""
+    few = flips(BEFORE, AFTER, 0.5)
+    many = flips(np.tile(BEFORE, 4), np.tile(AFTER, 4), 0.5, cluster=[*range(90)] * 4)
+    np.testing.assert_allclose(many["estimate"], few["estimate"])
+    assert (many["n"] == 4 * few["n"]).all()
+    width, plain = (table["high"] - table["low"] for table in (many, few))
+    assert width.between(plain, 1.06 * plain).all()
 
 
-def test_one_code_has_rates_without_intervals():
-    table = flips([0.1, 0.2, 0.9, 0.9], [0.6, 0.2, 0.9, 0.9], 0.5, cluster=["z"] * 4)
-    assert table.loc[["joint_01", "net"], "estimate"].tolist() == [0.25, 0.25]
-    assert table[["low", "high"]].isna().all(axis=None)
+def test_net_covers_where_few_codes_flip():
+    """Cover over all outcomes of 200 codes that flip up in 2 % and down in 0.5 %."""
+    cover = 0
+    for up, down in product(range(12), range(6)):
+        after = np.repeat([1, 0, 0, 1], [up, 100 - up, down, 100 - down])
+        low, high = flips(np.repeat([0, 1], 100), after, 0.5).loc["net", ["low", "high"]]
+        chance = stats.multinomial.pmf([up, down, 200 - up - down], 200, [0.02, 0.005, 0.975])
+        cover += chance * (low <= 0.015 <= high)
+    assert 0.93 < cover < 0.97
 
 
-def test_scores_must_be_probabilities():
-    logits = np.where(np.arange(90) == 3, -2.31, BEFORE)
-    words = "row 3 is -2.31, a probability in \\[0, 1\\] was expected; does the classifier"
-    with pytest.raises(ValueError, match=f"scores_before: {words}"):
-        score_sensitivity(logits, AFTER, NEAR)
-    with pytest.raises(ValueError, match=f"scores_after: {words}"):
-        flips(AFTER, logits, 0.5)
-    for bad in (np.nan, None):
-        with pytest.raises(ValueError, match="row 1 is (nan|None), a probability .* was expected$"):
-            flips([0.1, 0.2], [0.3, bad], 0.5)
-    with pytest.raises(ValueError, match="scores_before: row 0 is 'high'"):
-        flips(["high"], [0.1], 0.5)
+def test_intervals_cover_where_codes_repeat():
+    """60 codes with 5 images each, whose flips are alike: as rows, they would cover too rarely."""
+    codes, runs, hits = np.repeat(np.arange(60), 5), 120, {}
+    for run in range(runs):
+        rng = np.random.default_rng(run)
+        after = rng.random(300) < rng.beta(0.3, 2.7, 60)[codes]
+        for cluster in (True, False):
+            table = flips(np.zeros(300), after, 0.5, cluster=codes if cluster else None)
+            held = table["low"].le(0.1) & table["high"].ge(0.1)
+            hits[cluster] = hits.get(cluster, 0) + held[["net", "joint_01"]] / runs
+    assert hits[True].between(0.92, 0.985).all()
+    assert (hits[False] < 0.9).all()
 
 
-def test_shapes_and_settings_must_fit():
-    with pytest.raises(ValueError, match=r"scores_after: shape \(89,\), expected \(90,\) as of"):
-        flips(BEFORE, AFTER[1:], 0.5)
-    with pytest.raises(ValueError, match=r"scores_before: shape \(0,\), at least one row"):
-        flips([], [], 0.5)
-    with pytest.raises(ValueError, match="cluster: 89 identifiers for 90 rows"):
-        flips(BEFORE, AFTER, 0.5, cluster=THREES[1:])
-    with pytest.raises(ValueError, match="row 1 has no cluster identifier"):
-        flips([0.1, 0.2], [0.1, 0.2], 0.5, cluster=["a", None])
-    with pytest.raises(ValueError, match=r"threshold is 1.5, a number in \[0, 1\] was"):
-        flips(BEFORE, AFTER, threshold=1.5)
-    with pytest.raises(ValueError, match="near: expected 0 <= low < high <= 1"):
-        score_sensitivity(BEFORE, AFTER, near=(0.7, 0.3))
+def test_curve_holds_the_measures_of_every_step():
+    table = curve(SCORES, LAMBDAS, NEAR, 0.5)
+    assert list(table.columns) == ["λ", "measure", "n", *INTERVAL]
+    assert table["λ"].unique().tolist() == [-1, 0, 0.5, 1]
+    assert (table.groupby("λ").size() == 9).all()
+    last = table[table["λ"] == 1].set_index("measure").drop(columns="λ")
+    pair = SCORES[:, 2], SCORES[:, 1]
+    expected = [
+        score_sensitivity(*pair, NEAR),
+        flips(*pair, 0.5).drop(columns="events"),
+    ]
+    pd.testing.assert_frame_equal(last.iloc[:-1], pd.concat(expected), check_names=False)
+
+
+def test_nothing_moves_at_zero():
+    table = curve(np.array([[0.1, 0.2], [0.2, 0.8]]), np.array([0, 1]), NEAR, 0.5)
+    still = table[table["λ"] == 0].set_index("measure")[INTERVAL]
+    empty = ["near the boundary", "conditional_10", "net near the boundary"]
+    assert still.loc[empty].isna().all(axis=None)
+    assert (still.drop(index=empty) == 0).all(axis=None)
+
+
+def test_dose_response_is_the_mean_of_fitted_slopes():
+    table = dose_response(SCORES, LAMBDAS)
+    slopes = [np.polyfit(LAMBDAS, row, 1)[0] for row in SCORES]
+    interval = stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
+    np.testing.assert_allclose(table.loc["slope", INTERVAL], [np.mean(slopes), *interval])
+    ordered = SCORES[:, np.argsort(LAMBDAS)]
+    rising = sum(all(b >= a for a, b in pairwise(row)) for row in ordered)
+    falling = sum(all(b <= a for a, b in pairwise(row)) for row in ordered)
+    assert table.loc["monotone", "estimate"] == pytest.approx((rising + falling) / 90)
+    wilson = proportion_confint(rising + falling, 90, method="wilson")
+    np.testing.assert_allclose(table.loc["monotone", ["low", "high"]], wilson)
+
+
+def test_perception_matrix_has_the_t_interval_of_every_change():
+    before = pd.DataFrame({"age": RNG.random(90), "smiling": RNG.random(90)})
+    after = before + RNG.normal(0.05, 0.1, (90, 2))
+    matrix = perception_matrix({"Young": (before, after), "No_Beard": (after, before)})
+    for vector, sign in (("Young", 1), ("No_Beard", -1)):
+        for attribute, change in (sign * (after - before)).items():
+            interval = stats.ttest_1samp(change, 0).confidence_interval(0.95)
+            found = matrix.xs(attribute, axis=1, level="attribute").loc[vector]
+            np.testing.assert_allclose(found, [change.mean(), *interval])
+
+
+def simulated_changes(rng, n=80, direct=0.03, noise=0.05):
+    """Score changes are 1.5 times the true smile's, plus `direct`; people see it with noise."""
+    smile, full = rng.normal(0.05, 0.03, n), rng.normal(0.3, 0.05, n)
+    error = rng.normal(0, noise, (4, n))
+    return (
+        1.5 * smile + direct + 0.5 * error[0],
+        smile + error[1],
+        1.5 * full + 0.5 * error[2],
+        full + error[3],
+    )
+
+
+def test_explained_is_a_ratio_of_means():
+    changes = simulated_changes(np.random.default_rng(1))
+    table = explained(*changes, n_boot=50, seed=2)
+    total, seen, scored, calibrated = (change.mean() for change in changes)
+    share = scored / calibrated * seen
+    np.testing.assert_allclose(table["estimate"], [total, share, total - share])
+    assert list(table.index) == ["total", "explained", "rest"]
+
+
+def test_explained_covers_the_rest():
+    """Perception noise larger than the perceived change itself does not pull β to zero."""
+    hits, runs = np.zeros(3), 100
+    for run in range(runs):
+        changes = simulated_changes(np.random.default_rng(run), n=200, noise=0.1)
+        table = explained(*changes, n_boot=120, seed=run)
+        hits += table["low"].le([0.105, 0.075, 0.03]) & table["high"].ge([0.105, 0.075, 0.03])
+    assert (hits / runs).between(0.9, 0.99).all()
+
+
+def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
+    changes = list(simulated_changes(np.random.default_rng(1)))
+    weak = [*changes[:3], changes[3] - changes[3].mean()]
+    table = explained(*weak, n_boot=50, seed=2)
+    assert table.loc["total"].notna().all()
+    assert table.loc[["explained", "rest"]].isna().all(axis=None)

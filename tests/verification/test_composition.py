@@ -1,13 +1,24 @@
-"""Effects of a training set's composition: against a loop, and coverage of known effects."""
+"""Effects of compositions: against loops, ANOVA and a meta-analysis; coverage of known effects."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import norm, t
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.meta_analysis import combine_effects
 
-from helpers.verification import composition_effects
+from helpers.verification import (
+    COMPOSITIONS,
+    GROUPS,
+    composition_effects,
+    recorded_trainings,
+    training_effects,
+)
 
-FAMILIAR = ("a", "b")
+FAMILIAR, RARE = ("a", "b"), ("c", "d")
+RATES = (0.05, 0.1)
 
 
 def study(seed, n=40, rates=(0.05, 0.1), control=(0.05, 0.05), shared=0.4, dyad=0.3, images=17):
@@ -68,94 +79,134 @@ def test_intervals_cover_the_known_effect(rates, shared, dyad):
         assert 0.92 <= covered <= 0.99, row
 
 
-def test_what_both_recognisers_share_is_no_effect():
-    errors, _, group, vertices = study(3)
-    table = composition_effects(errors, errors, group, vertices, FAMILIAR)
-    assert table.loc["difference", "estimate"] == 0
-    assert table.loc["difference", "reason"] == "errors do not vary within groups"
-    assert table.loc["difference", ["low", "high", "p"]].isna().all()
-    assert table.loc["recogniser", "reason"] == ""
+# --- over trainings
 
 
-def test_positives_of_one_identity_are_clusters():
-    errors, control, group, vertices = study(4)
-    vertices = vertices[:, [0, 0]]
-    table = composition_effects(errors, control, group, vertices, FAMILIAR)
+def trainings(seed, runs=8, n=40, spread=0.2, shared=0.3, own=0.1, dyad=0.2, images=4):
+    """Errors (2, runs, m) of a recogniser and a control whose rates over trainings are known.
+
+    Faces are shared by all trainings, and each training has an ease of its own with every face.
+    The trainings' own rates differ: in rare groups by `spread`, on the scale of normal scores.
+    """
+    rng = np.random.default_rng(seed)
+    first = np.tile(np.repeat(np.arange(n), 3), 4)
+    second = (first + np.tile(np.arange(1, 4), 4 * n)) % n
+    group = np.repeat(["a", "b", "c", "d"], 3 * n)
+    rare = np.isin(group, RARE)
+
+    def faces(variance, *shape):
+        ease = np.sqrt(variance / 2) * rng.standard_normal((*shape, n))
+        return ease[..., first] + ease[..., second]
+
+    common = faces(shared) + np.sqrt(dyad) * rng.standard_normal(len(first))
+    latent = np.repeat(common + faces(own, 2, runs), images, axis=-1)
+    latent += np.sqrt(1 - shared - own - dyad) * rng.standard_normal(latent.shape)
+    rare, group = np.repeat(rare, images), np.repeat(group, images)
+    shift = spread * rng.standard_normal((2, runs, 1)) * rare
+    rates = np.where(rare, [[[RATES[1]]], [[RATES[0]]]], RATES[0])
+    limit = norm.isf(rates) * np.sqrt(1 + spread**2 * rare)
+    vertices = np.repeat(np.column_stack([first, second]), images, axis=0)
+    return (latent + shift > limit).astype(int), group, vertices
+
+
+def gap(errors, group):
+    means = {g: errors[group == g].mean() for g in (*FAMILIAR, *RARE)}
+    return sum(means[g] for g in RARE) / 2 - sum(means[g] for g in FAMILIAR) / 2
+
+
+def test_variance_is_that_of_trainings_and_what_they_share_in_a_loop():
+    (errors, _), group, vertices = trainings(2, runs=3, n=10, images=2, spread=1.0, shared=0.5)
+    table = training_effects(errors, errors[::-1], group, vertices, FAMILIAR)
+    estimates = [gap(row, group) for row in errors]
+    assert table.loc["recogniser", "estimate"] == pytest.approx(np.mean(estimates))
+    means = np.array([[row[group == g].mean() for g in group] for row in errors])
     weight = np.where(np.isin(group, FAMILIAR), -0.5, 0.5) / (group == "a").sum()
-    means = {g: errors[group == g].mean() for g in set(group)}
-    residual = weight * (errors - np.array([means[g] for g in group]))
-    squares = np.bincount(vertices[:, 0], residual) ** 2
-    se = np.sqrt(squares.sum() * 40 / 39)
-    df = min(2 * squares.sum() ** 2 / (40 * squares.var()), 39)
-    half = (table["high"] - table["low"])["recogniser"] / 2
-    assert half == pytest.approx(t.ppf(0.975, df) * se)
+    residual = weight * (errors - means)
+    products, apart = np.zeros((3, 3)), 0
+    for i, one in enumerate(vertices):
+        for j, other in enumerate(vertices):
+            if set(one) & set(other):
+                products += np.outer(residual[:, i], residual[:, j])
+            else:
+                apart += 1
+    covariance = products * len(vertices) ** 2 / apart
+    shared = (covariance.sum() - np.trace(covariance)) / 6
+    spread = np.var(estimates, ddof=1)
+    assert shared > 0 and spread > np.trace(covariance) / 3 - shared
+    within, between = table.loc["recogniser", ["within", "between"]]
+    assert within == pytest.approx(np.sqrt(np.trace(covariance) / 3))
+    assert between == pytest.approx(np.sqrt(spread - np.trace(covariance) / 3 + shared))
+    low, high, p = table.loc["recogniser", ["low", "high", "p"]]
+    mean, se = np.mean(estimates), np.sqrt(spread / 3 + shared)
+    quantile = (high - low) / 2 / se
+    df = brentq(lambda df: t.ppf(0.975, df) - quantile, 1, 1e4)
+    assert p == pytest.approx(2 * t.sf(abs(mean) / se, df))
+    assert 2 < df < 2 + 9  # of trainings, and of identities
 
 
-def test_errors_that_vary_between_groups_alone_have_no_interval():
-    _, control, group, vertices = study(6)
-    table = composition_effects(np.isin(group, ["c"]), control, group, vertices, FAMILIAR)
-    assert table.loc["recogniser", ["rare", "familiar", "estimate"]].tolist() == [0.5, 0, 0.5]
-    assert table.loc["recogniser", "reason"] == "errors do not vary within groups"
-    assert table.loc["recogniser", ["low", "high", "p"]].isna().all()
-    assert table.loc["control", "reason"] == ""
+def test_one_pair_an_identity_is_an_anova_of_trainings_and_identities():
+    rng = np.random.default_rng(2)
+    runs, n = 5, 12
+    ease = 2 * rng.normal(0, 1, (1, n)) + np.linspace(-3, 3, runs)[:, None]
+    rare = rng.normal(0, 1, (runs, n)) + ease > 0.3
+    known = rng.normal(0, 1, (runs, n)) > 2
+    errors, group = np.concatenate([known, rare], axis=1), np.repeat(["a", "c"], n)
+    vertices = np.column_stack([np.tile(np.arange(n), 2)] * 2)
+    table = training_effects(errors, np.zeros_like(errors), group, vertices, ["a"])
+    row = table.loc["difference"]
+
+    cells = pd.MultiIndex.from_product([range(runs), range(n)], names=["training", "face"])
+    frame = pd.Series((rare.astype(int) - known).ravel(), cells, name="y").reset_index()
+    anova = anova_lm(ols("y ~ C(training) + C(face)", frame).fit())["mean_sq"]
+    both, rest = anova[["C(training)", "C(face)"]], anova["Residual"]
+    assert (both > rest).all()
+    assert row["between"] == pytest.approx(np.sqrt((both.iloc[0] - rest) / n))
+    se = np.sqrt((both.sum() - rest) / (runs * n))
+    df = brentq(lambda df: t.sf(row["estimate"] / se, df) - row["p"] / 2, 1, 1e4)
+    assert row["high"] - row["low"] == pytest.approx(2 * t.ppf(0.975, df) * se)
+    assert runs - 1 < df < runs + n - 2
 
 
-def test_a_categorical_says_which_groups_there_are():
-    *errors, group, vertices = study(7)
-    plain = composition_effects(*errors, group, vertices, FAMILIAR)
-    # In another order, which changes nothing.
-    named = pd.Categorical(group, ["d", "b", "a", "c"])
-    pd.testing.assert_frame_equal(composition_effects(*errors, named, vertices, FAMILIAR), plain)
-    pd.testing.assert_frame_equal(
-        composition_effects(*errors, pd.Series(named), vertices, FAMILIAR), plain
-    )
+def test_without_anything_shared_it_is_a_meta_analysis_of_the_trainings():
+    """Hartung, Knapp, Sidik and Jonkman; no two trainings err on the same face."""
+    runs, n = 4, 40
+    errors = np.zeros((runs, 2 * n), int)
+    for training, count in enumerate((10, 1, 9, 2)):
+        errors[training, n + 10 * training : n + 10 * training + count] = 1
+    group = np.repeat(["a", "c"], n)
+    vertices = np.column_stack([np.tile(np.arange(n), 2)] * 2)
+    table = training_effects(errors, 0 * errors, group, vertices, ["a"])
+    found = combine_effects(errors[:, n:].mean(axis=1), np.full(runs, 0.1), use_t=True)
+    *_, hartung_knapp = found.conf_int(use_t=True)
+    actual = table.loc["recogniser", ["low", "high"]].to_numpy(float)
+    np.testing.assert_allclose(actual, hartung_knapp)
+    assert table.loc["control", "reason"] == "errors do not vary within groups"
 
 
-@pytest.mark.parametrize("lost", [["a"], ["d"], ["b", "c"], ["a", "b", "c", "d"]])
-def test_without_pairs_of_a_group_nothing_is_estimable(lost):
-    errors, control, group, vertices = study(8)
-    some = ~np.isin(group, lost)
-    named = pd.Categorical(group, ["a", "b", "c", "d"])[some]
-    table = composition_effects(errors[some], control[some], named, vertices[some], FAMILIAR)
-    assert set(table["reason"]) == {f"no pairs of {', '.join(lost)}"}
-    assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
-    for side, labels in (("familiar", ["a", "b"]), ("rare", ["c", "d"])):
-        assert table[side].isna().all() == bool(set(labels) & set(lost))
-        assert table[side].isna().any() == bool(set(labels) & set(lost))
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+def test_intervals_cover_what_trainings_have_on_average(spread):
+    audits = [trainings(1000 + seed, images=2, spread=spread) for seed in range(100)]
+    tables = [training_effects(*audit[0], *audit[1:], FAMILIAR) for audit in audits]
+    truth = RATES[1] - RATES[0]
+    for row in ("recogniser", "difference"):
+        held = np.mean([x.loc[row, "low"] <= truth <= x.loc[row, "high"] for x in tables])
+        assert 0.9 <= held <= 0.99, row
+    # What is not seen in one network, the trainings' own spread, is found when it is there.
+    between = np.mean([x.loc["recogniser", "between"] for x in tables])
+    assert between == pytest.approx(0.05, abs=0.02) if spread else between < 0.02
 
 
-def test_bad_input_is_named():
-    errors, control, group, vertices = study(5, n=8)
-    for familiar in (["a", "x"], "xy", [], ["a", "b", "c", "d"]):
-        with pytest.raises(ValueError, match="must be some, but not all, of .'a', 'b', 'c', 'd'."):
-            composition_effects(errors, control, group, vertices, familiar)
-    with pytest.raises(ValueError, match="errors: row 0 is 2, 0 or 1"):
-        composition_effects(errors + 2, control, group, vertices, FAMILIAR)
-    with pytest.raises(ValueError, match="control: row 0 is 2, 0 or 1"):
-        composition_effects(errors, control + 2, group, vertices, FAMILIAR)
-    with pytest.raises(ValueError, match="control: shape .* as of errors"):
-        composition_effects(errors, control[1:], group, vertices, FAMILIAR)
-    # Plain labels name only the groups that there are.
-    some = group != "b"
-    with pytest.raises(ValueError, match="must be some, but not all, of .'a', 'c', 'd'."):
-        composition_effects(errors[some], control[some], group[some], vertices[some], FAMILIAR)
-    for missing in (None, np.nan):
-        labels = group.astype(object)
-        labels[3] = missing
-        with pytest.raises(ValueError, match="'group', row 3 is nan, a group was expected"):
-            composition_effects(errors, control, labels, vertices, FAMILIAR)
-    for wrong in (vertices[:-1], vertices[:, 0], vertices.ravel()):
-        with pytest.raises(ValueError, match=rf"identities \({len(errors)}, 2\) were expected"):
-            composition_effects(errors, control, group, wrong, FAMILIAR)
-    unknown = vertices.astype(float)
-    unknown[4, 1] = np.nan
-    with pytest.raises(ValueError, match="vertices, row 4: an identity is missing"):
-        composition_effects(errors, control, group, unknown, FAMILIAR)
+def test_trainings_that_are_alike_add_nothing():
+    (errors, control), group, vertices = trainings(4, runs=1, spread=0.0)
+    one = composition_effects(errors[0], control[0], group, vertices, FAMILIAR)
+    same = training_effects([*errors] * 3, [*control] * 3, group, vertices, FAMILIAR)
+    pd.testing.assert_frame_equal(same[one.columns], one)
+    assert (same["between"] < 1e-8).all() and (same["trainings"] == 3).all()
 
 
-def test_one_identity_has_no_interval():
-    errors, control, group, vertices = study(5, n=8)
-    alone = np.zeros_like(vertices)
-    table = composition_effects(errors, control, group, alone, FAMILIAR)
-    assert set(table["reason"]) == {"too few identities"}
-    assert table["estimate"].notna().all() and table[["low", "high", "p"]].isna().all(axis=None)
+def test_the_record_holds_every_composition():
+    pairs, accepted = recorded_trainings()
+    assert set(pairs["group"]) == set(GROUPS) and pairs["match"].dtype == bool
+    counts = accepted.columns.to_frame(index=False).groupby("composition").size()
+    assert set(counts.index) == set(COMPOSITIONS) and counts.min() == counts.max() >= 7
+    assert not accepted.T.duplicated().any()  # other trainings are other networks

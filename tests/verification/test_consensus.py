@@ -1,15 +1,16 @@
-"""Consensus of raters, against a trimmed mean and exact fractions."""
+"""Consensus against a trimmed mean and exact fractions; effects of steps against t tests."""
 
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from scipy.stats import trim_mean
+from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
-from helpers.verification import hcic, is_match
+from helpers.verification import hcic, is_match, over_seeds, step_effects
 
 
 def test_consensus_is_the_mean_of_the_middle_five():
@@ -31,14 +32,6 @@ def test_a_match_is_decided_in_whole_numbers(ratings, t):
     np.testing.assert_array_equal(is_match(ratings, t), expected)
 
 
-def test_pairs_exactly_on_the_threshold_match():
-    # Five ratings that sum to 6 have the consensus 0.3; 0.7 · 20 is 14.000000000000002 or less.
-    on = np.array([[0, 0, 0, 1, 1, 2, 2, 4, 4], [0, 0, 2, 3, 3, 3, 3, 3, 4]])
-    assert is_match(on, 0.3).tolist() == [True, False]
-    assert is_match(on, 0.7).tolist() == [True, True]
-    assert is_match(on[1:], 0.699).tolist() == [False]
-
-
 @pytest.mark.parametrize("t", [0.2, 0.3, 0.4])
 def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_way(t):
     """The erratum of chapter 16: every consensus of five ratings, in both precisions."""
@@ -53,24 +46,56 @@ def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_wa
     assert np.flatnonzero(match & ~mixed).tolist() == [round(20 * t)] and not (mixed & ~match).any()
 
 
-@pytest.mark.parametrize(
-    ("ratings", "message"),
-    [
-        ([[0] * 9, [0] * 8 + [5]], "ratings: row 1, column 8 is 5, a whole"),
-        ([[0.0] * 9, [0.5] + [0.0] * 8], "row 1, column 0 is 0.5, a whole"),
-        ([[0.0] * 8 + [np.nan]], "row 0, column 8 is nan, a whole"),
-        ([0, 1, 2], r"shape \(3,\)"),
-        ([["0"] * 9], "whole numbers"),
-        ([[0, 1, 2, 3]], "2 lowest and 2 highest of 4"),
-    ],
-)
-def test_ratings_that_are_none_are_named(ratings, message):
-    with pytest.raises(ValueError, match=message):
-        hcic(ratings)
-    with pytest.raises(ValueError, match=message):
-        is_match(ratings, 0.3)
+def sequences(n=12, seed=0):
+    """Positives of two groups per seed; each attribute lowers similarity by known steps."""
+    rng = np.random.default_rng(seed)
+    drops = {
+        "pose": {-30: 0.3, -15: 0.1, 15: 0.12, 30: 0.25},
+        "light": {"up": 0.05, "left": 0.2},
+    }
+    rows = [
+        (seed, seed, group, attribute, step, 1 - drop - 0.02 * (group == "b") + wobble)
+        for seed in range(n)
+        for group in "ab"
+        for attribute, steps in drops.items()
+        for (step, drop), wobble in zip(steps.items(), rng.normal(0, 0.01, len(steps)), strict=True)
+    ]
+    names = ["seed_first", "seed_second", "group", "attribute", "step", "similarity"]
+    return pd.DataFrame(rows, columns=names)
 
 
-def test_a_threshold_of_raw_ratings_is_refused():
-    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
-        is_match([[0] * 9], 1.2)
+def test_steps_are_compared_with_the_next_towards_the_prototype():
+    frame = sequences()
+    table = step_effects(frame).set_index(["group", "attribute", "step"])
+    steps = [("pose", step) for step in (-30, -15, 15, 30)] + [("light", "up"), ("light", "left")]
+    assert list(table.index) == [(group, *step) for group in ("a", "b", "all") for step in steps]
+    table = table.sort_index(key=lambda level: level.astype(str))
+    references = table.loc["a"]["reference"].to_dict()
+    assert references["pose", -30] == -15 and references["pose", 30] == 15
+    assert references["pose", -15] == references["light", "up"] == "prototype"
+    of = frame[(frame["group"] == "b") & (frame["attribute"] == "pose")]
+    wide = of.pivot_table(index="seed_first", columns="step", values="similarity")
+    test = ttest_1samp(wide[-30] - wide[-15], 0)
+    row = table.loc[("b", "pose", -30)]
+    assert row["estimate"] == pytest.approx(test.statistic * test._standard_error)
+    interval = test.confidence_interval()
+    assert row[["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
+    assert row["similarity"] == pytest.approx(wide[-30].mean())
+    up = frame[(frame["group"] == "a") & (frame["step"] == "up")]["similarity"]
+    assert table.loc[("a", "light", "up"), "estimate"] == pytest.approx(up.mean() - 1)
+
+
+def test_means_over_seeds_are_student_intervals():
+    rng = np.random.default_rng(1)
+    first, second = (pd.DataFrame(rng.random((9, 2)), columns=["a", "b"]) for _ in range(2))
+    second.loc[3, "b"] = np.nan
+    difference = (first - second).rename_axis("seed").melt(ignore_index=False, var_name="group")
+    table = over_seeds(difference.set_index("group", append=True)["value"], ["group"])
+    assert table["seeds"].tolist() == [9, 8]
+    for column in "ab":
+        kept = second[column].notna()
+        test = ttest_rel(first.loc[kept, column], second.loc[kept, column])
+        ends = test.confidence_interval(0.95)
+        np.testing.assert_allclose(table.loc[column, ["low", "high"]], [ends.low, ends.high])
+        expected = (first - second).loc[kept, column].mean()
+        assert table.loc[column, "estimate"] == pytest.approx(expected)

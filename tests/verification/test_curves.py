@@ -1,11 +1,11 @@
-"""Error rates by group, against loops and scikit-learn."""
+"""Similarities and error rates by group, against loops and scikit-learn."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import det_curve
 
-from helpers.verification import fixed_threshold
+from helpers.verification import fixed_threshold, similarity
 from helpers.verification.curves import as_match_rates, by_group, held_rates, rate_table
 
 
@@ -84,39 +84,17 @@ def test_a_share_of_negatives_is_counted_without_rounding():
     assert (row.threshold, row.fnmr) == (70.5, 0)
 
 
-def test_a_fixed_threshold_counts_by_group():
-    scores, positive, group = scored()
-    for row in fixed_threshold(scores, positive, group, 0.5).itertuples():
-        some = group == row.group
-        assert row.fnmr == (scores[some & positive] < 0.5).mean()
-        assert row.fmr == (scores[some & ~positive] >= 0.5).mean()
-
-
-def test_infinity_is_a_threshold_and_nan_is_none():
-    arguments = [0.1, 0.9, 0.4, 0.6], [0, 1, 0, 1], list("aabb")
-    assert fixed_threshold(*arguments, np.inf)["fnmr"].tolist() == [1, 1]
-    assert fixed_threshold(*arguments, -np.inf)["fmr"].tolist() == [1, 1]
-    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
-        fixed_threshold(*arguments, np.nan)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0.1, np.nan], [0, 1], list("aa")), "similarity: row 1 is nan"),
-        (([0.1, 0.2], [0, 2], list("aa")), "is_match: row 1 is 2"),
-        (([0.1, 0.2], [0, 1], ["a", None]), "'group', row 1 is nan, a group"),
-        (([0.1, 0.2], [0, 1], ["a"]), r"group: shape \(1,\), expected \(2,\)"),
-        (([0.1, 0.2], [0], ["a", "a"]), r"is_match: shape \(1,\), expected \(2,\)"),
-        (([], [], []), "at least one row"),
-    ],
-)
-def test_bad_pairs_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        fixed_threshold(*arguments, 0.5)
-
-
-@pytest.mark.parametrize("fmr", [0, 1, [0.1, np.nan]])
-def test_a_target_that_is_no_rate_is_refused(fmr):
-    with pytest.raises(ValueError, match="a number in .0, 1. was expected"):
-        held([0.1, 0.2], [0, 1], list("aa"), fmr=fmr)
+def test_similarity_is_the_cosine_at_any_scale():
+    rng = np.random.default_rng(1)
+    vectors = rng.normal(size=(30, 7)) * rng.uniform(0.01, 50, (30, 1))
+    pairs = rng.integers(30, size=(10_000, 2))
+    found = similarity(vectors.astype(np.float32), pairs)
+    assert found.dtype == np.float64
+    for k in (0, 8191, 8192, 9999):
+        a, b = vectors[pairs[k]]
+        assert found[k] == pytest.approx(a @ b / np.sqrt(a @ a * (b @ b)), abs=1e-6)
+    assert found.max() <= 1
+    for scale in (1e200, 1e-200, 1e-300):
+        np.testing.assert_allclose(similarity(vectors * scale, pairs), found, atol=1e-6)
+    both = np.vstack([1e200 * vectors[0], 1e-200 * vectors[0]])
+    assert similarity(both, [[0, 1]])[0] == pytest.approx(1)

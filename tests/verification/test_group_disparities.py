@@ -44,12 +44,6 @@ def test_disparities_are_differences_with_verdicts():
     assert within.loc["FMR at threshold", ["low", "high"]].abs().max() > just
 
 
-def test_disparities_need_a_threshold():
-    data = two_groups(np.random.default_rng(0), harm=1.0, n=12)
-    with pytest.raises(ValueError, match="threshold: nan where a similarity"):
-        disparities(*data, **OPTIONS | {"threshold": np.nan})
-
-
 def test_disparities_cover_no_difference():
     rng, covered = np.random.default_rng(4), []
     for _ in range(60):
@@ -99,30 +93,6 @@ def test_rare_false_matches_of_six_groups_are_covered(dependence, rates):
     rate, difference = (np.mean(cover) for cover in covered)
     assert rate >= 0.9
     assert 0.9 <= difference <= 0.99
-
-
-def test_what_groups_share_through_seeds_cancels():
-    rng = np.random.default_rng(2)
-    scores, positive, vertices = verification_pairs(60, rng)
-    jittered = scores + rng.normal(0, 0.05, len(scores))
-    data = np.concatenate([scores, jittered]), np.tile(positive, 2)
-    group = np.repeat(["european male", "other"], len(scores))
-    paired = disparities(*data, group, np.tile(vertices, (2, 1)), **OPTIONS)
-    apart = disparities(*data, group, np.vstack([vertices, vertices + 60]), **OPTIONS)
-    width, apart = (table["high"] - table["low"] for table in (paired, apart))
-    assert (width < 0.7 * apart).all()
-
-
-def test_holm_covers_the_groups_of_a_measure():
-    scores, positive, group, vertices = two_groups(np.random.default_rng(0), harm=0.4)
-    third = np.where(np.arange(len(group)) % 2, group, "european male")
-    third = np.where((group != "european male") & (third == "european male"), "x", third)
-    table = disparities(scores, positive, third, vertices, **OPTIONS)
-    assert len(table) == 6
-    for _, rows in table.groupby("measure"):
-        small, large = np.sort(rows["p"])
-        expected = min(2 * small, 1), min(max(2 * small, large), 1)
-        assert np.sort(rows["p_holm"]).tolist() == pytest.approx(expected)
 
 
 def test_disparities_that_cannot_be_estimated_say_why():

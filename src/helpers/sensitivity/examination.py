@@ -2,8 +2,7 @@
 
 Three questions are asked of it, whatever it was trained on: do codes tell smiling renders from
 others, have samples two eyes and a mouth, and do samples lie among renders where a classifier of
-smiles looks? The answers stand on the card of the weights. Chapter 15 explains the measures, and
-asks the last question again at its own sizes.
+smiles looks? The answers stand on the card of the weights.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from helpers import models
 from helpers.generators import WGANGenerator
 from helpers.generators.wgan_networks import SIZE
 from helpers.models import part_reader, sample_quality
-from helpers.sensitivity.attribute_vectors import attribute_vector, balanced_rows
-from helpers.sensitivity.traversal import as_uint8
+from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
 from helpers.world import celeba, populations
 from helpers.world.batches import render_to_store
 
@@ -53,12 +51,6 @@ def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cp
         smiling: estimate, low, high and n of the vector's held-out accuracy; parts: the same of
         samples in which all parts are found, and the shares among renders and renders without one;
         quality: precision and recall of other renders, blurred ones and samples.
-
-    Example:
-        >>> from helpers.sensitivity import examination
-        >>> examination.passes({"smiling": {"estimate": 0.7, "low": 0.66}, "parts":
-        ...     {"samples": {"estimate": 0.97}}})
-        True
     """
     folder.mkdir(parents=True, exist_ok=True)
     population = populations.sample(POPULATION, TRAINED + 2 * EACH + 2 * SAMPLES, seed)
@@ -82,14 +74,7 @@ def examine(generator: WGANGenerator, folder: Path, seed: int, device: str = "cp
 
 
 def passes(examined: dict) -> bool:
-    """Whether measures as of `examine` pass the gate.
-
-    Example:
-        >>> from helpers.sensitivity import examination
-        >>> examination.passes({"smiling": {"estimate": 0.7, "low": 0.55}, "parts":
-        ...     {"samples": {"estimate": 0.97}}})
-        False
-    """
+    """Whether measures as of `examine` pass the gate."""
     smiling, parts = examined["smiling"], examined["parts"]["samples"]
     told = smiling["estimate"] > ACCURACY and smiling["low"] > ACCURACY_LOW
     return bool(told and parts["estimate"] >= PARTS_FOUND)
@@ -119,14 +104,7 @@ def _parts(made: np.ndarray, folder: Path, settings: dict) -> dict[str, dict[str
 
 
 def share(found: np.ndarray) -> dict[str, float]:
-    """A share with its Wilson interval of 95 %: estimate, low, high, n.
-
-    Example:
-        >>> import numpy as np
-        >>> from helpers.sensitivity import examination
-        >>> examination.share(np.array([True, True, False, True]))["estimate"]
-        0.75
-    """
+    """A share with its Wilson interval of 95 %: estimate, low, high, n."""
     low, high = proportion_confint(found.sum(), len(found), method="wilson")
     values = {"estimate": found.mean(), "low": low, "high": high, "n": len(found)}
     return {name: round(float(value), 4) for name, value in values.items()}
@@ -147,14 +125,6 @@ def _quality(
 
 
 def blurred(images: np.ndarray) -> np.ndarray:
-    """Images slightly out of focus, which a measure of quality must notice.
-
-    Example:
-        >>> import numpy as np
-        >>> from helpers.sensitivity import examination
-        >>> sharp = np.eye(64, dtype=np.uint8)[None, None] * 255
-        >>> bool(examination.blurred(sharp).max() < sharp.max())
-        True
-    """
+    """Images slightly out of focus, which a measure of quality must notice."""
     size = images.shape[-1]
     return gaussian_filter(images, (0, 0, BLUR * size, BLUR * size))

@@ -1,14 +1,37 @@
-"""Score sensitivity and classification sensitivity of one step, G(z) → G(z + d): chapter 15."""
+"""How a step along a vector moves scores and flips decisions, and what people see of it.
+
+f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision. Codes are the units; several
+rows of one code are not independent. Means get cluster-robust standard errors; counts are divided
+by the design effect, which leaves the Wilson and Tango intervals their good cover at rates near
+zero, and Student's quantile replaces the normal one. Where no code repeats, these are the plain
+intervals.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.special import ndtr, stdtrit
+from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.resampling import as_codes
-from helpers.sensitivity.intervals import as_table, mean_interval, net_interval, share_interval
+from helpers.effects import paired_interval
+from helpers.resampling import as_codes, as_resamples, draw_weights
 from helpers.utils.checks import as_probabilities, check_range, require_alike
+
+CONFIDENCE = 0.95
+"""Level of every interval of the room."""
+INTERVAL = ["estimate", "low", "high"]
+
+Interval = tuple[float, float, float]
+"""An estimate and the ends of its interval; NaN where there is nothing to estimate from."""
+
+
+# --- scores and decisions
 
 
 def score_sensitivity(
@@ -35,14 +58,7 @@ def score_sensitivity(
         Columns n (codes), estimate, low, high: 95 % t interval over codes, NaN with fewer than two.
 
     Raises:
-        ValueError: scores that are no probabilities, shapes that differ, a row without a code, or a
-            `near` that is no range within [0, 1].
-
-    Example:
-        >>> from helpers import sensitivity
-        >>> table = sensitivity.score_sensitivity([0.2, 0.6, 0.9], [0.4, 0.9, 0.8], (0.3, 0.7))
-        >>> table["estimate"].round(2).to_dict()
-        {'score sensitivity': 0.13, 'near the boundary': 0.3, 'stability': 0.2}
+        ValueError: scores that are no probabilities, shapes that differ, or a row without a code.
     """
     before, after, codes = _pair(scores_before, scores_after, cluster)
     change, close = after - before, near_boundary(before, near)
@@ -89,12 +105,6 @@ def flips(
 
     Raises:
         ValueError: as `score_sensitivity`, or a threshold outside of [0, 1].
-
-    Example:
-        >>> from helpers import sensitivity
-        >>> table = sensitivity.flips([0.1, 0.2, 0.8, 0.9], [0.6, 0.3, 0.7, 0.9], threshold=0.5)
-        >>> table.loc[["joint_01", "conditional_01", "net"], "estimate"].tolist()
-        [0.25, 0.5, 0.25]
     """
     before, after, codes = _pair(scores_before, scores_after, cluster)
     before, after = decisions(before, threshold), decisions(after, threshold)
@@ -114,15 +124,75 @@ def flips(
     return as_table(rows, "flip", ["n", "events"])
 
 
+def curve(
+    scores: np.ndarray, lambdas: np.ndarray, near: tuple[float, float], threshold: float
+) -> pd.DataFrame:
+    """All measures of every step λ d against λ = 0 (sensitivity, section 5, Figs 5 and 6).
+
+    Args:
+        scores: P(smiling) of G(z + λ d), (n, L).
+        lambdas: steps λ, (L,), distinct, one of them 0.
+        near: what counts as near the boundary, by the score at λ = 0, both ends excluded.
+        threshold: of the decision.
+
+    Returns:
+        Long: a row per λ (ascending) and measure, with the columns λ, measure, n, estimate, low,
+        high. Measures and n are those of `score_sensitivity` and `flips`; "net near the boundary"
+        is the net of the rows near it (Fig 5, bottom right). At λ = 0 nothing moves: the interval
+        is the estimate.
+    """
+    before = scores[:, np.flatnonzero(lambdas == 0)[0]]
+    close, smiles = near_boundary(before, near), decisions(scores, threshold).astype(np.float64)
+    parts = []
+    for column in np.argsort(lambdas):
+        moved = score_sensitivity(before, scores[:, column], near)
+        flipped = flips(before, scores[:, column], threshold).drop(columns="events")
+        table = pd.concat([moved, flipped]).rename_axis("measure")
+        net = smiles[close, column] - decisions(before[close], threshold)
+        interval = net_interval(net, np.arange(len(net)))
+        table.loc["net near the boundary"] = (len(net), *interval)
+        table.insert(0, "λ", lambdas[column])
+        parts.append(table.reset_index())
+    curves = pd.concat(parts, ignore_index=True).astype({"n": np.int64})
+    ends, still = ["low", "high"], curves["λ"] == 0
+    curves[ends] = curves[ends].mask(still, curves["estimate"], axis=0)
+    return curves[["λ", "measure", "n", *INTERVAL]]
+
+
+def dose_response(scores: np.ndarray, lambdas: np.ndarray) -> pd.DataFrame:
+    """Whether single codes respond to λ as their mean does (sensitivity, section 5: "linear").
+
+    Index measure: "slope", the mean over codes of each one's least-squares slope of the score on λ,
+    with its t interval; "monotone", the share of codes whose scores only rise, or only fall, along
+    λ (steps without a change are allowed, codes without any are not), with Wilson's.
+
+    Args:
+        scores: P(smiling) of G(z + λ d), (n, L).
+        lambdas: steps λ, (L,), distinct, at least two.
+
+    Returns:
+        Columns n (codes), estimate, low, high; slopes are in score per unit of λ.
+    """
+    codes = np.arange(len(scores))
+    centred = lambdas - lambdas.mean()
+    slopes = scores @ centred / (centred @ centred)
+    steps = np.diff(scores[:, np.argsort(lambdas)])
+    one_way = (steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)
+    monotone = one_way & (steps != 0).any(axis=1)
+    rows = {
+        "slope": (len(scores), *mean_interval(slopes, codes)),
+        "monotone": (len(scores), *share_interval(monotone, codes)),
+    }
+    return as_table(rows, "measure")
+
+
 def decisions(scores: np.ndarray, threshold: float) -> np.ndarray:
-    """y = 1(score ≥ threshold) as bool (sensitivity, eq 5); ValueError for another threshold."""
+    """y = 1(score ≥ threshold) as bool (sensitivity, eq 5)."""
     return scores >= check_range("threshold", threshold, 0, 1)
 
 
 def near_boundary(scores: np.ndarray, near: tuple[float, float]) -> np.ndarray:
-    """Rows with near[0] < score < near[1], bool; ValueError where `near` is no such range."""
-    if not 0 <= near[0] < near[1] <= 1:
-        raise ValueError(f"near: expected 0 <= low < high <= 1, got {near}")
+    """Rows with near[0] < score < near[1], bool."""
     return (scores > near[0]) & (scores < near[1])
 
 
@@ -133,3 +203,166 @@ def _pair(
     after = as_probabilities(scores_after, "scores_after")
     require_alike(after, "scores_after", before, "scores_before")
     return before, after, as_codes(cluster, len(before))
+
+
+# --- what people see
+
+
+def perception_matrix(pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Mean change of every perceived attribute along every vector (sensitivity, eq 4): leakage.
+
+    Args:
+        pairs: attribute vector → perceived attributes of G(z) and of G(z + d), (n, A) each, a row
+            per code; the same columns for all.
+
+    Returns:
+        A row per vector; columns (statistic, attribute) with the statistics estimate, low, high:
+        `matrix["estimate"]` is the matrix (vectors, attributes), `matrix["low"]` its lower limits.
+    """
+    tables = {}
+    for vector, (before, after) in pairs.items():
+        changes = {name: after[name].to_numpy() - before[name].to_numpy() for name in before}
+        rows = {name: mean_interval(one, np.arange(len(one))) for name, one in changes.items()}
+        tables[vector] = pd.DataFrame(rows, INTERVAL)
+    matrices = {
+        statistic: pd.DataFrame(
+            {vector: table.loc[statistic] for vector, table in tables.items()}
+        ).T
+        for statistic in INTERVAL
+    }
+    return pd.concat(matrices, axis=1, names=["statistic", "attribute"]).rename_axis("vector")
+
+
+def explained(
+    score_change: ArrayLike,
+    perceived_change: ArrayLike,
+    calibration_score_change: ArrayLike,
+    calibration_perceived_change: ArrayLike,
+    *,
+    n_boot: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Does a vector move the score more than the smile that people see change accounts for?
+
+    The split is the book's own. A vector d_a that widens the smile should raise the score of
+    smiling. How much it should is calibrated along the smiling vector itself, on the same codes:
+
+        β = mean change of the score / mean change of the perceived smiling (calibration)
+        explained = β · mean change of the perceived smiling along d_a
+        rest = total - explained
+
+    β takes the score to be proportional to the perceived smile, along any vector and at any step:
+    a saturating score breaks this, so calibrate at a step with about the same perceived change.
+    Raters' noise in perceived changes averages out of a ratio of means; it widens the interval and
+    does not attenuate β, as it would a regression slope.
+
+    Args:
+        score_change: of f along d_a, (n,), a row per code.
+        perceived_change: of perceived smiling along d_a, (n,).
+        calibration_score_change: of f along the smiling vector, (n,), rows as above.
+        calibration_perceived_change: of perceived smiling along the smiling vector, (n,).
+        n_boot: resamples of codes; each gives all three rows.
+        seed: of the resamples.
+
+    Returns:
+        Index part: total, explained, rest; columns estimate, low, high: 95 % percentile interval.
+        explained and rest are missing where the calibration's mean perceived change is not
+        distinguishable from zero, so that β may be anything.
+    """
+    calibration = calibration_score_change, calibration_perceived_change
+    changes = np.stack([score_change, perceived_change, *calibration], axis=1).astype(np.float64)
+    codes = np.arange(len(changes))
+    index = pd.Index(["total", "explained", "rest"], name="part")
+    table = pd.DataFrame(np.nan, index, INTERVAL)
+    _, low, high = mean_interval(changes[:, 3], codes)
+    if low <= 0 <= high:
+        table.loc["total"] = mean_interval(changes[:, 0], codes)
+        return table
+    weights = draw_weights(len(codes), as_resamples(n_boot), seed, "explained")
+    draws = _parts(weights @ changes / weights.sum(axis=1)[:, None])
+    ends = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    table[:] = np.stack([_parts(changes.mean(axis=0)), *ends], axis=1)
+    return table
+
+
+def _parts(means: np.ndarray) -> np.ndarray:
+    """total, explained, rest (..., 3) of the four mean changes (..., 4)."""
+    total, perceived, scored, seen = np.moveaxis(means, -1, 0)
+    share = scored / seen * perceived
+    return np.stack([total, share, total - share], axis=-1)
+
+
+# --- intervals over codes
+
+
+def as_table(
+    rows: Mapping[str, tuple[float, ...]], index: str, counts: Sequence[str] = ("n",)
+) -> pd.DataFrame:
+    """A row per key of `rows`, which hold the `counts` and then an interval."""
+    columns = [*counts, *INTERVAL]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(index)
+
+
+def mean_interval(values: np.ndarray, codes: np.ndarray) -> Interval:
+    """Mean of the rows `values` (n,) with the t interval over their codes (n,)."""
+    if len(values) == 0:
+        return np.nan, np.nan, np.nan
+    mean, sums = values.mean(), _sums(values - values.mean(), codes)
+    count = len(sums)
+    if count < 2:
+        return mean, np.nan, np.nan
+    if count == len(values):
+        return mean, *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE)
+    error = np.sqrt(count / (count - 1) * (sums @ sums)) / len(values)
+    reach = stdtrit(count - 1, (1 + CONFIDENCE) / 2) * error
+    return mean, mean - reach, mean + reach
+
+
+def share_interval(events: np.ndarray, codes: np.ndarray) -> Interval:
+    """Share of rows `events` (n,), bool, with Wilson's interval for as many independent rows."""
+    if len(events) == 0:
+        return np.nan, np.nan, np.nan
+    n, quantile = _effective(events, codes)
+    share = events.mean()
+    if np.isnan(quantile):
+        return share, np.nan, np.nan
+    return share, *proportion_confint(share * n, n, 2 * ndtr(-quantile), method="wilson")
+
+
+def net_interval(differences: np.ndarray, codes: np.ndarray) -> Interval:
+    """Mean of `differences` (n,) in {-1, 0, 1} with Tango's interval of paired proportions.
+
+    Tango, Statistics in Medicine 17 (1998) 891-908, see `helpers.effects.paired_interval`: it has
+    a width even where nothing flips, and covers well where few do.
+    """
+    if len(differences) == 0:
+        return np.nan, np.nan, np.nan
+    n, quantile = _effective(differences, codes)
+    up, down = (differences > 0).mean(), (differences < 0).mean()
+    if np.isnan(quantile):
+        return up - down, np.nan, np.nan
+    return up - down, *paired_interval(up * n, down * n, n, quantile)
+
+
+def _effective(values: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
+    """Number of independent rows that say as much, and the quantile that goes with it.
+
+    Several rows of a code never count as more than as many codes would. Where all rows are equal,
+    nothing shows how alike a code's are, and a code counts as one row.
+    """
+    n, residual = len(values), values - values.mean()
+    sums, single = _sums(residual, codes), residual @ residual
+    count = len(sums)
+    if count == n:
+        return float(n), float(norm.ppf((1 + CONFIDENCE) / 2))
+    if count < 2:
+        return float(n), np.nan
+    between = count / (count - 1) * (sums @ sums)
+    effect = n / count if single < 1e-12 else max(1.0, between / single)
+    return n / effect, float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
+
+
+def _sums(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Sum of the rows of every code that occurs."""
+    _, codes = np.unique(codes, return_inverse=True)
+    return np.bincount(codes, values)

@@ -1,4 +1,4 @@
-"""Uncertainty of FNMR and FMR when the same identities are in many pairs: the vertex bootstrap.
+"""Intervals of FNMR and FMR when identities are in many pairs: the vertex bootstrap.
 
 Identities are drawn with replacement, not pairs, and the same draws serve all groups. A pair of two
 identities weighs the product of how often each was drawn, as each copy of the one meets each copy
@@ -42,8 +42,18 @@ from scipy.special import stdtrit
 
 from helpers.effects import score_interval
 from helpers.resampling import as_resamples, cluster_codes, draw_weights
-from helpers.verification.curves import GroupPairs, allowed_matches
+from helpers.verification.curves import (
+    NO_PAIRS,
+    GroupPairs,
+    allowed_matches,
+    as_match_rates,
+    as_thresholds,
+    by_group,
+    held_rates,
+    rate_table,
+)
 
+TOO_FEW = "too few identities"
 ROUNDING = 1e-9
 """Variances below this share of the binomial one are rounding."""
 CHUNK = 64
@@ -52,6 +62,87 @@ STAGE = "verification"
 """Keys the resamples."""
 SETTLING = 8
 """Steps to the settled size, from the cautious side: 40 more narrow intervals by a few percent."""
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Error rates with 95 % intervals, each for one group and one threshold or FMR.
+
+    Attributes:
+        curves: the columns of `fixed_threshold`, then fnmr_low, fnmr_high, fmr_low and fmr_high.
+        at_fmr: columns group, fmr, threshold (the lowest similarity that holds the FMR; infinity
+            where none does), fnmr, positives, negatives, reason, and low and high of the FNMR,
+            which take in that the threshold is estimated too. An FMR below 1 / negatives cannot be
+            told from zero: the row is NaN, "not estimable below 1/n".
+    """
+
+    curves: pd.DataFrame
+    at_fmr: pd.DataFrame
+
+
+def vertex_bootstrap(
+    similarity: ArrayLike,
+    is_match: ArrayLike,
+    group: ArrayLike,
+    vertices: ArrayLike,
+    *,
+    fmr: Sequence[float] = (1e-2, 1e-3),
+    n_boot: int = 1000,
+    seed: int,
+    thresholds: ArrayLike | None = None,
+) -> Bands:
+    """Intervals of the error rates of every group, which the paper's Fig 6 lacks.
+
+    Identities are resampled, and the resamples say as how many independent pairs the pairs count;
+    `helpers.verification.bootstrap` tells why percentiles are not used.
+
+    Args:
+        similarity: of the pairs, (m,).
+        is_match: whether a pair is a positive, 0 or 1, (m,).
+        group: of the pairs, (m,).
+        vertices: identities of both images, (m, 2). The seeds of the prototypes: they tie the
+            prototypes of all groups together.
+        fmr: rates at which the FNMR is wanted.
+        n_boot: resamples of the identities, the same for all groups.
+        seed: of the resamples.
+        thresholds: common to all groups, (k,); None: every distinct similarity of a group.
+
+    Returns:
+        The rates with their intervals, see `Bands`.
+
+    Raises:
+        ValueError: as `fixed_threshold`; a missing identity, fewer than two of them or two
+            resamples, a rate outside of (0, 1), or a threshold that is NaN.
+    """
+    fmr = as_match_rates(fmr)
+    common = None if thresholds is None else as_thresholds(thresholds)
+    groups = list(by_group(similarity, is_match, group))
+    codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed)
+    curves, at_fmr = [], []
+    for pairs in groups:
+        found = resample(pairs, codes, weights, fmr)
+        at = pairs.thresholds if common is None else common
+        curve = rate_table(pairs, np.array([np.nan]) if pairs.reason == NO_PAIRS else at)
+        for rate, sweep, kind in (
+            ("fnmr", found.accepted, pairs.positive),
+            ("fmr", found.rejected, pairs.negative),
+        ):
+            below = np.searchsorted(kind, curve["threshold"])
+            ends = np.array(sweep.interval())[:, below]
+            low, high = ends if rate == "fnmr" else 1 - ends[::-1]
+            curve[f"{rate}_low"], curve[f"{rate}_high"] = low, high
+        held = held_rates(pairs, fmr)
+        fnmr = held["fnmr"].to_numpy()
+        size = found.held_size(fnmr)
+        held["low"], held["high"] = interval(fnmr, size, found.accepted.identities)
+        kinds = found.accepted, found.rejected
+        few = [one.identities and np.isnan(one.inflation) for one in kinds]
+        for table, lacks in ((curve, any(few)), (held, few[0])):
+            if lacks:
+                table["reason"] = table["reason"].where(table["reason"] != "", TOO_FEW)
+        curves.append(curve)
+        at_fmr.append(held)
+    return Bands(pd.concat(curves, ignore_index=True), pd.concat(at_fmr, ignore_index=True))
 
 
 @dataclass(frozen=True)
@@ -120,11 +211,7 @@ def dyads(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def inflation(left: np.ndarray, right: np.ndarray) -> float:
     """What to multiply a variance by because its residuals are from an estimated mean.
 
-    That takes off the share of pairs of pairs that have an identity in common: n / (n - 1) for
-    n identities on their own. NaN where all have, so that nothing is known.
-
-    Args:
-        left, right: codes of both identities of the pairs, (m,).
+    n / (n - 1) for n identities on their own; NaN where all pairs of pairs share an identity.
     """
     dyad, between = dyads(left, right)
     held = np.bincount(np.concatenate([left, right[between]]))
@@ -134,23 +221,13 @@ def inflation(left: np.ndarray, right: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What one passage through the pairs of a kind gives.
+    """What one passage through the pairs of a kind gives."""
 
-    Attributes:
-        share: of the first k = 0 ... n pairs, (n + 1,).
-        size: as how many independent pairs all count for this share, (n + 1,).
-        end_sizes: the same for the lower and for the upper end of its interval, (2, n + 1).
-        below: resampled share of the first `cuts` pairs, (cuts, B); NaN where no pair was drawn.
-        reached: how many pairs it takes to weigh at least `needs`, (needs, B).
-        identities: how many there are in the pairs.
-        inflation: see `inflation`.
-    """
-
-    share: np.ndarray
-    size: np.ndarray
-    end_sizes: np.ndarray
-    below: np.ndarray
-    reached: np.ndarray
+    share: np.ndarray  # of the first k = 0 ... n pairs, (n + 1,)
+    size: np.ndarray  # as how many independent pairs all count for this share, (n + 1,)
+    end_sizes: np.ndarray  # the same for either end of its interval, (2, n + 1)
+    below: np.ndarray  # resampled share of the first `cuts` pairs, (cuts, B)
+    reached: np.ndarray  # how many pairs it takes to weigh at least `needs`, (needs, B)
     identities: int
     inflation: float
 
@@ -161,10 +238,7 @@ class Sweep:
 
 
 def vertex_codes(vertices: ArrayLike, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the identities of `m` pairs (m, 2), and the identities in sorted order (G,).
-
-    Raises ValueError for another shape and a missing identity.
-    """
+    """Codes of the identities of `m` pairs (m, 2), and the identities in sorted order (G,)."""
     vertices = np.asarray(vertices)
     if vertices.shape != (m, 2):
         raise ValueError(f"vertices of shape {vertices.shape}: identities ({m}, 2) were expected")
@@ -178,10 +252,7 @@ def vertex_codes(vertices: ArrayLike, m: int) -> tuple[np.ndarray, np.ndarray]:
 def draw_vertices(
     vertices: ArrayLike, m: int, n_boot: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot).
-
-    Raises ValueError as `vertex_codes`, and for fewer than two identities or resamples.
-    """
+    """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot)."""
     # One resample has no variance, and would make all identities err alike.
     resamples = as_resamples(n_boot, least=2)
     codes, identities = vertex_codes(vertices, m)
@@ -190,13 +261,10 @@ def draw_vertices(
 
 
 def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) -> Sweep:
-    """One cumulative weighted sum over the pairs, for all resamples.
+    """One cumulative weighted sum over the pairs, for all resamples; NaN without a pair.
 
-    Args:
-        kind: without a pair, nothing is estimable (NaN).
-        weights: of the identities, (G, B).
-        cuts: numbers of pairs whose share is wanted in each resample, (cuts, B).
-        needs: weights to be reached, (needs, B).
+    `weights` (G, B) are those of the identities, `cuts` (cuts, B) numbers of pairs whose share is
+    wanted in each resample, and `needs` (needs, B) weights to be reached.
     """
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
@@ -256,14 +324,8 @@ def settled_sizes(
     one pair per identity and goes on until both agree. The size at the observed rate, with which
     intervals of clustered samples cover too little (Franco, Little, Louis & Slud, Journal of Survey
     Statistics and Methodology 7 (2019) 334-364, who steady it by a model), counts where it is
-    smaller: rare look-alikes cluster most among the first errors.
-
-    Args:
-        share: of the first k = 0 ... n pairs.
-        size: from the variance of each share.
-        identities: in the pairs.
-        cuts: numbers of pairs below some threshold, ascending from 0 to n: between them pairs are
-            tied, and their order says nothing.
+    smaller: rare look-alikes cluster most among the first errors. Pairs between two of the `cuts`,
+    numbers of pairs below some threshold, are tied, and their order says nothing.
     """
     quantile = stdtrit(identities - 1, 0.975)
     between = (cuts[1:] + cuts[:-1]) / 2
@@ -278,17 +340,11 @@ def settled_sizes(
 
 @dataclass(frozen=True)
 class Resampled:
-    """Resampled rates of a group; NaN what it lacks pairs for.
+    """Resampled rates of a group; NaN what it lacks pairs for."""
 
-    Attributes:
-        accepted: the positives, `below` of which is the share under each threshold, (t, B).
-        rejected: the negatives, likewise.
-        held: FNMR of every resample at its own threshold for each FMR, (k, B).
-    """
-
-    accepted: Sweep
-    rejected: Sweep
-    held: np.ndarray
+    accepted: Sweep  # of the positives
+    rejected: Sweep  # of the negatives
+    held: np.ndarray  # FNMR of every resample at its own threshold for each FMR, (k, B)
 
     def held_size(self, fnmr: np.ndarray) -> np.ndarray:
         """As how many independent pairs the positives count for each FNMR at an FMR, (k,)."""
@@ -303,14 +359,9 @@ def resample(
     fmr: np.ndarray,
     thresholds: Sequence[float] = (),
 ) -> Resampled:
-    """Rates of a group in every resample.
+    """Rates of a group in every resample, at each held FMR (k,) and at thresholds (t,).
 
-    Args:
-        pairs: of the group.
-        codes: of the identities of all pairs, (m, 2).
-        weights: of the identities, (G, B).
-        fmr: rates to hold, (k,).
-        thresholds: at which the rates of every resample are wanted, (t,).
+    `codes` (m, 2) tell the identities of all pairs, `weights` (G, B) how often each is drawn.
     """
     positives = Kind(pairs.positive, *codes[pairs.positive_rows].T)
     negatives = Kind(pairs.negative, *codes[pairs.negative_rows].T)

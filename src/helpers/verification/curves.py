@@ -1,4 +1,4 @@
-"""False non-matches and false matches of a recogniser by group (Liang et al. 2023, 4.1.1, Fig 6).
+"""Similarity of pairs, and error rates of a recogniser by group (Liang et al. 2023, 4.1.1, Fig 6).
 
 A recogniser calls a pair a match where its similarity is at least the threshold. FNMR is the share
 of the positives (pairs that people hold for one person) below it, FMR the share of the negatives at
@@ -16,6 +16,44 @@ from numpy.typing import ArrayLike
 from helpers.utils.checks import as_binary, as_finite, check_range, require_alike, require_present
 
 NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
+PAIRS_AT_ONCE = 8192
+"""Bounds memory: both vectors of so many pairs are held at a time."""
+
+
+def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
+    """Cosine similarity of pairs of images (Liang et al. 2023, section 4).
+
+    Args:
+        embeddings: a row per image, (n, d), at any scale.
+        pairs: rows of both images, whole numbers (m, 2).
+
+    Returns:
+        float64 (m,) in [-1, 1].
+
+    Raises:
+        ValueError: an embedding that is not finite or all zero, or a pair without such a row,
+            naming the row.
+    """
+    embeddings, pairs = as_finite(embeddings, "embeddings", 2), np.asarray(pairs)
+    largest = np.abs(embeddings).max(axis=1, keepdims=True)
+    if not largest.all():
+        raise ValueError(f"embeddings: row {largest.argmin()} is all zeros and has no direction")
+    absent = ((pairs < 0) | (pairs >= len(embeddings))).any(axis=1)
+    if absent.any():
+        row = absent.argmax()
+        raise ValueError(
+            f"pairs, row {row}: images {pairs[row].tolist()}, but there are {len(embeddings)} "
+            "embeddings"
+        )
+    # First by the largest component: squares of very large or small ones leave what floats hold.
+    unit = embeddings / largest
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    cosine = np.empty(len(pairs))
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        some = slice(start, start + PAIRS_AT_ONCE)
+        cosine[some] = np.einsum("md,md->m", unit[pairs[some, 0]], unit[pairs[some, 1]])
+    # Rounding puts an image's similarity to itself a little above one.
+    return cosine.clip(-1, 1)
 
 
 @dataclass(frozen=True)
@@ -91,13 +129,6 @@ def fixed_threshold(
     Raises:
         ValueError: lengths that differ, a missing group, a similarity that is not finite, a
             threshold that is NaN or an `is_match` other than 0 and 1, naming the row.
-
-    Example:
-        >>> from helpers import verification
-        >>> pairs = [0.9, 0.4, 0.6, 0.1], [1, 1, 0, 0], list("aaaa")
-        >>> table = verification.fixed_threshold(*pairs, 0.5)
-        >>> table[["fnmr", "fmr"]].values.tolist()
-        [[0.5, 0.5]]
     """
     at = as_thresholds(threshold)
     tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
-from helpers.verification.bands import TOO_FEW
-from helpers.verification.bootstrap import draw_vertices, resample
+from helpers.verification.bootstrap import TOO_FEW, Sweep, draw_vertices, resample
 from helpers.verification.curves import (
     NO_NEGATIVES,
     NO_POSITIVES,
@@ -25,11 +24,11 @@ HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
 
 @dataclass(frozen=True)
 class Rate:
-    """One error rate of one group: estimate, effective size and resamples (B,)."""
+    """One error rate of one group."""
 
     estimate: float
-    size: float
-    draws: np.ndarray
+    size: float  # as how many independent pairs its pairs count
+    draws: np.ndarray  # the rate in every resample, (B,)
     identities: int
     n: int
     reason: str
@@ -78,19 +77,6 @@ def disparities(
 
     Raises:
         ValueError: as `vertex_bootstrap`; the reference is no group, or the tolerance not above 0.
-
-    Example:
-        >>> import numpy as np
-        >>> from helpers import verification
-        >>> seeds = np.array([[n, n] for n in range(9)] + [[n, (n + 1) % 9] for n in range(9)])
-        >>> similar, same = np.repeat([0.9, 0.1], 9), np.repeat([1, 0], 9)
-        >>> worse = np.where(np.arange(18) < 3, 0.2, similar)
-        >>> table = verification.disparities(
-        ...     np.r_[similar, worse], np.r_[same, same], np.repeat(["a", "b"], 18),
-        ...     np.r_[seeds, seeds], threshold=0.5, tolerance=0.05, reference="a", seed=1,
-        ... )
-        >>> table[["measure", "estimate", "verdict"]].round(2).values.tolist()[1]
-        ['FNMR at threshold', 0.33, 'inconclusive']
     """
     target = as_match_rates(fmr)
     (threshold,) = as_thresholds(threshold)
@@ -102,16 +88,16 @@ def disparities(
         label: _rates(pairs, codes, weights, target, threshold) for label, pairs in groups.items()
     }
     base = rates.pop(reference)
-    tables = []
-    for measure in (HELD, FNMR, FMR):
-        rows = [_difference(rate[measure], base[measure], tolerance) for rate in rates.values()]
-        table = pd.DataFrame(rows)
-        table.insert(0, "measure", measure)
-        table.insert(1, "group", list(rates))
-        table.insert(2, "reference", reference)
-        table.insert(table.columns.get_loc("p") + 1, "p_holm", holm(table["p"]))
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    rows = [
+        {"measure": measure, "group": label, "reference": reference}
+        | _difference(rate[measure], base[measure], tolerance)
+        for measure in (HELD, FNMR, FMR)
+        for label, rate in rates.items()
+    ]
+    table = pd.DataFrame(rows)
+    p_holm = table.groupby("measure")["p"].transform(holm)
+    table.insert(table.columns.get_loc("p") + 1, "p_holm", p_holm)
+    return table
 
 
 def _rates(
@@ -122,20 +108,19 @@ def _rates(
     held = held_rates(pairs, fmr).iloc[0]
     counts = found.accepted.identities, len(pairs.positive)
     size = found.held_size(held["fnmr"])[0]
-    rates = {HELD: Rate(held["fnmr"], size, found.held[0], *counts, held["reason"])}
-    for measure, estimate, sweep, kind, none in zip(
-        (FNMR, FMR),
-        pairs.rates(threshold),
-        (found.accepted, found.rejected),
-        (pairs.positive, pairs.negative),
-        (NO_POSITIVES, NO_NEGATIVES),
-        strict=True,
-    ):
-        size, reason = sweep.size[np.searchsorted(kind, threshold)], "" if len(kind) else none
-        # Of the FMR these are shares without an error, which correlate in the same way.
-        draws = sweep.below[0]
-        rates[measure] = Rate(estimate, size, draws, sweep.identities, len(kind), reason)
-    return rates
+    fnmr, fmr_at = pairs.rates(threshold)
+    return {
+        HELD: Rate(held["fnmr"], size, found.held[0], *counts, held["reason"]),
+        FNMR: _at_threshold(fnmr, found.accepted, pairs.positive, threshold, NO_POSITIVES),
+        # Its draws are shares without an error, which correlate in the same way.
+        FMR: _at_threshold(fmr_at, found.rejected, pairs.negative, threshold, NO_NEGATIVES),
+    }
+
+
+def _at_threshold(rate: float, sweep: Sweep, kind: np.ndarray, threshold: float, none: str) -> Rate:
+    size = sweep.size[np.searchsorted(kind, threshold)]
+    reason = "" if len(kind) else none
+    return Rate(rate, size, sweep.below[0], sweep.identities, len(kind), reason)
 
 
 def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:

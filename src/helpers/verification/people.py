@@ -1,26 +1,48 @@
-"""Training faces of the recognisers: identities seen many times, in stated demographic shares.
+"""Invented people: the six groups, training sets of stated composition, and their pictures.
 
-Liang et al. 2023, section 4, audits networks trained on three large sets of photographs; here each
-recogniser has a composition by group that is known, because it was chosen (`RECOGNISERS`). Chapter
-16 trains on them, chapter 17 asks what the composition did.
+A group is a *perceived* gender and an ancestry group (Liang et al. 2023, section 3.1, who speak of
+race). The ancestry groups are three stylised reference points of the face world's ancestry plane:
+they shift the shape of faces and say nothing about people, nor about skin colour. The paper audits
+networks trained on three large sets of photographs (section 4); here each recogniser has a
+composition by group that is known, because it was chosen (`RECOGNISERS`).
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
-from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
-from helpers.identities.groups import GROUPS, ancestry_point, split
+import facerender
+from facerender.parameters import (
+    ANCESTRY_REFERENCES,
+    HAIR_STYLES,
+    IDENTITY_LIMIT,
+    INDEX,
+    PARAMETERS,
+    defaults,
+)
 from helpers.utils import seeding
+from helpers.world.batches import render_to_store
 
+ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
+"""Names of the ancestry groups."""
+GROUPS: tuple[str, ...] = tuple(f"{a} {g}" for a in ANCESTRIES for g in ("female", "male"))
+"""Order of groups everywhere: in tables, arrays and figures."""
+ANCESTRY_DEPTH = 1.5
+"""How far the faces of a group lie from the average of all, which is at a distance of 1 from each
+reference point: half as far again, so that the groups differ more than people within one do."""
 IDENTITY = tuple(p.name for p in PARAMETERS if p.group == "identity")
 STYLES = {"straight": 0.36, "wavy": 0.28, "curly": 0.16, "fringe": 0.12, "tied back": 0.08}
 """Shares of hair styles, the same in all groups."""
 
+_REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
 _GENDERS = (0.15, 0.85)  # perceived gender of women and men, on average
 _HAIR_LENGTH = ((0.55, 0.15), (0.18, 0.08))  # mean and spread, women and men
 _SKIN = (0.42, 0.20)  # in all groups alike: ancestry is a matter of shape here
@@ -59,11 +81,55 @@ RECOGNISERS: dict[str, Design] = {
     CONTROL: Design("arcface", COMPOSITIONS[CONTROL]),
 }
 """The recognisers that are audited one by one. All `COMPOSITIONS` are trained several times for
-`helpers.verification.training_runs`.
+`recorded_trainings`.
 """
 
 
-def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
+# --- groups
+
+
+def split_groups(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Ancestry and perceived gender of groups, from their names.
+
+    Args:
+        groups: (n,) names.
+
+    Returns:
+        The ancestry group, str (n,), and whether male, bool (n,).
+    """
+    parts = [group.rsplit(" ", 1) for group in groups]
+    return np.array([a for a, _ in parts]), np.array([g == "male" for _, g in parts])
+
+
+def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
+    """Where faces of an ancestry group are centred.
+
+    Args:
+        ancestry: (n,) of `ANCESTRIES`.
+
+    Returns:
+        ancestry_x and ancestry_y, float64 (n, 2).
+    """
+    return ANCESTRY_DEPTH * _REFERENCES[[ANCESTRIES.index(name) for name in ancestry]]
+
+
+def nearest_ancestry(points: ArrayLike) -> np.ndarray:
+    """Ancestry group whose reference is nearest to points of the ancestry plane.
+
+    Args:
+        points: places in the ancestry plane, (…, 2).
+
+    Returns:
+        Index in `ANCESTRIES`, int (…).
+    """
+    # References are of one length, so the nearest is the one with the largest inner product.
+    return (np.asarray(points, dtype=np.float64) @ _REFERENCES.T).argmax(axis=-1)
+
+
+# --- training sets
+
+
+def group_counts(shares: Mapping[str, float], n: int) -> dict[str, int]:
     """Whole numbers of identities by group, n together, by largest remainders.
 
     Args:
@@ -72,18 +138,7 @@ def composition(shares: Mapping[str, float], n: int) -> dict[str, int]:
 
     Returns:
         Group → number of identities.
-
-    Raises:
-        ValueError: shares of other groups than `GROUPS`, or that do not add up to 1.
-
-    Example:
-        >>> from helpers import identities
-        >>> counts = identities.composition(identities.RECOGNISERS["arcface-a"].shares, 24)
-        >>> list(counts.values())
-        [1, 1, 0, 0, 11, 11]
     """
-    if set(shares) != set(GROUPS) or abs(sum(shares.values()) - 1) > 1e-9:
-        raise ValueError(f"shares must be of {GROUPS} and add up to 1; got {dict(shares)}")
     exact = n * np.array([shares[group] for group in GROUPS], dtype=np.float64)
     counts = np.floor(exact).astype(int)
     largest = np.argsort(-(exact - counts), kind="stable")[: n - counts.sum()]
@@ -99,11 +154,6 @@ def pool_composition(n: int) -> dict[str, int]:
 
     Returns:
         Group → number of identities.
-
-    Example:
-        >>> from helpers import identities
-        >>> sum(identities.pool_composition(24).values())
-        74
     """
     skewed, control = _parts(n)
     return {group: max(sum(p[group] for p in skewed), control[group]) for group in GROUPS}
@@ -115,31 +165,19 @@ def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]
     The skewed sets have nobody in common; the control is drawn from all their people.
 
     Args:
-        pool: frame of `identity_set`.
+        pool: columns identity and group; of each group as many identities as `pool_composition`
+            says.
         n: identities of each set.
         seed: other seeds draw other identities.
 
     Returns:
         Recogniser → rows of the pool, sorted int64.
-
-    Raises:
-        ValueError: a group has fewer identities than `pool_composition` says.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers import identities
-        >>> wanted = pd.Series(identities.pool_composition(24))
-        >>> pool = pd.DataFrame({"identity": range(74), "group": wanted.index.repeat(wanted)})
-        >>> {name: len(rows) for name, rows in identities.draw_sets(pool, 24, seed=1).items()}
-        {'arcface-a': 24, 'arcface-b': 24, 'sphereface': 24, 'balanced': 24}
     """
     identities = pool.drop_duplicates("identity")
     needed, (skewed, control) = pool_composition(n), _parts(n)
     chosen: dict[str, list[np.ndarray]] = {name: [] for name in RECOGNISERS}
-    for group, count in needed.items():
+    for group in needed:
         members = identities.loc[identities["group"] == group, "identity"].to_numpy()
-        if count > len(members):
-            raise ValueError(f"the pool has {len(members)} identities of {group!r}, not {count}")
         draws = seeding.rng(seed, f"identity set: {group}")
         order = members[draws.permutation(len(members))]
         ends = np.cumsum([part[group] for part in skewed])
@@ -154,13 +192,13 @@ def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]
 
 def _parts(n: int) -> tuple[list[dict[str, int]], dict[str, int]]:
     """Compositions of the skewed sets, in the order of `RECOGNISERS`, and of the control."""
-    *skewed, control = (composition(design.shares, n) for design in RECOGNISERS.values())
+    *skewed, control = (group_counts(design.shares, n) for design in RECOGNISERS.values())
     return skewed, control
 
 
 def identity_set(
     wanted: Mapping[str, int], images_each: int, *, seed: int
-) -> tuple[Tensor, np.ndarray, pd.DataFrame]:
+) -> tuple[Tensor, np.ndarray, np.ndarray]:
     """Faces of invented people, each in several images, to train or to test a recogniser.
 
     What makes a person: the identity parameters, the perceived group, skin and hair colour, hair
@@ -176,31 +214,19 @@ def identity_set(
         seed: of the draws.
 
     Returns:
-        parameters float32 (n, P); labels int64 (n,), the number of the identity; and a frame with
-        the columns identity, image, group. Rows of an identity are consecutive.
-
-    Raises:
-        ValueError: an unknown group, or no identities.
-
-    Example:
-        >>> from helpers import identities
-        >>> _, labels, _ = identities.identity_set({"european male": 2}, 3, seed=1)
-        >>> labels.tolist()
-        [0, 0, 0, 1, 1, 1]
+        parameters float32 (n, P), the number of the identity (n,) and its group (n,). Rows of an
+        identity are consecutive.
     """
     groups = np.repeat(list(wanted), list(wanted.values()))
-    if not len(groups) or images_each < 1:
-        raise ValueError(f"an identity set needs identities and images; got {dict(wanted)}")
     within = np.concatenate([np.arange(count) for count in wanted.values()])
-    ancestry, male = split(groups)
+    ancestry, male = split_groups(groups)
     items = within * len(GROUPS) + pd.Index(GROUPS).get_indexer(groups)
     people = _people(ancestry, male, items, seed)
     parameters = people.repeat_interleave(images_each, 0)
     image = np.tile(np.arange(images_each), len(groups))
     _vary(parameters, np.repeat(items, images_each) * 2**16 + image, seed)
     labels = np.repeat(np.arange(len(groups)), images_each)
-    frame = pd.DataFrame({"identity": labels, "image": image, "group": groups[labels]})
-    return parameters, labels, frame
+    return parameters, labels, groups[labels]
 
 
 def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int) -> Tensor:
@@ -266,3 +292,73 @@ def _filled(parameters: Tensor, columns: Mapping[str, np.ndarray]) -> Tensor:
         clipped = np.clip(values, spec.low, spec.high).astype(np.float32)
         parameters[:, INDEX[name]] = torch.from_numpy(clipped)
     return parameters
+
+
+# --- pictures
+
+
+def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facerender.Rendering:
+    """`facerender.render` with background, neck and shoulders made white (Liang et al. 2023, 3.3).
+
+    The paper uses a segmentation network; the face world knows which pixels are head. A mask
+    between 0 and 1, at the outline, mixes.
+
+    Args:
+        parameters, size, supersampling: as of `facerender.render`.
+
+    Returns:
+        Images with white backgrounds, masks and landmarks.
+    """
+    rendering = facerender.render(parameters, size, supersampling)
+    white = 1 - (1 - rendering.image) * rendering.head_mask[:, None]
+    return replace(rendering, image=white)
+
+
+def store_heads(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray:
+    """Render heads on white into a file, or take what is there.
+
+    Args:
+        parameters: of the renderer, (n, P).
+        size: height and width in pixels.
+        path: the `.npy` file that keeps the images.
+        device: that renders, "cpu" or "cuda".
+
+    Returns:
+        uint8 (n, 3, size, size), a memory map of the file.
+    """
+    return render_to_store(parameters, size, path, device=device, render=render_heads)
+
+
+@dataclass(frozen=True)
+class People:
+    """Invented people in several images each, a row per image.
+
+    Attributes:
+        images: uint8 (n, 3, size, size), heads on white.
+        person: (n,) number of the identity.
+        group: (n,) one of `GROUPS`.
+    """
+
+    images: np.ndarray
+    person: np.ndarray
+    group: np.ndarray
+
+
+def render_people(
+    wanted: Mapping[str, int], images_each: int, size: int, path: Path, *, seed: int, device: str
+) -> People:
+    """Draw identities, so many of each group, and render them.
+
+    Args:
+        wanted: group → number of identities.
+        images_each: images of each.
+        size: height and width in pixels.
+        path: the `.npy` file that keeps the images.
+        seed: of the draws.
+        device: that renders, "cpu" or "cuda".
+
+    Returns:
+        Their images, a row each, with person and group.
+    """
+    parameters, person, group = identity_set(wanted, images_each, seed=seed)
+    return People(store_heads(parameters, size, path, device), person, group)

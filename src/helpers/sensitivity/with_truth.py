@@ -1,11 +1,12 @@
 """The audit of sensitivity flips where the truth is known: codes and steps against do().
 
-Chapter 15 runs it along exact and along fitted directions.
+A vector moves the latent code, and with it every attribute that is entangled with its own. The
+truth is what its own attribute does alone: the same change of that one parameter, by do().
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +16,68 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from torch import Tensor
 
-from facerender.parameters import visible_scores
+from facerender.parameters import INDEX, visible_scores
 from helpers.generators import KnownTruthGenerator
-from helpers.sensitivity import known_truth
-from helpers.sensitivity.intervals import CONFIDENCE, mean_interval
+from helpers.generators.known_truth import AGE_GATES, LATENTS, age_gate
+from helpers.sensitivity.measures import CONFIDENCE, INTERVAL, mean_interval
 from helpers.utils import seeding
+from helpers.world.interventions import do
 
-ScoreFaces = Callable[[Tensor, str], np.ndarray]
-"""Faces (n, P) and a name for their images → scores (n,)."""
+# --- one vector
+
+
+def step_of_one(
+    generator: KnownTruthGenerator, direction: np.ndarray, name: str, sign: int
+) -> np.ndarray:
+    """The direction (512,), as long as it takes to move one attribute's coordinate by ±1 SD.
+
+    Args:
+        generator: the world.
+        direction: (512,), of any length.
+        name: the renderer's parameter that the direction is about.
+        sign: 1 to raise it, -1 to lower it.
+
+    Raises:
+        ValueError: a direction that does not move the attribute the way it should.
+    """
+    own = float(leakage(generator, direction[None], [name]).loc[0, name])
+    if own * sign <= 1e-6:
+        raise ValueError(f"the direction moves {name} by {own:.3g} per unit, not towards {sign:+d}")
+    return direction / abs(own)
+
+
+def moved(w: Tensor, step: np.ndarray) -> Tensor:
+    """Codes (n, 512) after a step (512,)."""
+    return w + torch.as_tensor(step, dtype=w.dtype, device=w.device)
+
+
+def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: str) -> Tensor:
+    """Parameters (n, P) of faces in which a step's own attribute changes and nothing else does.
+
+    With age changes what it gates, facial hair and makeup, as it does along an exact direction:
+    the effect of age is the total one.
+    """
+    start = generator.parameters(w)
+    dose = generator.parameters(moved(w, step))[:, INDEX[name]]
+    changed = do(start, **{name: dose})
+    for gated in AGE_GATES if name == "age" else ():
+        ages = (age.cpu().numpy() for age in (start[:, INDEX[name]], dose))
+        before, after = (age_gate(gated, age) for age in ages)
+        changed[:, INDEX[gated]] *= torch.from_numpy(after / before).to(changed.device)
+    return changed
+
+
+def leakage(
+    generator: KnownTruthGenerator, steps: np.ndarray, names: Sequence[str] = LATENTS
+) -> pd.DataFrame:
+    """Change of every latent coordinate, in SD, under each step (K, 512): (K, len(names))."""
+    origin = np.zeros((1, generator.latent_dim))
+    ends = torch.from_numpy(np.concatenate([origin, steps]))
+    coordinates = generator.coordinates(ends, names)
+    return pd.DataFrame(coordinates[1:] - coordinates[0], columns=list(names))
+
+
+# --- an audit
 
 
 @dataclass(frozen=True)
@@ -36,30 +91,14 @@ class KnownTruth:
         parameters: vector → the parameter that it is about, and the sign of its change.
         audit: codes (n, 512) of the audit.
         many: other codes, on which the truth is computed.
-        score: renders faces and asks the classifier.
-
-    Example:
-        >>> import numpy as np
-        >>> import torch
-        >>> from helpers.sensitivity import audit_with_truth
-        >>> class World:
-        ...     def parameters(self, w):
-        ...         return w
-        ...     def exact_directions(self, names):
-        ...         return np.eye(1)
-        >>> def score(faces, name):
-        ...     return 0.5 * faces[:, 0].numpy()
-        >>> few, many = torch.zeros(2, 1), torch.zeros(9, 1)
-        >>> audit = audit_with_truth.KnownTruth(World(), {"Young": ("age", -1)}, few, many, score)
-        >>> audit.changes(audit.exact_steps(), "exact")["Young"].tolist()
-        [-0.5, -0.5]
+        score: renders faces (n, P) into a file of a name and asks the classifier, (n,).
     """
 
     generator: KnownTruthGenerator
     parameters: Mapping[str, tuple[str, int]]
     audit: Tensor
     many: Tensor
-    score: ScoreFaces
+    score: Callable[[Tensor, str], np.ndarray]
 
     def exact_steps(self) -> dict[str, np.ndarray]:
         """Steps (512,) that move one attribute's coordinate by one SD and no other at all."""
@@ -70,10 +109,9 @@ class KnownTruth:
 
     def changes_by_hand(self) -> pd.DataFrame:
         """Change of every face's score when one attribute alone is set, by do(): (n, vectors)."""
-        steps = self.exact_steps()
         changed = {
-            name: known_truth.do_step(self.generator, self.many, step, self.parameters[name][0])
-            for name, step in steps.items()
+            name: do_step(self.generator, self.many, step, self.parameters[name][0])
+            for name, step in self.exact_steps().items()
         }
         return self._changes(self.generator.parameters(self.many), changed, "by_hand")
 
@@ -89,8 +127,9 @@ class KnownTruth:
     def smile_changes(self, steps: Mapping[str, np.ndarray]) -> pd.DataFrame:
         """Change of the smile that is seen in every audited code's face: (n, vectors)."""
         start = visible_scores(self.generator.parameters(self.audit))["smiling"]
-        moved = self._moved(steps).items()
-        return pd.DataFrame({name: visible_scores(ends)["smiling"] - start for name, ends in moved})
+        ends = self._moved(steps)
+        smiles = {name: visible_scores(faces)["smiling"] for name, faces in ends.items()}
+        return pd.DataFrame({name: smile - start for name, smile in smiles.items()})
 
     def predicted_error(self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame) -> pd.DataFrame:
         """What leakage adds to each estimate if effects are proportional and add up.
@@ -110,22 +149,23 @@ class KnownTruth:
                 for name, (parameter, sign) in self.parameters.items()
             }
         )
-        moves = known_truth.leakage(self.generator, np.stack([*steps.values()]), effects.index)
+        moves = leakage(self.generator, np.stack([*steps.values()]), effects.index)
         brought = moves.set_axis([*steps]) * effects
         for name in steps:
             brought.loc[name, self.parameters[name][0]] = 0.0
         return brought
 
     def _moved(self, steps: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-        return {
-            name: self.generator.parameters(known_truth.moved(self.audit, step))
-            for name, step in steps.items()
-        }
+        ends = {name: moved(self.audit, step) for name, step in steps.items()}
+        return {name: self.generator.parameters(codes) for name, codes in ends.items()}
 
     def _changes(self, start: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
         faces = torch.stack([start, *changed.values()])
         before, *after = self.score(faces.flatten(0, 1), name).reshape(len(faces), -1)
         return pd.DataFrame(np.stack(after, 1) - before[:, None], columns=[*changed])
+
+
+# --- held against the truth
 
 
 def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
@@ -136,17 +176,10 @@ def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row per vector; columns estimate, low, high.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers.sensitivity import audit_with_truth
-        >>> table = audit_with_truth.mean_changes(pd.DataFrame({"Young": [0.1, 0.2, 0.3]}))
-        >>> table.loc["Young"].round(3).tolist()
-        [0.2, -0.048, 0.448]
     """
     codes = np.arange(len(changes))
     rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "low", "high"])
+    return pd.DataFrame.from_dict(rows, orient="index", columns=INTERVAL)
 
 
 def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
@@ -158,14 +191,6 @@ def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row per vector; columns estimate, low, high, truth, error, holds.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers.sensitivity import audit_with_truth
-        >>> changes = pd.DataFrame({"Young": [0.1, 0.2, 0.3]})
-        >>> truth = audit_with_truth.mean_changes(changes + 0.4)
-        >>> audit_with_truth.against(changes, truth)[["error", "holds"]].round(3).values.tolist()
-        [[-0.4, False]]
     """
     table = mean_changes(changes)
     table["truth"] = truth["estimate"]
@@ -182,13 +207,6 @@ def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
     Args:
         audited: columns low and high.
         truth: the same vectors, columns low and high.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers.sensitivity import audit_with_truth
-        >>> wide = pd.DataFrame({"low": [-1.0], "high": [1.0]})
-        >>> [round(audit_with_truth.expected_to_hold(wide, r * wide), 3) for r in (0, 1)]
-        [0.95, 0.834]
     """
     ratio = (truth["high"] - truth["low"]) / (audited["high"] - audited["low"])
     reach = norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(1 + ratio**2)
@@ -212,13 +230,6 @@ def repeated_audits(
 
     Returns:
         A row per audit, a column per vector, bool.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers.sensitivity import audit_with_truth
-        >>> faces = pd.DataFrame({"none": [0.0] * 20, "one in twenty": [1.0] + [0.0] * 19})
-        >>> (audit_with_truth.repeated_audits(faces, 5, 200, seed=1).mean() > 0.9).tolist()
-        [True, False]
     """
     values, rng = changes.to_numpy(), seeding.rng(seed, "flip audit/repeated")
     samples = values[rng.integers(len(values), size=(repeats, n))]

@@ -1,12 +1,10 @@
-"""Seeds and their prototypes, shared by the tests of what is made from them."""
-
 import numpy as np
 import pytest
 
-from helpers import identities
+from helpers import verification
 from helpers.directions import Hyperplanes
 from helpers.generators import load_generator
-from helpers.identities.prototype_walks import exact_planes
+from helpers.verification.prototypes import exact_planes
 
 OTHERS = {"age": 0.0, "smiling": 0.0, "skin_colour": None}
 
@@ -34,4 +32,4 @@ def planes(generator):
 
 @pytest.fixture(scope="package")
 def prototypes(codes, planes):
-    return identities.prototypes(codes, planes, gender=0.8, ancestry=1.8, others=OTHERS)
+    return verification.walk_to_groups(codes, planes, gender=0.8, ancestry=1.8, others=OTHERS)

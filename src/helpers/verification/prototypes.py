@@ -1,0 +1,273 @@
+"""From seeds to prototypes: walks to the six groups, what a crowd sees of them, which are kept.
+
+Liang et al. 2023, section 3.1 and supplement A: a linear SVM of perceived gender and one-vs-rest
+SVMs of the ancestry groups, fitted to labelled samples; each seed is moved along their normals.
+Moves here are orthogonal to each other and to whatever is held (the dual basis, see
+`helpers.orthogonalization`). Seeds are kept if their six prototypes look real and as intended, and
+if they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from facerender.parameters import ANCESTRY_REFERENCES, INDEX, visible_scores
+from helpers.annotations import crowd, cues
+from helpers.directions import Hyperplanes, fit_svm
+from helpers.transects import project
+from helpers.utils import seeding
+from helpers.verification.people import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
+
+PLANES: tuple[str, ...] = ("gender", *ANCESTRIES)
+ANCESTRY_NOISE = 0.3
+"""Standard deviation, on the ancestry axes, of what a rater sees; assumed, nothing is known."""
+
+
+# --- walks
+
+
+def group_planes(codes: ArrayLike, male: ArrayLike, ancestry: ArrayLike) -> Hyperplanes:
+    """One SVM of perceived gender and three one-vs-rest SVMs, with unit normals.
+
+    Args:
+        codes: latents (n, D).
+        male: (n,) scores in [0, 1], male above 0.5: a classifier's or a crowd's.
+        ancestry: (n,) index in `ANCESTRIES`.
+
+    Returns:
+        The four hyperplanes; names "gender" and those of `ANCESTRIES`.
+
+    Raises:
+        ValueError: rows that do not match, or a label that hardly occurs.
+    """
+    ancestry = np.asarray(ancestry)
+    targets = {"gender": np.asarray(male, dtype=np.float64)}
+    targets |= {name: (ancestry == k).astype(float) for k, name in enumerate(ANCESTRIES)}
+    fitted = [fit_svm(codes, pd.Series(y, name=name), 0.5) for name, y in targets.items()]
+    normals = np.stack([plane.normal for plane in fitted])
+    intercepts = np.array([plane.intercept for plane in fitted])
+    scores = dict(zip(PLANES, [plane.score for plane in fitted], strict=True))
+    return Hyperplanes(PLANES, normals, intercepts, scores).unit()
+
+
+def exact_planes(generator) -> Hyperplanes:
+    """The planes as they truly lie in a known-truth generator, with unit normals.
+
+    That of an ancestry group is perpendicular, in the ancestry plane, to the way from the average
+    of all to its reference; the three normals lie in one plane and add up to zero.
+    """
+    normals, intercepts = generator.exact_hyperplanes(["gender", "ancestry_x", "ancestry_y"])
+    references = np.array(list(ANCESTRY_REFERENCES.values()))
+    return Hyperplanes(
+        PLANES,
+        np.concatenate([normals[:1], references @ normals[1:]]),
+        np.concatenate([intercepts[:1], references @ intercepts[1:]]),
+    ).unit()
+
+
+def walk_to_groups(
+    codes: ArrayLike,
+    planes: Hyperplanes,
+    *,
+    gender: float,
+    ancestry: float,
+    others: Mapping[str, float | None],
+) -> tuple[np.ndarray, pd.DataFrame]:
+    """Latents of the six prototypes of every seed.
+
+    A prototype lies at decision value ±`gender` of gender and at `ancestry` of its own ancestry
+    group, half-way between the other two groups. (Three one-vs-rest normals nearly lie in a plane,
+    so all three values cannot be chosen; the difference of the other two is what remains.) It is
+    the nearest such point to the seed, so whatever no plane speaks of stays as it was.
+
+    Args:
+        codes: latents (n, D) of the seeds.
+        planes: `PLANES` and those of `others`; decision values are in their units.
+        gender, ancestry: decision values, above 0.
+        others: attribute → decision value that all prototypes get, or None to keep the seed's own.
+
+    Returns:
+        (6 n, D) float64, and a frame with the columns seed and group. The six prototypes of a seed
+        are consecutive, in the order of `GROUPS`.
+
+    Raises:
+        ValueError: a missing plane, or planes that depend on each other.
+    """
+    codes = np.asarray(codes, dtype=np.float64)
+    held = planes.select(list(others))
+    kept = held.decision_values(codes)
+    for column, value in enumerate(others.values()):
+        if value is not None:
+            kept[:, column] = value
+    moved = np.empty((len(codes), len(GROUPS), codes.shape[1]))
+    for k, (name, male) in enumerate(zip(*split_groups(GROUPS), strict=True)):
+        own = planes.select(["gender", name])
+        pair = planes.select([other for other in ANCESTRIES if other != name])
+        # On this plane a face leans to neither of the other two ancestry groups.
+        normals = np.concatenate([own.normals, pair.normals[:1] - pair.normals[1:], held.normals])
+        intercepts = np.concatenate(
+            [own.intercepts, pair.intercepts[:1] - pair.intercepts[1:], held.intercepts]
+        )
+        target = np.tile([gender if male else -gender, ancestry, 0.0], (len(codes), 1))
+        moved[:, k] = project(codes, normals, intercepts, np.hstack([target, kept]))
+    seed, group = np.repeat(np.arange(len(codes)), len(GROUPS)), np.tile(GROUPS, len(codes))
+    return moved.reshape(-1, codes.shape[1]), pd.DataFrame({"seed": seed, "group": group})
+
+
+def label_leakage(
+    generator, codes: ArrayLike, planes: Mapping[str, Hyperplanes], attributes: Sequence[str]
+) -> pd.DataFrame:
+    """How much of the labels' bias the fitted normals carry.
+
+    Args:
+        generator: the known-truth generator.
+        codes: latents (n, D), starting points of the moves.
+        planes: origin of the labels ("classifier", "crowd") → its `group_planes`.
+        attributes: visible scores to watch.
+
+    Returns:
+        One row per origin and plane, "exact" for comparison: columns labels, plane, accuracy (cross
+        validated), angle (degrees from the exact normal) and per attribute the mean change of its
+        score from a distance of 1 below to 1 above, along the normal as it is.
+    """
+    codes, exact = np.asarray(codes, dtype=np.float64), exact_planes(generator)
+    rows = []
+    for labels, fitted in {**planes, "exact": exact}.items():
+        fitted = fitted.unit().select(PLANES)
+        cosines = (fitted.normals * exact.normals).sum(1).clip(-1, 1)
+        for name, normal, cosine in zip(PLANES, fitted.normals, cosines, strict=True):
+            ends = torch.from_numpy(np.stack([codes + normal, codes - normal]))
+            high, low = (visible_scores(generator.parameters(end)) for end in ends)
+            change = (high - low).mean()[list(attributes)].to_dict()
+            accuracy, angle = fitted.scores.get(name, np.nan), float(np.degrees(np.arccos(cosine)))
+            row = {"labels": labels, "plane": name, "accuracy": accuracy, "angle": angle}
+            rows.append(row | change)
+    return pd.DataFrame(rows)
+
+
+# --- what a crowd sees
+
+
+def crowd_scores(
+    parameters: Tensor,
+    attributes: Sequence[str],
+    items: Sequence[int],
+    n_raters: int,
+    *,
+    seed: int,
+    stage: str,
+) -> pd.DataFrame:
+    """Mean scores in [0, 1] of annotated attributes by a simulated crowd, one row per face.
+
+    Args:
+        parameters: (n, P) of the renderer.
+        attributes: columns of the result, of `helpers.annotations.ATTRIBUTES`.
+        items: (n,) numbers that key the answers.
+        n_raters: of each face.
+        seed: of the crowd.
+        stage: that keys its answers.
+
+    Returns:
+        float64 (n, attributes), a column each.
+    """
+    seen = cues.perceived(visible_scores(parameters).clip(0, 1))
+    perceived = seen[list(attributes)].set_axis(items)
+    answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
+    means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]
+    return means.reset_index(drop=True)
+
+
+def perceived_ancestry(
+    parameters: Tensor, items: Sequence[int], n_raters: int, *, seed: int, stage: str
+) -> np.ndarray:
+    """The ancestry group that most raters name.
+
+    A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
+    Of groups named equally often, the one nearest to the mean of what was seen wins.
+
+    Args:
+        parameters, items, n_raters, seed, stage: as of `crowd_scores`.
+
+    Returns:
+        Index in `ANCESTRIES`, int64 (n,).
+    """
+    place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]].cpu().numpy()
+    draws = seeding.normals(seed, f"{stage}/perceived ancestry", items, 2 * n_raters)
+    seen = place[:, None] + ANCESTRY_NOISE * draws.reshape(len(place), n_raters, 2)
+    votes = nearest_ancestry(seen)[..., None] == np.arange(len(ANCESTRIES))
+    tie = nearest_ancestry(seen.mean(1))[:, None] == np.arange(len(ANCESTRIES))
+    return (votes.sum(1) + 0.5 * tie).argmax(1)
+
+
+def judge_prototypes(
+    parameters: Tensor, index: pd.DataFrame, n_raters: int, *, seed: int, stage: str
+) -> pd.DataFrame:
+    """What a crowd says of prototypes: how real they look, and of which group.
+
+    The paper had one annotator judge realism and agreement with the intended group. What follows
+    from the answers is decided in the chapter.
+
+    Args:
+        parameters: (n, P) of the prototypes.
+        index: one row per prototype, columns seed and group (as intended).
+        n_raters, seed, stage: as of `crowd_scores`.
+
+    Returns:
+        `index` with fakeness and gender (mean scores in [0, 1]) and perceived (the group as most
+        see it; perceived as male from a mean score of 0.5 on).
+    """
+    items = index["seed"].to_numpy() * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"])
+    keys = {"n_raters": n_raters, "seed": seed, "stage": stage}
+    scores = crowd_scores(parameters, ["gender", "fakeness"], items.tolist(), **keys)
+    ancestry = np.array(ANCESTRIES)[perceived_ancestry(parameters, items.tolist(), **keys)]
+    judged = index.assign(**{name: scores[name].to_numpy() for name in scores})
+    gender = np.where(judged["gender"] >= 0.5, "male", "female")
+    return judged.assign(perceived=[f"{a} {g}" for a, g in zip(ancestry, gender, strict=True)])
+
+
+# --- selection
+
+
+def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
+    """The n seeds that are farthest from each other, greedily (supplement A, Algorithm 1).
+
+    Starting with the first seed, the next one is the seed s with the largest
+
+        D(s) = min over chosen f and groups g of ‖M(s, g) − M(f, g)‖.
+
+    The loop as printed runs `while i <= n` after the first seed was added, which adds one seed too
+    many if i starts at 1; here n are chosen. D is updated by each chosen seed instead of being
+    computed anew, so the work grows with n · seeds.
+
+    Args:
+        landmarks: (seeds, groups, points, 2), of the prototypes.
+        n: seeds to choose.
+
+    Returns:
+        int64 (n,): positions of the seeds, in the order of their choice; of equally far ones, the
+        first.
+
+    Raises:
+        ValueError: fewer seeds than n.
+    """
+    landmarks = np.asarray(landmarks, dtype=np.float64)
+    if len(landmarks) < n:
+        raise ValueError(f"{n} seeds are wanted, and there are {len(landmarks)} to choose from")
+    chosen = np.zeros(n, dtype=np.int64)
+    nearest = _distance(landmarks, 0)
+    for step in range(1, n):
+        nearest[chosen[step - 1]] = -np.inf
+        chosen[step] = nearest.argmax()
+        nearest = np.minimum(nearest, _distance(landmarks, chosen[step]))
+    return chosen
+
+
+def _distance(landmarks: np.ndarray, seed: int) -> np.ndarray:
+    """Distance of all seeds to one, of the group in which they are most alike, (seeds,)."""
+    return np.sqrt(((landmarks - landmarks[seed]) ** 2).sum((2, 3))).min(1)

@@ -1,0 +1,53 @@
+"""What is refused, and in which words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.generators import load_generator
+from helpers.sensitivity import flips, score_sensitivity
+from helpers.sensitivity.vectors import attribute_vector, balanced_rows
+from helpers.sensitivity.with_truth import step_of_one
+
+NEAR, HALF = (0.3, 0.7), np.full(3, 0.5)
+FACES = pd.DataFrame({"Young": [1, 0, 1, 0], "Male": [1, 1, 1, 0], "Smiling": [1, 0, 0, 1]})
+LOGITS = "scores_after: row 1 is -2.31, a probability in .*; does the classifier return logits"
+
+
+def against_smiling():
+    generator = load_generator("known-truth", size=16)
+    step_of_one(generator, -generator.exact_directions(["smiling"])[0], "smiling", 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: flips(HALF, [0.1, -2.31, 0.1], 0.5), LOGITS),
+        (lambda: score_sensitivity(HALF, [0.1, np.nan, 0], NEAR), "row 1 is nan, a probability"),
+        (lambda: flips(HALF, HALF[1:], 0.5), r"scores_after: shape \(2,\), expected \(3,\) as of"),
+        (lambda: flips(HALF, HALF, 1.5), r"threshold is 1.5, a number in \[0, 1\] was"),
+        (lambda: flips(HALF, HALF, 0.5, ["a", None, "b"]), "row 1 has no cluster identifier"),
+        (lambda: flips(HALF, HALF, 0.5, ["a"]), "cluster: 1 identifiers for 3 rows"),
+        (lambda: balanced_rows(FACES, "Hat", 1, (), None, 1), "no column .*Hat"),
+        (
+            lambda: balanced_rows(FACES.assign(Male=2), "Young", 1, ("Male",), None, 1),
+            "column 'Male', row 0 is 2, 0 or 1 was expected",
+        ),
+        (
+            lambda: balanced_rows(FACES, "Young", 2, ("Male",), None, 1),
+            "2 rows of each class asked for, of 2 positive and 2 negative 1 of each are alike",
+        ),
+        (
+            lambda: balanced_rows(FACES, "Young", 2, ("Smiling", "Male"), "Smiling", 1),
+            "1 rows of each class with Smiling = 1 asked for",
+        ),
+        (
+            lambda: attribute_vector([[0, np.nan], [0, 1]], [0], [1], 0.5, 1),
+            "codes: row 0, column 1 is nan",
+        ),
+        (against_smiling, r"moves smiling by -.* per unit, not towards \+1"),
+    ],
+)
+def test_input_that_is_wrong_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

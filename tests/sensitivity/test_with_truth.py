@@ -1,0 +1,170 @@
+"""The audit whose truth is known against one whose truth is simple, a t test and simulation."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy import stats
+
+from facerender.parameters import INDEX, NAMES
+from helpers.generators import load_generator
+from helpers.generators.known_truth import LINKS
+from helpers.sensitivity import with_truth
+from helpers.sensitivity.with_truth import do_step, leakage, moved, step_of_one
+
+INTERVAL = ["estimate", "low", "high"]
+
+
+def test_mean_changes_agree_with_a_t_test():
+    changes = pd.DataFrame(np.random.default_rng(3).normal(0.1, 0.2, (25, 2)), columns=list("ab"))
+    table = with_truth.mean_changes(changes)
+    assert list(table.columns) == INTERVAL
+    for name, column in changes.items():
+        interval = stats.ttest_1samp(column, 0).confidence_interval(0.95)
+        np.testing.assert_allclose(table.loc[name], [column.mean(), *interval])
+
+
+@pytest.mark.parametrize("n_truth", [90, 30])
+def test_repeated_audits_hold_an_estimated_truth_as_often_as_expected(n_truth):
+    changes = pd.DataFrame({"a": np.random.default_rng(5).normal(0.1, 0.2, 3000)})
+    found = with_truth.repeated_audits(changes, 30, 2000, seed=1, n_truth=n_truth)
+    audited = pd.DataFrame({"low": [-1.0], "high": [1.0]})
+    expected = with_truth.expected_to_hold(audited, audited * np.sqrt(30 / n_truth))
+    assert found["a"].mean() == pytest.approx(expected, abs=0.02)
+
+
+PARAMETERS = {
+    "Young": ("age", -1),
+    "Long_Hair": ("hair_length", 1),
+    "Pale_Skin": ("skin_colour", -1),
+    "Smiling": ("smiling", 1),
+}
+WEIGHTS = {"smiling": 0.6, "hair_length": -0.3, "skin_colour": 0.4}
+
+
+def by_column(faces: torch.Tensor, _: str) -> np.ndarray:
+    """A score that is linear in three parameters and blind to all others."""
+    return sum(weight * faces[:, INDEX[name]].double().numpy() for name, weight in WEIGHTS.items())
+
+
+def by_coordinate(faces: torch.Tensor, _: str) -> np.ndarray:
+    """The same of their latent coordinates, so that effects are the same for every face."""
+    columns = {name: faces[:, INDEX[name]].double().numpy() for name in WEIGHTS}
+    return sum(WEIGHTS[name] * LINKS[name].coordinate(value) for name, value in columns.items())
+
+
+@pytest.fixture(scope="module")
+def generator():
+    return load_generator("known-truth", size=16)
+
+
+def audit_of(generator, score, n: int = 150, n_many: int = 600) -> with_truth.KnownTruth:
+    few, many = generator.sample(n, seed=1), generator.sample(n_many, seed=2)
+    return with_truth.KnownTruth(generator, PARAMETERS, few, many, score)
+
+
+def test_changes_by_hand_are_those_of_single_parameters(generator):
+    audit = audit_of(generator, by_column, n=2, n_many=50)
+    changes = audit.changes_by_hand()
+    assert changes.shape == (50, 4) and list(changes.columns) == list(PARAMETERS)
+    for name, (own, sign) in PARAMETERS.items():
+        if own not in WEIGHTS:
+            assert (changes[name] == 0).all()
+            continue
+        s = generator.coordinates(audit.many, [own])[:, 0]
+        expected = LINKS[own].value(s + sign) - LINKS[own].value(s)
+        np.testing.assert_allclose(changes[name], WEIGHTS[own] * expected, atol=1e-6)
+
+
+def test_exact_steps_find_the_truth(generator):
+    audit = audit_of(generator, by_column)
+    truth = with_truth.mean_changes(audit.changes_by_hand())
+    table = with_truth.against(audit.changes(audit.exact_steps(), "exact"), truth)
+    assert list(table.columns) == [*INTERVAL, "truth", "error", "holds"]
+    np.testing.assert_allclose(table["truth"], truth["estimate"])
+    np.testing.assert_allclose(table["error"], table["estimate"] - table["truth"])
+    inside = (table["low"] <= table["truth"]) & (table["truth"] <= table["high"])
+    assert (table["holds"] == inside).all()
+    moving = table.drop(index="Young")
+    assert moving["holds"].all() and (moving["estimate"].abs() > 0.05).all()
+    assert table.loc["Young", "estimate"] == pytest.approx(0, abs=1e-6)
+
+
+LEAKS = {
+    "Young": {"smiling": 0.1, "hair_length": -0.2},
+    "Long_Hair": {"smiling": -0.15, "age": 0.3},
+    "Smiling": {"skin_colour": 0.4},
+}
+
+
+def leaking(generator) -> dict[str, np.ndarray]:
+    """Steps that move other coordinates as well, at another length before they are scaled."""
+    steps = {}
+    for name, others in LEAKS.items():
+        own, sign = PARAMETERS[name]
+        moves = np.array([sign, *others.values()])
+        direction = moves @ generator.exact_directions([own, *others])
+        steps[name] = step_of_one(generator, 0.3 * direction, own, sign)
+    return steps
+
+
+def test_leakage_predicts_the_error_where_effects_add_up(generator):
+    audit, steps = audit_of(generator, by_coordinate), leaking(generator)
+    truth = with_truth.mean_changes(audit.changes_by_hand())
+    brought = audit.predicted_error(steps, truth)
+    assert list(brought.index) == list(LEAKS)
+    assert list(brought.columns) == [own for own, _ in PARAMETERS.values()]
+    for name, others in LEAKS.items():
+        for own, _ in PARAMETERS.values():
+            expected = others.get(own, 0) * WEIGHTS.get(own, 0)
+            assert brought.loc[name, own] == pytest.approx(expected, abs=1e-3)
+    found = with_truth.against(audit.changes(steps, "leaking"), truth)
+    np.testing.assert_allclose(found["error"], brought.sum(axis=1), atol=1e-3)
+
+
+SOME = ("age", "makeup", "smiling", "hair_length")
+
+
+@pytest.fixture(scope="module")
+def codes(generator):
+    return generator.sample(40, seed=5)
+
+
+def any_direction(generator, name: str = "smiling") -> np.ndarray:
+    """One that moves every coordinate; that of one attribute up, by no round number."""
+    direction = np.random.default_rng(0).standard_normal(512) / 20
+    return direction + 0.7 * generator.exact_directions([name])[0]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_step_of_one_moves_its_own_coordinate_by_one(generator, codes, sign):
+    direction = sign * any_direction(generator)
+    step = step_of_one(generator, direction, "smiling", sign)
+    along = moved(codes.double(), step)
+    change = generator.coordinates(along, ["smiling"]) - generator.coordinates(codes, ["smiling"])
+    np.testing.assert_allclose(change, sign, atol=1e-12)
+    np.testing.assert_allclose(step / np.linalg.norm(step), direction / np.linalg.norm(direction))
+    assert np.abs(leakage(generator, step[None])).loc[0].drop("smiling").max() > 0.1
+
+
+@pytest.mark.parametrize("name", [name for name in SOME if name != "age"])
+def test_do_changes_one_column_by_the_generators_own_dose(generator, codes, name):
+    step = step_of_one(generator, any_direction(generator, name), name, 1)
+    before, after = generator.parameters(codes), do_step(generator, codes, step, name)
+    own = INDEX[name]
+    others = [column for column in range(len(NAMES)) if column != own]
+    assert torch.equal(after[:, others], before[:, others])
+    reached = generator.parameters(moved(codes, step))
+    assert torch.equal(after[:, own], reached[:, own])
+    assert (after[:, own] - before[:, own]).abs().max() > 1e-3
+    assert (reached - before).abs().amax(0).gt(1e-3).sum() > 10  # so do() had much to hold
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_an_exact_step_is_what_do_does(generator, codes, name):
+    """With age come the beards and the makeup that it gates, in both."""
+    step = generator.exact_directions([name])[0]
+    apart = generator.parameters(moved(codes, step)) - do_step(generator, codes, step, name)
+    # The artefacts see the length of the code.
+    differs = {one for one in NAMES if apart[:, INDEX[one]].abs().max() > 1e-3}
+    assert differs <= {"artefacts"}

@@ -1,0 +1,66 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import facerender
+from facerender.parameters import ANCESTRY_REFERENCES, INDEX
+from helpers import verification
+from helpers.verification import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
+
+
+def test_an_identity_set_is_as_composed_and_looks_it():
+    wanted = {group: 5 + 3 * k for k, group in enumerate(GROUPS)}
+    parameters, labels, group = verification.identity_set(wanted, 4, seed=1)
+    assert pd.Series(group[::4]).value_counts().to_dict() == wanted
+    assert (np.bincount(labels) == 4).all() and len(parameters) == len(labels) == len(group)
+    facerender.render(parameters[:1], 16)  # valid parameters
+    ancestry, male = split_groups(group)
+    place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
+    assert (np.array(ANCESTRIES)[nearest_ancestry(place)] == ancestry).all()
+    assert ((parameters[:, INDEX["gender"]] > 0.5).numpy() == male).all()
+
+
+def test_a_larger_set_begins_with_the_same_people():
+    small, *_ = verification.identity_set({"east asian male": 3}, 2, seed=4)
+    large, *_ = verification.identity_set({"african male": 2, "east asian male": 6}, 3, seed=4)
+    torch.testing.assert_close(large[6:].reshape(6, 3, -1)[:3, :2].flatten(0, 1), small)
+
+
+@pytest.mark.parametrize("n", [24, 400, 401])
+def test_training_sets_have_their_compositions_and_the_skewed_ones_nobody_in_common(n):
+    wanted = verification.pool_composition(n)
+    groups = np.repeat([*wanted], [2 * count for count in wanted.values()])
+    frame = pd.DataFrame({"identity": np.arange(len(groups)) // 2, "group": groups})
+    sets = verification.draw_sets(frame, n, seed=1)
+    assert list(sets) == list(verification.RECOGNISERS)
+    people = {name: set(frame["identity"].iloc[rows]) for name, rows in sets.items()}
+    for name, design in verification.RECOGNISERS.items():
+        wanted = verification.group_counts(design.shares, n)
+        assert sum(wanted.values()) == n == len(people[name])
+        assert all(abs(count - n * design.shares[g]) < 1 for g, count in wanted.items())
+        drawn = frame.iloc[sets[name]]["group"].value_counts().to_dict()
+        assert drawn == {group: 2 * count for group, count in wanted.items() if count}
+    skewed = [members for name, members in people.items() if name != verification.CONTROL]
+    assert len(set.union(*skewed)) == 3 * n
+    others = verification.draw_sets(frame, n, seed=3)
+    assert all(set(rows) != set(others[name]) for name, rows in sets.items())
+
+
+def test_a_group_is_nearest_to_its_own_reference():
+    points = verification.ancestry_point(ANCESTRIES)
+    assert nearest_ancestry(points).tolist() == [0, 1, 2]
+    scattered = np.random.default_rng(0).normal(size=(50, 2))
+    references = np.array(list(ANCESTRY_REFERENCES.values()))
+    expected = np.linalg.norm(scattered[:, None] - references, axis=2).argmin(1)
+    np.testing.assert_array_equal(nearest_ancestry(scattered), expected)
+
+
+def test_whitening_leaves_the_head_and_nothing_else(generator, prototypes):
+    parameters = verification.neutral(generator.parameters(torch.from_numpy(prototypes[0][:4])))
+    plain = facerender.render(parameters, 64)
+    heads = verification.render_heads(parameters, 64).image
+    mask = plain.head_mask[:, None].expand_as(plain.image)
+    assert (heads[mask == 0] == 1).all() and (mask == 0).float().mean() > 0.2
+    inside = mask == 1
+    torch.testing.assert_close(heads[inside], plain.image[inside])
