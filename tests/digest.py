@@ -39,7 +39,7 @@ from facerender import parameters, textures
 from helpers import directions, effects, models, orthogonalization, resampling
 from helpers.annotations import crowd
 from helpers.effects import batched_logit
-from helpers.generators import known_truth, wgan, wgan_networks, wgan_training
+from helpers.generators import known_truth, wgan, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
 from helpers.world import populations
@@ -144,7 +144,7 @@ def trained_recogniser():
 def trained_encoder():
     torch.manual_seed(1)
     with mock.patch.object(wgan_training, "ENCODER_BATCH", 2):
-        generator, renders = wgan_networks.Generator(), pictures(40, 64)
+        generator, renders = wgan.Generator(), pictures(40, 64)
         training = wgan_training.EncoderTraining(generator, renders, seed=1)
         for _ in range(2):
             training.advance()

@@ -7,7 +7,7 @@ from helpers.generators.checkpoints import NETWORKS, load_checkpoint
 from helpers.generators.image_set import ImageSet
 from helpers.generators.known_truth import KnownTruthGenerator
 from helpers.generators.style_generator import StyleGenerator
-from helpers.generators.style_layers import draw_weights
+from helpers.generators.stylegan2 import draw_weights
 from helpers.generators.wgan import WGANGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
