@@ -75,7 +75,7 @@ from helpers.scorecard.figures_side_effects import draw_intervals, draw_leaks
 from helpers.scorecard.repeated_audits import ideal_audits
 from helpers.utils import seeding
 from helpers.world.batches import render_to_store
-from helpers.world.interventions import counterfactuals, do
+from helpers.world import counterfactuals, do
 
 # %% tags=["parameters"]
 profile = "laptop"

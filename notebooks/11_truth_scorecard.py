@@ -80,7 +80,7 @@ from helpers.scorecard.figures import (
 from helpers.scorecard.repeated_audits import draw, matched_audits, pooled_audits, with_truth
 from helpers.transects import base_latents
 from helpers.utils import seeding
-from helpers.world import interventions, populations
+from helpers.world import do, populations
 from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
@@ -459,7 +459,7 @@ def with_skin_of(people: np.ndarray, donors: np.ndarray) -> torch.Tensor:
     """All of these people, each with the skin colour of one of the donors."""
     order = seeding.rng(seed, f"11_truth_scorecard: skin of {len(donors)}").permutation(donors)
     skin = world[np.resize(order, len(people)), facerender.INDEX["skin_colour"]]
-    return interventions.do(world[people], skin_colour=skin)
+    return do(world[people], skin_colour=skin)
 
 
 # %%

@@ -39,10 +39,10 @@ from facerender import parameters, textures
 from helpers import directions, effects, models, orthogonalization, resampling
 from helpers.annotations import crowd
 from helpers.effects import batched_logit
-from helpers.generators import known_truth, wgan, wgan_training
+from helpers.generators import wgan, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
-from helpers.world import populations
+from helpers.world import known_truth, populations
 
 RECORD = Path(__file__).with_suffix(".json")
 PROCESSOR = "Haswell"

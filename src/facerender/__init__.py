@@ -5,7 +5,7 @@ and landmarks. `portraits` draws a face layer by layer. The nose is in `relief`,
 `geometry`, the skin in `skin`, eyes and lips in `features`, hair in `hair` and `hair_shading`, neck
 and shoulders in `torsos`, light in `shading`; `anatomy` says how gender, age and ancestry change
 the head's proportions. All of these are formulas for one point, which `compiled` makes fast. The
-world of the book is in `populations`, `interventions` and `celeba`; `batches` renders whole sets.
+world of the book is in `helpers.world`, which renders whole sets, too.
 """
 
 from facerender.landmarks import LANDMARK_NAMES

@@ -7,7 +7,7 @@ import torch
 
 from facerender.parameters import INDEX, defaults
 from helpers.scorecard import truth
-from helpers.world import interventions
+from helpers.world import counterfactuals, do
 from helpers.world.populations import sample
 
 DOSES = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7), "gender": (0.2, 0.8)}
@@ -36,7 +36,7 @@ def says_male_when_short(images):
 
 def test_do_sets_what_it_says_and_nothing_else(base):
     ages = torch.linspace(0.3, 0.9, len(base))
-    changed = interventions.do(base, hair_length=0.5, age=ages)
+    changed = do(base, hair_length=0.5, age=ages)
     assert (changed[:, INDEX["hair_length"]] == 0.5).all()
     torch.testing.assert_close(changed[:, INDEX["age"]], ages)
     others = [c for name, c in INDEX.items() if name not in ("hair_length", "age")]
@@ -46,14 +46,14 @@ def test_do_sets_what_it_says_and_nothing_else(base):
 
 def test_do_refuses_unknown_names(base):
     with pytest.raises(ValueError, match="no such face parameters: \\['hair'\\]"):
-        interventions.do(base, hair=0.1)
+        do(base, hair=0.1)
 
 
 def test_counterfactuals_cross_all_doses(base):
-    faces = interventions.counterfactuals(base, DOSES)
+    faces = counterfactuals(base, DOSES)
     assert faces.shape == (24, 2, 2, 2, base.shape[1])
     dark_short_female = faces[3, 1, 0, 0]
-    expected = interventions.do(base[3:4], skin_colour=0.8, hair_length=0.1, gender=0.2)[0]
+    expected = do(base[3:4], skin_colour=0.8, hair_length=0.1, gender=0.2)[0]
     assert torch.equal(dark_short_female, expected)
 
 

@@ -6,8 +6,8 @@ import torch
 
 from facerender.parameters import INDEX, NAMES
 from helpers.generators import load_generator
-from helpers.generators.known_truth import AGE_GATES, LATENTS
 from helpers.sensitivity.known_truth import do_step, leakage, moved, step_of_one
+from helpers.world.known_truth import AGE_GATES, LATENTS
 
 SOME = ("age", "makeup", "smiling", "hair_length")
 

@@ -6,9 +6,8 @@ import torch
 
 from facerender import HAIR_STYLES
 from facerender.parameters import defaults
-from helpers.world import populations
+from helpers.world import do, populations
 from helpers.world.celeba import RULES, celeba_attributes, rules_table
-from helpers.world.interventions import do
 
 
 def attributes(**columns):

@@ -1,6 +1,6 @@
 """Images of any generator on disk, made in chunks by threads here or by a cluster's workers.
 
-Chapter 19 makes its images with it; the face world's own are rendered by `helpers.world.batches`.
+The face world's own are rendered by `helpers.world.batches`.
 """
 
 from __future__ import annotations

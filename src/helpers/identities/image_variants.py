@@ -17,7 +17,7 @@ from torch import Tensor
 
 from facerender.parameters import visible_scores
 from helpers.identities.pair_design import ATTRIBUTES, IMAGES_EACH, STEPS, image_index
-from helpers.world.interventions import do
+from helpers.world import do
 
 Score = Callable[[np.ndarray], np.ndarray]
 

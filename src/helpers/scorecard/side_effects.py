@@ -19,7 +19,7 @@ from helpers.effects import labels
 from helpers.resampling import resampled_sums
 from helpers.scorecard import hidden_attribute
 from helpers.utils.checks import require_members
-from helpers.world import interventions
+from helpers.world import do
 from helpers.world.batches import render_to_store
 
 Score = Callable[[np.ndarray], np.ndarray]
@@ -134,7 +134,7 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
         raise ValueError(f"{len(parameters)} images are not a multiple of {len(base)} base faces")
     require_members(names, facerender.INDEX, "face parameter")
     kept = base.repeat_interleave(each, 0)
-    return interventions.do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
+    return do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
 
 
 def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:

@@ -15,8 +15,8 @@ import pandas as pd
 from torch import Tensor
 
 from facerender.parameters import INDEX
+from helpers.world import Doses, counterfactuals
 from helpers.world.batches import render_to_store
-from helpers.world.interventions import Doses, counterfactuals
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -47,7 +47,7 @@ def errors_under_do(
 
     Returns:
         float64 (n, 2, …, 2), 1 where it errs, axes as in
-        `helpers.world.interventions.counterfactuals`.
+        `helpers.world.counterfactuals`.
 
     Raises:
         ValueError: a dose of no parameter of the renderer.

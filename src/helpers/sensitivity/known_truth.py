@@ -16,8 +16,8 @@ from torch import Tensor
 
 from facerender.parameters import INDEX
 from helpers.generators import KnownTruthGenerator
-from helpers.generators.known_truth import AGE_GATES, LATENTS, age_gate
-from helpers.world.interventions import do
+from helpers.world import do
+from helpers.world.known_truth import AGE_GATES, LATENTS, age_gate
 
 
 def step_of_one(

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from facerender.parameters import INDEX, NAMES, validate
-from helpers.generators import Generator, known_truth, load_generator
+from helpers.generators import Generator, load_generator
+from helpers.world import known_truth
 
 AUDITED = ("gender", "skin_colour", "hair_length", "age", "facial_hair", "makeup", "smiling")
 
