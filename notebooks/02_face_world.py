@@ -60,8 +60,7 @@ from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.figures import widgets
-from helpers.generators import known_truth
-from helpers.world import interventions, populations
+from helpers.world import do, known_truth, populations
 from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
@@ -120,14 +119,14 @@ _ = figures.gallery(draw(some, "faces"), ncol=8)
 
 # %%
 ATTRIBUTE_PARAMETERS = [name if name != "fakeness" else "artefacts" for name in ATTRIBUTES]
-base = interventions.do(facerender.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
+base = do(facerender.defaults(), hair_length=0.45, hair_style=1, smiling=0.6, yaw=8)
 
 
 def sweep(name, steps, face=base):
     """The face repeated, with one parameter moved evenly through its range."""
     column = facerender.PARAMETERS[facerender.INDEX[name]]
     values = np.linspace(column.low, column.high, steps)
-    return interventions.do(face.repeat(steps, 1), **{name: values})
+    return do(face.repeat(steps, 1), **{name: values})
 
 
 # %% mystnb={"image": {"alt": "A grid of one face. Each row changes one attribute from low to high: perceived gender from female to male, facial hair from none to a full beard, skin from light to dark, age from child to old, makeup, expression from frown to broad smile, hair from shaved to long, and image artefacts from none to strong."}, "figure": {"name": "fig-world-sweeps", "caption": "Eight attributes, each moved through its whole range while every other parameter is held. The last one, image artefacts, is what raters call fakeness."}}
@@ -167,9 +166,7 @@ widgets.attribute_explorer(shown, dict.fromkeys(shown, steps), alt="a drawn face
 # %% mystnb={"image": {"alt": "Two rows of the same face with eight hair styles: straight, wavy, curly, fringe, afro, braids, tied back and covered by a cloth. In the upper row the hair is short, in the lower row long."}, "figure": {"name": "fig-world-hair", "caption": "The hair styles, short above and long below."}}
 styles = range(len(facerender.HAIR_STYLES))
 each_style = [
-    interventions.do(base, hair_style=style, hair_length=length)
-    for length in (0.25, 0.75)
-    for style in styles
+    do(base, hair_style=style, hair_length=length) for length in (0.25, 0.75) for style in styles
 ]
 hair = draw(np.concatenate(each_style), "hair")
 _ = figures.gallery(
@@ -188,7 +185,7 @@ _ = figures.gallery(
 # %% mystnb={"image": {"alt": "Three rows, light, medium and dark skin, of four faces: the origin of the ancestry axes and the three reference points. Face shape changes from column to column and stays the same down each column."}, "figure": {"name": "fig-world-ancestry", "caption": "Reference points of the ancestry axes (columns) at three skin colours (rows): shape and colour are set separately."}}
 places = {"origin": (0.0, 0.0)} | facerender.ANCESTRY_REFERENCES
 grid = [
-    interventions.do(base, ancestry_x=x, ancestry_y=y, skin_colour=skin)
+    do(base, ancestry_x=x, ancestry_y=y, skin_colour=skin)
     for skin in (0.1, 0.5, 0.9)
     for x, y in places.values()
 ]
@@ -204,10 +201,8 @@ _ = figures.gallery(
 # between the groups it compares.
 
 # %% mystnb={"image": {"alt": "Two rows of the same face: above, the head turns from left to right; below, the light moves from one side to the other and the shadow of the nose with it."}, "figure": {"name": "fig-world-scene", "caption": "Pose (above) and direction of the light (below)."}}
-turned = [interventions.do(base, yaw=yaw) for yaw in (-40, -20, 0, 20, 40)]
-lit = [
-    interventions.do(base, light_azimuth=side, light_power=0.9) for side in (-80, -40, 0, 40, 80)
-]
+turned = [do(base, yaw=yaw) for yaw in (-40, -20, 0, 20, 40)]
+lit = [do(base, light_azimuth=side, light_power=0.9) for side in (-80, -40, 0, 40, 80)]
 scene = draw(np.concatenate(turned + lit), "scene")
 _ = figures.gallery(scene, ncol=5, row_labels=["pose", "light"])
 
@@ -449,11 +444,9 @@ claim(
 # generators have no such buttons. The rest of the book is about both problems.
 
 # %% mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male."}}
-woman = interventions.do(base, gender=0.3)
+woman = do(base, gender=0.3)
 lengths, skins = np.linspace(0.1, 0.85, 4), np.linspace(0.1, 0.9, 4)
-grid = np.concatenate(
-    [interventions.do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths]
-)
+grid = np.concatenate([do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths])
 asked = draw(grid, "asked", size=image_size)
 male = [f"male: {p:.2f}" for p in models.predict(audited["celeba-like"], asked)]
 _ = figures.gallery(draw(grid, "synopsis"), 4, male, ["light", "", "", "dark"])
@@ -520,7 +513,7 @@ errors.stratified_errors(judged, "skin").style.format(precision=3)
 # :class: dropdown
 #
 # ```python
-# face = interventions.do(facerender.defaults(), gender=0.2, age=0.95, hair_length=0.8, hair_style=2,
+# face = do(facerender.defaults(), gender=0.2, age=0.95, hair_length=0.8, hair_style=2,
 #                 hair_colour=0.9, light_elevation=80)
 # figures.gallery(draw(face, "mine"), ncol=1)
 # ```

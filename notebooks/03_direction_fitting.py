@@ -66,7 +66,7 @@ from helpers.annotations import crowd, cues
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.generators import load_generator
-from helpers.generators.known_truth import LATENTS, correlations
+from helpers.world.known_truth import LATENTS, correlations
 from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]

@@ -76,7 +76,7 @@ from helpers.generators import load_generator
 from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
 from helpers.world.batches import render_to_store
-from helpers.world.interventions import counterfactuals, do
+from helpers.world import counterfactuals, do
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -76,7 +76,7 @@ from helpers.pruning import ADULT_RULE
 from helpers.orthogonalization import dual_basis
 from helpers.scorecard import draw, matched_audits, pooled_audits, truth, with_truth
 from helpers.utils import seeding
-from helpers.world import interventions, populations
+from helpers.world import do, populations
 from helpers.world.batches import render_to_store
 
 # %% tags=["parameters"]
@@ -489,7 +489,7 @@ def with_skin_of(people: np.ndarray, donors: np.ndarray) -> torch.Tensor:
     """All of these people, each with the skin colour of one of the donors."""
     order = seeding.rng(seed, f"11_truth_scorecard: skin of {len(donors)}").permutation(donors)
     skin = world[np.resize(order, len(people)), facerender.INDEX["skin_colour"]]
-    return interventions.do(world[people], skin_colour=skin)
+    return do(world[people], skin_colour=skin)
 
 
 # %%

@@ -78,10 +78,10 @@ from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
-from helpers.generators import known_truth, load_generator
+from helpers.generators import load_generator
 from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
-from helpers.world import interventions
+from helpers.world import do, known_truth
 from helpers.world.batches import render_to_store
 from helpers.world.celeba import GREY
 
@@ -623,7 +623,7 @@ last, last_rows = slice(n_transects - FEW, None), slice(8 * (n_transects - FEW),
 alone = {}
 for name, normal in fitted.items():
     value = moved_along(normal, last)[:, facerender.INDEX[name]]
-    only = interventions.do(audited_faces[last_rows], **{name: value})
+    only = do(audited_faces[last_rows], **{name: value})
     alone[name] = found_along(only, last_rows, f"do_{name}").query("scope == 'average'")
 alone = pd.concat(alone, names=["candidate"]).reset_index("candidate")
 alone["clear"] = (alone["low"] > 0) | (alone["high"] < 0)

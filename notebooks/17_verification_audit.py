@@ -65,7 +65,7 @@ from helpers.effects import audit_plan, holm
 from helpers.figures import widgets
 from helpers.models import checkpoints
 from helpers.verification import figures as drawing
-from helpers.world import interventions
+from helpers.world import do
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -639,7 +639,7 @@ places = verification.ancestry_point(ancestry)
 # %%
 YAWS = (0, *verification.STEPS["pose"])
 turned = [
-    interventions.do(reference, gender=0.9 if man else 0.1, ancestry_x=x, ancestry_y=y, yaw=yaw)
+    do(reference, gender=0.9 if man else 0.1, ancestry_x=x, ancestry_y=y, yaw=yaw)
     for man, (x, y) in zip(male, places, strict=True)
     for yaw in YAWS
 ]

@@ -74,7 +74,7 @@ from helpers.generators import load_generator
 from helpers.utils import seeding
 from helpers.utils.numbers import in_points
 from helpers.world.batches import render_to_store
-from helpers.world.interventions import counterfactuals, do
+from helpers.world import counterfactuals, do
 
 # %% tags=["parameters"]
 profile = "laptop"

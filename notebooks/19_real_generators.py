@@ -55,7 +55,6 @@
 import builtins
 import io
 import pickle
-from dataclasses import asdict
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -68,7 +67,7 @@ from helpers import directions, effects, figures, models, orthogonalization, tra
 from helpers.artifacts import Stage, atomic
 from helpers.claims import claim
 from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
-from helpers.generators import rosinality_files, stylegan2
+from helpers.generators import rosinality, stylegan2
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.convert import write_converted
 from helpers.models import sample_quality
@@ -103,7 +102,7 @@ for _, block in drawn.synthesis.blocks():  # most of its colours would be out of
 
 # %% tags=["hide-input"]
 published = stage.path("published.pt")
-named = rosinality_files.for_rosinality(drawn.state_dict(), asdict(config))
+named = rosinality.for_rosinality(drawn.state_dict())
 content = io.BytesIO()  # into a file, torch would write the file's name as well
 torch.save({"g_ema": named, "latent_avg": drawn.mapping.w_avg}, content)
 with atomic(published) as temporary:

@@ -24,7 +24,7 @@ from myst_nb import glue
 import facerender
 from helpers import artifacts, effects, figures
 from helpers.claims import claim
-from helpers.world.interventions import do
+from helpers.world import do
 from helpers.utils.numbers import in_points, with_minus
 
 # %% tags=["parameters", "remove-cell"]

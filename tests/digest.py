@@ -39,10 +39,10 @@ from facerender import parameters, textures
 from helpers import directions, models, orthogonalization, resampling
 from helpers.annotations import crowd
 from helpers.effects import logits, regression
-from helpers.generators import known_truth, wgan, wgan_networks, wgan_training
+from helpers.generators import wgan, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
-from helpers.world import populations
+from helpers.world import known_truth, populations
 
 RECORD = Path(__file__).with_suffix(".json")
 PROCESSOR = "Haswell"
@@ -144,7 +144,7 @@ def trained_recogniser():
 def trained_encoder():
     torch.manual_seed(1)
     with mock.patch.object(wgan_training, "ENCODER_BATCH", 2):
-        generator, renders = wgan_networks.Generator(), pictures(40, 64)
+        generator, renders = wgan.Generator(), pictures(40, 64)
         training = wgan_training.EncoderTraining(generator, renders, seed=1)
         for _ in range(2):
             training.advance()

@@ -10,9 +10,10 @@ from test_orthogonalization import at_cosine, random_normals
 
 from helpers import transects
 from helpers.directions import Hyperplanes
-from helpers.generators import KnownTruthGenerator, known_truth
+from helpers.generators import KnownTruthGenerator
 from helpers.orthogonalization import dual_basis
 from helpers.transects import base_latents, grid, index, project, project_cyclic
+from helpers.world import known_truth
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -12,7 +12,7 @@ from faceaudit import read_specification
 from faceaudit.found_directions import find_directions
 from faceaudit.own_generator import BASES, SAMPLES, base_codes, generator_of, sampled_codes
 from faceaudit.run import plan_audit, run_audit
-from helpers.generators import load_generator, style_layers, stylegan2
+from helpers.generators import load_generator, stylegan2
 
 FILE = """\
 name: style
@@ -42,7 +42,7 @@ def red(x): return x[:, 0].mean((1, 2))
 def style_file(home, monkeypatch):
     """The file of an audit, beside the official file of a tiny StyleGAN2 and the models."""
     network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
-    weights = style_layers.draw_weights(network, seed=4).state_dict()
+    weights = stylegan2.draw_weights(network, seed=4).state_dict()
     content = files.dumps(files.with_others(files.ada(weights=weights)))
     (home / "network.pkl").write_bytes(content)
     (home / "halves.py").write_text(MODELS, encoding="utf-8")

@@ -1,12 +1,14 @@
 """EG3D against loops in numpy: image, raw image and depth, with the cameras of its own."""
 
 import numpy as np
+import pretended_gpu
 import pytest
 import slow_style_networks as slow
 import torch
 
-from helpers.generators import eg3d, style_layers, stylegan2
+from helpers.generators import eg3d, stylegan2
 from helpers.generators.eg3d import EG3D, Config
+from helpers.generators.style_generator import StyleGenerator
 from helpers.utils import seeding
 
 OPTIONS = {
@@ -32,7 +34,7 @@ def network(blocks, **options) -> EG3D:
     config = Config(
         16, 25, 16, blocks[1], 3, 128, 12, neural_resolution=4, rendering=OPTIONS | options
     )
-    return style_layers.draw_weights(EG3D(config), seed=1)
+    return stylegan2.draw_weights(EG3D(config), seed=1)
 
 
 def normal(*shape, seed=3):
@@ -40,7 +42,7 @@ def normal(*shape, seed=3):
 
 
 def assert_right(made, blocks, ws, cameras, size=None):
-    view = made.view(ws, cameras, size)
+    view = made.view(made.styles(ws), cameras, size)
     size, options = size or 4, OPTIONS | dict(made.config.rendering)
     for i, camera in enumerate(cameras):
         one = ws[i % len(ws)].double().numpy()
@@ -70,12 +72,25 @@ def test_white_behind_and_rays_without_enlarging(blocks):
     assert_right(made, blocks, ws, made.camera(10, 0)[None], size=8)
 
 
-def test_views_repeat_exactly(blocks):
-    made, ws = network(blocks), normal(1, 6, 16)
-    cameras = made.camera(30)[None]
-    assert torch.equal(made.view(ws, cameras).image, made.view(ws, cameras).image)
-    assert torch.equal(made.synthesis(ws), made.view(ws, made.camera()[None]).image)
-    assert torch.equal(made.synthesis_from_styles(made.styles(ws)), made.synthesis(ws))
+def test_the_pose_leaves_the_code_alone(blocks):
+    generator = StyleGenerator(network(blocks))
+    w = generator.sample(2, seed=1)
+    front, side = generator.synthesize(w), generator.synthesize(w, yaw=20.0, pitch=-5.0)
+    assert torch.equal(front, generator.synthesize(w, yaw=0.0))
+    assert torch.equal(front, generator.synthesize_styles(generator.styles(w)))
+    made = generator.network
+    view = made.view(generator.styles(w), made.camera(20, -5)[None])
+    torch.testing.assert_close(side, ((view.image + 1) / 2).clamp(0, 1))
+    assert not torch.equal(front, side)
+
+
+def test_it_draws_on_a_pretended_gpu(blocks):
+    with pretended_gpu.present():
+        here, there = (StyleGenerator(network(blocks), device) for device in ("cpu", "cuda"))
+        images = there.synthesize(there.sample(3, seed=1))
+        wanted = here.synthesize(here.sample(3, seed=1))
+        assert images.is_cuda
+        torch.testing.assert_close(images.cpu(), wanted, rtol=0, atol=1e-5)
 
 
 def test_the_condition_is_scaled_as_the_file_says(blocks):
@@ -118,32 +133,36 @@ def test_names_of_a_published_network():
     assert all(isinstance(block, stylegan2.Block) for block in blocks)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"clamp_mode": "relu"}, "clamp_mode is 'relu', 'softplus' was expected"),
-        ({"ray_start": "auto"}, "rays from 'auto' to 3.3, numbers were expected"),
-        ({"ray_start": 3.3, "ray_end": 2.25}, "rays from 3.3 to 2.25, which is no way ahead"),
-        ({"superresolution_module": "a.b.Hybrid"}, "superresolution_module is Hybrid"),
-        ({"superresolution_noise_mode": "random"}, "superresolution_noise_mode 'random'"),
-    ],
-)
-def test_rendering_that_is_not_known_is_refused(blocks, options, message):
+def seen(made, cameras):
+    return made.view(made.styles(normal(2, 6, 16)), cameras)
+
+
+REFUSED = {
+    "clamp_mode is 'relu', 'softplus' was": lambda blocks: network(blocks, clamp_mode="relu"),
+    "rays from 'auto' to 3.3, a way ahead": lambda blocks: network(blocks, ray_start="auto"),
+    "rays from 3.3 to 2.25, a way ahead": lambda blocks: network(
+        blocks, ray_start=3.3, ray_end=2.25
+    ),
+    "superresolution_module is Hybrid": lambda blocks: network(
+        blocks, superresolution_module="a.b.Hybrid"
+    ),
+    "superresolution_noise_mode 'random'": lambda blocks: network(
+        blocks, superresolution_noise_mode="random"
+    ),
+    r"cameras must be \(1 or 2, 25\), not \(3, 25\)": lambda blocks: seen(
+        network(blocks), torch.zeros(3, 25)
+    ),
+    "degrees were expected, pitch within 90": lambda blocks: network(blocks).camera(0, 90),
+    "computes in float32 only": lambda blocks: StyleGenerator(
+        network(blocks), precision="bfloat16"
+    ),
+    r"no scene parameters \['light'\]; there are \['yaw', 'pitch'\]": lambda blocks: StyleGenerator(
+        network(blocks)
+    ).synthesize(torch.ones(1, 16), light=1.0),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_refused(blocks, message):
     with pytest.raises(ValueError, match=message):
-        network(blocks, **options)
-
-
-def test_wrong_cameras_are_refused(blocks):
-    made = network(blocks)
-    with pytest.raises(ValueError, match="cameras must be \\(n, 25\\), not \\(1, 16\\)"):
-        made.view(normal(1, 6, 16), torch.zeros(1, 16))
-    with pytest.raises(ValueError, match="3 cameras for 2 codes"):
-        made.view(normal(2, 6, 16), made.camera().expand(3, -1))
-    with pytest.raises(ValueError, match="cameras must be finite"):
-        made.view(normal(1, 6, 16), torch.full((1, 25), torch.nan))
-
-
-@pytest.mark.parametrize("angles", [(float("nan"), 0), (0, float("inf")), (0, 90)])
-def test_cameras_without_a_direction_are_refused(blocks, angles):
-    with pytest.raises(ValueError, match="degrees were expected, pitch within 90"):
-        network(blocks).camera(*angles)
+        REFUSED[message](blocks)

@@ -1,7 +1,5 @@
 """A folder and a table as a generator: the protocol, and one sentence for every defect."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,19 +121,10 @@ class TestProtocol:
 
 DEFECTS = {
     "absent": (lambda at: (at / "bob/dark0.png").unlink(), "no file 'bob/dark0.png' in"),
-    "all absent": (
-        lambda at: [path.unlink() for path in at.rglob("*.png")],
-        "no file 'ann/light-30.png' and 11 more in",
-    ),
-    "a folder": (
-        lambda at: ((at / "bob/dark0.png").unlink(), (at / "bob/dark0.png").mkdir()),
-        "no file 'bob/dark0.png' in",
-    ),
     "no image": (
         lambda at: (at / "bob/dark0.png").write_text("hello"),
         "bob/dark0.png is no readable image",
     ),
-    "empty": (lambda at: (at / "bob/dark0.png").write_bytes(b""), "is no readable image"),
     "another size": (
         lambda at: Image.new("RGB", (8, 9)).save(at / "bob/dark0.png"),
         "bob/dark0.png is 8×9 pixels and ann/light-30.png 12×12: images of a set are of one size",
@@ -146,17 +135,12 @@ DEFECTS = {
     ),
     "outside, up": (lambda at: change(at, 3, file="../x.png"), "row 3: '../x.png' lies outside"),
     "outside, root": (lambda at: change(at, 3, file="/x.png"), "row 3: '/x.png' lies outside"),
-    "outside, drive": (
-        lambda at: change(at, 3, file="C:\\x.png"),
-        re.escape("row 3: 'C:\\\\x.png' lies outside"),
-    ),
     "file twice": (
         lambda at: change(at, 3, file="./ann/light0.png"),
         "row 3: the file './ann/light0.png' stands in an earlier row",
     ),
     "no path": (lambda at: change(at, 3, file=None), "column 'file', row 3 is .*a path was"),
     "no unit": (lambda at: change(at, 3, person=None), "column 'person', row 3 is .*a unit was"),
-    "no level": (lambda at: change(at, 3, skin=None), "column 'skin', row 3 is .*a level was"),
     "unknown level": (
         lambda at: change(at, 3, skin="medium"),
         "no level of skin of medium among light, dark",

@@ -1,167 +1,219 @@
-"""StyleGAN2 against loops in numpy, in every option."""
+"""StyleGAN2 against loops in numpy, and behind the book's protocol."""
 
+import generator_files as files
 import numpy as np
+import pretended_gpu
 import pytest
 import slow_style_networks as slow
 import torch
 
-from helpers.generators import style_layers, stylegan2
-from helpers.generators.stylegan2 import Config, StyleGAN2
+from helpers import generators
+from helpers.generators import convert, style_generator, stylegan2
+from helpers.generators.style_generator import StyleGenerator
+from helpers.generators.stylegan2 import NOISE_SEED, Config, StyleGAN2
 from helpers.utils import seeding
-
-TOLERANCE = 1e-4
 
 
 def network(seed=1, **options) -> StyleGAN2:
     given = {"z_dim": 16, "c_dim": 0, "w_dim": 16, "resolution": 32}
     given |= {"channel_base": 256, "channel_max": 24}
-    return style_layers.draw_weights(StyleGAN2(Config(**given | options)), seed)
+    return stylegan2.draw_weights(StyleGAN2(Config(**given | options)), seed)
 
 
 def normal(*shape, seed=3):
     return torch.from_numpy(seeding.rng(seed, "tests: codes").standard_normal(shape)).float()
 
 
-def expected(made: StyleGAN2, ws, noise="const", drawn=None):
-    """Images by loops, of codes (n, num_ws, w_dim)."""
-    state, config = slow.state_of(made), made.config
-    images = []
-    for i, one in enumerate(ws.double().numpy()):
-        styles = slow.styles2(state, one, config.resolution)
+def expected(made: StyleGAN2, styles, noise="const", drawn=None):
+    """Images by loops, of styles by layer."""
+    state, config, images = slow.state_of(made), made.config, []
+    for i in range(len(styles["b4.conv1"])):
+        of_one = {name: rows[i].double().numpy() for name, rows in styles.items()}
         own = {name: values[i] for name, values in (drawn or {}).items()}
         images.append(
-            slow.stylegan2(state, styles, config.resolution, config.conv_clamp, noise, own)
+            slow.stylegan2(state, of_one, config.resolution, config.conv_clamp, noise, own)
         )
-    return np.stack(images)
+    return torch.from_numpy(np.stack(images)).float()
 
 
-def assert_equal(images, wanted):
-    np.testing.assert_allclose(images.double().numpy(), wanted, rtol=0, atol=TOLERANCE)
+def assert_close(images, wanted, atol=1e-4):
+    torch.testing.assert_close(images, wanted, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"conv_clamp": 256.0}, {"c_dim": 3, "mapping_layers": 2}, {"resolution": 64}],
-    ids=str,
+    "options", [{}, {"conv_clamp": 0.8}, {"c_dim": 3, "mapping_layers": 2}, {"resolution": 64}]
 )
 def test_codes_become_the_images_of_the_formulae(options):
     made = network(**options)
     z, c = normal(2, 16), normal(2, 3, seed=4) if made.c_dim else None
     ws = made.mapping(z, c, psi=0.7, cutoff=3)
     for i in range(2):
-        own = None if c is None else c[i].double().numpy()
-        wanted = slow.mapped(
-            slow.state_of(made), z[i].double().numpy(), made.num_ws, 0.01, own, 0.7, 3
-        )
+        own, one = None if c is None else c[i].double().numpy(), z[i].double().numpy()
+        wanted = slow.mapped(slow.state_of(made), one, made.num_ws, 0.01, own, 0.7, 3)
         np.testing.assert_allclose(ws[i], wanted, rtol=0, atol=1e-5)
-    assert not torch.equal(ws[:, 2], ws[:, 3])
-    assert_equal(made.synthesis(ws), expected(made, ws))
+        styles = slow.styles2(slow.state_of(made), ws[i].double().numpy(), made.resolution)
+        for name, values in made.styles(ws).items():
+            np.testing.assert_allclose(values[i], styles[name], rtol=0, atol=1e-5)
+    images = made.synthesis(ws)
+    assert_close(images, expected(made, made.styles(ws)))
+    if "conv_clamp" in options:
+        assert (images - network().synthesis(ws)).abs().max() > 0.1
 
 
-@pytest.mark.parametrize("rows", [8, 12, 64])
-def test_large_layers_come_in_strips(monkeypatch, rows):
-    made, ws = network(conv_clamp=2.0), normal(2, 8, 16)
-    wanted = expected(made, ws)
-    monkeypatch.setattr(stylegan2, "SMALL", 4)
-    monkeypatch.setattr(stylegan2, "ROWS", rows)
-    assert_equal(made.synthesis(ws), wanted)
-
-
-def test_the_clamp_is_active():
-    made, ws = network(conv_clamp=0.8), normal(1, 8, 16)
-    free = network()
-    assert (made.synthesis(ws) - free.synthesis(ws)).abs().max() > 0.1
-    assert_equal(made.synthesis(ws), expected(made, ws))
-
-
-@pytest.mark.parametrize("small", [4, 64])
-def test_noise(monkeypatch, small):
-    monkeypatch.setattr(stylegan2, "SMALL", small)
+def test_noise():
     made, ws = network(), normal(2, 8, 16)
-    assert_equal(made.synthesis(ws, "none"), expected(made, ws, "none"))
-    drawn = {}
+    styles, drawn = made.styles(ws), {}
+    assert_close(made.synthesis(ws, "none"), expected(made, styles, "none"))
     for name, layer in made.synthesis.named_modules():
         if isinstance(layer, stylegan2.Convolution):
             size = len(layer.noise_const)
-            values = seeding.normals(5, f"noise: {name}", [7, 8], size**2)
+            values = seeding.normals(NOISE_SEED, f"noise: {name}", [7, 8], size**2)
             drawn[name] = values.reshape(2, size, size)
-    random = made.synthesis(ws, "random", seed=5, first=7)
-    assert_equal(random, expected(made, ws, "random", drawn))
-    alone = made.synthesis(ws[1:], "random", seed=5, first=8)
-    torch.testing.assert_close(alone, random[1:], rtol=0, atol=1e-5)
-    const = made.synthesis(ws)
-    assert (const - random).abs().max() > 0.01
-    with pytest.raises(ValueError, match="noise 'white' is not one of const, none, random"):
-        made.synthesis(ws, "white")
+    random = made.synthesis(ws, "random", first=7)
+    assert_close(random, expected(made, styles, "random", drawn))
+    assert_close(made.synthesis(ws[1:], "random", first=8), random[1:], 1e-5)
+    assert (made.synthesis(ws) - random).abs().max() > 0.01
 
 
-def test_styles():
-    made, ws = network(), normal(2, 8, 16)
-    styles = made.styles(ws)
-    for i in range(2):
-        wanted = slow.styles2(slow.state_of(made), ws[i].double().numpy(), 32)
-        assert styles.keys() == wanted.keys()
-        for name, values in wanted.items():
-            np.testing.assert_allclose(styles[name][i], values, rtol=0, atol=1e-5)
-    assert torch.equal(made.synthesis_from_styles(styles), made.synthesis(ws))
+def test_one_style_is_edited():
+    made = network()
+    styles = made.styles(normal(2, 8, 16))
     edited = styles | {"b8.conv1": styles["b8.conv1"] + 1.0}
-    state = slow.state_of(made)
-    wanted = [
-        slow.stylegan2(state, {k: v[i].double().numpy() for k, v in edited.items()}, 32, None)
-        for i in range(2)
-    ]
-    assert_equal(made.synthesis_from_styles(edited), np.stack(wanted))
-    with pytest.raises(ValueError, match="styles of b8.conv0 must be .*, not missing"):
-        made.synthesis_from_styles({k: v for k, v in styles.items() if k != "b8.conv0"})
+    assert_close(made.render(edited), expected(made, edited))
 
 
-def test_names_and_shapes_are_those_of_the_published_files():
-    state = network(resolution=8, c_dim=2).state_dict()
-    expected = {"mapping.w_avg", "mapping.embed.weight", "mapping.embed.bias", "synthesis.b4.const"}
-    expected |= {f"mapping.fc{i}.{one}" for i in range(8) for one in ("weight", "bias")}
-    for layer in ("b4.conv1", "b4.torgb", "b8.conv0", "b8.conv1", "b8.torgb"):
-        names = ["weight", "bias", "affine.weight", "affine.bias"]
-        names += ["noise_const", "noise_strength"] if "conv" in layer else []
-        expected |= {f"synthesis.{layer}.{name}" for name in names}
-    assert state.keys() == expected
-    assert state["mapping.fc0.weight"].shape == (16, 32)
-    assert state["synthesis.b8.conv0.noise_strength"].shape == ()
-
-
-def test_styles_of_a_large_network_are_as_many_as_in_stylespace():
-    config = Config(512, 0, 512, 1024)
+def test_a_large_network_has_as_many_styles_as_in_stylespace():
     with torch.device("meta"):
-        made = StyleGAN2(config)
-    assert made.num_ws == 18
-    wide = {
-        name: layer.weight.shape[1]
-        for name, layer in made.synthesis.named_modules()
-        if isinstance(layer, stylegan2.Convolution | stylegan2.ToRGB)
-    }
-    assert sum(wide.values()) == 9088
-    assert sum(n for name, n in wide.items() if "conv" in name) == 6048
-    assert made.image_bytes == 2**27
+        made = StyleGAN2(Config(512, 0, 512, 1024))
+        styles = made.styles(torch.zeros(1, 18, 512))
+    assert made.num_ws == 18 and made.image_bytes == 2**27
+    assert sum(rows.shape[1] for rows in styles.values()) == 9088
+    assert sum(rows.shape[1] for name, rows in styles.items() if "conv" in name) == 6048
+
+
+# --- behind the protocol
+
+
+def test_the_protocol_is_kept(monkeypatch):
+    made = network()
+    generator = StyleGenerator(made, truncation=0.7)
+    assert isinstance(generator, generators.Generator)
+    codes = generator.sample(5, seed=4)
+    assert_close(codes[:3], generator.sample(3, seed=4), 1e-6)
+    images = generator.synthesize(codes)
+    each = codes[:, None].repeat(1, generator.num_ws, 1)
+    for same in (each, each.flatten(1)):
+        assert torch.equal(generator.synthesize(same), images)
+    assert torch.equal(generator.synthesize_styles(generator.styles(codes)), images)
+    assert_close(images, ((expected(made, made.styles(each)) + 1) / 2).clamp(0, 1))
+    monkeypatch.setattr(style_generator, "CHUNK_BYTES", 1)
+    assert_close(generator.synthesize(codes), images, 1e-5)
+
+
+def test_truncation_narrows_and_is_told():
+    made = network()
+    wide, narrow = StyleGenerator(made), StyleGenerator(made, truncation=0.5)
+    z, mean = wide.normal_codes(3, seed=2), made.mapping.w_avg
+    assert_close(narrow.map(z) - mean, 0.5 * (wide.map(z) - mean))
+    assert (narrow.card["psi"], narrow.card["noise"], narrow.card["condition"]) == (
+        0.5,
+        "const",
+        None,
+    )
+    made.card = {"licence": "own", "psi": 0.5, "noise": "none"}
+    as_told = StyleGenerator(made)
+    assert as_told.card == narrow.card | made.card
+    assert torch.equal(as_told.map(z), narrow.map(z))
+    assert StyleGenerator(made, truncation=1.0).card["psi"] == 1
+
+
+def test_random_noise_belongs_to_the_number_of_an_image(monkeypatch):
+    generator = StyleGenerator(network(), noise="random")
+    w = generator.sample(1, seed=1).repeat(3, 1)
+    images = generator.synthesize(w)
+    assert not torch.equal(images[0], images[1])
+    monkeypatch.setattr(style_generator, "CHUNK_BYTES", 1)
+    assert_close(generator.synthesize(w), images, 1e-5)
+
+
+def test_a_condition_is_told():
+    made = network(c_dim=2)
+    one, other = (StyleGenerator(made, condition=c) for c in ([1.0, 0.0], [0.0, 1.0]))
+    assert one.card["condition"] == [1, 0]
+    assert not torch.equal(one.sample(2, seed=1), other.sample(2, seed=1))
 
 
 def test_bfloat16_is_close():
-    made, ws = network(), normal(2, 8, 16)
-    exact = made.synthesis(ws)
-    made.synthesis.precision = torch.bfloat16
-    images = made.synthesis(ws)
-    assert images.dtype == torch.float32
-    assert 0 < (images - exact).std() < 0.03 * exact.std()
+    codes = StyleGenerator(network()).sample(2, seed=1)
+    exact, coarse = (
+        StyleGenerator(network(), precision=precision).synthesize(codes)
+        for precision in ("float32", "bfloat16")
+    )
+    assert exact.dtype == coarse.dtype and 0 < (coarse - exact).abs().max() < 0.1
 
 
-@pytest.mark.parametrize(
-    ("give", "message"),
-    [
-        (lambda n: n.mapping(torch.zeros(2, 8)), "codes z must be \\(n, 16\\), not \\(2, 8\\)"),
-        (lambda n: n.mapping(torch.zeros(2, 16), torch.zeros(2, 3)), "takes no condition"),
-        (lambda n: n.synthesis(torch.zeros(2, 16)), "must be \\(n, 8, 16\\), not \\(2, 16\\)"),
-        (lambda n: network(c_dim=2).mapping(torch.zeros(2, 16)), "wants conditions .*, not none"),
-        (lambda n: network(resolution=48), "resolution is 48, a power of two"),
-    ],
-)
-def test_bad_input_is_refused(give, message):
+@pytest.mark.parametrize("noise", ["const", "none", "random"])
+def test_it_draws_on_a_pretended_gpu(noise):
+    with pretended_gpu.present():
+        here, there = (StyleGenerator(network(), one, noise=noise) for one in ("cpu", "cuda"))
+        codes = there.sample(3, seed=1)
+        styled = there.synthesize_styles(there.styles(codes))
+        wanted = here.synthesize(here.sample(3, seed=1))
+        for images in (there.synthesize(codes), styled):
+            assert images.is_cuda
+            assert_close(images.cpu(), wanted, 1e-5)
+
+
+def test_by_name_from_a_file(tmp_path):
+    path, converted = tmp_path / "ada.pkl", tmp_path / "ada.safetensors"
+    path.write_bytes(files.dumps(files.with_others(files.ada())))
+    convert.write_converted(path, converted, "of its authors", psi=0.7)
+    generator = generators.load_generator("stylegan2", weights=converted)
+    assert (generator.card["licence"], generator.card["psi"]) == ("of its authors", 0.7)
+    images = generator.synthesize(generator.sample(2, seed=1))
+    assert images.shape == (2, 3, generator.size, generator.size)
+    same = generators.load_generator("stylegan2", weights=path, truncation=0.7)
+    assert torch.equal(same.synthesize(same.sample(2, seed=1)), images)
+
+
+def give(w, **options):
+    return StyleGenerator(network(), **options).synthesize(torch.as_tensor(w))
+
+
+def styled(**changes):
+    generator = StyleGenerator(network())
+    return generator.synthesize_styles(generator.styles(torch.ones(2, 16)) | changes)
+
+
+ONE, SHAPES = [[1.0] * 16], r"codes must be \(n, 16\), \(n, 8, 16\) or \(n, 128\), not \(2, 15\)"
+REFUSED = {
+    SHAPES: lambda: give(torch.zeros(2, 15)),
+    "codes: at least one row was expected": lambda: give(torch.zeros(0, 16)),
+    "codes must be finite": lambda: give(torch.full((1, 16), torch.nan)),
+    r"codes z must be \(n, 16\)": lambda: StyleGenerator(network()).map(torch.zeros(2, 8)),
+    "truncation is 1.5": lambda: give(ONE, truncation=1.5),
+    "noise 'white' is not one of const, none, random": lambda: give(ONE, noise="white"),
+    "precision 'half' is not one of": lambda: give(ONE, precision="half"),
+    "condition: 0 numbers were expected, found 1": lambda: give(ONE, condition=[1.0]),
+    "condition: 2 numbers were expected, found 0": lambda: StyleGenerator(network(c_dim=2)),
+    r"stylegan2 has no scene parameters \['yaw'\]": lambda: StyleGenerator(network()).synthesize(
+        torch.ones(1, 16), yaw=0.0
+    ),
+    r"styles of b8.conv1 must be \(2, 24\), not \(1, 24\)": lambda: styled(
+        **{"b8.conv1": torch.ones(1, 24)}
+    ),
+    "resolution is 48, a power of two": lambda: network(resolution=48),
+    "stylegan2 is read from a file: weights=path is missing": lambda: generators.load_generator(
+        "stylegan2"
+    ),
+    r"wgan comes with the book; it takes no \['truncation'\]": lambda: generators.load_generator(
+        "wgan", truncation=0.5
+    ),
+    "generator 'dcgan' is not one of": lambda: generators.load_generator("dcgan"),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_refused(message):
     with pytest.raises(ValueError, match=message):
-        give(network(resolution=32))
+        REFUSED[message]()

@@ -1,16 +1,17 @@
-"""The learned generator: the protocol, weights on disk, and what it refuses."""
+"""The learned generator: the protocol, weights on disk, its training, and what it refuses."""
 
 import json
-import re
 from hashlib import sha256
 
+import numpy as np
 import pytest
 import safetensors.torch
 import torch
 
 from helpers import generators
-from helpers.generators import wgan
-from helpers.generators.wgan_networks import Encoder, Generator
+from helpers.generators import wgan, wgan_training
+from helpers.generators.wgan import Encoder, Generator, face
+from helpers.generators.wgan_training import BATCH, AdversarialTraining, EncoderTraining
 
 
 @pytest.fixture
@@ -21,109 +22,145 @@ def saved(tmp_path):
     return path
 
 
-def rewrite(path, **changed):
-    """Change weights, and the card with them."""
-    state = safetensors.torch.load(path.read_bytes()) | changed
+@pytest.mark.parametrize("size", [32, 64])
+def test_the_protocol_is_kept(saved, size):
+    generator = wgan.WGANGenerator(size=size, weights=saved)
+    assert isinstance(generator, generators.Generator)
+    codes = generator.sample(70, seed=4)
+    assert torch.equal(codes[:3], generator.sample(3, seed=4))
+    images = generator.synthesize(codes)
+    assert images.shape == (70, 3, size, size)
+    assert 0 <= images.min() < images.max() <= 1
+    assert torch.allclose(images[65:], generator.synthesize(codes[65:]), atol=1e-5)
+    assert torch.allclose(generator.encode(images)[65:], generator.encode(images[65:]), atol=1e-4)
+
+
+def test_shipped_weights_load_by_name():
+    generator = generators.load_generator("wgan")
+    assert wgan.SHIPPED.stat().st_size < 16 * 2**20
+    assert {"command", "renders", "seed"} <= generator.card.keys()
+
+
+def test_a_code_scales_and_shifts_every_channel_of_a_size():
+    grow = Generator().grow[0]
+    x, z = torch.randn(2, 128, 4, 4), torch.randn(2, 128)
+    plain = grow(x, torch.zeros_like(z))  # biases start at zero: scale 1, shift 0
+    torch.testing.assert_close(plain.mean(1), torch.zeros(2, 8, 8), atol=1e-5, rtol=0)
+    scale, shift = grow.style(z).chunk(2, dim=1)
+    expected = plain * (1 + scale[..., None, None]) + shift[..., None, None]
+    torch.testing.assert_close(grow(x, z), expected)
+
+
+# --- training
+
+
+@pytest.fixture(scope="module")
+def renders():
+    return np.random.default_rng(1).integers(0, 256, (40, 3, 64, 64), dtype=np.uint8)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(wgan_training, "SHOWN", 7 * BATCH)
+    monkeypatch.setattr(wgan_training, "ENCODER_SHOWN", 64 * 30)
+    monkeypatch.setattr(wgan_training, "CHECKPOINT_SECONDS", -1.0)
+
+
+def test_the_penalty_is_the_squared_excess_of_both_slopes(renders):
+    training = AdversarialTraining(renders, 1)
+    images = torch.rand(3, 3, 64, 64)
+    weights = [torch.rand(look[0].numel()) / 50 for look in (images, face(images))]
+    training.critics = [lambda look, w=w: look.flatten(1) @ w for w in weights]
+    expected = sum((w.norm().item() - 1) ** 2 for w in weights)
+    assert training._excess_slope(images).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_an_interrupted_training_gives_the_same_networks(renders, tmp_path, short):
+    whole = AdversarialTraining(renders, 5)
+    wgan_training.run(whole, tmp_path / "new", lambda _: None)
+    assert whole.step == whole.steps == 7
+
+    def stop(line):
+        if "step 4 of 7" in line:
+            raise KeyboardInterrupt
+
+    folder, lines = tmp_path / "broken", []
+    with pytest.raises(KeyboardInterrupt):
+        wgan_training.run(AdversarialTraining(renders, 5), folder, stop)
+    resumed = AdversarialTraining(renders, 5)
+    wgan_training.run(resumed, folder, lines.append)
+    assert lines[0].startswith("generator: step 5 of 7")
+    for kept, again in zip(whole.average.parameters(), resumed.average.parameters(), strict=True):
+        assert torch.equal(kept, again)
+
+
+def test_losses_that_are_no_numbers_stop_the_training(renders, short):
+    training = AdversarialTraining(renders, 5)
+    with torch.no_grad():
+        training.critics[0].answer[2].bias.fill_(float("nan"))
+    with pytest.raises(FloatingPointError, match="step 0"):
+        training.advance()
+
+
+def test_the_encoder_learns(renders, short):
+    torch.manual_seed(1)
+    training = EncoderTraining(Generator(), renders, seed=3)
+    first = training.advance()
+    while training.step < training.steps:
+        last = training.advance()
+    assert all(last[name] < first[name] for name in first)
+
+
+# --- refusals
+
+
+WEIGHTS = {
+    r"0.first.bias has shape \(3,\), expected": {"0.first.bias": torch.zeros(3)},
+    "1.code.3.bias holds values": {"1.code.3.bias": torch.full((128,), torch.nan)},
+    "1.code.3.bias has type torch.float16": {"1.code.3.bias": torch.zeros(128).half()},
+    "0.first.bias is missing": {"0.first.bias": None},
+    "surplus is unknown": {"surplus": torch.zeros(1)},
+}
+
+
+@pytest.mark.parametrize("message", WEIGHTS)
+def test_weights_of_another_network_are_refused(saved, message):
+    state = safetensors.torch.load(saved.read_bytes()) | WEIGHTS[message]
     data = safetensors.torch.save({k: v for k, v in state.items() if v is not None})
-    path.write_bytes(data)
-    path.with_suffix(".json").write_text(json.dumps({"sha256": sha256(data).hexdigest()}))
+    saved.write_bytes(data)
+    saved.with_suffix(".json").write_text(json.dumps({"sha256": sha256(data).hexdigest()}))
+    with pytest.raises(ValueError, match=f"wgan.safetensors: no weights of a .*{message}"):
+        wgan.WGANGenerator(weights=saved)
 
 
-class TestGenerator:
-    def test_the_protocol_is_kept(self, saved):
-        generator = wgan.WGANGenerator(weights=saved)
-        assert isinstance(generator, generators.Generator)
-        codes = generator.sample(70, seed=4)
-        assert torch.equal(codes[:3], generator.sample(3, seed=4))
-        images = generator.synthesize(codes)
-        assert images.shape == (70, 3, 64, 64)
-        assert images.min() >= 0
-        assert images.max() <= 1
-        assert torch.allclose(images[65:], generator.synthesize(codes[65:]), atol=1e-5)
-        assert torch.allclose(
-            generator.encode(images)[65:], generator.encode(images[65:]), atol=1e-4
-        )
-
-    def test_other_sizes_are_interpolated(self, saved):
-        small = wgan.WGANGenerator(size=32, weights=saved)
-        images = small.synthesize(small.sample(2, 1))
-        assert images.shape == (2, 3, 32, 32)
-        assert small.encode(images).shape == (2, 128)
-
-    def test_shipped_weights_load_by_name(self):
-        generator = generators.load_generator("wgan")
-        assert generator.latent_dim == 128
-        assert wgan.SHIPPED.stat().st_size < 16 * 2**20
-        assert {"command", "renders", "seed"} <= generator.card.keys()
-
-    def test_scenes_and_wrong_images_are_refused(self, saved):
-        generator = wgan.WGANGenerator(weights=saved)
-        with pytest.raises(ValueError, match="no scene parameters: \\['yaw'\\]"):
-            generator.synthesize(generator.sample(1, 1), yaw=0.0)
-        with pytest.raises(ValueError, match=re.escape("must be (n, 3, height, width)")):
-            generator.encode(torch.zeros(3, 64, 64))
-        for wrong in (255.0, torch.nan):
-            images = torch.zeros(2, 3, 64, 64)
-            images[1, 0, 5, 5] = wrong
-            with pytest.raises(ValueError, match="in \\[0, 1\\]; image 1 is not, or not a number"):
-                generator.encode(images)
-        with pytest.raises(ValueError, match="float in \\[0, 1\\], not torch.uint8"):
-            generator.encode(torch.zeros(1, 3, 64, 64, dtype=torch.uint8))
-        with pytest.raises(ValueError, match="must be a tensor or an array"):
-            generator.encode("images")
-        with pytest.raises(ValueError, match="must be .*not \\(0, 3, 64, 64\\)"):
-            generator.encode(torch.zeros(0, 3, 64, 64))
-
-    @pytest.mark.parametrize("size", [0, 64.5, "64", None])
-    def test_wrong_sizes_are_refused(self, size):
-        with pytest.raises(ValueError, match="size is .*, a whole number of at least 16"):
-            generators.load_generator("wgan", size=size)
-
-    @pytest.mark.parametrize(
-        ("codes", "message"),
-        [
-            (torch.zeros(2, 64), "must be (n, 128), not (2, 64)"),
-            (torch.zeros(128), "must be (n, 128), not (128,)"),
-            (torch.full((1, 128), torch.nan), "must be finite"),
-        ],
-    )
-    def test_wrong_codes_are_refused(self, saved, codes, message):
-        with pytest.raises(ValueError, match=re.escape(message)):
-            wgan.WGANGenerator(weights=saved).synthesize(codes)
-
-
-class TestWeights:
-    def test_a_wrong_hash(self, saved):
-        saved.write_bytes(saved.read_bytes()[:-4] + b"abcd")
-        with pytest.raises(ValueError, match="wgan.safetensors: .*wgan.json describes: their SHA"):
+def test_files_that_do_not_belong_together_are_refused(saved):
+    whole = saved.read_bytes()
+    for content, message in ((whole[:-4] + b"abcd", "json describes: their SHA"), (b"", "SHA")):
+        saved.write_bytes(content)
+        with pytest.raises(ValueError, match=f"wgan.safetensors: .*{message}"):
             wgan.WGANGenerator(weights=saved)
+    saved.with_suffix(".json").unlink()
+    with pytest.raises(ValueError, match="no readable generator with its .json beside it"):
+        wgan.WGANGenerator(weights=saved)
 
-    def test_a_missing_card(self, saved):
-        saved.with_suffix(".json").unlink()
-        with pytest.raises(ValueError, match="no readable generator with its .json beside it"):
-            wgan.WGANGenerator(weights=saved)
 
-    @pytest.mark.parametrize(
-        ("changed", "message"),
-        [
-            ({"0.first.bias": torch.zeros(3)}, "0.first.bias has shape \\(3,\\), expected"),
-            ({"1.code.3.bias": torch.full((128,), torch.nan)}, "1.code.3.bias holds values"),
-            (
-                {"1.code.3.bias": torch.zeros(128).half()},
-                "1.code.3.bias has type torch.float16, exp",
-            ),
-            ({"0.first.bias": None}, "0.first.bias is missing"),
-            ({"surplus": torch.zeros(1)}, "surplus is unknown"),
-        ],
-    )
-    def test_weights_of_another_network(self, saved, changed, message):
-        rewrite(saved, **changed)
-        with pytest.raises(ValueError, match=f"wgan.safetensors: no weights of a .*{message}"):
-            wgan.WGANGenerator(weights=saved)
+LEARNED = wgan.WGANGenerator
+REFUSED = {
+    "size is 64.5, a whole number of at least 16": lambda: LEARNED(size=64.5),
+    r"no scene parameters: \['yaw'\]": lambda: LEARNED().synthesize(torch.ones(1, 128), yaw=0.0),
+    r"codes must be \(n, 128\), not \(2, 64\)": lambda: LEARNED().synthesize(torch.zeros(2, 64)),
+    "codes must be finite": lambda: LEARNED().synthesize(torch.full((1, 128), torch.nan)),
+    r"must be \(n, 3, height, width\)": lambda: LEARNED().encode(torch.zeros(3, 64, 64)),
+    r"float in \[0, 1\], not torch.uint8": lambda: LEARNED().encode(
+        torch.zeros(1, 3, 64, 64, dtype=torch.uint8)
+    ),
+    r"in \[0, 1\]; image 1 is not, or not a number": lambda: LEARNED().encode(
+        torch.stack([torch.zeros(3, 64, 64), torch.full((3, 64, 64), torch.nan)])
+    ),
+}
 
-    def test_not_a_safetensors_file(self, saved):
-        saved.write_bytes(b"text")
-        card = {"sha256": sha256(b"text").hexdigest()}
-        saved.with_suffix(".json").write_text(json.dumps(card))
-        with pytest.raises(ValueError, match="no weights of a generator"):
-            wgan.WGANGenerator(weights=saved)
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_is_refused(message):
+    with pytest.raises(ValueError, match=message):
+        REFUSED[message]()

@@ -54,13 +54,6 @@ def test_prediction_is_a_probability_independent_of_the_batch(trained):
     assert models.predict(model, images[:0]).shape == (0,)
 
 
-def test_training_twice_gives_the_same_weights(trained, tmp_path):
-    _, path = trained
-    again = tmp_path / "again.safetensors"
-    models.train(*toy(1200), again, seed=3, epochs=3)
-    assert again.read_bytes() == path.read_bytes()
-
-
 def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
     _, reference = trained
     path = tmp_path / "toy.safetensors"
@@ -81,36 +74,6 @@ def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_pat
     assert epochs == [2]
     assert path.read_bytes() == reference.read_bytes()
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
-
-
-def test_a_checkpoint_of_other_settings_is_not_resumed(trained, tmp_path, monkeypatch):
-    path = tmp_path / "toy.safetensors"
-    checkpoint = path.with_suffix(".checkpoint")
-    monkeypatch.setattr(checkpoints, "write", lambda *_: None)
-    monkeypatch.setattr(type(checkpoint), "unlink", lambda *_, **__: None)
-    models.train(*toy(60), path, seed=3, epochs=1)
-    assert checkpoint.exists()
-    assert len(models.train(*toy(60, seed=9), path, seed=3, epochs=1).curve) == 1
-
-
-@pytest.mark.parametrize("harm", [lambda it: it[:100], lambda it: it[:-9] + b"x" + it[-8:]])
-def test_a_damaged_checkpoint_is_told_and_the_training_begun_anew(tmp_path, monkeypatch, harm):
-    path = tmp_path / "toy.safetensors"
-    with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "write", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            models.train(*toy(60), path, seed=3, epochs=1)
-    checkpoint = path.with_suffix(".checkpoint")
-    checkpoint.write_bytes(harm(checkpoint.read_bytes()))
-    with pytest.warns(UserWarning, match="toy.checkpoint is damaged; what it held is made again"):
-        assert len(models.train(*toy(60), path, seed=3, epochs=1).curve) == 1
-
-
-def test_a_finished_training_is_not_repeated(trained, monkeypatch):
-    model, path = trained
-    monkeypatch.setattr(training, "train_epoch", None)
-    again = models.train(*toy(1200), path, seed=3, epochs=3, held_out=toy(100, seed=1))
-    assert again.curve.equals(model.curve)
 
 
 def count_epochs(monkeypatch):
@@ -154,22 +117,6 @@ def test_the_code_of_a_training_is_its_own_and_what_trainings_share():
     assert not others & names
     kinds = (models.AuditedModel, models.Recogniser, models.Reader)
     assert len({kind.settings._code for kind in kinds}) == 3
-
-
-def test_the_models_of_a_stage_are_loaded_with_their_cards(trained):
-    model, path = trained
-    asked = []
-
-    class Running:
-        device = "cpu"
-
-        def load(self, stage, name):
-            asked.append((stage, name))
-            return path.with_suffix(path.suffix if name.endswith("s") else ".json")
-
-    found = models.load_all(Running(), "02_face_world", ["toy"])
-    assert list(found) == ["toy"] and found["toy"].training == model.training
-    assert asked == [("02_face_world", "toy.json"), ("02_face_world", "toy.safetensors")]
 
 
 def test_load_gives_back_the_same_model(trained):
@@ -238,14 +185,6 @@ def test_a_damaged_model_is_trained_again(tmp_path, harm):
     assert settings["path"].read_bytes() == whole
 
 
-def test_another_networks_weights_are_refused(trained, tmp_path):
-    model, _ = trained
-    path = tmp_path / "toy.safetensors"
-    checkpoints.write(replace(model, network=torch.nn.Linear(2, 1)), path)
-    with pytest.raises(ValueError, match="no weights of a model"):
-        models.load(path)
-
-
 @pytest.mark.parametrize("few_steps", [0, 2**14])
 def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
     monkeypatch.setattr(training, "FEW_STEPS", few_steps)
@@ -282,11 +221,6 @@ def test_epochs_show_as_many_women_as_men():
 def test_bad_training_data_is_refused(tmp_path, images, labels, message):
     with pytest.raises(ValueError, match=message):
         models.train(images, np.array(labels), tmp_path / "x.safetensors", seed=0, epochs=1)
-
-
-def test_an_unknown_architecture_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="'vgg' is not one of"):
-        models.train(*toy(20), tmp_path / "x", seed=0, epochs=1, architecture="vgg")
 
 
 def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monkeypatch):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import models
-from helpers.models import checkpoints, recognisers, training
+from helpers.models import recognisers
 
 
 def people(identities, each, seed=0):
@@ -89,47 +88,6 @@ def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(trained):
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(vectors, recogniser(images, batch=5), atol=1e-5)
     assert recogniser(images[:0]).shape == (0, recognisers.EMBEDDING)
-
-
-def test_a_recogniser_is_read_back_whole_or_not_at_all(trained, tmp_path):
-    recogniser, path = trained
-    loaded = checkpoints.read(models.Recogniser, path)
-    images, _ = people(3, 2, seed=5)
-    np.testing.assert_array_equal(loaded(images), recogniser(images))
-    assert loaded.training == recogniser.training
-    assert loaded.held_out_eer == recogniser.held_out_eer
-    assert loaded.curve.equals(recogniser.curve)
-    copy = tmp_path / "copy.safetensors"
-    copy.write_bytes(path.read_bytes()[:-1] + b"x")
-    with pytest.raises(ValueError, match="no readable recogniser"):
-        checkpoints.read(models.Recogniser, copy)
-    copy.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
-    with pytest.raises(ValueError, match="not those that copy.json describes"):
-        checkpoints.read(models.Recogniser, copy)
-
-
-def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
-    _, reference = trained
-    path = tmp_path / "toy.safetensors"
-    real, calls = training.train_epoch, itertools.count()
-
-    def power_cut(*arguments):
-        if next(calls) == 2:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    monkeypatch.setattr(training, "train_epoch", power_cut)
-    images, labels = people(20, 10)
-    settings = {"loss": "arcface", "epochs": 4, "seed": 3}
-    with pytest.raises(KeyboardInterrupt):
-        recognisers.train_recogniser(images, labels, path, **settings)
-    monkeypatch.setattr(training, "train_epoch", real)
-    # Names of identities do not matter, only who is the same.
-    recognisers.train_recogniser(images, labels * 7 + 2, path, **settings)
-    assert path.read_bytes() == reference.read_bytes()
-    assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
-    monkeypatch.setattr(training, "train_epoch", None)
-    recognisers.train_recogniser(images, labels, path, **settings)
 
 
 def test_training_rejects_what_it_cannot_use(tmp_path):

@@ -10,7 +10,7 @@ from facerender import INDEX, defaults
 from helpers import effects as estimators
 from helpers import transects
 from helpers.scorecard import truth
-from helpers.world import interventions
+from helpers.world import counterfactuals, do
 from helpers.world.populations import sample
 
 N = 30
@@ -42,17 +42,17 @@ def says_male_when_short(images):
 
 def test_interventions_set_what_they_say_and_cross_all_doses(base):
     ages = torch.linspace(0.3, 0.9, len(base))
-    changed = interventions.do(base, hair_length=0.5, age=ages)
+    changed = do(base, hair_length=0.5, age=ages)
     assert (changed[:, INDEX["hair_length"]] == 0.5).all()
     torch.testing.assert_close(changed[:, INDEX["age"]], ages)
     others = [c for name, c in INDEX.items() if name not in ("hair_length", "age")]
     assert torch.equal(changed[:, others], base[:, others])
-    faces = interventions.counterfactuals(base, DOSES)
+    faces = counterfactuals(base, DOSES)
     assert faces.shape == (24, 2, 2, 2, base.shape[1])
-    expected = interventions.do(base[3:4], skin_colour=0.8, hair_length=0.1, gender=0.2)[0]
+    expected = do(base[3:4], skin_colour=0.8, hair_length=0.1, gender=0.2)[0]
     assert torch.equal(faces[3, 1, 0, 0], expected)
     with pytest.raises(ValueError, match="no such face parameters: \\['hair'\\]"):
-        interventions.do(base, hair=0.1)
+        do(base, hair=0.1)
 
 
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():

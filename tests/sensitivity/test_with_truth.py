@@ -8,9 +8,9 @@ from scipy import stats
 
 from facerender.parameters import INDEX, NAMES
 from helpers.generators import load_generator
-from helpers.generators.known_truth import LINKS
 from helpers.sensitivity import with_truth
 from helpers.sensitivity.with_truth import do_step, leakage, moved, step_of_one
+from helpers.world.known_truth import LINKS
 
 INTERVAL = ["estimate", "low", "high"]
 

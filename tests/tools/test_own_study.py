@@ -19,7 +19,7 @@ from faceaudit.run import run_audit
 from helpers import annotations
 from helpers.annotations import crowd
 from helpers.artifacts import lineage, pages
-from helpers.generators import style_layers, stylegan2
+from helpers.generators import stylegan2
 
 
 def brightness(path, scale=1.0):
@@ -45,7 +45,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wide = {"w_dim": 16}  # the papers' study has more attributes than the tiny network's six
     network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG | wide))
-    weights = style_layers.draw_weights(network, seed=4).state_dict()
+    weights = stylegan2.draw_weights(network, seed=4).state_dict()
     content = files.with_others(files.ada(weights=weights, **wide))
     (tmp_path / "Tiny.pkl").write_bytes(files.dumps(content))
     brightness(tmp_path / "mean.onnx")

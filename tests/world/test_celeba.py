@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 
 from facerender import HAIR_STYLES
 from facerender.parameters import defaults
-from helpers.world import populations
-from helpers.world.celeba import RULES, celeba_attributes, rules_table
-from helpers.world.interventions import do
+from helpers.world import do, populations
+from helpers.world.celeba import RULES, celeba_attributes
 
 
 def attributes(**columns):
@@ -78,23 +76,3 @@ def test_counts_in_a_population():
     hair = found[["Blond_Hair", "Black_Hair", "Gray_Hair"]]
     assert hair.sum(axis=1).max() == 1
     assert 0.5 < found["Smiling"].mean() < 0.7
-
-
-def test_the_table_names_every_rule_and_its_origin():
-    table = rules_table()
-    assert table.index.tolist() == list(RULES)
-    assert table.index[table["origin"] == "this world"].tolist() == ["Long_Hair"]
-    assert set(table["origin"]) == {"CelebA", "this world"}
-    assert "Goatee" not in table.index
-    assert (table["rule"].str.len() > 10).all()
-
-
-def test_parameters_are_validated():
-    with pytest.raises(ValueError, match="face parameter 'age', row 0: 3 is not in"):
-        broken = defaults()
-        broken[0, 3] = 3.0
-        celeba_attributes(broken)
-    with pytest.raises(ValueError, match="expected shape"):
-        celeba_attributes(torch.zeros(2, 3))
-    with pytest.raises(ValueError, match="floating-point tensor"):
-        celeba_attributes(np.zeros((1, 3)))

@@ -87,13 +87,9 @@ def test_loose_hair_dominates_and_every_style_occurs(samples):
 
 
 def test_shares_of_styles_and_ancestry_sum_to_one():
-    for shares in (
-        populations.LIGHT_STYLES,
-        populations.DARK_STYLES,
-        populations.LIGHT_ANCESTRY,
-        populations.DARK_ANCESTRY,
-    ):
-        assert sum(shares.values()) == pytest.approx(1)
+    for kind in ("styles", "ancestry"):
+        for shares in populations.SETTINGS[kind].values():
+            assert sum(shares.values()) == pytest.approx(1)
 
 
 def test_table_describes_every_population():

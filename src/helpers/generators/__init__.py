@@ -5,10 +5,10 @@ from pathlib import Path
 from helpers.generators.base import Generator
 from helpers.generators.checkpoints import NETWORKS, load_checkpoint
 from helpers.generators.image_set import ImageSet
-from helpers.generators.known_truth import KnownTruthGenerator
 from helpers.generators.style_generator import StyleGenerator
-from helpers.generators.style_layers import draw_weights
+from helpers.generators.stylegan2 import draw_weights
 from helpers.generators.wgan import WGANGenerator
+from helpers.world.known_truth import KnownTruthGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
 """Name → class of those that come with the book, for `load_generator`."""

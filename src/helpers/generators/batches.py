@@ -1,6 +1,6 @@
 """Images of any generator on disk, made in chunks by threads here or by a cluster's workers.
 
-Chapter 19 makes its images with it; the face world's own are rendered by `helpers.world.batches`.
+The face world's own are rendered by `helpers.world.batches`.
 """
 
 from __future__ import annotations
@@ -75,31 +75,26 @@ def synthesize_to_store(
     if getattr(generator, "noise", None) == "random":
         raise ValueError("random noise goes by the place of an image in a call: make it in one")
     make = partial(_images, generator=generator, scene=scene)
-    shape = _shape(generator, codes, scene)
+    if isinstance(size := getattr(generator, "size", None), int):
+        shape = 3, size, size
+    else:  # that of the first image
+        shape = make(codes[:1]).shape[1:]
     if chunk is None:
         chunk = max(1, _CHUNK_PIXELS // math.prod(shape[1:]))
     check_whole("chunk", chunk, 1)
     makers = [generator, *([generator.network] if hasattr(generator, "network") else [])]
     sources = [_HERE, *(Path(inspect.getfile(type(maker))) for maker in makers)]
-    settings = {
-        "generator": type(generator).__qualname__,
-        "size": shape[1:],
-        "card": getattr(generator, "card", None),
-        "scene": scene,
-        "chunk": chunk,
-        "code": [kept.made_by(source) for source in sources],
-    }
-    # A GPU is shared by no more than one.
-    here = threads() if generator.device.type == "cpu" else 1
-    key = content_key(codes, **settings)
+    key = content_key(
+        codes,
+        generator=type(generator).__qualname__,
+        size=shape[1:],
+        card=getattr(generator, "card", None),
+        scene=scene,
+        chunk=chunk,
+        code=[kept.made_by(source) for source in sources],
+    )
+    here = threads() if generator.device.type == "cpu" else 1  # a GPU is not shared
     return fill(path, codes, make, shape, key=key, chunk=chunk, share=shared_out(sources, here))
-
-
-def _shape(generator: Generator, codes: np.ndarray, scene: dict[str, float]) -> tuple[int, ...]:
-    """Shape of an image: square where the generator says its size, else that of the first one."""
-    if isinstance(size := getattr(generator, "size", None), int):
-        return 3, size, size
-    return _images(codes[:1], generator=generator, scene=scene).shape[1:]
 
 
 @torch.no_grad()

@@ -22,17 +22,10 @@ from torch import Tensor, nn
 
 from helpers.artifacts import weights
 from helpers.generators import eg3d, stylegan2
-from helpers.generators.rosinality_files import (
-    ESTIMATED,
-    KERNEL,
-    MEAN,
-    mean_style,
-    read_rosinality,
-    translated,
-)
+from helpers.generators.rosinality import KERNEL, read_rosinality, translated
+from helpers.utils import seeding
 from helpers.utils.pickle_reading import Known, array, first_line, read_pickle
 
-KIND = "generator"
 NETWORKS = {
     "stylegan2": (stylegan2.Config, stylegan2.StyleGAN2),
     "eg3d": (eg3d.Config, eg3d.EG3D),
@@ -40,6 +33,9 @@ NETWORKS = {
 """Kind → classes of its options and of its network."""
 FROM_TORCH = (b"PK\x03\x04", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9\x20\x6a\xa8P\x19.")
 """How files of `torch.save` begin: today's, and those before torch 1.6."""
+MEAN = "mapping.w_avg"
+CODES = 10_000
+"""Normal codes by which a mean style code is estimated that a file does not have."""
 _NAMES = {
     **{"z_dim": "z_dim", "c_dim": "c_dim", "w_dim": "w_dim", "img_resolution": "resolution"},
     **{"img_channels": "image_channels", "channel_base": "channel_base"},
@@ -78,8 +74,8 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
         kind: what is expected, "stylegan2" or "eg3d"; by default either is taken.
 
     Returns:
-        The network on the CPU in float32, with `mapping`, `synthesis`, `styles`, the attributes
-        z_dim, c_dim, w_dim, num_ws and resolution, and `card`, which says where it comes from.
+        The network on the CPU in float32, with `mapping`, `styles`, `render`, the attributes z_dim,
+        c_dim, w_dim, num_ws and resolution, and `card`, which says where it comes from.
 
     Raises:
         ValueError: the file is none of these, damaged, of another kind, or has options or weights
@@ -95,12 +91,13 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
     if not path.is_file():
         raise ValueError(f"{path}: expected a trained generator, found no such file")
     converted = path.suffix == ".safetensors"
-    content, card = weights.read(path, KIND) if converted else (path.read_bytes(), {})
+    content, card = weights.read(path, "generator") if converted else (path.read_bytes(), {})
+    of_torch = content.startswith(FROM_TORCH)
     try:
         if converted:
             found, config = card["kind"], card["kwargs"]
             state = safetensors.torch.load(content)
-        elif content.startswith(FROM_TORCH):
+        elif of_torch:
             found, (config, state) = "stylegan2", read_rosinality(content)
         else:
             found, config, state = _official(content)
@@ -108,32 +105,29 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
             raise ValueError(f"a network of the kind {found}, not {kind}")
         if found not in NETWORKS:
             raise ValueError(f"{found!r:.40}, which is none of {', '.join(NETWORKS)}")
-        network = _empty(found, config)
+        options, network_of = NETWORKS[found]
+        with torch.device("meta"):
+            network = network_of(options(**config))
         if not converted:
             state = _as_weights(state, len(content))
             card = {"source": path.name, "source_sha256": hashlib.sha256(content).hexdigest()}
             card["mean_w"] = "stored in the file"
-            if content.startswith(FROM_TORCH):
-                state = translated(state, network.state_dict(), config)
-                if MEAN not in state:
-                    state[MEAN] = torch.zeros(network.w_dim)
-                    card["mean_w"] = ESTIMATED
+        if of_torch:
+            state = translated(state, network.state_dict())
+        if estimated := of_torch and MEAN not in state:
+            state[MEAN] = torch.zeros(network.w_dim)
+            card["mean_w"] = f"estimated from {CODES:,} keyed normal codes"
     except Exception as error:  # a damaged file may raise anything
         of_others = "" if type(error) is ValueError else "a damaged file or one of another kind: "
         words = f"found {of_others}{first_line(error)}"
         raise ValueError(f"{path}: expected a trained generator, {words}") from None
-    weights.fill_state(network, state, path, KIND)
-    if not converted and card["mean_w"] == ESTIMATED:
-        network.mapping.w_avg.copy_(mean_style(state, config))
+    weights.fill_state(network, state, path, "generator")
+    if estimated:
+        z = seeding.normals(0, "mean style", range(CODES), network.z_dim)
+        w = network.mapping(torch.from_numpy(z).float())[:, 0]
+        network.mapping.w_avg.copy_(w.double().mean(0))
     network.card = card
     return network.eval().requires_grad_(False)
-
-
-def _empty(kind: str, config: Mapping[str, Any]) -> nn.Module:
-    """A network of this kind and these options that takes no memory yet."""
-    options, network_of = NETWORKS[kind]
-    with torch.device("meta"):
-        return network_of(options(**config))
 
 
 def _as_weights(found: Mapping[str, Any], size: int) -> dict[str, Tensor]:
@@ -190,19 +184,16 @@ def _official(content: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
     if not isinstance(networks, dict) or "G_ema" not in networks:
         raise ValueError("no entry 'G_ema', in which official files keep the generator")
     network = networks["G_ema"]
-    tensors = dict(_tensors(network))
-    parts = network._modules
+    tensors, parts = dict(_tensors(network)), network._modules
     if "backbone" in parts:
-        kind, config = "eg3d", _eg3d(network)
-    elif "input" in parts["synthesis"]._modules:
+        return "eg3d", _eg3d(network), tensors
+    if "input" in parts["synthesis"]._modules:
         raise ValueError("a StyleGAN3 network; it can be audited as kind: python, by code of yours")
-    else:
-        # The defaults differ between the layouts. The layer itself knows; what a layer does not say
-        # is as in its layout: stylegan2-ada nests the synthesis's options, stylegan3's copy not.
-        layer = vars(parts["synthesis"]._modules["b4"]._modules["conv1"])
-        clamp = None if "synthesis_kwargs" in network._init_kwargs else 256
-        kind, config = "stylegan2", _config(network, layer.get("conv_clamp", clamp))
-    return kind, config, tensors
+    # The defaults differ between the layouts. The layer itself knows; what a layer does not say
+    # is as in its layout: stylegan2-ada nests the synthesis's options, stylegan3's copy not.
+    layer = vars(parts["synthesis"]._modules["b4"]._modules["conv1"])
+    clamp = None if "synthesis_kwargs" in network._init_kwargs else 256
+    return "stylegan2", _config(network, layer.get("conv_clamp", clamp)), tensors
 
 
 def _tensors(part: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -251,6 +242,4 @@ def _plain(value: Any) -> Any:
     """A value, also if it was one of numpy's numbers, or a list of such."""
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    if isinstance(value, bool | int | float | str | None):
-        return value
-    return array(value).item()
+    return value if isinstance(value, bool | int | float | str | None) else array(value).item()

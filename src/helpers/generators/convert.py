@@ -4,8 +4,7 @@
 
 Official pickles and rosinality's `.pt` become safetensors, with a card (`ffhq.json`) beside them:
 kind and options, the source and its SHA-256, the licence as the user states it, and by which
-truncation, noise and precision images are to be made. A target `.pt` is written for rosinality's
-code.
+truncation, noise and precision images are to be made.
 """
 
 from __future__ import annotations
@@ -16,13 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import nn
-
 from helpers.artifacts import weights
-from helpers.artifacts.stage import atomic
 from helpers.generators.checkpoints import load_checkpoint
-from helpers.generators.rosinality_files import MEAN, for_rosinality
 from helpers.utils.checks import check_range
 
 PSI = 1.0
@@ -32,23 +26,23 @@ PSI = 1.0
 def write_converted(
     source: str | Path, target: str | Path, licence: str, psi: float = PSI
 ) -> dict[str, Any]:
-    """Read a trained generator and write it as safetensors, or as rosinality's `.pt`.
+    """Read a trained generator and write it as safetensors, with its card beside it.
 
     Args:
         source: a file that `load_checkpoint` takes.
-        target: `.safetensors` or `.pt`; an existing file is replaced.
+        target: `.safetensors`; an existing file is replaced.
         licence: of the weights, in the user's words.
         psi: truncation that belongs to the population, in [0, 1].
 
     Returns:
-        The card; beside `.safetensors` it is also written, as `.json`.
+        The card.
 
     Raises:
         ValueError: the source is refused, or target, licence or psi are of another kind.
     """
     source, target = Path(source), Path(target)
-    if target.suffix not in (".safetensors", ".pt") or target.absolute() == source.absolute():
-        raise ValueError(f"{target}: another file, .safetensors or .pt, was expected as target")
+    if target.suffix != ".safetensors" or target.absolute() == source.absolute():
+        raise ValueError(f"{target}: another file, .safetensors, was expected as target")
     if not licence.strip():
         raise ValueError("licence is empty, the licence of the weights was expected")
     check_range("psi", psi, 0, 1)
@@ -63,30 +57,14 @@ def write_converted(
         "precision": "float32",
         "mean_w": network.card.get("mean_w"),
     }
-    if target.suffix == ".pt":
-        _write_for_rosinality(network, target)
-    else:
-        weights.write(network, target, card)
+    weights.write(network, target, card)
     return card
-
-
-def _write_for_rosinality(network: nn.Module, target: Path) -> None:
-    if network.kind != "stylegan2":
-        raise ValueError(f"{target}: rosinality's code has no {network.kind}")
-    own = network.state_dict()
-    try:
-        state = for_rosinality(own, asdict(network.config))
-    except ValueError as error:
-        raise ValueError(f"{target}: {error}") from None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(target) as temporary:
-        torch.save({"g_ema": state, "latent_avg": own[MEAN]}, temporary)
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=Path, help=".pkl or .pt of a trained generator")
-    parser.add_argument("target", type=Path, help=".safetensors, or .pt for rosinality's code")
+    parser.add_argument("target", type=Path, help=".safetensors")
     parser.add_argument("--licence", required=True, help="of the weights")
     parser.add_argument("--psi", type=float, default=PSI, help="truncation of the population")
     asked = parser.parse_args(arguments)

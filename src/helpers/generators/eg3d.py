@@ -13,8 +13,9 @@ middle of its step, so that two images differ by what was varied alone. The plan
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -22,7 +23,7 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.generators import stylegan2
-from helpers.generators.style_layers import Dense
+from helpers.generators.stylegan2 import Dense, draw_noise, enlarge, within
 
 BACKBONE, FEATURES, HIDDEN = 256, 32, 64
 """Height of the planes, features of each, width of the small network."""
@@ -37,7 +38,15 @@ PLANES = ((0, 1), (0, 2), (2, 0))
 """Coordinates along the width and the height of every plane."""
 FIELD_OF_VIEW = 18.837
 """Of the published cameras, in degrees."""
-SCENE = ("yaw", "pitch")
+RENDERING: dict[str, Any] = {
+    **{"ray_start": 2.25, "ray_end": 3.3, "depth_resolution": 48},
+    **{"depth_resolution_importance": 48, "box_warp": 1.0, "white_back": False},
+    **{"decoder_lr_mul": 1.0, "c_scale": 0.0, "c_gen_conditioning_zero": False},
+    **{"avg_camera_radius": 2.7, "avg_camera_pivot": (0.0, 0.0, 0.0), "sr_antialias": True},
+    **{"superresolution_noise_mode": "none", "clamp_mode": "softplus"},
+    **{"disparity_space_sampling": False, "density_noise": 0},
+}
+"""How rays are followed where a file says nothing, under the names of the published files."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +66,7 @@ class Config:
         mapping_layers: layers of the mapping network.
         lr_multiplier: what its weights were trained with.
         neural_resolution: height and width of the image of rays.
-        rendering: how rays are followed, under the names of the published files.
-
-    Example:
-        >>> Config(z_dim=512, c_dim=25, w_dim=512, resolution=512).neural_resolution
-        64
+        rendering: how rays are followed, see `RENDERING`.
     """
 
     z_dim: int
@@ -86,11 +91,6 @@ class View(NamedTuple):
         image: enlarged, about in [-1, 1].
         raw: as the rays gave it.
         depth: distance from the camera, in units of the face's box.
-
-    Example:
-        >>> raw, depth = torch.zeros(1, 3, 4, 4), torch.ones(1, 1, 4, 4)
-        >>> tuple(View(torch.zeros(1, 3, 8, 8), raw, depth).depth.shape)
-        (1, 1, 4, 4)
     """
 
     image: Tensor
@@ -107,9 +107,10 @@ class EG3D(nn.Module):
     Attributes:
         backbone: StyleGAN2 whose image is the three planes.
         z_dim, c_dim, w_dim, num_ws, resolution: lengths of codes, number of layers, pixels.
+        image_bytes: of the largest activation that one image takes.
 
     Raises:
-        ValueError: options of rendering that are not known here.
+        ValueError: a resolution or options of rendering that are not known here.
 
     Example:
         >>> EG3D(Config(8, 0, 8, 128))
@@ -117,16 +118,15 @@ class EG3D(nn.Module):
         ValueError: resolution is 128, one of 256, 512 was expected
     """
 
-    kind = "eg3d"
+    kind, scene = "eg3d", ("yaw", "pitch")
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        if config.resolution not in SUPER_RESOLUTION:
-            known = ", ".join(map(str, sorted(SUPER_RESOLUTION)))
-            raise ValueError(f"resolution is {config.resolution}, one of {known} was expected")
-        self.config, self.options = config, Rendering.of(config)
-        common = {"z_dim": config.z_dim, "c_dim": config.c_dim, "w_dim": config.w_dim}
-        common |= {"mapping_layers": config.mapping_layers, "lr_multiplier": config.lr_multiplier}
+        self.config, self.options = config, _options(config)
+        self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
+        self.resolution = config.resolution
+        names = ("z_dim", "c_dim", "w_dim", "mapping_layers", "lr_multiplier")
+        common = {name: getattr(config, name) for name in names}
         planes = stylegan2.Config(
             resolution=BACKBONE,
             image_channels=len(PLANES) * FEATURES,
@@ -136,24 +136,17 @@ class EG3D(nn.Module):
             **common,
         )
         self.backbone = stylegan2.StyleGAN2(planes)
-        self.decoder = Decoder(self.options.rate)
-        enlarging = stylegan2.Config(
-            resolution=config.resolution, conv_clamp=config.super_resolution_clamp, **common
-        )
-        self.superresolution = nn.Module()
-        inputs = FEATURES
-        for i, (outputs, size) in enumerate(SUPER_RESOLUTION[config.resolution]):
+        self.num_ws = self.backbone.num_ws
+        self.decoder = Decoder(self.options["decoder_lr_mul"])
+        clamp = config.super_resolution_clamp
+        enlarging = stylegan2.Config(resolution=config.resolution, conv_clamp=clamp, **common)
+        self.superresolution, inputs = nn.Module(), FEATURES
+        blocks = SUPER_RESOLUTION[config.resolution]
+        for i, (outputs, size) in enumerate(blocks):
             block = stylegan2.Block(enlarging, inputs, outputs, size, up=size > ENLARGED)
             self.superresolution.add_module(f"block{i}", block)
             inputs = outputs
-        self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
-        self.resolution, self.num_ws = config.resolution, self.backbone.num_ws
-
-    @property
-    def image_bytes(self) -> int:
-        """Of the largest activation that one image takes."""
-        blocks = SUPER_RESOLUTION[self.resolution]
-        return max(self.backbone.image_bytes, *(4 * c * size**2 for c, size in blocks))
+        self.image_bytes = max(self.backbone.image_bytes, *(4 * c * size**2 for c, size in blocks))
 
     def mapping(
         self, z: Tensor, c: Tensor | None = None, psi: float = 1.0, cutoff: int | None = None
@@ -163,55 +156,73 @@ class EG3D(nn.Module):
         The condition is a camera. Keep it, and vary only the camera of the view: with another
         condition it is another face.
         """
-        c = None if c is None else c * self.options.condition_scale
-        return self.backbone.mapping(z, c, psi, cutoff)
+        scale = 0.0 if self.options["c_gen_conditioning_zero"] else self.options["c_scale"]
+        return self.backbone.mapping(z, None if c is None else c * scale, psi, cutoff)
 
     def styles(self, ws: Tensor) -> dict[str, Tensor]:
         """Style codes (n, num_ws, w_dim) → styles of the backbone and of the last two blocks."""
         found = {f"backbone.{name}": s for name, s in self.backbone.styles(ws).items()}
         for prefix, block in self.superresolution.named_children():
-            for name, layer in block.layers():
+            for name, layer in block.named_children():
                 found[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
         return found
 
-    def synthesis(
-        self, ws: Tensor, noise_mode: str = "const", seed: int = 0, first: int = 0
-    ) -> Tensor:
-        """Raw images (n, 3, resolution, resolution) as a camera in front sees them."""
-        return self.synthesis_from_styles(self.styles(ws), noise_mode, seed, first)
-
-    def synthesis_from_styles(
+    def render(
         self,
         styles: dict[str, Tensor],
-        noise_mode: str = "const",
-        seed: int = 0,
+        noise: str = "const",
         first: int = 0,
-        camera: Tensor | None = None,
+        yaw: float = 0.0,
+        pitch: float = 0.0,
     ) -> Tensor:
-        """Raw images of styles as `styles` gives them, from the front or as a camera (25,) sees."""
-        camera = self.camera() if camera is None else camera
-        return self._view(styles, camera[None], None, noise_mode, seed, first).image
+        """Raw images (n, 3, resolution, resolution) of styles, seen by one camera."""
+        return self.view(styles, self.camera(yaw, pitch)[None], None, noise, first).image
 
+    @torch.no_grad()
     def view(
-        self, ws: Tensor, cameras: Tensor, resolution: int | None = None, noise_mode: str = "const"
+        self,
+        styles: dict[str, Tensor],
+        cameras: Tensor,
+        resolution: int | None = None,
+        noise: str = "const",
+        first: int = 0,
     ) -> View:
         """What cameras see.
 
         Args:
-            ws: style codes (n, num_ws, w_dim); one alone is seen by all cameras, and its planes are
-                made once.
+            styles: as `styles` gives them for n codes; one code alone is seen by all cameras, and
+                its planes are made once.
             cameras: (n, 25), or (1, 25) for all: the matrix from camera to world (4, 4), then that
                 of its pinhole (3, 3), as `camera` gives them.
             resolution: height of the image of rays; the network's own if None.
-            noise_mode: of the backbone, see `stylegan2.Synthesis`.
-
-        Returns:
-            Images, small images and depths.
+            noise, first: of the backbone, see `stylegan2.Synthesis`.
 
         Raises:
-            ValueError: cameras of another shape, or not finite.
+            ValueError: cameras of another shape or number.
         """
-        return self._view(self.styles(ws), cameras, resolution, noise_mode, 0, 0)
+        planes = self.backbone.render(within(styles, "backbone."), noise, first)
+        counts = {len(cameras), len(planes)}
+        if cameras.shape[1:] != (25,) or len(counts - {1}) > 1:
+            shape = tuple(cameras.shape)
+            raise ValueError(f"cameras must be (1 or {len(planes)}, 25), not {shape}")
+        n, size = max(counts), resolution or self.config.neural_resolution
+        seen = [
+            self._rays(planes[i % len(planes)], cameras[i % len(cameras)], size) for i in range(n)
+        ]
+        features, depth = (torch.stack(each) for each in zip(*seen, strict=True))
+        raw = features[:, :3].contiguous()
+        x, image = features, raw
+        if size != ENLARGED:
+            shape = {"size": (ENLARGED, ENLARGED), "mode": "bilinear", "align_corners": False}
+            shape |= {"antialias": self.options["sr_antialias"]}
+            x, image = (functional.interpolate(each, **shape) for each in (x, image))
+        x = x.contiguous(memory_format=torch.channels_last)
+        drawn = partial(draw_noise, self.options["superresolution_noise_mode"], range(1), "")
+        for name, block in self.superresolution.named_children():
+            own = {k: s.expand(n, -1) for k, s in within(styles, f"{name}.").items()}
+            x, colours = block(x, own, drawn)
+            image = (enlarge(image) if block.conv0.up else image) + colours
+        return View(image.contiguous(), raw, depth)
 
     def camera(self, yaw: float = 0.0, pitch: float = 0.0) -> Tensor:
         """A camera on a sphere around the head that looks at its pivot, (25,).
@@ -226,10 +237,10 @@ class EG3D(nn.Module):
         """
         if not math.isfinite(yaw) or not -90 < pitch < 90:
             raise ValueError(f"yaw {yaw} and pitch {pitch}: degrees were expected, pitch within 90")
-        side, rise, radius = math.radians(yaw), math.radians(pitch), self.options.radius
+        side, rise = math.radians(yaw), math.radians(pitch)
         place = [math.sin(side) * math.cos(rise), math.sin(rise), math.cos(side) * math.cos(rise)]
-        origin = radius * torch.tensor(place, dtype=torch.float64)
-        ahead = torch.tensor(self.options.pivot, dtype=torch.float64) - origin
+        origin = self.options["avg_camera_radius"] * torch.tensor(place, dtype=torch.float64)
+        ahead = torch.tensor(self.options["avg_camera_pivot"], dtype=torch.float64) - origin
         ahead = ahead / ahead.norm()
         right = torch.linalg.cross(ahead, torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64))
         right = right / right.norm()
@@ -239,62 +250,6 @@ class EG3D(nn.Module):
         focal = 1 / (math.tan(FIELD_OF_VIEW * 3.14159 / 360) * 1.414)
         pinhole = torch.tensor([focal, 0, 0.5, 0, focal, 0.5, 0, 0, 1], dtype=torch.float64)
         return torch.cat([world.flatten(), pinhole]).float().to(self.backbone.mapping.w_avg.device)
-
-    def viewed(
-        self, scene: dict[str, float], noise: str, seed: int, styles: bool
-    ) -> Callable[[Any, int], Tensor]:
-        """For `StyleGenerator`: codes or styles, and the first one's number → raw images."""
-        if unknown := sorted(set(scene) - set(SCENE)):
-            raise ValueError(f"no scene parameters: {unknown}; there are {list(SCENE)}")
-        camera = self.camera(**scene)
-
-        def draw(part: Any, first: int) -> Tensor:
-            own = part if styles else self.styles(part)
-            return self.synthesis_from_styles(own, noise, seed, first, camera)
-
-        return draw
-
-    @torch.no_grad()
-    def _view(
-        self,
-        styles: dict[str, Tensor],
-        cameras: Tensor,
-        resolution: int | None,
-        noise: str,
-        seed: int,
-        first: int,
-    ) -> View:
-        if cameras.ndim != 2 or cameras.shape[1] != 25:
-            raise ValueError(f"cameras must be (n, 25), not {tuple(cameras.shape)}")
-        if not cameras.isfinite().all():
-            raise ValueError("cameras must be finite")
-        own = _within(styles, "backbone.")
-        planes = self.backbone.synthesis_from_styles(own, noise, seed, first)
-        if len(cameras) != len(planes) and 1 not in (len(cameras), len(planes)):
-            raise ValueError(f"{len(cameras)} cameras for {len(planes)} codes")
-        n, size = max(len(cameras), len(planes)), resolution or self.config.neural_resolution
-        seen = [
-            self._rays(planes[i % len(planes)], cameras[i % len(cameras)], size) for i in range(n)
-        ]
-        features, depth = (torch.stack(each) for each in zip(*seen, strict=True))
-        raw = features[:, :3].contiguous()
-        x, image = features, raw
-        if size != ENLARGED:
-            shape = {"size": (ENLARGED, ENLARGED), "mode": "bilinear", "align_corners": False}
-            shape |= {"antialias": self.options.antialias}
-            x, image = (functional.interpolate(each, **shape) for each in (x, image))
-        x = x.contiguous(memory_format=torch.channels_last)
-        for name, block in self.superresolution.named_children():
-            codes = {k: s.expand(n, -1) for k, s in _within(styles, f"{name}.").items()}
-            x, colours = block(x, codes, self._noise, keep=name == "block0")
-            image = (stylegan2.enlarge(image) if block.conv0.up else image) + colours
-        return View(image.contiguous(), raw, depth)
-
-    def _noise(self, _: str, layer: stylegan2.Convolution) -> Tensor | None:
-        """Of the last two blocks: the network's own or none, as it was published."""
-        if self.options.noise == "none":
-            return None
-        return layer.noise(layer.noise_const[None, None])
 
     def _rays(self, planes: Tensor, camera: Tensor, size: int) -> tuple[Tensor, Tensor]:
         """Features (32, size, size) and depths (1, size, size) of one face."""
@@ -314,14 +269,17 @@ class EG3D(nn.Module):
 
         def look(depths: Tensor) -> tuple[Tensor, Tensor]:
             points = origin + depths[..., None] * directions[:, None]
-            found = _looked_up(table, height, points.reshape(-1, 3) * (2 / options.box))
+            found = _looked_up(table, height, points.reshape(-1, 3) * (2 / options["box_warp"]))
             density, colours = self.decoder(found)
             return density.reshape(depths.shape), colours.reshape(*depths.shape, FEATURES)
 
-        depths = options.depths(directions.device).repeat(len(directions), 1)
+        start, end, coarse = options["ray_start"], options["ray_end"], options["depth_resolution"]
+        half = (end - start) / (coarse - 1) / 2  # each sample lies in the middle of its step
+        marks = torch.linspace(start, end, coarse, device=directions.device)
+        depths = (marks + half).repeat(len(directions), 1)
         density, colours = look(depths)
-        if options.finer:
-            more = _importance(depths, _weights(depths, density), options.finer)
+        if finer := options["depth_resolution_importance"]:
+            more = _importance(depths, _weights(depths, density), finer)
             both = [look(more), (density, colours)]
             depths, order = torch.cat([more, depths], 1).sort(1)
             density = torch.cat([one for one, _ in both], 1).gather(1, order)
@@ -330,78 +288,11 @@ class EG3D(nn.Module):
         weights = _weights(depths, density)
         total = weights.sum(1)
         features = (weights[:, None] @ _middles(colours))[:, 0]
-        if options.white_back:
+        if options["white_back"]:
             features = features + 1 - total[:, None]
         depth = (weights * _middles(depths)).sum(1) / total
         # A ray that meets nothing ends at the last depth of all.
-        return 2 * features - 1, depth.nan_to_num(nan=options.last).clamp(max=options.last)
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """How rays are followed."""
-
-    start: float
-    end: float
-    coarse: int
-    finer: int
-    box: float
-    white_back: bool
-    rate: float
-    condition_scale: float
-    radius: float
-    pivot: tuple[float, ...]
-    antialias: bool
-    noise: str
-
-    @classmethod
-    def of(cls, config: Config) -> Rendering:
-        """From the options of a published file; what is not done here is refused."""
-        given = config.rendering
-        wanted = {"clamp_mode": "softplus", "disparity_space_sampling": False, "density_noise": 0}
-        for name, value in wanted.items():
-            if given.get(name, value) != value:
-                raise ValueError(f"rendering: {name} is {given[name]!r}, {value!r} was expected")
-        module = str(given.get("superresolution_module", "")).rpartition(".")[2]
-        if module and module != MODULES.get(config.resolution):
-            known = MODULES.get(config.resolution)
-            raise ValueError(f"rendering: superresolution_module is {module}, expected {known}")
-        start, end = given.get("ray_start", 2.25), given.get("ray_end", 3.3)
-        if not all(isinstance(one, int | float) for one in (start, end)):
-            raise ValueError(f"rendering: rays from {start!r} to {end!r}, numbers were expected")
-        if not start < end:
-            raise ValueError(f"rendering: rays from {start} to {end}, which is no way ahead")
-        noise = given.get("superresolution_noise_mode", "none")
-        if noise not in ("none", "const"):
-            raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")
-        scale = 0.0 if given.get("c_gen_conditioning_zero", False) else given.get("c_scale", 0.0)
-        return cls(
-            start=start,
-            end=end,
-            coarse=given.get("depth_resolution", 48),
-            finer=given.get("depth_resolution_importance", 48),
-            box=given.get("box_warp", 1.0),
-            white_back=given.get("white_back", False),
-            rate=given.get("decoder_lr_mul", 1.0),
-            condition_scale=scale,
-            radius=given.get("avg_camera_radius", 2.7),
-            pivot=tuple(given.get("avg_camera_pivot", (0.0, 0.0, 0.0))),
-            antialias=given.get("sr_antialias", True),
-            noise=noise,
-        )
-
-    @property
-    def step(self) -> float:
-        return (self.end - self.start) / (self.coarse - 1)
-
-    @property
-    def last(self) -> float:
-        return self.end + self.step / 2
-
-    def depths(self, device: torch.device) -> Tensor:
-        """Of the coarse samples, each half a step behind its mark."""
-        marks = torch.linspace(self.start, self.end, self.coarse, device=device)
-        return marks + self.step / 2
+        return 2 * features - 1, depth.nan_to_num(nan=end + half).clamp(max=end + half)
 
 
 class Decoder(nn.Module):
@@ -418,8 +309,25 @@ class Decoder(nn.Module):
         return x[:, 0], torch.sigmoid(x[:, 1:]) * 1.002 - 0.001
 
 
-def _within(styles: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {k.removeprefix(prefix): s for k, s in styles.items() if k.startswith(prefix)}
+def _options(config: Config) -> dict[str, Any]:
+    """How rays are followed; what is not done here is refused."""
+    if config.resolution not in SUPER_RESOLUTION:
+        known = ", ".join(map(str, sorted(SUPER_RESOLUTION)))
+        raise ValueError(f"resolution is {config.resolution}, one of {known} was expected")
+    options = RENDERING | {k: v for k, v in config.rendering.items() if k in RENDERING}
+    for name in ("clamp_mode", "disparity_space_sampling", "density_noise"):
+        if options[name] != RENDERING[name]:
+            found, wanted = options[name], RENDERING[name]
+            raise ValueError(f"rendering: {name} is {found!r}, {wanted!r} was expected")
+    module = str(config.rendering.get("superresolution_module", "")).rpartition(".")[2]
+    if module and module != (wanted := MODULES.get(config.resolution)):
+        raise ValueError(f"rendering: superresolution_module is {module}, expected {wanted}")
+    start, end = options["ray_start"], options["ray_end"]
+    if not all(isinstance(one, int | float) for one in (start, end)) or not start < end:
+        raise ValueError(f"rendering: rays from {start!r} to {end!r}, a way ahead was expected")
+    if (noise := options["superresolution_noise_mode"]) not in ("none", "const"):
+        raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")
+    return options
 
 
 def _directions(camera: Tensor, size: int) -> tuple[Tensor, Tensor]:

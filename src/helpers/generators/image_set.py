@@ -2,13 +2,14 @@
 
 Diffusion models, commercial editors and published sets (CausalFace) end in files, not in codes. A
 table says which unit each file shows (a transect, a base face, a prompt and seed) and at which
-level of every attribute. Its rows are the codes. Chapter 19 audits one.
+level of every attribute. Its rows are the codes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -33,8 +34,6 @@ from helpers.utils.devices import resolve_device
 
 FILE = "file"
 _READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-_MOST = 2**24
-"""Rows that float32 still tells apart."""
 
 
 class ImageSet:
@@ -67,21 +66,6 @@ class ImageSet:
             or a file that is missing, a path that leaves the folder, a file or a place in a unit
             that occurs twice, a level that was not named, a unit that lacks a combination, a score
             outside of [0, 1], images of several sizes, or not square where a size is asked for.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from PIL import Image
-        >>> from helpers.generators import ImageSet
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> for name, grey in (("a.png", 40), ("b.png", 200)):
-        ...     Image.new("L", (8, 8), grey).save(Path(folder.name, name))
-        >>> table = Path(folder.name, "faces.csv")
-        >>> _ = table.write_text("file,transect,skin\\na.png,7,dark\\nb.png,7,light\\n")
-        >>> faces = ImageSet(table, {"skin": ["light", "dark"]})
-        >>> faces.index["skin_level"].tolist(), tuple(faces.synthesize(faces.codes).shape)
-        ([1, 0], (2, 3, 8, 8))
-        >>> folder.cleanup()
     """
 
     latent_dim = 1
@@ -102,25 +86,31 @@ class ImageSet:
             check_whole("size", size, 1)
         self.device = resolve_device(device)
         self._table = Path(table)
-        frame = _read(self._table)
+        if self._table.suffix not in _READERS:
+            raise ValueError(f"{table}: expected a table that ends in {' or '.join(_READERS)}")
+        try:
+            frame = _READERS[self._table.suffix](self._table)
+        except (OSError, ValueError) as error:  # those of pandas and pyarrow are ValueErrors
+            raise ValueError(f"{table}: no readable table ({error})") from error
         try:
             require_columns(frame, [file, unit, *levels, *scores])
             require_rows(frame)
             require_present(frame[file], "a path")
             require_present(frame[unit], "a unit")
-            if len(frame) > _MOST:
-                raise ValueError(f"{len(frame):,} rows, at most {_MOST:,} are possible")
             names = frame[file].astype(str)
             self._files = _files(names, self._table.parent)
             self.index = _index(frame, names, levels, unit, whole)
             values = as_score_table(frame[list(scores)]) if scores else np.empty((len(frame), 0))
-            self._native = _common_size(self._files, self._table.parent, size)
+            self._native = _common_size(self._files)
+            height, width = self._native
+            if size is not None and height != width:
+                found = f"images are {width}×{height} pixels"
+                raise ValueError(f"{found}: crop them to squares before scaling")
         except ValueError as error:
-            raise ValueError(f"{self._table}: {error}") from None
+            raise ValueError(f"{table}: {error}") from None
         self.scores = pd.DataFrame(values, self.index["image_id"], list(scores))
-        height, width = self._native if size is None else (size, size)
         self._scaled = size is not None
-        self.size = height if height == width else None
+        self.size = size or (height if height == width else None)
 
     @property
     def codes(self) -> Tensor:
@@ -172,73 +162,42 @@ class ImageSet:
 
     def _pixels(self, name: str) -> np.ndarray:
         """One image, uint8 (height, width, 3)."""
-        with _opened(self._files[name], f"{self._table}: {name}") as image:
+        place = f"{self._table}: {name}"
+        with _opened(self._files[name], place) as image:
             upright = ImageOps.exif_transpose(image)
             if upright.size != self._native[::-1]:
-                raise ValueError(f"{self._table}: {name} has changed since the set was opened")
+                raise ValueError(f"{place} has changed since the set was opened")
             if upright.has_transparency_data and upright.convert("RGBA").getextrema()[3][0] < 255:
-                raise ValueError(
-                    f"{self._table}: {name} is transparent in places; put it on a background first"
-                )
+                raise ValueError(f"{place} is transparent in places; put it on a background first")
             upright = upright.convert("RGB")
             if self._scaled and upright.size != (self.size, self.size):
                 upright = upright.resize((self.size, self.size), Image.Resampling.LANCZOS)
             return np.asarray(upright)
 
 
-class _opened:
-    """An image file as Pillow reads it; whatever goes wrong there is a ValueError."""
-
-    def __init__(self, path: Path, place: str) -> None:
-        self._path, self._place = path, place
-
-    def __enter__(self) -> Image.Image:
-        try:
-            self._image = Image.open(self._path)
-        except _FAILURES as error:
-            raise self._refused(error) from error
-        if self._image.mode.startswith(("I", "F")):
-            self._image.close()
-            raise ValueError(f"{self._place} has {self._image.mode} pixels, expected 8 bits each")
-        return self._image
-
-    def __exit__(self, kind: type | None, error: BaseException | None, _: object) -> None:
-        self._image.close()
-        if isinstance(error, _FAILURES) and not isinstance(error, ValueError):
-            raise self._refused(error) from error
-
-    def _refused(self, error: BaseException) -> ValueError:
-        return ValueError(f"{self._place} is no readable image ({error})")
-
-
-# What Pillow raises at damaged files, by format; SyntaxError is its own of old.
-_FAILURES = (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError)
-
-
-def _read(table: Path) -> pd.DataFrame:
-    if table.suffix not in _READERS:
-        raise ValueError(f"{table}: expected a table that ends in {' or '.join(_READERS)}")
+@contextmanager
+def _opened(path: Path, place: str) -> Iterator[Image.Image]:
+    """An image file as Pillow reads it."""
     try:
-        return _READERS[table.suffix](table)
-    except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise ValueError(f"{table}: no readable table ({error})") from error
+        with Image.open(path) as image:
+            if image.mode.startswith(("I", "F")):
+                raise ValueError(f"{place} has {image.mode} pixels, expected 8 bits each")
+            yield image
+    except (OSError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        raise ValueError(f"{place} is no readable image ({error})") from error
 
 
 def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
     """Name in the table → path; names are those of files below the folder."""
-    found: dict[str, Path] = {}
-    seen: dict[PurePosixPath, str] = {}
-    for row, name in names.items():
-        path = PurePosixPath(name)
+    paths = names.map(PurePosixPath)
+    for row, path in paths.items():
         # A link in the folder is its owner's, a path out of it the table's.
-        if path.is_absolute() or ".." in path.parts or PureWindowsPath(name).anchor:
-            raise ValueError(f"row {row}: {name!r} lies outside of the folder of the table")
-        if path in seen:
-            raise ValueError(f"row {row}: the file {name!r} stands in an earlier row as well")
-        seen[path] = name
-        found[name] = folder / path
-    missing = [name for name, path in found.items() if not path.is_file()]
-    if missing:
+        if path.is_absolute() or ".." in path.parts or PureWindowsPath(path).anchor:
+            raise ValueError(f"row {row}: {names[row]!r} lies outside of the folder of the table")
+    for row in names.index[paths.duplicated()]:
+        raise ValueError(f"row {row}: the file {names[row]!r} stands in an earlier row as well")
+    found = {name: folder / path for name, path in zip(names, paths, strict=True)}
+    if missing := [name for name, path in found.items() if not path.is_file()]:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ValueError(f"no file {missing[0]!r}{more} in {folder}")
     return found
@@ -271,24 +230,18 @@ def _index(
     return index.reset_index(drop=True)
 
 
-def _common_size(files: Mapping[str, Path], folder: Path, size: int | None) -> tuple[int, int]:
+def _common_size(files: Mapping[str, Path]) -> tuple[int, int]:
     """Height and width that all images have; only the headers of the files are read."""
-    sizes = _sizes(files)
-    first, (height, width) = next(sizes)
-    for name, other in sizes:
-        if other != (height, width):
-            raise ValueError(
-                f"{name} is {other[1]}×{other[0]} pixels and {first} {width}×{height}: images of a "
-                "set are of one size"
-            )
-    if size is not None and height != width:
-        raise ValueError(f"images are {width}×{height} pixels: crop them to squares before scaling")
-    return height, width
-
-
-def _sizes(files: Mapping[str, Path]) -> Iterator[tuple[str, tuple[int, int]]]:
+    sizes: dict[tuple[int, int], str] = {}
     for name, path in files.items():
         with _opened(path, name) as image:
             width, height = image.size
             sideways = image.getexif().get(0x0112, 1) > 4  # the tag of the orientation
-            yield name, ((width, height) if sideways else (height, width))
+        sizes.setdefault((height, width) if not sideways else (width, height), name)
+        if len(sizes) > 1:
+            (of_first, first), (other, _) = sizes.items()
+            found = (
+                f"{name} is {other[1]}×{other[0]} pixels and {first} {of_first[1]}×{of_first[0]}"
+            )
+            raise ValueError(f"{found}: images of a set are of one size")
+    return next(iter(sizes))

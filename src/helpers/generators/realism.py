@@ -2,13 +2,12 @@
 
 Did it copy its training photographs? Do the codes of an experiment leave the range that it was
 sampled in? Does an edit make faces look fake, or not be found as faces, at one level more than at
-the other? Chapter 19 runs them.
+the other?
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -71,7 +70,11 @@ def memorised(
     nearest, distance = _nearest(made, training)
     _, usual = _nearest(held_out, training)
     flagged = distance < np.quantile(usual, share)
-    if _by_chance(int(flagged.sum()), len(flagged), len(usual), share) < _ALARM:
+    # Nearer than the k-th held-out image come so many made ones if no more than k - 1 of the first
+    # flagged + k - 1 of all images are held-out; if they lie alike, all orders are as probable.
+    k = int(np.ceil((len(usual) - 1) * share)) + 1  # the next one from the threshold on
+    drawn = int(flagged.sum()) + k - 1
+    if hypergeom.cdf(k - 1, len(made) + len(usual), len(usual), drawn) < _ALARM:
         warnings.warn(
             f"{flagged.sum()} of {len(flagged)} made images are nearer to a training image than "
             f"{1 - share:.0%} of other photographs are: the generator may have memorised them",
@@ -157,16 +160,6 @@ def not_found(answers: ArrayLike) -> np.ndarray:
     return missing.all(1).astype(np.int64)
 
 
-def _by_chance(flagged: int, made: int, held_out: int, share: float) -> float:
-    """How often so many made images would be flagged if they lay as held-out ones do, at most.
-
-    Nearer than the k-th held-out image come `flagged` made ones if no more than k - 1 of the first
-    flagged + k - 1 of all images are held-out, and all orders are equally probable.
-    """
-    k = int(np.ceil((held_out - 1) * share)) + 1  # the next one from the threshold on
-    return hypergeom.cdf(k - 1, made + held_out, held_out, flagged + k - 1)
-
-
 def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -> pd.DataFrame:
     measures = pd.DataFrame({"distance": np.linalg.norm(codes - mean, axis=1)})
     if planes is not None:
@@ -176,14 +169,9 @@ def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -
 
 def _nearest(rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which of the others is the nearest, and how far it is, (n,) each."""
-    nearest, distance = zip(*_nearest_in_parts(rows, others), strict=True)
-    return np.concatenate(nearest), np.concatenate(distance)
-
-
-def _nearest_in_parts(
-    rows: np.ndarray, others: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    nearest, distance = [], []
     for start in range(0, len(rows), _ROWS):
         apart = cdist(rows[start : start + _ROWS], others)
-        nearest = apart.argmin(1)
-        yield nearest, apart[np.arange(len(nearest)), nearest]
+        nearest.append(apart.argmin(1))
+        distance.append(apart.min(1))
+    return np.concatenate(nearest), np.concatenate(distance)

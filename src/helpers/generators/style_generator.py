@@ -7,21 +7,20 @@ part of what an audit is about, so they are arguments, and the card has them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from helpers.generators.style_layers import check_noise
 from helpers.utils import seeding
 from helpers.utils.checks import check_range
 from helpers.utils.devices import resolve_device
 
+NOISE = ("const", "none", "random")
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CHUNK_BYTES = 2**27
 """Of the largest activation: one image of 1024 pixels at a time, eight of 256."""
-NOISE_SEED = 0
 
 
 class StyleGenerator:
@@ -50,9 +49,9 @@ class StyleGenerator:
         ValueError: an argument outside its range, or a condition of another length.
 
     Example:
-        >>> from helpers.generators import stylegan2, style_layers
+        >>> from helpers.generators import stylegan2
         >>> config = stylegan2.Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
-        >>> network = style_layers.draw_weights(stylegan2.StyleGAN2(config), seed=1)
+        >>> network = stylegan2.draw_weights(stylegan2.StyleGAN2(config), seed=1)
         >>> generator = StyleGenerator(network, truncation=0.7)
         >>> codes = generator.sample(2, seed=1)
         >>> tuple(codes.shape), tuple(generator.synthesize(codes).shape)
@@ -73,9 +72,9 @@ class StyleGenerator:
         noise = card.get("noise", "const") if noise is None else noise
         precision = card.get("precision", "float32") if precision is None else precision
         check_range("truncation", truncation, 0, 1)
-        check_noise(noise)
-        if precision not in PRECISIONS:
-            raise ValueError(f"precision {precision!r} is not one of {', '.join(PRECISIONS)}")
+        for name, value, known in (("noise", noise, NOISE), ("precision", precision, PRECISIONS)):
+            if value not in known:
+                raise ValueError(f"{name} {value!r} is not one of {', '.join(known)}")
         if precision != "float32" and network.kind != "stylegan2":
             raise ValueError(f"{network.kind} computes in float32 only, not in {precision}")
         self.device = resolve_device(device)
@@ -124,7 +123,8 @@ class StyleGenerator:
             ValueError: a scene parameter that the network does not know, or codes of another shape
                 or not finite.
         """
-        return self._images(self._view(scene), self._codes(w))
+        parts = self._codes(w).split(self._at_a_time())
+        return self._images(map(self.network.styles, parts), scene)
 
     def styles(self, w: Tensor) -> dict[str, Tensor]:
         """The styles of all layers, the space S: layer → (n, channels); w as of `synthesize`."""
@@ -137,44 +137,40 @@ class StyleGenerator:
             ValueError: styles that are missing or of another shape, or a scene parameter that the
                 network does not know.
         """
-        render = self._view(scene, styles=True)
-        names = list(styles)
-        columns = [self._numbers(styles[name], f"styles of {name}") for name in names]
-        if not columns or len({len(column) for column in columns}) != 1 or not len(columns[0]):
-            raise ValueError("styles must be of the same number of images in all layers")
-        return self._images(
-            lambda part, first: render(dict(zip(names, part, strict=True)), first), *columns
-        )
+        given = {name: self._numbers(rows, f"styles of {name}") for name, rows in styles.items()}
+        n = len(next(iter(given.values()), ()))
+        for name, wanted in self.styles(torch.zeros(1, self.latent_dim)).items():
+            shape = tuple(given[name].shape) if name in given else "missing"
+            if shape != (n, wanted.shape[1]):
+                raise ValueError(f"styles of {name} must be ({n}, {wanted.shape[1]}), not {shape}")
+        split = [rows.split(self._at_a_time()) for rows in given.values()]
+        parts = (dict(zip(given, part, strict=True)) for part in zip(*split, strict=True))
+        return self._images(parts, scene)
 
-    def _images(self, render: Any, *inputs: Tensor) -> Tensor:
-        """Rendered in chunks that fit into memory; the rows of all inputs go together."""
-        step = max(1, CHUNK_BYTES // self.network.image_bytes)
-        images = []
-        for first in range(0, len(inputs[0]), step):
-            parts = [each[first : first + step] for each in inputs]
-            raw = render(parts[0] if len(parts) == 1 else parts, first)
-            images.append(raw.add_(1).div_(2).clamp_(0, 1))
+    def _at_a_time(self) -> int:
+        return max(1, CHUNK_BYTES // self.network.image_bytes)
+
+    def _images(self, parts: Iterable[dict[str, Tensor]], scene: dict[str, float]) -> Tensor:
+        """Images of styles in parts that fit into memory."""
+        known = self.network.scene
+        if unknown := sorted(set(scene) - set(known)):
+            kind, there = self.network.kind, list(known)
+            raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
+        images, first = [], 0
+        for styles in parts:
+            raw = self.network.render(styles, self.noise, first, **scene)
+            images.append(((raw + 1) / 2).clamp_(0, 1))
+            first += len(raw)
         return torch.cat(images)
-
-    def _view(self, scene: dict[str, float], styles: bool = False) -> Any:
-        """Codes or styles, and the number of the first → raw images."""
-        if self.network.kind == "eg3d":
-            return self.network.viewed(scene, self.noise, NOISE_SEED, styles)
-        if scene:
-            raise ValueError(f"{self.network.kind} has no scene parameters: {sorted(scene)}")
-        draw = self.network.synthesis_from_styles if styles else self.network.synthesis
-        return lambda part, first: draw(part, self.noise, NOISE_SEED, first)
 
     def _codes(self, w: Tensor) -> Tensor:
         """Codes of any of the three shapes as (n, num_ws, latent_dim)."""
         w = self._numbers(w, "codes")
         layers, length = self.num_ws, self.latent_dim
-        if w.ndim == 2 and w.shape[1] == length:
+        if w.shape[1:] == (length,):
             return w[:, None].expand(-1, layers, -1)
-        if w.ndim == 2 and w.shape[1] == layers * length:
+        if w.shape[1:] in ((layers * length,), (layers, length)):
             return w.reshape(-1, layers, length)
-        if w.ndim == 3 and w.shape[1:] == (layers, length):
-            return w
         shapes = f"(n, {length}), (n, {layers}, {length}) or (n, {layers * length})"
         raise ValueError(f"codes must be {shapes}, not {tuple(w.shape)}")
 
@@ -187,15 +183,11 @@ class StyleGenerator:
         return values
 
     def _conditioned(self, condition: Sequence[float] | None) -> Tensor | None:
-        """The condition as (1, c_dim)."""
-        if condition is None and self.network.kind == "eg3d" and self.network.c_dim:
+        """The condition as (1, c_dim); None where the network takes none."""
+        wanted = self.network.c_dim
+        if condition is None and wanted and self.network.kind == "eg3d":
             condition = self.network.camera().tolist()
-        if not self.network.c_dim:
-            if condition is not None:
-                raise ValueError("the network takes no condition")
-            return None
-        found = None if condition is None else torch.as_tensor(condition, dtype=torch.float32)
-        if found is None or found.shape != (self.network.c_dim,):
-            shape = "none" if found is None else tuple(found.shape)
-            raise ValueError(f"condition: ({self.network.c_dim},) was expected, found {shape}")
-        return found[None].to(self.device)
+        found = () if condition is None else torch.as_tensor(condition, dtype=torch.float32)
+        if len(found) != wanted:
+            raise ValueError(f"condition: {wanted} numbers were expected, found {len(found)}")
+        return found[None].to(self.device) if wanted else None

@@ -14,7 +14,6 @@ import copy
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -22,7 +21,8 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.artifacts import weights
-from helpers.generators.wgan_networks import LATENT_DIM, Encoder, Generator, critics, face
+from helpers.generators import wgan
+from helpers.generators.wgan import LATENT_DIM, face
 from helpers.utils import seeding
 
 SHOWN = 448_000
@@ -48,50 +48,29 @@ LIKENESS = 5.0
 CHECKPOINT_SECONDS = 60.0
 
 
-class Training(Protocol):
-    """Something that is trained step by step and can be put down and taken up again."""
-
-    name: str
-    steps: int
-    step: int
-
-    def advance(self) -> dict[str, float]:
-        """Take one step; returns what to report."""
-
-    def parts(self) -> dict[str, Any]:
-        """Networks and optimizers, each with a state."""
-
-
 class AdversarialTraining:
-    """The generator (with its running average, which is what is kept) against the critic.
+    """The generator (with its running average, which is what is kept) against the critics.
 
     Args:
         images: renders, uint8 (n, 3, 64, 64).
         seed: of the first weights and of every step's draws.
+        device: "cpu" or "cuda".
     """
 
     name = "generator"
+    parts = ("generator", "critics", "average", "generator_optimizer", "critic_optimizer")
 
-    def __init__(
-        self,
-        images: np.ndarray,
-        seed: int,
-        shown: int | None = None,
-        device: torch.device | str = "cpu",
-    ) -> None:
+    def __init__(self, images: np.ndarray, seed: int, device: torch.device | str = "cpu") -> None:
         self.images, self.seed, self.device = images, seed, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.generator = Generator().to(device)
-            self.critics = critics().to(device)
+            self.generator = wgan.Generator().to(device)
+            looks = zip((wgan.WHOLE, wgan.CLOSE), wgan.CELLS, strict=True)
+            self.critics = nn.ModuleList(wgan.Critic(*look) for look in looks).to(device)
         self.average = copy.deepcopy(self.generator).requires_grad_(False)
         self.generator_optimizer = _adam(self.generator)
         self.critic_optimizer = _adam(self.critics)
-        self.steps, self.step = (shown or SHOWN) // BATCH, 0
-
-    def parts(self) -> dict[str, Any]:
-        names = ("generator", "critics", "average", "generator_optimizer", "critic_optimizer")
-        return {name: getattr(self, name) for name in names}
+        self.steps, self.step = SHOWN // BATCH, 0
 
     def advance(self) -> dict[str, float]:
         """One step of the critics, one of the generator.
@@ -107,7 +86,9 @@ class AdversarialTraining:
         z = torch.from_numpy(draw.standard_normal((BATCH, LATENT_DIM), dtype=np.float32))
         fake = self.generator(z.to(self.device))
         gap = self._teach_critics(real, fake.detach(), draw)
-        self._teach_generator(fake)
+        self.critics.requires_grad_(False)
+        _descend(self.generator_optimizer, -self._judged(fake).mean())
+        self.critics.requires_grad_(True)
         if not np.isfinite(gap):
             raise FloatingPointError(f"step {self.step}: the critics' gap is {gap}")
         self._update_average()
@@ -127,9 +108,7 @@ class AdversarialTraining:
             part = torch.from_numpy(draw.random((BATCH, 1, 1, 1), dtype=np.float32))
             between = torch.lerp(real, fake, part.to(self.device))
             loss = loss + PENALTY_EVERY * PENALTY * self._excess_slope(between)
-        self.critic_optimizer.zero_grad()
-        loss.backward()
-        self.critic_optimizer.step()
+        _descend(self.critic_optimizer, loss)
         return gap.item()
 
     def _excess_slope(self, images: Tensor) -> Tensor:
@@ -138,14 +117,6 @@ class AdversarialTraining:
         answers = [critic(look).sum() for critic, look in zip(self.critics, seen, strict=True)]
         slopes = torch.autograd.grad(answers, seen, create_graph=True)
         return sum((slope.flatten(1).norm(dim=1) - 1).square().mean() for slope in slopes)
-
-    def _teach_generator(self, fake: Tensor) -> None:
-        self.critics.requires_grad_(False)
-        loss = -self._judged(fake).mean()
-        self.generator_optimizer.zero_grad()
-        loss.backward()
-        self.generator_optimizer.step()
-        self.critics.requires_grad_(True)
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -167,28 +138,26 @@ class EncoderTraining:
         generator: a finished one.
         images: renders, uint8 (n, 3, 64, 64).
         seed: of the first weights and of every step's draws.
+        device: "cpu" or "cuda".
     """
 
     name = "encoder"
+    parts = ("encoder", "optimizer")
 
     def __init__(
         self,
         generator: nn.Module,
         images: np.ndarray,
         seed: int,
-        shown: int | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
         self.generator, self.images = generator.eval(), images
         self.seed, self.device = seed, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = Encoder().to(device)
+            self.encoder = wgan.Encoder().to(device)
         self.optimizer = _adam(self.encoder, betas=(0.9, 0.999))
-        self.steps, self.step = (shown or ENCODER_SHOWN) // ENCODER_BATCH, 0
-
-    def parts(self) -> dict[str, Any]:
-        return {"encoder": self.encoder, "optimizer": self.optimizer}
+        self.steps, self.step = ENCODER_SHOWN // ENCODER_BATCH, 0
 
     def advance(self) -> dict[str, float]:
         """One step down the squared errors of the codes and of the renders that come back."""
@@ -201,16 +170,49 @@ class EncoderTraining:
             samples = self.generator(z).clamp(-1, 1)
         found, read = self.encoder.train()(torch.cat([samples, renders])).chunk(2)
         again = self.generator(read)
-        unlike = functional.mse_loss(again, renders) + functional.mse_loss(
-            face(again), face(renders)
-        )
+        unlike = functional.mse_loss(again, renders)
+        unlike = unlike + functional.mse_loss(face(again), face(renders))
         missed = functional.mse_loss(found, z)
-        loss = missed + LIKENESS * unlike
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
+        _descend(self.optimizer, missed + LIKENESS * unlike)
         self.step += 1
         return {"squared error": missed.item(), "of renders": unlike.item()}
+
+
+Training = AdversarialTraining | EncoderTraining
+
+
+def run(training: Training, folder: Path, report: Callable[[str], None] = print) -> None:
+    """Take all steps that are left; a checkpoint a minute, and a line of progress with it.
+
+    Args:
+        training: it is changed in place.
+        folder: where `<name>.checkpoint` lies; made if need be.
+        report: what is done with a line.
+    """
+    path = folder / f"{training.name}.checkpoint"
+    if saved := weights.read_checkpoint(path):
+        for name in training.parts:
+            getattr(training, name).load_state_dict(saved["states"][name])
+        training.step = saved["step"]
+    then, first = time.monotonic(), training.step
+    while training.step < training.steps:
+        told = training.advance()
+        if (now := time.monotonic()) - then > CHECKPOINT_SECONDS:
+            # Larger sizes are slower, so only the last minute tells what is to come.
+            left = (now - then) / (training.step - first) * (training.steps - training.step)
+            then, first = now, training.step
+            _save(training, path)
+            numbers = ", ".join(f"{name} {value:.3g}" for name, value in told.items())
+            report(
+                f"{training.name}: step {training.step} of {training.steps}, {numbers}, "
+                f"about {left / 60:.0f} minutes left at this pace"
+            )
+    _save(training, path)
+
+
+def _save(training: Training, path: Path) -> None:
+    states = {name: getattr(training, name).state_dict() for name in training.parts}
+    weights.write_checkpoint(path, {"step": training.step, "states": states})
 
 
 def _drawn(
@@ -224,44 +226,12 @@ def _drawn(
     return x.contiguous(memory_format=torch.channels_last)
 
 
-def run(training: Training, folder: Path, report: Callable[[str], None] = print) -> None:
-    """Take all steps that are left; a checkpoint a minute, and a line of progress with it.
-
-    Args:
-        folder: where `<name>.checkpoint` lies; made if need be.
-    """
-    path = folder / f"{training.name}.checkpoint"
-    _resume(training, path)
-    saved, first = time.monotonic(), training.step
-    while training.step < training.steps:
-        told = training.advance()
-        if (now := time.monotonic()) - saved > CHECKPOINT_SECONDS:
-            # Larger sizes are slower, so only the last minute tells what is to come.
-            left = (now - saved) / (training.step - first) * (training.steps - training.step)
-            saved, first = now, training.step
-            _save(training, path)
-            numbers = ", ".join(f"{name} {value:.3g}" for name, value in told.items())
-            report(
-                f"{training.name}: step {training.step} of {training.steps}, {numbers}, "
-                f"about {left / 60:.0f} minutes left at this pace"
-            )
-    _save(training, path)
-
-
 def _adam(network: nn.Module, betas: tuple[float, float] = (0.0, 0.99)) -> torch.optim.Adam:
     # Fused: its square roots are rounded alike on all processors, those of the default are not.
     return torch.optim.Adam(network.parameters(), betas=betas, fused=True)
 
 
-def _save(training: Training, path: Path) -> None:
-    states = {name: part.state_dict() for name, part in training.parts().items()}
-    weights.write_checkpoint(path, {"step": training.step, "states": states})
-
-
-def _resume(training: Training, path: Path) -> None:
-    saved = weights.read_checkpoint(path)
-    if saved is None:
-        return
-    for name, part in training.parts().items():
-        part.load_state_dict(saved["states"][name])
-    training.step = saved["step"]
+def _descend(optimizer: torch.optim.Optimizer, loss: Tensor) -> None:
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()

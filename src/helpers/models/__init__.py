@@ -8,7 +8,14 @@ from helpers.models.attribute_reader import (
     scores_to_read,
     train_reader,
 )
-from helpers.models.classifiers import AuditedModel, load, load_all, predict, train, train_all
-from helpers.models.controls import null_control
+from helpers.models.classifiers import (
+    AuditedModel,
+    load,
+    load_all,
+    null_control,
+    predict,
+    train,
+    train_all,
+)
 from helpers.models.networks import count_parameters
 from helpers.models.recognisers import Recogniser, train_recognisers

@@ -26,7 +26,7 @@ import facerender
 from helpers.effects.labels import LEVEL_NAMES, Z
 from helpers.resampling import resampled_sums
 from helpers.scorecard.truth import Score, as_grid, changes
-from helpers.world import interventions
+from helpers.world import do
 from helpers.world.batches import render_to_store
 
 MOVED_BY_DESIGN = "the three axes"
@@ -298,7 +298,7 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
     if rest:
         raise ValueError(f"{len(parameters)} images are not a multiple of {len(base)} base faces")
     kept = base.repeat_interleave(each, 0)
-    return interventions.do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
+    return do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
 
 
 def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:

@@ -17,8 +17,8 @@ from torch import Tensor
 
 import facerender
 from helpers.effects import labels
+from helpers.world import Doses, counterfactuals
 from helpers.world.batches import render_to_store
-from helpers.world.interventions import Doses, counterfactuals
 
 Score = Callable[[np.ndarray], np.ndarray]
 """How to ask a model: uint8 images (n, 3, h, w) → its answers (n,)."""
@@ -53,7 +53,7 @@ def errors_under_do(
 
     Returns:
         float64 (n, 2, …, 2), 1 where it errs, axes as in
-        `helpers.world.interventions.counterfactuals`.
+        `helpers.world.counterfactuals`.
 
     Raises:
         ValueError: a dose of no parameter of the renderer.

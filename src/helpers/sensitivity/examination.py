@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from helpers import models
 from helpers.generators import WGANGenerator
-from helpers.generators.wgan_networks import SIZE
+from helpers.generators.wgan import SIZE
 from helpers.models import part_reader, sample_quality
 from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
 from helpers.world import celeba, populations

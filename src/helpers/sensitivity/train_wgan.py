@@ -23,7 +23,7 @@ from PIL import Image
 
 from helpers.artifacts import Stage, atomic, kept
 from helpers.generators import wgan, wgan_training
-from helpers.generators.wgan_networks import SIZE
+from helpers.generators.wgan import SIZE
 from helpers.generators.wgan_training import AdversarialTraining, EncoderTraining
 from helpers.sensitivity import examination
 from helpers.world import populations

@@ -18,10 +18,10 @@ from torch import Tensor
 
 from facerender.parameters import INDEX, visible_scores
 from helpers.generators import KnownTruthGenerator
-from helpers.generators.known_truth import AGE_GATES, LATENTS, age_gate
 from helpers.sensitivity.measures import CONFIDENCE, INTERVAL, mean_interval
 from helpers.utils import seeding
-from helpers.world.interventions import do
+from helpers.world import do
+from helpers.world.known_truth import AGE_GATES, LATENTS, age_gate
 
 # --- one vector
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from facerender.parameters import visible_scores
 from helpers.utils import seeding
-from helpers.world.interventions import do
+from helpers.world import do
 
 STEPS: Mapping[str, tuple] = {
     "pose": (-30, -15, 15, 30),  # degrees of yaw

@@ -1,7 +1,4 @@
-"""Sets of rendered faces on disk, made on all cores of a processor.
-
-Every chapter that renders for a model does it here, from chapter 1 on.
-"""
+"""Sets of rendered faces on disk, made on all cores of a processor."""
 
 from __future__ import annotations
 
@@ -69,27 +66,23 @@ def render_to_store(
         (2, 3, 16, 16)
     """
     device = resolve_device(device)
-    counts = {"size": size, "supersampling": supersampling, "chunk": chunk}
-    for name, value in counts.items():
-        if value is not None:
-            check_whole(name, value, 1)
+    check_whole("size", size, 1)
+    check_whole("supersampling", supersampling, 1)
+    if chunk is None:
+        chunk = max(1, _CHUNK_PIXELS // (size * supersampling) ** 2)
+    check_whole("chunk", chunk, 1)
     parameters = as_float32(parameters)
     facerender.validate(torch.from_numpy(parameters))
     code = [_CODE]
     if render is not facerender.render:
         code.append(kept.made_by(Path(inspect.getmodule(render).__file__)))
-    if chunk is None:
-        chunk = max(1, _CHUNK_PIXELS // (size * supersampling) ** 2)
-    return fill(
-        path,
-        parameters,
-        partial(_render, render=render, size=size, supersampling=supersampling, device=device),
-        (3, size, size),
-        key=content_key(parameters, size=size, supersampling=supersampling, code=code),
-        chunk=chunk,
-    )
+    settings = {"size": size, "supersampling": supersampling}
+    make = partial(_render, render=render, device=device, **settings)
+    key = content_key(parameters, **settings, code=code)
+    return fill(path, parameters, make, (3, size, size), key=key, chunk=chunk)
 
 
+@torch.no_grad()
 def _render(
     parameters: np.ndarray,
     render: Callable[..., Any],
@@ -99,8 +92,7 @@ def _render(
 ) -> np.ndarray:
     """Images of a chunk of faces, uint8."""
     on_device = torch.from_numpy(parameters).to(device)
-    with torch.no_grad():
-        image = render(on_device, size, supersampling=supersampling).image
-        if not torch.isfinite(image).all():
-            raise ValueError("the renderer gave images with values that are not numbers")
-        return image.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()
+    image = render(on_device, size, supersampling=supersampling).image
+    if not torch.isfinite(image).all():
+        raise ValueError("the renderer gave images with values that are not numbers")
+    return image.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()

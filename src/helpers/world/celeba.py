@@ -1,4 +1,4 @@
-"""CelebA's binary attributes, as far as the face world can show them: chapter 15's labels.
+"""CelebA's binary attributes, as far as the face world can show them.
 
 CelebA's annotators answered yes or no to 40 questions about a face (Liu et al., ICCV 2015); the
 sensitivity papers separate latent codes by those answers (sensitivity, section 4.2). Here a rule
@@ -72,8 +72,8 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
     Example:
         >>> import torch
         >>> import facerender
-        >>> from helpers.world import celeba, interventions
-        >>> parameters = interventions.do(facerender.defaults(2), smiling=torch.tensor([0.4, 0.9]))
+        >>> from helpers.world import celeba, do
+        >>> parameters = do(facerender.defaults(2), smiling=torch.tensor([0.4, 0.9]))
         >>> celeba.celeba_attributes(parameters)["Smiling"].tolist()
         [False, True]
     """
@@ -106,12 +106,6 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
 
 
 def rules_table() -> pd.DataFrame:
-    """The rules in words, for the book: index attribute, columns rule and origin.
-
-    Example:
-        >>> from helpers.world import celeba
-        >>> celeba.rules_table().loc["Eyeglasses"].tolist()
-        ['glasses are present', 'CelebA']
-    """
+    """The rules in words, for the book: index attribute, columns rule and origin."""
     table = pd.Series(RULES, name="rule").rename_axis("attribute").to_frame()
     return table.assign(origin=["this world" if name in OWN else "CelebA" for name in table.index])

@@ -1,7 +1,7 @@
 """Joint distributions of face attributes: the data sets of the book's world.
 
 Each population imitates what is *correlated with what* in a well-known data set, not its images.
-The links are planted and stated in `POPULATIONS`, because they are what the observational audit
+The links are planted and stated in `populations.yml`, because they are what the observational audit
 trips over: in the PPB-like test set skin colour is tied to hair length among women, so a model that
 stumbles over short-haired women looks as if it stumbled over dark skin (transects, sections 1
 and 5.3, Figs 11 and 12). Shares and spreads are stylised; none is an estimate of a real data set.
@@ -22,15 +22,16 @@ Common to all populations:
 * darker skin goes with darker hair, and mildly with the ancestry axes;
 * loose hair dominates, so that hair length stays what is seen; afro and braids occur mostly with
   dark skin, tied or covered hair in small shares; hair styles carry no information on gender.
-
-Chapter 1 audits the PPB-like population; chapter 2 shows them all and trains on three.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+import yaml
 from torch import Tensor
 
 from facerender.parameters import (
@@ -42,57 +43,61 @@ from facerender.parameters import (
     defaults,
 )
 from helpers.utils import seeding
-from helpers.world.population_settings import (
-    ADULT,
-    DARK_ANCESTRY,
-    DARK_STYLES,
-    LIGHT_ANCESTRY,
-    LIGHT_STYLES,
-    MEN_LOOK,
-    POPULATIONS,
-    WOMEN_LOOK,
-    Normal,
-    Population,
-)
 
-UNIFORMS = (
-    "male",
-    "dark",
-    "skin",
-    "age",
-    "short",
-    "long_men",
-    "length",
-    "style",
-    "ancestry",
-    "makeup",
-    "facial_hair",
-    "earrings",
-    "glasses",
-    "hair_colour",
-    "light_azimuth",
-    "light_elevation",
-    "light_power",
-    "background_hue",
-    "background_value",
-    "clothing",
-    "texture_seed",
-    "haemoglobin",
-)
-NORMALS = (
-    "gender",
-    "skin",
-    "age",
-    "length",
-    "makeup",
-    "facial_hair",
-    "smiling",
-    "yaw",
-    "pitch",
-    "ancestry_x",
-    "ancestry_y",
-)
+UNIFORMS = "male dark skin age short long_men length style ancestry makeup facial_hair earrings"
+UNIFORMS += " glasses hair_colour light_azimuth light_elevation light_power background_hue"
+UNIFORMS += " background_value clothing texture_seed haemoglobin"
+NORMALS = "gender skin age length makeup facial_hair smiling yaw pitch ancestry_x ancestry_y"
 IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
+ADULT = 0.28
+"""Age from which facial hair, makeup and earrings occur."""
+
+Normal = tuple[float, float]
+"""Mean and standard deviation."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """One joint distribution; `populations.yml` says what its fields mean.
+
+    Example:
+        >>> from helpers.world import populations
+        >>> populations.POPULATIONS["ppb-like"].women_short
+        (0.04, 0.78)
+    """
+
+    description: str
+    links: str
+    men: float
+    dark: tuple[float, float] | None
+    age: tuple[Normal, Normal] | None
+    age_range: tuple[float, float]
+    women_short: tuple[float, float]
+    women_length: tuple[Normal, Normal]
+    men_long: float
+    men_length: Normal
+    makeup: tuple[float, Normal]
+    facial_hair: tuple[float, Normal]
+    earrings: float
+    glasses: float
+    smiling: Normal
+    light_skin: Normal = (0.22, 0.12)
+    dark_skin: Normal = (0.78, 0.12)
+    short_length: Normal = (0.24, 0.07)
+    yaw: float = 12.0  # standard deviation, degrees
+    light_power: tuple[float, float] = (0.2, 1.0)
+
+
+def _tuples(value: Any) -> Any:
+    """Pairs as tuples, which cannot be changed."""
+    if isinstance(value, dict):
+        return {name: _tuples(one) for name, one in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+SETTINGS = _tuples(yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8")))
+POPULATIONS = {name: Population(**given) for name, given in SETTINGS["populations"].items()}
+"""The data sets of the book's world, by name."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,6 @@ def sample(name: str, n: int, seed: int) -> Sample:
         n: number of faces.
         seed: the draw; use different seeds for training and test sets.
 
-    Returns:
-        The renderer's parameters and what was drawn.
-
     Raises:
         ValueError: no such population.
 
@@ -151,31 +153,21 @@ def sample(name: str, n: int, seed: int) -> Sample:
 
 
 def table() -> pd.DataFrame:
-    """Put the populations side by side: description, links and the main shares.
-
-    Returns:
-        A row per population.
-
-    Example:
-        >>> from helpers.world import populations
-        >>> populations.table().loc["plantskin", "dark skin (women, men)"]
-        (0.15, 0.85)
-    """
-    return pd.DataFrame(
-        {
-            name: {
-                "description": population.description,
-                "links": population.links,
-                "men": population.men,
-                "dark skin (women, men)": population.dark or "uniform",
-                "short-haired women (light, dark)": population.women_short,
-                "long-haired men": population.men_long,
-                "makeup (women)": population.makeup[0],
-                "facial hair (men)": population.facial_hair[0],
-            }
-            for name, population in POPULATIONS.items()
+    """The populations side by side: description, links and the main shares, a row each."""
+    rows = {
+        name: {
+            "description": population.description,
+            "links": population.links,
+            "men": population.men,
+            "dark skin (women, men)": population.dark or "uniform",
+            "short-haired women (light, dark)": population.women_short,
+            "long-haired men": population.men_long,
+            "makeup (women)": population.makeup[0],
+            "facial hair (men)": population.facial_hair[0],
         }
-    ).T
+        for name, population in POPULATIONS.items()
+    }
+    return pd.DataFrame(rows).T
 
 
 Draws = dict[str, np.ndarray]
@@ -183,30 +175,30 @@ Draws = dict[str, np.ndarray]
 
 def _keyed_draws(name: str, n: int, seed: int) -> tuple[Draws, Draws, np.ndarray]:
     items, stage = range(n), f"population {name}"
-    uniforms = seeding.uniforms(seed, f"{stage}: uniforms", items, len(UNIFORMS))
-    normals = seeding.normals(seed, f"{stage}: normals", items, len(NORMALS))
+    uniforms = seeding.uniforms(seed, f"{stage}: uniforms", items, len(UNIFORMS.split()))
+    normals = seeding.normals(seed, f"{stage}: normals", items, len(NORMALS.split()))
     identity = seeding.normals(seed, f"{stage}: identity", items, len(IDENTITY))
     return (
-        dict(zip(UNIFORMS, uniforms.T, strict=True)),
-        dict(zip(NORMALS, normals.T, strict=True)),
+        dict(zip(UNIFORMS.split(), uniforms.T, strict=True)),
+        dict(zip(NORMALS.split(), normals.T, strict=True)),
         identity.clip(-IDENTITY_LIMIT, IDENTITY_LIMIT),
     )
 
 
 def _draw(population: Population, u: Draws, z: Draws, identity: np.ndarray) -> Draws:
     """Turn standard draws into the renderer's columns (and the label, male)."""
-    male = u["male"] < population.men
+    male, look = u["male"] < population.men, SETTINGS["look"]
     skin = _skin(population, male, u, z)
     age = _age(population, male, u, z)
     woman, man = ~male & (age > ADULT), male & (age > ADULT)
     x, y = _ancestry(skin, u, z)
     return {
         "male": male,
-        "gender": _clip(_normal(WOMEN_LOOK, MEN_LOOK, male, z["gender"])),
+        "gender": _clip(_normal(look["women"], look["men"], male, z["gender"])),
         "skin_colour": skin,
         "age": age,
         "hair_length": _hair_length(population, male, skin, u, z),
-        "hair_style": _choose(_mix(LIGHT_STYLES, DARK_STYLES, HAIR_STYLES, skin), u["style"]),
+        "hair_style": _choose("styles", HAIR_STYLES, skin, u["style"]),
         "hair_colour": u["hair_colour"] * (1 - 0.75 * skin),
         "makeup": _amount(population.makeup, woman, u["makeup"], z["makeup"]),
         "facial_hair": _amount(population.facial_hair, man, u["facial_hair"], z["facial_hair"]),
@@ -256,8 +248,7 @@ def _hair_length(
 
 def _ancestry(skin: np.ndarray, u: Draws, z: Draws) -> tuple[np.ndarray, np.ndarray]:
     """Around a point half-way to one of the references, never exactly on it."""
-    references = tuple(ANCESTRY_REFERENCES)
-    chosen = _choose(_mix(LIGHT_ANCESTRY, DARK_ANCESTRY, references, skin), u["ancestry"])
+    chosen = _choose("ancestry", tuple(ANCESTRY_REFERENCES), skin, u["ancestry"])
     centre = 0.5 * np.array(list(ANCESTRY_REFERENCES.values()))[chosen]
     x, y = centre.T
     return np.clip(x + 0.25 * z["ancestry_x"], -1, 1), np.clip(y + 0.25 * z["ancestry_y"], -1, 1)
@@ -275,16 +266,11 @@ def _amount(
     return np.where(who & (u < share), _clip(mean + spread * z), 0.0)
 
 
-def _mix(
-    light: dict[str, float], dark: dict[str, float], names: tuple[str, ...], skin: np.ndarray
-) -> np.ndarray:
-    """Shares (n, len(names)) between those at the lightest and at the darkest skin."""
+def _choose(kind: str, names: tuple[str, ...], skin: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Index of the name that a uniform draw falls into, int (n,), by shares that go with skin."""
+    light, dark = SETTINGS[kind]["light"], SETTINGS[kind]["dark"]
     low, high = (np.array([shares.get(name, 0.0) for name in names]) for shares in (light, dark))
-    return low + (high - low) * skin[:, None]
-
-
-def _choose(shares: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Index of the category that a uniform draw falls into, int (n,)."""
+    shares = low + (high - low) * skin[:, None]
     below = u[:, None] >= shares.cumsum(1)
     return below.sum(1).clip(max=shares.shape[1] - 1)
 

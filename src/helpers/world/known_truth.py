@@ -7,8 +7,7 @@ Here the directions, the correlations and the value of every attribute are known
     s = A w                 latent coordinates, about standard normal, correlated as planted
     parameter = link(s)     a sigmoid or another monotone function of its own coordinate
 
-All geometry is float64; the renderer's parameters are float32. Chapter 2 shows it; it is the
-default generator from chapter 3 on.
+All geometry is float64; the renderer's parameters are float32.
 """
 
 from collections.abc import Sequence
@@ -163,8 +162,7 @@ class KnownTruthGenerator:
     def __init__(self, device: str = "cpu", size: int = 64) -> None:
         self.device = resolve_device(device)
         self.size = size
-        layers, basis = _orthogonal_matrices()
-        self._layers = layers
+        self._layers, basis = _orthogonal_matrices()
         generator = seeding.rng(WORLD_SEED, "known truth: calibration")
         z = generator.standard_normal((CALIBRATION_CODES, LATENT_DIM))
         raw = self._map(z)
@@ -179,8 +177,9 @@ class KnownTruthGenerator:
     def sample(self, n: int, seed: int) -> Tensor:
         """Style codes w, float32 (n, 512), about zero mean and unit variance per dimension."""
         w = torch.empty(n, LATENT_DIM, device=self.device)
-        for first, part in zip(range(0, max(n, 1), _CODES), w.split(_CODES), strict=True):
-            part[:] = self.style(self._normal_codes(range(first, first + len(part)), seed))
+        for first in range(0, n, _CODES):
+            part = range(first, min(first + _CODES, n))
+            w[part.start : part.stop] = self.style(self._normal_codes(part, seed))
         return w
 
     def normal_codes(self, n: int, seed: int) -> Tensor:
@@ -206,8 +205,7 @@ class KnownTruthGenerator:
         Raises:
             ValueError: an override that is not a scene parameter.
         """
-        unknown = sorted(set(scene) - set(SCENE))
-        if unknown:
+        if unknown := sorted(set(scene) - set(SCENE)):
             raise ValueError(f"no scene parameters: {unknown}; there are {list(SCENE)}")
         parameters = self.parameters(w)
         for name, value in scene.items():
@@ -263,7 +261,7 @@ class KnownTruthGenerator:
         Raises:
             ValueError: a parameter without a smooth link, or a value out of its open range.
         """
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # out of range is told below
             s = _link(name).coordinate(np.asarray(value, dtype=np.float64))
         if not np.isfinite(s).all():
             raise ValueError(f"{name} never takes the value {value}")
@@ -292,12 +290,6 @@ def correlations() -> np.ndarray:
 
     Returns:
         float64 (P, P), in the order of `LATENTS`.
-
-    Example:
-        >>> from helpers.generators import known_truth
-        >>> at = known_truth.LATENTS.index
-        >>> known_truth.correlations()[at("gender"), at("hair_length")].item()
-        -0.58
     """
     matrix = np.eye(len(LATENTS))
     for first, second, value, _ in CORRELATIONS:
