@@ -14,10 +14,10 @@ import torch
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit import PeopleNeeded, asking, face_table
+from faceaudit import PeopleNeeded, asking, pairs
 from faceaudit.asking import model_of
-from faceaudit.crowd_tasks import hidden_names
-from faceaudit.image_sets import open_image_set, set_index
+from faceaudit.faces import open_images
+from faceaudit.people import hidden_names
 from faceaudit.run import run_audit
 from faceaudit.specification import Specification, read_specification
 from helpers import annotations
@@ -78,7 +78,7 @@ def write(home, monkeypatch):
 
 
 def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
-    for name, images in (("example", None), ("study", None), ("verification", face_table.EXAMPLE)):
+    for name, images in (("example", None), ("study", None), ("verification", pairs.EXAMPLE)):
         one = read_specification(ROOT / "audits" / f"{name}.yml")
         assert one.beside(one.model.path).resolve() in asking.EXAMPLES
         assert images == (images and one.beside(one.images).resolve())
@@ -92,7 +92,7 @@ def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
         design={"tolerance": 0.1},
     )
     with pytest.raises(ValueError, match="example-faces.csv: no such table"):
-        face_table.open_faces(one)
+        pairs.open_faces(one)
 
 
 def test_http(write):
@@ -226,9 +226,9 @@ def test_levels_of_a_folder_are_read_as_those_of_a_table(
     one = read_specification(path)
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=f"index.parquet: column 'skin_colour', {expected}"):
-            open_image_set(one)
+            open_images(one)
     else:
-        assert set_index(open_image_set(one))["skin_colour_level"].tolist() == expected
+        assert open_images(one)[0]["skin_colour_level"].tolist() == expected
 
 
 GENERATOR = (

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faceaudit import crowd_tasks
+from faceaudit import people
 from faceaudit.__main__ import main
-from faceaudit.crowd_answers import people_said
-from faceaudit.crowd_tasks import PeopleNeeded, asked_about, hidden_names
 from faceaudit.parts import Export
+from faceaudit.people import PeopleNeeded, asked_about, hidden_names, people_said
 from faceaudit.report_json import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
@@ -177,10 +176,10 @@ def test_where_all_images_were_made_anew_all_get_tasks_and_undoing_it_needs_none
 
 
 def test_pages_of_more_images_go_when_there_are_fewer(tmp_path, monkeypatch):
-    monkeypatch.setattr(crowd_tasks, "ON_A_PAGE", 2)
+    monkeypatch.setattr(people, "ON_A_PAGE", 2)
     page, names = Export(kind="page"), hidden_names(IMAGES)
-    crowd_tasks.write_tasks(IMAGES, names, ["age"], page, tmp_path)
-    crowd_tasks.write_tasks(IMAGES[:3], names[:3], ["age"], page, tmp_path)
+    people.write_tasks(IMAGES, names, ["age"], page, tmp_path)
+    people.write_tasks(IMAGES[:3], names[:3], ["age"], page, tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page-1.html", "page-2.html"]
     assert asked_about(tmp_path) == {*names[:3]}
 

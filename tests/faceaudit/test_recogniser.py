@@ -18,7 +18,7 @@ from PIL import Image
 import faceaudit
 from faceaudit import black_box
 from faceaudit.asking import prepared
-from faceaudit.face_table import open_faces
+from faceaudit.pairs import open_faces
 from faceaudit.recognition import draw_pairs
 from faceaudit.report_html import page
 from faceaudit.run import plan_audit, run_audit
@@ -462,11 +462,11 @@ def test_a_picture_that_is_none(write, home):
         ({"model": ONNX | {"threshold": 1.5}}, "model.threshold is 1.5, a cosine similarity from"),
         ({"model": ONNX | {"fmr": 1, "threshold": None}}, "model.fmr is 1, less than 1 was expe"),
         ({"model": ONNX | {"output": {"index": 1}}}, "model.output.index is given, which an embe"),
-        ({"model": ONNX | {"input": {}}}, "input.size is missing; it, or the preset of a recogn"),
+        ({"model": ONNX | {"input": {}}}, "model.input.size is missing, it, or the preset"),
         ({"model": ONNX | {"input": {"preset": "facenet"}}}, "model.input.preset is 'facenet', 'a"),
         (
             {"model": ONNX | {"input": {"preset": "sface", "size": 64}}},
-            "input.size is given besides input.preset sface, which sets it",
+            "model.input.size is set by preset sface; leave one of them out",
         ),
         (
             {"model": ONNX | {"input": {"preset": "sface"}}},
@@ -474,7 +474,7 @@ def test_a_picture_that_is_none(write, home):
         ),
         (
             {"model": ONNX | {"input": {"size": 8, "detector": "y.onnx"}}},
-            "input.detector is given, but nothing is aligned; set align: arcface",
+            "model.input.detector is given, but nothing is aligned; set align: arcface",
         ),
     ],
 )
@@ -492,7 +492,7 @@ def test_a_fault_of_the_file_names_the_field(write, change, told):
         ({"reference": "a"}, "reference is given, which a classification does not take; it takes"),
         ({"design": {"tolerance": 0.1, "impostors": 9}}, "design.impostors is given, which a clas"),
         ({"model": {"kind": "table", "threshold": 2}}, "model.threshold is 2, a score from 0 to 1"),
-        ({"model": {"kind": "table", "fmr": 0.1}}, "model.fmr is given, but only a recogniser's"),
+        ({"model": {"kind": "table", "fmr": 0.1}}, "model.fmr is 0.1, a threshold of a cl"),
         ({"model": ONNX | {"input": {"preset": "sface"}}}, "model.input.preset is a recogniser's"),
     ],
 )

@@ -9,8 +9,14 @@ import pytest
 import torch
 
 from faceaudit import read_specification
-from faceaudit.found_directions import find_directions
-from faceaudit.own_generator import BASES, SAMPLES, base_codes, generator_of, sampled_codes
+from faceaudit.own_generator import (
+    BASES,
+    SAMPLES,
+    base_codes,
+    find_directions,
+    generator_of,
+    sampled_codes,
+)
 from faceaudit.run import plan_audit, run_audit
 from helpers.generators import load_generator, style_layers, stylegan2
 

@@ -7,9 +7,8 @@ import pytest
 from pyarrow import parquet as pq
 
 from faceaudit.pretended import pretended_table
-from faceaudit.reading import as_levels, read_table
 from faceaudit.specification import Specification
-from faceaudit.tables import as_labels, from_table
+from faceaudit.tables import Rows, from_table
 
 BASE = {
     "name": "small",
@@ -101,7 +100,7 @@ def test_a_file_that_was_cut_or_is_no_such_table(tmp_path, table, change, told):
 def test_a_file_of_a_spreadsheet_is_read_as_it_is_meant(tmp_path):
     path = tmp_path / "faces.csv"
     path.write_bytes('\ufeff,unit,"a ""b"", c",\r\n\r\n0, x ,nan,\r\n1,,"2\n3",\r\n'.encode())
-    frame = read_table(path, "faces.csv")
+    frame = Rows.read(path).frame
     assert [*frame] == ["unit", 'a "b", c'] and frame.index.tolist() == [3, 4]
     assert frame["unit"].isna().tolist() == [False, True] and frame["unit"].iloc[0] == "x"
     assert frame['a "b", c'].tolist() == ["nan", "2\n3"]
@@ -136,13 +135,13 @@ def test_two_columns_of_one_name_are_refused_in_every_form(tmp_path, table, form
 )
 def test_names_of_levels_come_before_codes(names, cells, expected):
     values = pd.Series(cells, name="skin", dtype=object if len({*map(type, cells)}) > 1 else None)
+    rows = Rows(values.to_frame(), "faces.csv")
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=f"column 'skin', {expected}"):
-            as_levels(values, names, "faces.csv")
+            rows.levels({"skin": names})
     else:
-        assert as_levels(values, names, "faces.csv").tolist() == expected
-        labels = as_labels(values.to_frame(), names, "faces.csv")
-        assert labels.tolist() == expected
+        assert rows.levels({"skin": names})["skin_level"].tolist() == expected
+        assert rows.labels(["skin"], names).tolist() == expected
 
 
 def test_a_table_that_is_not_there_or_none(tmp_path):
