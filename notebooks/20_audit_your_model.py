@@ -71,7 +71,7 @@ from faceaudit import (
 from faceaudit import black_box
 from faceaudit.against_truth import by_chance
 from faceaudit.asking import ask, model_of
-from faceaudit.face_files import write_faces
+from faceaudit.examples import write_faces
 from faceaudit.planning import departures, keep_plan, make_plan
 from faceaudit.recognition import ask_recogniser
 from faceaudit.report_html import write_html

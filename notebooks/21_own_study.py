@@ -61,14 +61,13 @@ from IPython.display import Markdown
 import facerender
 from faceaudit import read_specification
 from faceaudit.asking import ask, model_of
-from faceaudit.crowd_tasks import hidden_names
-from faceaudit.example_model import make_example_model
-from faceaudit.found_directions import find_directions
-from faceaudit.own_generator import base_codes, generator_of, sampled_faces
+from faceaudit.people import hidden_names
+from faceaudit.examples import make_example_model
+from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
 from faceaudit.own_study import require_questions
 from faceaudit.planning import make_plan
 from faceaudit.run import folders
-from faceaudit.shown import said_of
+from faceaudit.people import said_of
 from faceaudit.tables import judged
 from faceaudit.words import spaced
 from helpers import annotations, claims, directions, effects, errors, figures

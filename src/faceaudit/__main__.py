@@ -5,6 +5,17 @@ python -m faceaudit run audits/mine.yml       go through the audit, to the repor
 python -m faceaudit gate report.json          fail a build where the report says so
 python -m faceaudit compare old.yml new.yml   two versions of a model, on the same images
 python -m faceaudit schema                    the JSON schema of report.json
+
+Files to copy: audits/example.yml (a classifier), audits/verification.yml (a recogniser),
+audits/table.yml (answers that are there already).
+
+exit codes, of gate:
+  0  passed: the last line says how many comparisons are undecided
+  1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
+     there is a doubt that the audit file does not accept; a line for each
+  2  with --fail-on inconclusive: none of this, but some comparisons are undecided or not
+     estimable; a line for each
+  3  could not run: a file is missing or has a fault
 """
 
 from __future__ import annotations
@@ -16,22 +27,13 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from faceaudit import gates
-from faceaudit.crowd_tasks import PeopleNeeded
+from faceaudit import gates, run
+from faceaudit.people import PeopleNeeded
 from faceaudit.planning import make_plan
 from faceaudit.report_json import schema
-from faceaudit.routes import CLASSIFICATION
-from faceaudit.specification import read_specification
+from faceaudit.specification import CLASSIFICATION, read_specification
 from faceaudit.tables import from_table
 from faceaudit.versions import compare, in_lines
-
-CODES = """exit codes:
-  0  passed: the last line says how many comparisons are undecided
-  1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
-     there is a doubt that the audit file does not accept; a line for each
-  2  with --fail-on inconclusive: none of this, but some comparisons are undecided or not
-     estimable; a line for each
-  3  could not run: a file is missing or has a fault"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -45,46 +47,25 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
-    top = Parser(
-        prog="python -m faceaudit",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Files to copy: audits/example.yml (a classifier), audits/verification.yml (a "
-        "recogniser), audits/table.yml (answers that are there already).",
-    )
+    form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
+    top = Parser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, told in {
-        "plan": "write plan.json: sizes, families of comparisons, tolerance, hash and date",
-        "run": "go through all stages; write report.html, report.json and model_card.md",
-    }.items():
-        own = commands.add_parser(name, help=told, description=told)
+    for name in ("plan", "run"):
+        own = commands.add_parser(name, **form)
         own.add_argument("file", help="the audit file, for example audits/example.yml")
         own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
-        if name == "run":
-            told = "where a network's images are made: cpu (default) or cuda, alike in every run"
-            own.add_argument("--device", default="cpu", help=told)
-    told = "exit with a code that a build can act on"
-    own = commands.add_parser(
-        "gate",
-        help=told,
-        description=told,
-        epilog=CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    told = "where a network's images are made: cpu (default) or cuda, alike in every run"
+    own.add_argument("--device", default="cpu", help=told)
+    own = commands.add_parser("gate", **form)
     own.add_argument("report", help="a report.json")
-    own.add_argument(
-        "--fail-on",
-        choices=gates.STATES,
-        default="exceeds",
-        help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
-    )
+    told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
+    own.add_argument("--fail-on", choices=gates.STATES, default="exceeds", help=told)
     told = "let a model pass though the analysis departed from the plan, and say so"
     own.add_argument("--allow-departures", action="store_true", help=told)
-    told = "did retraining help? two audit files with tables of the same images"
-    own = commands.add_parser("compare", help=told, description=told)
-    own.add_argument("before", help="audit file of the old version")
-    own.add_argument("after", help="audit file of the new version")
-    commands.add_parser("schema", help="print the JSON schema of report.json")
+    own = commands.add_parser("compare", **form)
+    own.add_argument("before", help="audit file of the old version, with a table of images")
+    own.add_argument("after", help="audit file of the new version, with one of the same images")
+    commands.add_parser("schema", **form)
     return top
 
 
@@ -111,21 +92,16 @@ def main(arguments: Sequence[str]) -> int:
 def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
         return gates.gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    lines: list[str] = []
-    if chosen.command in ("plan", "run"):
-        from faceaudit import run  # with torch, which a gate can do without
-
-        if chosen.command == "plan":
-            run.plan_audit(chosen.file, profile=chosen.profile)
-        else:
-            report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
-            doubts, departures = gates.warnings_of(report)
-            lines = [*doubts, *departures, report.answer]
-    elif chosen.command == "schema":
-        lines = [schema().rstrip("\n")]
-    else:
-        lines = _compare(chosen.before, chosen.after)
-    return gates.PASSED, lines
+    if chosen.command == "schema":
+        return gates.PASSED, [schema().rstrip("\n")]
+    if chosen.command == "compare":
+        return gates.PASSED, _compare(chosen.before, chosen.after)
+    if chosen.command == "plan":
+        run.plan_audit(chosen.file, profile=chosen.profile)
+        return gates.PASSED, []
+    report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+    doubts, departures = gates.warnings_of(report)
+    return gates.PASSED, [*doubts, *departures, report.answer]
 
 
 def _compare(before: str, after: str) -> list[str]:

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import black_box
-from faceaudit.example_model import make_example_model
-from faceaudit.example_recogniser import make_example_recogniser
+from faceaudit.examples import make_example_model, make_example_recogniser
 from faceaudit.parts import Http, Input, Model, Onnx
 from faceaudit.progress import Counted, counting
 from faceaudit.specification import Specification

@@ -1,6 +1,8 @@
-"""Somebody's own generator in an audit: its sampled faces, and its faces at all levels.
+"""Somebody's own generator in an audit: directions from people's answers, and faces at all levels.
 
-The faces of the transects are drawn and shown as in chapter 05.
+The steps are those of chapters 03 to 05: sampled codes and what is said of their images give a
+hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
+where they are.
 """
 
 from __future__ import annotations
@@ -14,16 +16,19 @@ import numpy as np
 import pandas as pd
 import torch
 
-from faceaudit.found_directions import AGE, Found
-from faceaudit.parts import PythonGenerator, Style
+from faceaudit.parts import Style
 from faceaudit.specification import Specification
-from helpers import transects
+from faceaudit.world import transect_index
+from helpers import directions, transects
 from helpers.artifacts.lineage import file_hash
+from helpers.directions import Hyperplanes
 from helpers.generators import Generator, load_generator
 from helpers.generators.batches import synthesize_to_store
+from helpers.orthogonalization import VIF_CAP, dual_basis, variance_inflation
 from helpers.utils import seeding
 from helpers.utils.parallel import on_one_thread
 
+AGE = "age"
 SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
 CANDIDATES = 10
@@ -32,20 +37,10 @@ CANDIDATES = 10
 
 @dataclass(frozen=True)
 class Named:
-    """A generator of one's own, with what it says of itself for the key of its images.
-
-    Attributes:
-        inner: the object, with `sample` and `synthesize`.
-        card: object and version, of the audit file.
-
-    Example:
-        >>> from helpers import generators
-        >>> Named(generators.load_generator("wgan"), {"version": "1"}).latent_dim
-        128
-    """
+    """An object with `sample` and `synthesize`, and what the audit file says it is."""
 
     inner: Any
-    card: dict[str, Any] = field(default_factory=dict)
+    card: dict[str, Any]
 
     @property
     def latent_dim(self) -> int:
@@ -67,38 +62,22 @@ class Named:
 
 
 def generator_of(specification: Specification, device: str = "cpu") -> Generator:
-    """The generator that an audit file names.
+    """The generator that an audit file names, with a `card`.
 
     Args:
         specification: of the audit.
         device: "cpu" or "cuda", of a network's file; an object of one's own has its own.
 
-    Returns:
-        The generator, with a `card`.
-
     Raises:
         ValueError: weights that are none, a module or object that is not there, or one without
             `sample` and `synthesize`.
-
-    Example:
-        >>> source = {"kind": "python", "object": "math:pi", "version": "1"}
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
-        ...     generator=source, people={"kind": "page"},
-        ... )
-        >>> generator_of(one)
-        Traceback (most recent call last):
-        ValueError: audit.yml: generator.object math:pi has no sample; an object with sample(n, ...
     """
     source = specification.generator
     if isinstance(source, Style):
-        path = specification.beside(source.weights)
-        found = load_generator(
-            source.kind, device=device, weights=path, truncation=source.truncation
-        )
+        path, psi = specification.beside(source.weights), source.truncation
+        found = load_generator(source.kind, device=device, weights=path, truncation=psi)
         found.card |= {"sha256": file_hash(path)}
         return found
-    assert isinstance(source, PythonGenerator)
     where = f"{specification.path}: generator.object {source.object}"
     module, name = source.object.split(":")
     try:
@@ -121,25 +100,7 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
 
 
 def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
-    """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage.
-
-    Args:
-        generator: of `generator_of`.
-        n: faces.
-        seed: of the design.
-        stage: `SAMPLES` or `BASES`.
-
-    Returns:
-        The codes.
-
-    Raises:
-        ValueError: the generator gives codes of another shape.
-
-    Example:
-        >>> from helpers import generators
-        >>> sampled_codes(generators.load_generator("wgan"), 3, 1, SAMPLES).shape
-        (3, 128)
-    """
+    """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
     codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
     codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
     if codes.shape != (n, generator.latent_dim):
@@ -148,6 +109,163 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
             f"({n}, {generator.latent_dim}) was expected"
         )
     return codes
+
+
+@torch.no_grad()
+def sampled_faces(
+    specification: Specification, generator: Generator, folder: Path
+) -> tuple[np.ndarray, np.ndarray]:
+    """The faces that directions are found from, made once and kept.
+
+    Args:
+        specification: of the audit; `generator.samples` says how many.
+        generator: of `generator_of`.
+        folder: of the audit's artifacts.
+
+    Returns:
+        Codes (n, D) and their images, uint8 (n, 3, height, width).
+
+    Raises:
+        ValueError: codes of another shape than the generator says, and images that are none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    n, seed = specification.generator.samples, specification.design.seed
+    codes = sampled_codes(generator, n, seed, SAMPLES)
+    return codes, synthesize_to_store(generator, codes, folder / "samples.npy")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found in a generator's codes.
+
+    Attributes:
+        planes: of every attribute that was asked about, then of the placebos.
+        levels: axis or placebo → decision values of its low and its high level.
+        held: attribute → the decision value that all faces get.
+        limits: of the report.
+        skill: attribute → how well its plane tells images that it was not fitted to: R², or, of two
+            classes, 2 · balanced accuracy − 1 (informedness); by chance about 0, at best 1.
+    """
+
+    planes: Hyperplanes
+    levels: dict[str, tuple[float, float]]
+    held: dict[str, float]
+    limits: list[str]
+    skill: dict[str, float] = field(default_factory=dict)
+
+    @on_one_thread
+    def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
+        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
+        own = self.planes.select([*self.levels])
+        dual = dual_basis(self.planes.normals, vif_cap=np.inf)
+        along = dual[[self.planes.names.index(name) for name in self.levels]]
+        levels = [*self.levels.values()]
+        cells = transects.grid(codes, own.normals, own.intercepts, along, levels)
+        return transect_index(len(codes), self.levels), cells.reshape(-1, codes.shape[1])
+
+
+@on_one_thread  # codes that differ in their last bits make images of other names, without answers
+def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Specification) -> Found:
+    """Hyperplanes and levels from answers about sampled images.
+
+    A placebo is a direction at random, at right angles to the normals of all attributes: it changes
+    the picture, and nothing that anybody was asked about.
+
+    Args:
+        codes: of the sampled images (n, D).
+        scores: a row per image, a column per attribute, in [0, 1]; rows with NaN are left out.
+        specification: of the audit, whose generator has the quantiles and the cuts.
+
+    Returns:
+        What was found.
+
+    Raises:
+        ValueError: an attribute about which all answers are alike, or too few on one side of a cut.
+
+    Example:
+        >>> one = Specification(
+        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
+        ...     generator={"kind": "python", "object": "a:b", "version": "1"},
+        ...     people={"kind": "page"},
+        ... )
+        >>> codes = np.random.default_rng(1).standard_normal((200, 3)).astype(np.float32)
+        >>> found = find_directions(codes, pd.DataFrame({"gender": 0.5 + codes[:, 0] / 9}), one)
+        >>> index, grid = found.transects(codes[:2])
+        >>> index["gender_level"].tolist(), bool(grid[1, 0] > grid[0, 0])
+        ([0, 1, 0, 1], True)
+    """
+    source = specification.generator
+    known = scores.notna().all(axis=1).to_numpy()
+    codes, scores = codes[known].astype(np.float64), scores[known]
+    for name in scores:
+        if scores[name].nunique() < 2:
+            raise ValueError(
+                f"{specification.path}: all answers about {name} are alike, so no direction can be "
+                "found; ask about more images (generator.samples), or leave it out"
+            )
+    binary = {name: cut for name, cut in source.binary.items() if name in scores}
+    continuous = [name for name in scores if name not in binary]
+    try:
+        planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
+        inflation = dict(zip(planes.names, variance_inflation(planes.normals), strict=True))
+    except ValueError as error:
+        raise ValueError(f"{specification.path}: {error}") from None
+    limits = _limits(planes, inflation, len(codes))
+    skill = {name: 2 * one - 1 if name in binary else one for name, one in planes.scores.items()}
+    if specification.placebos:
+        planes = planes.join(_placebos(codes, planes, specification))
+    values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
+    axes = [*specification.axes, *specification.placebos]
+    levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
+    free = [name for name in source.held if name in scores and name not in specification.axes]
+    held = {name: float(values[name].quantile(source.held[name])) for name in free}
+    if held:
+        limits.append(
+            f"All faces were given the same {_words(held, ' and ')}, so that none keeps at one "
+            "level of an axis what goes with the other. Effects are those among such faces."
+        )
+    return Found(planes, levels, held, limits, skill)
+
+
+def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:
+    """Planes at random, whose normals are at right angles to the others' and to each other."""
+    names, width = tuple(specification.placebos), codes.shape[1]
+    if width < len(planes.names) + len(names):
+        raise ValueError(
+            f"{specification.path}: codes of {width} numbers have no room for "
+            f"{len(names)} placebos besides {len(planes.names)} attributes"
+        )
+    seed = specification.design.seed
+    random = [seeding.rng(seed, f"audit/placebo/{name}") for name in names]
+    drawn = np.stack([one.standard_normal(width) for one in random])
+    basis = np.linalg.qr(np.concatenate([planes.normals, drawn]).T)[0].T
+    normals = basis[len(planes.names) :]
+    return Hyperplanes(names, normals, -(codes @ normals.T).mean(axis=0))
+
+
+def _words(names: Any, between: str = ", ") -> str:
+    return between.join(name.replace("_", " ") for name in names)
+
+
+def _limits(planes: Hyperplanes, inflation: dict[str, float], n: int) -> list[str]:
+    fitted = _words(f"{name} {score:.2f}" for name, score in planes.scores.items())
+    found = [
+        f"Directions were found from answers about {n} sampled images. How well they tell the "
+        "attributes of images that they were not fitted to (R², or balanced accuracy where an "
+        f"attribute was cut in two): {fitted}. A poor direction moves its attribute less, and "
+        "others more."
+    ]
+    if AGE not in planes.names:
+        found.append(
+            "Children are not left out: nobody was asked about age, so that no direction tells "
+            "them from adults."
+        )
+    if close := [name for name, value in inflation.items() if value > VIF_CAP]:
+        found.append(
+            f"In this generator the directions of {_words(close)} are nearly those of the other "
+            "attributes; keeping the others where they are takes long steps, to unusual faces."
+        )
+    return found
 
 
 @on_one_thread
@@ -166,32 +284,14 @@ def base_codes(
         units: faces.
         specification: of the audit.
 
-    Returns:
-        The codes.
-
     Raises:
         ValueError: too few of the faces that the generator makes are adults.
-
-    Example:
-        >>> from helpers import generators
-        >>> from helpers.directions import Hyperplanes
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
-        ...     generator={"kind": "python", "object": "a:b", "version": "1"},
-        ...     people={"kind": "page"}, annotated=["age"],
-        ... )
-        >>> planes = Hyperplanes(("age", "gender"), np.eye(2, 128), np.zeros(2))
-        >>> learned = generators.load_generator("wgan")
-        >>> codes = base_codes(learned, Found(planes, {"gender": (-1, 1)}, {}, []), 5, one)
-        >>> codes.shape, bool((codes[:, 0] >= -0.05).all()), bool(np.allclose(codes[:, 1], 0))
-        ((5, 128), True, True)
     """
-    axes = [*found.levels]
+    axes, seed = [*found.levels], specification.design.seed
     keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
+    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, BASES)
     if keeps_age:
-        codes = _adults(generator, found, units, specification)
-    else:
-        codes = sampled_codes(generator, units, specification.design.seed, BASES)
+        codes = _adults(codes, found, units, specification)
     fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
     values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
     if keeps_age:
@@ -200,11 +300,10 @@ def base_codes(
 
 
 def _adults(
-    generator: Generator, found: Found, units: int, specification: Specification
+    codes: np.ndarray, found: Found, units: int, specification: Specification
 ) -> np.ndarray:
     """The first codes of adults, (units, D)."""
     source = specification.generator
-    codes = sampled_codes(generator, CANDIDATES * units, specification.design.seed, BASES)
     # The middle of the scale has the value zero; an attribute cut in two has its cut there.
     least = 0.0 if AGE in source.binary else source.adult - 0.5
     adults = np.flatnonzero(found.planes.select([AGE]).decision_values(codes)[:, 0] >= least)
@@ -215,49 +314,3 @@ def _adults(
             "or take fewer transects"
         )
     return codes[adults[:units]]
-
-
-def sampled_faces(
-    specification: Specification, generator: Generator, folder: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    """The faces that directions are found from, made once and kept.
-
-    Args:
-        specification: of the audit; `generator.samples` says how many.
-        generator: of `generator_of`.
-        folder: of the audit's artifacts.
-
-    Returns:
-        Codes (n, D) and their images, uint8 (n, 3, height, width).
-
-    Raises:
-        ValueError: as `sampled_codes`, and images that are none.
-    """
-    source = specification.generator
-    folder.mkdir(parents=True, exist_ok=True)
-    with torch.no_grad():
-        codes = sampled_codes(generator, source.samples, specification.design.seed, SAMPLES)
-        return codes, synthesize_to_store(generator, codes, folder / "samples.npy")
-
-
-def transect_faces(
-    specification: Specification, generator: Generator, found: Found, units: int, folder: Path
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Every face at all combinations of levels, made once and kept.
-
-    Args:
-        specification: of the audit.
-        generator: of `generator_of`.
-        found: of `find_directions`.
-        units: faces.
-        folder: of the audit's artifacts.
-
-    Returns:
-        Index (image_id, unit, levels) and the images, uint8 (n, 3, height, width).
-
-    Raises:
-        ValueError: as `base_codes`, and images that are none.
-    """
-    with torch.no_grad():
-        index, cells = found.transects(base_codes(generator, found, units, specification))
-        return index, synthesize_to_store(generator, cells, folder / "images.npy")

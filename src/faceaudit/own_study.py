@@ -14,10 +14,8 @@ import yaml
 from pydantic import ValidationError
 
 from faceaudit.black_box.onnx_models import OnnxNetwork, open_session
-from faceaudit.faults import in_words
 from faceaudit.parts import Style
-from faceaudit.specification import Specification, read_specification
-from faceaudit.writing import write_text
+from faceaudit.specification import Specification, in_words, read_specification
 from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import profiles
 from helpers.artifacts.lineage import ROOT
@@ -40,21 +38,10 @@ HEADER = """\
 
 
 def study_file(generator: Path, folder: Path = AUDITS) -> Path:
-    """Where the audit file of a generator's file is.
-
-    Args:
-        generator: file of the weights.
-        folder: of audit files.
-
-    Returns:
-        `<folder>/<name>.yml`, with a name that an audit may have.
+    """Where the audit file of a generator's file is: `<folder>/<name>.yml`.
 
     Raises:
         ValueError: no letter or digit of the name can be kept.
-
-    Example:
-        >>> study_file(Path("StyleGAN2_FFHQ.1024.pkl"), Path("audits")).as_posix()
-        'audits/stylegan2-ffhq-1024.yml'
     """
     name = re.sub(r"[^a-z0-9]+", "-", generator.stem.lower()).strip("-")
     if not name:
@@ -83,55 +70,46 @@ def write_study(
 
     Raises:
         ValueError: a file that is missing, or another than was expected; one sentence names it.
-
-    Example:
-        >>> write_study(Path("ffhq.pkl"), None, None, "paper")
-        Traceback (most recent call last):
-        ValueError: MODEL is missing; MODEL=gender.onnx, for example, names the model that is ...
     """
     path = study_file(generator, folder)
     if path.exists():
         return path
     if model is None:
-        raise ValueError(
-            "MODEL is missing; MODEL=gender.onnx, for example, names the model that is asked about "
-            "the generator's faces"
-        )
+        raise ValueError("MODEL is missing; MODEL=gender.onnx, for example, names an ONNX file")
     if not model.is_file():
         raise ValueError(f"MODEL={model}: no such file; the ONNX file of a model was expected")
     if crowd is not None and not crowd.is_dir():
-        raise ValueError(
-            f"CROWD={crowd}: no such folder; the folder for people's exports was expected"
-        )
+        raise ValueError(f"CROWD={crowd}: no such folder; one for people's exports was expected")
     network, sizes = load_checkpoint(generator), profiles.load(profile)
     content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
     content["name"] = path.stem
     content["generator"] = {
         "kind": network.kind,
         "weights": _from(folder, generator),
-        "truncation": _truncation(network.card),
         "samples": sizes.n_directions,
         "quantiles": content["generator"]["quantiles"],
     }
+    chosen = network.card.get("psi", convert.PSI)  # where somebody did, at the conversion
+    default = Style.model_fields["truncation"].default
+    content["generator"]["truncation"] = default if chosen == convert.PSI else chosen
     content["people"]["raters"] = sizes.n_raters
     if crowd is not None:
         content["people"]["export"] = _from(folder, crowd)
-    content["model"] |= {
-        "path": _from(folder, model),
-        "input": _input(model, network.resolution),
-        "output": {"activation": "none"},
-    }
+    content["model"]["path"] = _from(folder, model)
+    content["model"]["input"] = _input(model, network.resolution)
+    content["model"]["output"] = {"activation": "none"}
     content["design"]["transects"] = sizes.n_transects
     try:
         Specification.model_validate(content)
     except ValidationError as error:
-        found = in_words(error, content, [*Specification.model_fields])
-        raise ValueError(f"{path} cannot be written: {found}") from None
+        raise ValueError(f"{path} cannot be written: {in_words(error)}") from None
     header = HEADER.format(
         generator=generator.name, profile=profile, positive=content["classes"][1]
     )
     form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
-    return write_text(path, header + yaml.safe_dump(content, **form))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(header + yaml.safe_dump(content, **form), encoding="utf-8", newline="\n")
+    return path
 
 
 def left_out(
@@ -141,69 +119,46 @@ def left_out(
 
     Args:
         path: of the audit file.
-        generator: file of the weights.
-        model: ONNX file that the command names, if it does.
-        crowd: folder of exports that the command names, if it does.
-        profile: of the command.
+        generator, model, crowd, profile: that the command names, as of `write_study`.
 
     Returns:
         A sentence for each of them that is another.
 
     Raises:
         ValueError: the file has a fault, is about another generator, or leaves out a question.
-
-    Example:
-        >>> left_out(PATTERN, Path("study.pkl"), None, None, "paper")
-        Traceback (most recent call last):
-        ValueError: ...study.yml is no audit of GENERATOR=study.pkl: its generator is of the ...
     """
     audit = read_specification(path)
     source = audit.generator
-    if not isinstance(source, Style) or not _same(audit.beside(source.weights), generator):
-        found = f"{source.weights}" if isinstance(source, Style) else f"of the kind {source.kind}"
+    weights = getattr(source, "weights", None)
+    if weights is None or audit.beside(weights).resolve() != generator.resolve():
         raise ValueError(
-            f"{path} is no audit of GENERATOR={generator}: its generator is {found}; rename one of "
-            "the two files"
+            f"{path} is no audit of GENERATOR={generator}: its generator is "
+            f"{weights or f'of the kind {source.kind}'}; rename one of the two files"
         )
     require_questions(audit)
-    said = {
-        "MODEL": (model, "model.path", getattr(audit.model, "path", None)),
-        "CROWD": (crowd, "people.export", getattr(audit.people, "export", None)),
-    }
-    others = [
-        f"{name}={asked} is left out: {path} counts, whose {field} is {own or 'not given'}"
-        for name, (asked, field, own) in said.items()
-        if asked is not None and not (own and _same(audit.beside(own), asked))
-    ]
-    wanted, sizes = profiles.load(profile), (source.samples, audit.design.transects)
-    if sizes != (wanted.n_directions, wanted.n_transects):
+    others = []
+    for name, asked, field in (("MODEL", model, "model.path"), ("CROWD", crowd, "people.export")):
+        part, key = field.split(".")
+        own = getattr(getattr(audit, part), key, None)
+        if asked is not None and not (own and audit.beside(own).resolve() == asked.resolve()):
+            told = f"{path} counts, whose {field} is {own or 'not given'}"
+            others.append(f"{name}={asked} is left out: {told}")
+    wanted, transects = profiles.load(profile), audit.design.transects
+    if (source.samples, transects) != (wanted.n_directions, wanted.n_transects):
         others.append(
-            f"the sizes of PROFILE={profile} are left out: {path} counts, with {sizes[0]} samples "
-            f"and {sizes[1] or 'as many as needed'} transects"
+            f"the sizes of PROFILE={profile} are left out: {path} counts, with {source.samples} "
+            f"samples and {transects or 'as many as needed'} transects"
         )
     return others
 
 
 def require_questions(audit: Specification) -> None:
-    """Raise ValueError where people are not asked all that the papers' steps need.
-
-    Args:
-        audit: whose transects people are asked about.
-
-    Example:
-        >>> require_questions(read_specification(PATTERN))
-    """
+    """Raise ValueError where people are not asked all that the papers' steps need."""
     if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
         raise ValueError(
             f"{audit.path}: annotated lacks {', '.join(lacking)}, which pruning and the regression "
             f"of the papers' study need; make audit AUDIT={audit.path} goes without"
         )
-
-
-def _truncation(card: dict[str, Any]) -> float:
-    """Of a card where somebody chose one at the conversion."""
-    psi = card.get("psi", convert.PSI)
-    return psi if psi != convert.PSI else Style.model_fields["truncation"].default
 
 
 def _input(model: Path, size: int) -> dict[str, Any]:
@@ -226,7 +181,3 @@ def _from(folder: Path, path: Path) -> str:
     """A path as an audit file says it: from its folder, or whole outside of the repository."""
     whole, above = Path(os.path.abspath(path)), Path(os.path.abspath(folder)).parent
     return os.path.relpath(whole, folder) if whole.is_relative_to(above) else str(whole)
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()

@@ -1,31 +1,39 @@
-"""The parts of an audit file: images, people, model, columns, design, and a target population."""
+"""The parts of an audit file: images, model, people, columns, design, and a target population."""
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.functional_validators import AfterValidator, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 
 class Strict(BaseModel):
-    """A part of the file: unknown keys are errors, and nothing changes after reading."""
+    """A part of the file: unknown keys are errors, and nothing changes after reading.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    Messages of faults begin with the key; what stands before it is added by `in_words`.
+    """
+
+    model_config = ConfigDict(frozen=True, protected_namespaces=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, content: Any) -> Any:
+        known = cls.model_fields
+        for key in content if isinstance(content, dict) else []:
+            if key not in known:
+                close = difflib.get_close_matches(str(key), known, 1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                raise ValueError(f"{key} is no key here{hint}; allowed are {', '.join(known)}")
+        return content
 
 
-Doubted = Literal[
-    "errors",
-    "reversed",
-    "preparation",
-    "chance",
-    "manipulation",
-    "direction",
-    "placebo",
-]
-"""Names of what a report may doubt; an audit file that accepts one says so (`accept`)."""
+def require(fits: bool, field: str, found: object, expected: str) -> None:
+    """Raise what pydantic hands on as an error of the part of the file."""
+    if not fits:
+        raise ValueError(f"{field} is {found}, {expected} was expected")
 
 
 def _once(names: list[str]) -> list[str]:
@@ -34,8 +42,21 @@ def _once(names: list[str]) -> list[str]:
     return names
 
 
+def _rising(levels: tuple[float, float]) -> tuple[float, float]:
+    if levels[0] >= levels[1]:
+        raise PydanticCustomError("falling", "0 < low < high < 1")
+    return levels
+
+
 Names = Annotated[list[str], AfterValidator(_once)]
-"""Columns of a table: one that is named twice would count twice."""
+Share = Annotated[float, Field(gt=0, lt=1)]
+Text = Annotated[str, Field(min_length=1)]
+Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+"""Something in a Python module, as "module:name"."""
+Doubted = Literal[
+    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "placebo"
+]
+"""Names of what a report may doubt (`faceaudit.plausibility`)."""
 
 
 # --- where the images come from
@@ -55,29 +76,13 @@ class _Found(Strict):
     """A generator in whose codes directions are found from answers about sampled images."""
 
     samples: int = Field(500, ge=20)  # images whose answers the directions are found from
-    quantiles: tuple[float, float] = (0.1, 0.9)  # of the samples' decision values: the levels
+    # of the samples' decision values: the levels
+    quantiles: Annotated[tuple[Share, Share], AfterValidator(_rising)] = (0.1, 0.9)
     binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
     # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
-    held: dict[str, float] = {"facial_hair": 0.1, "makeup": 0.1}
+    held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
     # where they were asked about and are no axis: quantiles of the same, equal for all faces
     adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about
-
-    @field_validator("held")
-    @classmethod
-    def _quantiles(cls, value: dict[str, float]) -> dict[str, float]:
-        for name, one in value.items():
-            if not 0 < one < 1:
-                raise ValueError(
-                    f"generator.held.{name} is {one}, a quantile above 0 and below 1 was expected"
-                )
-        return value
-
-    @field_validator("quantiles")
-    @classmethod
-    def _low_and_high(cls, value: tuple[float, float]) -> tuple[float, float]:
-        if not 0 < value[0] < value[1] < 1:
-            raise ValueError(f"generator.quantiles is {value}, 0 < low < high < 1 was expected")
-        return value
 
 
 class Style(_Found):
@@ -96,20 +101,17 @@ class Images(Strict):
 
 
 class PythonGenerator(_Found):
-    """Any object with `sample` and `synthesize`, or a class of such, as "module:name"."""
+    """Any object with `sample` and `synthesize`, or a class of such."""
 
     kind: Literal["python"]
-    object: str = Field(pattern=r"^[\w.]+:\w+$")
-    version: str = Field(min_length=1)  # in your words; change it when the images change
+    object: Object
+    version: Text  # in your words; change it when the images change
 
 
 Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discriminator="kind")]
 
 
 # --- the model
-
-
-PRESET_KEYS = {"preset", "detector", "flip_average"}
 
 
 class Input(Strict):
@@ -129,17 +131,13 @@ class Input(Strict):
 
     @model_validator(mode="after")
     def _one_way(self) -> Input:
-        if self.preset is None and self.size is None:
-            raise ValueError(
-                "input.size is missing; it, or the preset of a recogniser, was expected"
-            )
-        if self.preset is not None and (other := self.model_fields_set - PRESET_KEYS):
-            raise ValueError(
-                f"input.{min(other)} is given besides input.preset {self.preset}, which sets it; "
-                "leave one of them out"
-            )
-        if self.detector is not None and not self.by_points:
-            raise ValueError("input.detector is given, but nothing is aligned; set align: arcface")
+        given = self.preset or self.size
+        require(given is not None, "size", "missing", "it, or the preset of a recogniser,")
+        other = self.model_fields_set - {"preset", "detector", "flip_average"}
+        if self.preset and other:
+            raise ValueError(f"{min(other)} is set by preset {self.preset}; leave one of them out")
+        if self.detector and not self.by_points:
+            raise ValueError("detector is given, but nothing is aligned; set align: arcface")
         return self
 
     @property
@@ -158,7 +156,7 @@ class Output(Strict):
 
 class _Cut(Strict):
     threshold: float | None = None  # of a score, 0.5 by default; or of a similarity
-    fmr: float | None = Field(None, gt=0, lt=1)  # verification: sets the threshold
+    fmr: Share | None = None  # verification: sets the threshold
 
     @property
     def cut(self) -> float:
@@ -179,11 +177,11 @@ class Onnx(_Asked):
 
 
 class PythonModel(_Asked):
-    """A function of one's own, as "module:function"."""
+    """A function of one's own."""
 
     kind: Literal["python"]
-    version: str = Field(min_length=1)  # in your words; change it when the weights change
-    function: str = Field(pattern=r"^[\w.]+:\w+$")
+    version: Text  # in your words; change it when the weights change
+    function: Object
 
 
 class Http(_Cut):
@@ -191,8 +189,8 @@ class Http(_Cut):
 
     kind: Literal["http"]
     url: str = Field(pattern=r"^https?://")
-    read: str = Field(min_length=1)  # where the answer stands, as "faces.0.gender.p_male"
-    version: str = Field(min_length=1)
+    read: Text  # where the answer stands, as "faces.0.gender.p_male"
+    version: Text
     size: int = Field(gt=0)  # of the images that it is sent
     headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
     max_calls: int = Field(ge=1)
@@ -207,19 +205,10 @@ class Table(_Cut):
 
 
 def require_score_cut(model: _Cut, field: str) -> None:
-    """Raise ValueError where a classifier's threshold is none of a score.
-
-    Args:
-        model: of the file.
-        field: where it stands.
-
-    Example:
-        >>> require_score_cut(Table(threshold=0.7), "model")
-    """
-    if not 0 <= model.cut <= 1:
-        raise ValueError(f"{field}.threshold is {model.cut:g}, a score from 0 to 1 was expected")
-    if model.fmr is not None:
-        raise ValueError(f"{field}.fmr is given, but only a recogniser's threshold is set by it")
+    """Raise ValueError where a classifier's threshold is none of a score."""
+    fits = 0 <= model.cut <= 1
+    require(fits, f"{field}.threshold", f"{model.cut:g}", "a score from 0 to 1")
+    require(model.fmr is None, f"{field}.fmr", model.fmr, "a threshold of a classifier")
 
 
 Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
@@ -249,12 +238,10 @@ class Export(Strict):
 
     @model_validator(mode="after")
     def _with_address(self) -> Export:
-        starts = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind)
-        if starts and not (self.address or "").startswith(starts):
-            raise ValueError(
-                f"people.address is {self.address or 'missing'}, the address that your images will "
-                f"have, {starts}…/, was expected"
-            )
+        start = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, "")
+        expected = f"the address that your images will have, {start}…/,"
+        found = self.address or "missing"
+        require(found.startswith(start), "address", found, expected)
         return self
 
 
@@ -267,7 +254,7 @@ class Reader(Strict):
     @model_validator(mode="after")
     def _of_scores(self) -> Reader:
         for name, model in self.models.items():
-            require_score_cut(model, f"people.models.{name}")
+            require_score_cut(model, f"models.{name}")
         return self
 
 
@@ -284,7 +271,7 @@ People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="k
 
 
 class Columns(Strict):
-    """Names of columns, for a table of images or of pairs; `ROUTES` says which are read."""
+    """Names of columns; `faceaudit.specification.READ` says which are read of which table."""
 
     image: str = "image_id"
     unit: str = "unit"
@@ -304,9 +291,9 @@ class Columns(Strict):
 class Design(Strict):
     """What is fixed before any model is asked."""
 
-    tolerance: float = Field(gt=0, lt=1)
+    tolerance: Share
     transects: int | None = Field(None, ge=2)  # None: as many as the power asks for
-    power: float = Field(0.8, gt=0, lt=1)
+    power: Share = 0.8
     seed: int = Field(1, ge=0)
     expected_error: float = Field(0.1, gt=0, lt=0.5)  # a guess, for the sizes only
     incomplete: Literal["refuse", "pairs"] = "refuse"
@@ -316,6 +303,6 @@ class Design(Strict):
 class Target(Strict):
     """A population that the error rates are carried over to: a row per person."""
 
-    name: str = Field(min_length=1)
+    name: Text
     table: Path
     by: list[str] = []  # axes whose levels are compared

@@ -16,8 +16,7 @@ from typing import Any
 
 from scipy.optimize import brentq
 
-from faceaudit.routes import IMAGES
-from faceaudit.specification import Specification
+from faceaudit.specification import IMAGES, Specification
 from faceaudit.writing import write_text
 from helpers import effects
 from helpers.artifacts.lineage import file_hash

@@ -15,8 +15,7 @@ import pandas as pd
 
 from faceaudit import black_box
 from faceaudit.asking import embed, model_of
-from faceaudit.face_table import open_faces
-from faceaudit.pairs import Pairs
+from faceaudit.pairs import Pairs, open_faces
 from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
 from helpers.utils import seeding

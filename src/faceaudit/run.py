@@ -12,33 +12,25 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-import pandas as pd
 
-from faceaudit import black_box
 from faceaudit.analysis import analyse
 from faceaudit.asking import ask, model_of
 from faceaudit.black_box.endpoints import FROM_ENVIRONMENT
 from faceaudit.contact_sheet import Sheet, contact_sheet
-from faceaudit.face_table import open_faces
+from faceaudit.faces import open_images, show
 from faceaudit.group_rates import analyse_pairs
-from faceaudit.image_sets import open_image_set, set_index
 from faceaudit.model_card import write_card
-from faceaudit.pairs import Pairs, from_pairs
-from faceaudit.parts import Http, Images
+from faceaudit.pairs import from_pairs, open_faces
+from faceaudit.parts import Http, Images, KnownTruth
 from faceaudit.planning import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.recognition import ask_recogniser
 from faceaudit.report_html import write_html
 from faceaudit.report_json import build_report, write_json
 from faceaudit.report_schema import Report
-from faceaudit.routes import IMAGES, PAIRS
-from faceaudit.shown import show
-from faceaudit.sizes import capped
-from faceaudit.specification import Specification, read_specification
-from faceaudit.tables import Audited, from_table, judged
-from faceaudit.target import target_population, transported
-from faceaudit.world import World
-from helpers.artifacts import root
+from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
+from faceaudit.tables import Audited, from_table, judged, target_population, transported
+from helpers.artifacts import profiles, root
 from helpers.artifacts.lineage import ROOT
 from helpers.utils.parallel import alone
 
@@ -49,19 +41,7 @@ REFUSED, REPORTED = "refused", "reported"
 
 
 def folders(specification: Specification) -> tuple[Path, Path]:
-    """Where an audit keeps what it finished, and where its report goes.
-
-    Args:
-        specification: of the audit.
-
-    Returns:
-        `artifacts/audits/<name>` and `build/audits/<name>`.
-
-    Example:
-        >>> one = Specification(name="a", question="?", axes=["gender"], design={"tolerance": 0.1})
-        >>> [folder.name for folder in folders(one)]
-        ['a', 'a']
-    """
+    """Where an audit keeps what it finished, and where its report goes."""
     return root() / "audits" / specification.name, ROOT / "build" / "audits" / specification.name
 
 
@@ -73,18 +53,13 @@ def plan_audit(
     Args:
         path: of the audit file.
         say: takes a sentence for the user.
-        profile: that caps the sizes, see `faceaudit.sizes.capped`.
+        profile: that caps the sizes, see `capped`.
 
     Returns:
         The plan that was made first, and what it would be by the file as it is now.
 
     Raises:
         ValueError: the file or its table has a fault.
-
-    Example:
-        >>> plan_audit("nowhere.yml")
-        Traceback (most recent call last):
-        ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
     """
     specification = _read(path, profile)
     now = _plan(specification)
@@ -93,26 +68,21 @@ def plan_audit(
     if (mended := place.with_name(REFUSED)).exists():
         place.unlink(missing_ok=True)
         mended.unlink()
-    new = not place.exists()
+    told = "kept as it was," if place.exists() else "written to"
     plan = keep_plan(now, place)
-    say(f"plan: {'written to' if new else 'kept as it was,'} {place} ({plan['sha256'][:12]})")
+    say(f"plan: {told} {place} ({plan['sha256'][:12]})")
     return plan, now
 
 
 def run_audit(
-    path: str | Path,
-    say: Say = print,
-    card: dict[str, Any] | None = None,
-    profile: str | None = None,
-    device: str = "cpu",
+    path: str | Path, say: Say = print, profile: str | None = None, device: str = "cpu"
 ) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user after every stage.
-        card: of the model that gave the scores of a table, for the report.
-        profile: that caps the sizes, see `faceaudit.sizes.capped`.
+        profile: that caps the sizes, see `capped`.
         device: "cpu" or "cuda", where the images of a network's file are made.
 
     Returns:
@@ -122,40 +92,37 @@ def run_audit(
         ValueError: a fault in the file, a table or the model's answers, in one sentence; what was
             finished stays.
         PeopleNeeded: people have to answer first; the sentence says what was written for them.
-
-    Example:
-        >>> run_audit("nowhere.yml")
-        Traceback (most recent call last):
-        ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
     """
     specification = _read(path, profile)
-    _require_a_model(specification)
+    if specification.model.kind == "table" and not (specification.images or specification.pairs):
+        raise ValueError(
+            f"{path}: model.kind is table, but no table is given; name one under images, or a "
+            "model of kind onnx, python or http"
+        )
     kept, written = folders(specification)
     with alone(kept / ".lock", say):
         plan, now = plan_audit(path, say, profile)
         for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
             (written / name).unlink(missing_ok=True)
         try:
-            return _run(specification, plan, now, say, card, device)
+            report, sheet = _report(specification, plan, now, say, device)
         except ValueError:
             if not _asked(kept):
                 (kept / REFUSED).touch()
             raise
+        (kept / REPORTED).touch()
+        write_json(report, written / "report.json")
+        write_card(report, written / "model_card.md")
+        say(f"report: {write_html(report, written / 'report.html', sheet)}")
+    return report
 
 
-def _run(
-    specification: Specification,
-    plan: dict[str, Any],
-    now: dict[str, Any],
-    say: Say,
-    card: dict[str, Any] | None,
-    device: str,
-) -> Report:
+def _report(
+    specification: Specification, plan: dict[str, Any], now: dict[str, Any], say: Say, device: str
+) -> tuple[Report, Sheet | None]:
     for sentence in powers(specification):
         say(sentence)
-    sheet = None
-    data: Audited | Pairs
-    more: dict[str, Any] = {"model": card}
+    more, sheet = {}, None
     if specification.kind == "verification":
         if specification.route == PAIRS:
             data = from_pairs(specification.beside(specification.pairs), specification)
@@ -171,26 +138,43 @@ def _run(
         if specification.target is not None:
             people = target_population(specification)
             tables["target"] = transported(data.frame, now, people, specification.target.by)
-    report = build_report(data, tables, plan, now, **more)
-    return _written(report, sheet, specification, say)
+    return build_report(data, tables, plan, now, **more), sheet
+
+
+def _with_a_model(
+    specification: Specification, plan: dict[str, Any], say: Say, device: str
+) -> tuple[Audited, dict[str, Any], Sheet]:
+    """Images, people's labels and the model's answers; what the report has besides; some images."""
+    kept = folders(specification)[0]
+    answers, threshold = kept / "answers", plan["threshold"]
+    model = model_of(specification, answers)
+    shown = show(specification, plan, kept, model, say, device)
+    images, labelled = shown.images, shown.labelled
+    doubts = doubts_of_preparation(model, images, labelled["label"], plan["seed"])
+    score = ask(model, images, answers)
+    silent = int(np.isnan(score).sum())
+    say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
+    data = judged(labelled.assign(score=score), threshold, True, shown.source)
+    more: dict[str, Any] = {"model": model.card(), "people": shown.people, "told": shown.told}
+    more |= {"generator": shown.generator, "doubts": [*shown.doubts, *doubts]}
+    if shown.world is not None:
+        more["truth"] = shown.world.truth(
+            lambda images: ask(model, images, answers),
+            threshold,
+            specification.generator.base_faces,
+            specification.size,
+            specification.attribute,
+            kept / "truth.npy",
+            [*specification.axes],
+        )
+        say(f"truth: {specification.generator.base_faces} other faces, by intervention")
+    return data, more, contact_sheet(images, labelled, specification.axes)
 
 
 def powers(specification: Specification) -> Iterator[str]:
     """What an audit file makes this machine do besides computing, to be said before it is done.
 
-    Args:
-        specification: of the audit.
-
-    Returns:
-        A sentence for each function that is imported, and each address that images are sent to.
-
-    Example:
-        >>> one = Specification(
-        ...     name="a", question="?", axes=["gender"], design={"tolerance": 0.1},
-        ...     model={"kind": "python", "function": "a:b", "version": "1", "input": {"size": 8}},
-        ... )
-        >>> [*powers(one)]
-        ['code: this audit file imports a:b, which runs with all your rights']
+    A sentence for each function that is imported, and each address that images are sent to.
     """
     models = [specification.model, *getattr(specification.people, "models", {}).values()]
     named = [getattr(one, "function", None) for one in models]
@@ -198,9 +182,10 @@ def powers(specification: Specification) -> Iterator[str]:
         yield f"code: this audit file imports {name}, which runs with all your rights"
     for one in models:
         if isinstance(one, Http):
-            named = [name for name, value in one.headers.items() if FROM_ENVIRONMENT in value]
-            secrets = ", ".join(f"{name} ({one.headers[name]})" for name in named)
-            told = f", with the headers {secrets}" if secrets else ""
+            secret = [
+                f"{k} ({value})" for k, value in one.headers.items() if FROM_ENVIRONMENT in value
+            ]
+            told = f", with the headers {', '.join(secret)}" if secret else ""
             yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
 
 
@@ -209,34 +194,57 @@ def _read(path: str | Path, profile: str | None) -> Specification:
     return specification if profile is None else capped(specification, profile)
 
 
-def _written(report: Report, sheet: Sheet | None, specification: Specification, say: Say) -> Report:
-    kept, folder = folders(specification)
-    (kept / REPORTED).touch()
-    write_json(report, folder / "report.json")
-    write_card(report, folder / "model_card.md")
-    say(f"report: {write_html(report, folder / 'report.html', sheet)}")
-    return report
+def capped(specification: Specification, profile: str) -> Specification:
+    """An audit in the face world with no more faces than a profile has, under a name of its own.
+
+    The plan, the images and the report lie in other folders than those of the audit at its own
+    size, and both say that the sizes were cut.
+
+    Raises:
+        ValueError: no such profile, or an audit of other images.
+    """
+    sizes, design = profiles.load(profile), specification.design
+    generator = specification.generator
+    made = specification.kind == "classification" and specification.images is None
+    if not made or not isinstance(generator, KnownTruth) or design.transects is None:
+        raise ValueError(
+            f"{specification.path}: a profile sets the sizes of audits in the face world that name "
+            "their number of faces (design.transects); this one keeps its own, leave --profile out"
+        )
+    faces = min(design.transects, sizes.n_transects)
+    base = min(generator.base_faces, sizes.n_truth)
+    if (faces, base) == (design.transects, generator.base_faces):
+        return specification
+    smaller = {
+        "name": f"{specification.name}-{profile}",
+        "design": design.model_copy(update={"transects": faces}),
+        "generator": generator.model_copy(update={"base_faces": base}),
+    }
+    found = specification.model_copy(update=smaller)
+    found._note = (
+        f"It has {faces} faces in place of {design.transects}, and {base} in place of "
+        f"{generator.base_faces} for the known truth."
+    )
+    return found
 
 
 def _plan(specification: Specification) -> dict[str, Any]:
-    """The plan by the file as it is now."""
-    inputs = [specification.path] if specification.path.is_file() else []
-    units = None
-    if specification.route == PAIRS:
-        inputs.append(specification.beside(specification.pairs))
-        from_pairs(inputs[-1], specification)
+    """The plan by the file as it is now; faults of its tables are told before a model is asked."""
+    table, units = specification.images or specification.pairs, None
+    if table is None and isinstance(specification.generator, Images):
+        table = specification.generator.table
+        units = open_images(specification)[0]["unit"].nunique()
+    elif specification.route == PAIRS:
+        from_pairs(specification.beside(table), specification)
     elif specification.route == IMAGES:
-        open_faces(specification)  # the pairs follow from the table, before the model is asked
-        inputs.append(specification.beside(specification.images))
-    elif specification.images is not None:
-        inputs.append(specification.beside(specification.images))
+        open_faces(specification)
+    elif table is not None:
         # The table is read for its faces alone; its answers do not enter the plan.
-        units = from_table(inputs[-1], specification).frame["unit"].nunique()
-    elif isinstance(specification.generator, Images):
-        inputs.append(specification.beside(specification.generator.table))
-        units = set_index(open_image_set(specification))["unit"].nunique()
+        units = from_table(specification.beside(table), specification).frame["unit"].nunique()
+    inputs = [specification.path] if specification.path.is_file() else []
+    inputs += [specification.beside(table)] if table else []
     if specification.target is not None:
-        target_population(specification)  # a fault in it is told before the model is asked
+        target_population(specification)
         inputs.append(specification.beside(specification.target.table))
     return make_plan(specification, units, inputs)
 
@@ -246,55 +254,3 @@ def _asked(kept: Path) -> bool:
     # The first line of a file of answers says whose they are.
     files = (kept / "answers").glob("*.jsonl")
     return (kept / REPORTED).exists() or any(path.read_bytes().count(b"\n") > 1 for path in files)
-
-
-def _require_a_model(specification: Specification) -> None:
-    """Say in one sentence that images without a table need a model that can be asked."""
-    from_files = specification.kind == "verification" or specification.images is not None
-    if not from_files and specification.model.kind == "table":
-        raise ValueError(
-            f"{specification.path}: model.kind is table, but no table is given; name one under "
-            "images, or a model of kind onnx, python or http"
-        )
-
-
-def _with_a_model(
-    specification: Specification, plan: dict[str, Any], say: Say, device: str
-) -> tuple[Audited, dict[str, Any], Sheet]:
-    """Images, people's labels and the model's answers; what the report has besides; some images."""
-    kept = folders(specification)[0]
-    model = model_of(specification, kept / "answers")
-    shown = show(specification, plan, kept, model, say, device)
-    labels = shown.labelled["label"]
-    doubts = [*shown.doubts, *doubts_of_preparation(model, shown.images, labels, plan["seed"])]
-    score = ask(model, shown.images, kept / "answers")
-    silent = int(np.isnan(score).sum())
-    say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
-    scored = shown.labelled.assign(score=score)
-    data = judged(scored, plan["threshold"], True, shown.source)
-    more: dict[str, Any] = {"model": model.card(), "people": shown.people}
-    more |= {"generator": shown.generator, "told": shown.told, "doubts": doubts}
-    if shown.world is not None:
-        more["truth"] = _truth(specification, shown.world, model, plan["threshold"], kept)
-        say(f"truth: {specification.generator.base_faces} other faces, by intervention")
-    sheet = contact_sheet(shown.images, shown.labelled, specification.axes)
-    return data, more, sheet
-
-
-def _truth(
-    specification: Specification,
-    world: World,
-    model: black_box.BlackBox,
-    threshold: float,
-    kept: Path,
-) -> pd.DataFrame:
-    """The effects by intervention, on other faces of the world."""
-    return world.truth(
-        lambda images: ask(model, images, kept / "answers"),
-        threshold,
-        specification.generator.base_faces,
-        specification.size,
-        specification.attribute,
-        kept / "truth.npy",
-        [*specification.axes],
-    )

@@ -1,54 +1,70 @@
 """The file that says what is to be audited, `audits/<name>.yml`, checked before anything runs.
 
 One file has one audit: the question, the images, the people, the model and the design. A key that
-nobody knows is an error, because a misspelt one would otherwise be left out in silence. Paths in
-the file are relative to its own folder.
+is unknown is an error, because a misspelt one would otherwise be left out in silence. Paths in the
+file are relative to its own folder.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from faceaudit.faults import in_words
-from faceaudit.parts import (
-    Columns,
-    Design,
-    Doubted,
-    Export,
-    Generator,
-    Http,
-    Images,
-    KnownTruth,
-    Model,
-    Names,
-    People,
-    Reader,
-    Simulated,
-    Strict,
-    Table,
-    Target,
-    require_score_cut,
-)
-from faceaudit.routes import CLASSIFICATION, IMAGES, PAIRS, require_own_keys
+from faceaudit import parts
+from faceaudit.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.effects.labels import LEVEL_NAMES
 
 MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
+CLASSIFICATION = "classification"
+IMAGES, PAIRS = "verification of images", "verification of pairs"
+EVERY = "name kind question columns model design accept "
+READ = {
+    CLASSIFICATION: {
+        "": EVERY + "axes attribute classes placebos annotated images target generator people",
+        "columns": "image unit label answers score decision",
+        "design": "tolerance transects power seed expected_error incomplete",
+    },
+    IMAGES: {
+        "": EVERY + "images reference",
+        "columns": "image identity group unit points",
+        "design": "tolerance seed impostors",
+    },
+    PAIRS: {
+        "": EVERY + "pairs reference",
+        "columns": "group first second same similarity",
+        "design": "tolerance seed",
+    },
+}
+"""Kind of audit → part of the file ("" for its top) → keys that count; another is refused."""
+EXPECTED = {
+    "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
+    "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "{form}",
+    "too_long": "a list of at most {max_length}",
+    "too_short": "a list of at least {min_length}",
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "keys with values"),
+}
+"""Kind of fault → what was expected, where pydantic's own words are a programmer's."""
+FORMS = {
+    "name": "small letters, digits and hyphens",
+    "object": "module:name",
+    "function": "module:name",
+    "url": "an address that starts with http:// or https://",
+}
+"""Field → what its pattern asks for."""
 
 
-class Specification(Strict):
+class Specification(parts.Strict):
     """What `audits/<name>.yml` holds.
 
     Attributes:
         name: of the audit and its folder.
-        kind: "classification" or "verification".
-        question: in words, for the head of the report.
         axes: attribute → names of its low and its high level; a list of attributes of the book
             takes the names from `LEVEL_NAMES`.
         attribute: what the model tells, which people are asked about too.
@@ -58,10 +74,8 @@ class Specification(Strict):
         images: table with images' names, labels and scores, in place of a generator and people; of
             a verification, table with the files of images, identities and groups.
         pairs: table of pairs with similarities, of a verification without a model.
-        columns: names of the columns in such a table.
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
-        generator, people, model, design: see their classes.
         accept: doubts of `faceaudit.plausibility` that do not make the gate fail.
 
     Example:
@@ -73,22 +87,22 @@ class Specification(Strict):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     kind: Literal["classification", "verification"] = "classification"
-    question: str = Field(min_length=1)
+    question: Text
     axes: dict[str, tuple[str, str]] = Field({})
     attribute: str = "gender"
     classes: tuple[str, str] = ("0", "1")
     placebos: dict[str, tuple[str, str]] = Field({})
-    annotated: Names = Field([])
+    annotated: parts.Names = Field([])
     images: Path | None = None
     pairs: Path | None = None
-    columns: Columns = Columns()
+    columns: parts.Columns = parts.Columns()
     reference: str | None = None
-    target: Target | None = None
-    generator: Generator = KnownTruth()
-    people: People = Simulated()
-    model: Model = Table()
-    design: Design
-    accept: list[Doubted] = Field([])
+    target: parts.Target | None = None
+    generator: parts.Generator = KnownTruth()
+    people: parts.People = parts.Simulated()
+    model: parts.Model = Table()
+    design: parts.Design
+    accept: list[parts.Doubted] = Field([])
     _path: Path = PrivateAttr(default=Path("audit.yml"))
     _note: str = PrivateAttr(default="")
 
@@ -107,111 +121,97 @@ class Specification(Strict):
         if self.kind == "verification":
             one = (self.images is None) != (self.pairs is None)
             found = "missing" if self.images is None else "given besides images"
-            _require(one, "pairs", found, "either a table of pairs or images, a table of images,")
-        own = {"columns": self.columns, "design": self.design}
-        given = {name: part.model_fields_set for name, part in own.items()}
-        require_own_keys(self.route, {"": self.model_fields_set, **given})
+            require(one, "pairs", found, "either a table of pairs or images, a table of images,")
+        for part, keys in READ[self.route].items():
+            given = (getattr(self, part) if part else self).model_fields_set
+            if other := sorted(given - set(keys.split())):
+                raise ValueError(
+                    f"{part}{'.' * bool(part)}{other[0]} is given, which a {self.route} does not "
+                    f"take; it takes {', '.join(keys.split())}"
+                )
         if self.kind == "verification":
-            self._recogniser_fitting()
-            return self
-        require_score_cut(self.model, "model")
-        _require(
-            getattr(self.model, "input", None) is None or self.model.input.preset is None,
-            "model.input.preset",
-            "a recogniser's",
-            "kind: verification",
-        )
-        _require(bool(self.axes), "axes", "empty", "at least one attribute of two levels")
-        every = [*self.axes, *self.placebos]
-        _require(
-            len(every) <= MOST_AXES,
-            "axes",
-            f"{len(every)} attributes with the placebos",
-            f"at most {MOST_AXES}",
-        )
-        _require(
-            not set(self.axes) & set(self.placebos), "placebos", "also an axis", "other attributes"
-        )
+            self._recogniser_fits()
+        else:
+            self._classifier_fits()
+        return self
+
+    def _classifier_fits(self) -> None:
+        """Raise ValueError where a classifier cannot be judged on these images."""
+        parts.require_score_cut(self.model, "model")
+        preset = getattr(getattr(self.model, "input", None), "preset", None)
+        require(preset is None, "model.input.preset", "a recogniser's", "kind: verification")
+        require(bool(self.axes), "axes", "empty", "at least one attribute of two levels")
+        many = len(self.axes) + len(self.placebos)
+        found = f"{many} attributes with the placebos"
+        require(many <= MOST_AXES, "axes", found, f"at most {MOST_AXES}")
+        own = self.axes.keys().isdisjoint(self.placebos)
+        require(own, "placebos", "also an axis", "other attributes")
         for name, levels in {**self.axes, **self.placebos}.items():
-            _require(levels[0] != levels[1], f"axes.{name}", f"{levels}", "two different levels")
-        if self.target is not None and (other := set(self.target.by) - set(self.axes)):
-            _require(False, "target.by", f"{sorted(other)[0]!r}", "one of the axes")
-        _require(self.classes[0] != self.classes[1], "classes", f"{self.classes}", "two names")
-        if self.images is not None:
-            _require(
-                isinstance(self.model, Table), "model.kind", self.model.kind, "table, with images"
-            )
+            require(levels[0] != levels[1], f"axes.{name}", levels, "two different levels")
+        for name in self.target.by if self.target else []:
+            require(name in self.axes, "target.by", repr(name), "one of the axes")
+        require(self.classes[0] != self.classes[1], "classes", self.classes, "two names")
+        if self.images is None:
+            self._people_fit()
+        else:
+            kind = self.model.kind
+            require(kind == "table", "model.kind", kind, "table, with images")
             if self.model_fields_set & {"generator", "people"}:
                 raise ValueError(
                     "images is given besides generator or people: a table brings its own images "
                     "and labels, leave the others out"
                 )
-        else:
-            self._people_fitting()
-        return self
 
-    def _recogniser_fitting(self) -> None:
+    def _people_fit(self) -> None:
+        """Raise ValueError where these people cannot say what the audit needs."""
+        people, source = self.people, self.generator
+        kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(source.kind, [])
+        kinds = [*kinds, *get_args(Export.model_fields["kind"].annotation), "reader"]
+        found = people.kind if "people" in self.model_fields_set else "missing"
+        found = f"{found} with generator {source.kind}"
+        require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
+        asked = self.asked_of_samples if self.finds_directions else self.asked
+        if self.finds_directions and "held" in source.model_fields_set:
+            known = f"one of those that people are asked about ({', '.join(asked)})"
+            for name in source.held:
+                require(name in asked, "generator.held", repr(name), known)
+        for name in asked:
+            if isinstance(people, Export):
+                known = f"people are asked about {', '.join(ATTRIBUTES)}; one of these"
+                require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
+            elif isinstance(people, Reader):
+                field = f"people.models.{name}"
+                require(name in people.models, field, "missing", "a model of its own")
+
+    def _recogniser_fits(self) -> None:
         """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
         model = self.model
-        _require(self.reference is not None, "reference", "missing", "the name of a group")
+        require(self.reference is not None, "reference", "missing", "the name of a group")
         asked = not isinstance(model, Table)
-        if self.images is None:
-            _require(not asked, "model.kind", model.kind, "table, with pairs,")
-        else:
-            _require(asked, "model.kind", "table", "a model that can be asked, with images,")
-        _require(
-            (model.threshold is None) != (model.fmr is None),
-            "model",
-            "without one threshold",
-            "either model.threshold or model.fmr",
-        )
+        wanted = "table, with pairs," if self.pairs else "a model that can be asked, with images,"
+        require(asked == (self.pairs is None), "model.kind", model.kind, wanted)
+        one = (model.threshold is None) != (model.fmr is None)
+        require(one, "model", "without one threshold", "either model.threshold or model.fmr")
         if asked and model.threshold is not None:
-            fits = -1 <= model.threshold <= 1
-            expected = "a cosine similarity from -1 to 1"
-            _require(fits, "model.threshold", f"{model.threshold:g}", expected)
-        if asked and not isinstance(model, Http):
+            fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
+            require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
+        if not asked or isinstance(model, Http):
+            by_points, detector = False, None
+        else:
+            by_points, detector = model.input.by_points, model.input.detector
             for unused in sorted(model.output.model_fields_set - {"name"}):
                 raise ValueError(f"model.output.{unused} is given, which an embedding has not")
-        by_points = asked and not isinstance(model, Http) and model.input.by_points
-        found = by_points and model.input.detector is not None, self.columns.points is not None
-        if by_points != any(found) or all(found):
+        found = (detector is not None) + (self.columns.points is not None)
+        if found != by_points:
             raise ValueError(
                 "faces are aligned by five points where model.input.align is arcface or a preset "
                 "is named, and only there: either model.input.detector or columns.points says "
                 "where they are"
             )
 
-    def _people_fitting(self) -> None:
-        """Raise ValueError where these people cannot say what the audit needs."""
-        people, source, kind = self.people, self.generator, self.generator.kind
-        kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(kind, [])
-        kinds = [*kinds, *Export.model_fields["kind"].annotation.__args__, "reader"]
-        given = "people" in self.model_fields_set
-        _require(
-            people.kind in kinds,
-            "people.kind" if given else "people",
-            f"{people.kind if given else 'missing'} with generator {kind}",
-            f"one of the kinds {', '.join(kinds)}",
-        )
-        if self.finds_directions and "held" in source.model_fields_set:
-            for name in source.held:
-                known = (
-                    f"one of those that people are asked about ({', '.join(self.asked_of_samples)})"
-                )
-                _require(name in self.asked_of_samples, "generator.held", repr(name), known)
-        if isinstance(people, Export):
-            for name in self.asked_of_samples if self.finds_directions else self.asked:
-                known = f"people are asked about {', '.join(ATTRIBUTES)}; one of these"
-                _require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
-        elif isinstance(people, Reader):
-            for name in self.asked_of_samples if self.finds_directions else self.asked:
-                _require(
-                    name in people.models, f"people.models.{name}", "missing", "a model of its own"
-                )
-
     @property
     def route(self) -> str:
-        """Which way through an audit the file takes, of `faceaudit.routes`."""
+        """Which way through an audit the file takes, a key of `READ`."""
         if self.kind == "classification":
             return CLASSIFICATION
         return PAIRS if self.images is None else IMAGES
@@ -268,18 +268,13 @@ def read_specification(path: str | Path) -> Specification:
     Raises:
         ValueError: the file is missing or no YAML, or a field is unknown, missing or not allowed;
             the sentence names the file, the field, what stood there and what is allowed.
-
-    Example:
-        >>> read_specification("nowhere.yml")
-        Traceback (most recent call last):
-        ValueError: nowhere.yml: no such audit file; audits/example.yml is one to copy
     """
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"{path}: no such audit file; audits/example.yml is one to copy")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
         raise ValueError(f"{path}{line}: this is no YAML that can be read") from None
@@ -288,14 +283,29 @@ def read_specification(path: str | Path) -> Specification:
     try:
         found = Specification.model_validate(content)
     except ValidationError as error:
-        raise ValueError(
-            f"{path}: {in_words(error, content, [*Specification.model_fields])}"
-        ) from None
+        raise ValueError(f"{path}: {in_words(error)}") from None
     found._path = path
     return found
 
 
-def _require(fits: bool, field: str, found: str, expected: str) -> None:
-    """Raise what pydantic hands on as an error of the whole file."""
-    if not fits:
-        raise ValueError(f"{field} is {found}, {expected} was expected")
+def in_words(error: ValidationError) -> str:
+    """The first fault of a file in one sentence: the field, what stood there, what is allowed."""
+    fault = error.errors()[0]
+    kind, more, loc = fault["type"], fault.get("ctx", {}), fault["loc"]
+    # pydantic names the member of a union that was tried, which is no key of the file.
+    tags = {1} if loc and loc[0] in ("generator", "people", "model") else {}
+    tags = {1, 4} if loc[2:3] == ("models",) else tags
+    place = [str(part) for k, part in enumerate(loc) if k not in tags]
+    field = ".".join(place)
+    if kind == "value_error":
+        return f"{field}.{more['error']}".removeprefix(".")
+    if kind in ("missing", "union_tag_not_found"):
+        return f"{field}{'.kind' * (kind != 'missing')} is missing"
+    if kind == "union_tag_invalid":
+        return f"{field}.kind is {more['tag']}, one of {more['expected_tags']} was expected"
+    expected = fault["msg"].removeprefix("Input should be ")
+    if kind in EXPECTED:
+        expected = EXPECTED[kind].format(form=FORMS.get(place[-1]), **more)
+    if kind == "too_long" and place[0] in ("axes", "placebos"):
+        expected = "two of the levels (write one audit for each pair of them)"
+    return f"{field} is {fault['input']!r}, {expected} was expected"

@@ -1,23 +1,151 @@
-"""The auditor's door: a table of images with labels and a model's answers, read and checked.
+"""Tables of images with answers, and of people, as the auditor has them: read and checked.
 
-A row is an image. It names the matched face it shows (the unit), the level of every axis, what
-people say it shows, and what the model answered. Every fault is one sentence that names the file,
-the row or the column, and what to do. An empty score is no fault: the model gave no answer ("no
-face found"), which is an outcome of its own.
+Every fault is one sentence that names the file, the row or the column, and what to do. An empty
+score is no fault: the model gave no answer ("no face found"), which is an outcome of its own.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from faceaudit.plausibility import require_decided
-from faceaudit.reading import as_levels, coded, read_table, refuse_rows, require_named
 from faceaudit.specification import Specification
+from helpers import effects
+
+# --- any table
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table as it came, whose rows are counted as a spreadsheet does: the header is row 1."""
+
+    frame: pd.DataFrame
+    source: str
+
+    @classmethod
+    def read(cls, table: str | Path | pd.DataFrame) -> Rows:
+        """A `.csv` (as text, None for an empty cell), a `.parquet` file or a frame."""
+        source = "the table" if isinstance(table, pd.DataFrame) else str(table)
+        if isinstance(table, pd.DataFrame):
+            frame = table.set_axis(range(2, len(table) + 2))
+        elif not Path(table).is_file():
+            raise ValueError(f"{source}: no such table; the path is relative to the audit file")
+        elif Path(table).suffix == ".parquet":
+            with pq.ParquetFile(table) as file:  # pandas takes no table with two columns of a name
+                frame = file.read().to_pandas()
+            frame = frame.set_axis(range(2, len(frame) + 2))
+        elif Path(table).suffix == ".csv":
+            frame = _comma_separated(Path(table))
+        else:
+            raise ValueError(f"{source}: a .csv or .parquet file was expected")
+        if frame.empty:
+            raise ValueError(f"{source}: the table has no rows")
+        doubled = frame.columns[frame.columns.duplicated()]
+        if len(doubled):
+            raise ValueError(
+                f"{source}: two columns are named {doubled[0]!r}; rename or remove one"
+            )
+        return cls(frame, source)
+
+    def require(self, columns: Iterable[str]) -> None:
+        """Raise ValueError where the table lacks a column that the audit file names."""
+        if missing := [repr(name) for name in columns if name not in self.frame]:
+            raise ValueError(
+                f"{self.source}: no column {', '.join(missing)}; it has "
+                f"{', '.join(map(str, self.frame))}; the names are set under columns and axes"
+            )
+
+    def refuse(self, bad: pd.Series, column: str, expected: str) -> None:
+        """Raise the ValueError that names the first bad value of a column, if any."""
+        if bad.any():
+            found = self.frame.loc[bad, column].tolist()[0]
+            found = "empty" if pd.isna(found) else repr(found)
+            number = f" ({bad.sum()} such rows)" if bad.sum() > 1 else ""
+            raise ValueError(
+                f"{self.source}: column {column!r}, row {bad.idxmax()} is {found}, {expected} was "
+                f"expected{number}"
+            )
+
+    def texts(self, column: str, expected: str = "a value") -> pd.Series:
+        """A column without an empty cell, as text."""
+        self.refuse(self.frame[column].isna(), column, expected)
+        return self.frame[column].astype(str)
+
+    def numbers(self, column: str) -> pd.Series:
+        """A column as numbers, NaN where a cell is none."""
+        return pd.to_numeric(self.frame[column], errors="coerce")
+
+    def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
+        """Cells that say 0 or 1, or name one of two things: 0.0, 1.0, NaN where empty."""
+        plain = [name.removesuffix(".0") for name in names]
+        # Names come before codes: where one of them is "0" or "1", no codes stand beside them.
+        codes = plain if {"0", "1"} & {*plain} else ["0", "1"]
+        code = dict(zip([*codes, *plain], [0.0, 1.0] * 2, strict=True))
+        found = self.frame[column].astype(str).str.strip().str.removesuffix(".0").map(code)
+        pairs = zip(names, codes, strict=True)
+        either = " or ".join(repr(name) + f" ({code})" * (code != name) for name, code in pairs)
+        bad = found.isna() & self.frame[column].notna()
+        self.refuse(bad, column, expected.format(either))
+        return found
+
+    def levels(self, axes: Mapping[str, Sequence[str]]) -> dict[str, pd.Series]:
+        """`<axis>_level` of every axis, 0 or 1."""
+        for axis, names in axes.items():
+            self.refuse(self.frame[axis].isna(), axis, f"{names[0]!r} or {names[1]!r}")
+        coded = {axis: self.coded(axis, names) for axis, names in axes.items()}
+        return {f"{axis}_level": level.astype(int) for axis, level in coded.items()}
+
+    def labels(self, columns: list[str], classes: Sequence[str]) -> pd.Series:
+        """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie."""
+        coded = [self.coded(name, classes, "a label, {},") for name in columns]
+        if len(columns) == 1:
+            self.refuse(self.frame[columns[0]].isna(), columns[0], "a label")
+        share = pd.concat(coded, axis=1).mean(axis=1)
+        return share.round().where(share != 0.5)
+
+    def shares(self, columns: Iterable[str]) -> dict[str, pd.Series]:
+        """Columns of people's mean answers, from 0 to 1."""
+        found = {name: self.numbers(name) for name in columns}
+        for name, values in found.items():
+            self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
+        return {name: values.astype(float) for name, values in found.items()}
+
+
+def _comma_separated(table: Path) -> pd.DataFrame:
+    """A table as text; pandas would fill a row that was cut, and rename a second column."""
+    try:
+        with table.open(newline="", encoding="utf-8-sig") as file:
+            lines = enumerate(csv.reader(file, strict=True), 1)
+            rows = {number: row for number, row in lines if "".join(row).strip()}
+    except (UnicodeDecodeError, csv.Error) as error:
+        told = f"{table}: no table of comma-separated values in UTF-8 ({error})"
+        raise ValueError(told) from None
+    header = [name.strip() for name in rows.pop(min(rows, default=0), [])]
+    other = next((one for one in ";\t" if one in "".join(header)), None)
+    if len(header) == 1 and other:
+        raise ValueError(f"{table}: columns are separated by {other!r}, commas were expected")
+    for number, row in rows.items():
+        if len(row) != len(header):
+            raise ValueError(
+                f"{table}: row {number} has {len(row)} cells, {len(header)} were expected"
+            )
+    frame = pd.DataFrame([*rows.values()], [*rows], header, dtype="str")
+    # A column without a name, such as one of row numbers, is of no use.
+    frame = frame.loc[:, frame.columns != ""]
+    # An empty cell is no answer, but the word "nan" is a fault of what wrote it.
+    return frame.apply(lambda column: column.str.strip()).replace("", None)
+
+
+# --- images with answers
 
 
 @dataclass(frozen=True)
@@ -31,11 +159,6 @@ class Audited:
             answer), and the annotated columns.
         scored: whether scores are more than decisions.
         source: of the images, for messages and the report.
-
-    Example:
-        >>> frame = pd.DataFrame({"error": [0, 1]})
-        >>> Audited(frame, scored=True, source="faces.csv").frame["error"].mean().item()
-        0.5
     """
 
     frame: pd.DataFrame
@@ -69,52 +192,64 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
         >>> from_table(pd.DataFrame(images), one).frame[["error", "no_answer"]].T.values.tolist()
         [[0.0, 1.0, 0.0, nan], [0.0, 0.0, 0.0, 1.0]]
     """
-    source = "the table" if isinstance(table, pd.DataFrame) else str(table)
-    raw = read_table(table, source)
-    columns, axes = specification.columns, {**specification.axes, **specification.placebos}
-    answered = columns.decision or columns.score
+    rows, columns = Rows.read(table), specification.columns
+    axes = {**specification.axes, **specification.placebos}
     labelled = columns.answers or [columns.label]
+    answered = columns.decision or columns.score
     needed = [columns.image, columns.unit, *axes, *labelled, answered, *specification.annotated]
-    require_named(raw, needed, source)
-    images = pd.DataFrame({"image_id": raw[columns.image].astype(str)}, raw.index)
-    refuse_rows(raw[columns.image].isna(), raw[columns.image], source, "the name of an image")
-    refuse_rows(raw[columns.unit].isna(), raw[columns.unit], source, "the name of a matched face")
-    refuse_rows(
-        images["image_id"].duplicated(), raw[columns.image], source, "an image once; remove one row"
-    )
-    images["unit"] = raw[columns.unit].astype(str)
-    for axis, names in axes.items():
-        images[f"{axis}_level"] = as_levels(raw[axis], names, source)
-    images["label"] = as_labels(raw[labelled], specification.classes, source)
-    images["score"] = _scores(raw[answered], specification, source)
-    if columns.decision is not None and columns.score in raw:
-        _require_agreement(raw, specification, source)
-    for name in specification.annotated:
-        images[name] = as_annotated(raw[name], source)
-    require_complete(images, axes, specification.design.incomplete, source)
-    return judged(images, specification.threshold, columns.decision is None, source)
+    rows.require(needed)
+    names = rows.texts(columns.image, "the name of an image")
+    rows.refuse(names.duplicated(), columns.image, "an image once; remove one row")
+    images = {"image_id": names, "unit": rows.texts(columns.unit, "the name of a matched face")}
+    images |= rows.levels(axes)
+    images["label"] = rows.labels(labelled, specification.classes)
+    images["score"] = _scores(rows, specification)
+    images = pd.DataFrame(images | rows.shares(specification.annotated))
+    require_complete(images, axes, specification.design.incomplete, rows.source)
+    return judged(images, specification.threshold, columns.decision is None, rows.source)
+
+
+def _scores(rows: Rows, specification: Specification) -> pd.Series:
+    """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
+    columns, threshold = specification.columns, specification.threshold
+    if columns.decision is None:
+        score, given = rows.numbers(columns.score), rows.frame[columns.score].notna()
+        expected = "a number (an empty cell where the model gave no answer)"
+        rows.refuse(score.isna() & given, columns.score, expected)
+        outside = ~score.between(0, 1) & given
+        rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
+        check_answers(score, f"{rows.source}: column {columns.score!r}")
+        return score.astype(float)
+    decided = rows.coded(columns.decision, specification.classes)
+    if columns.score in rows.frame:
+        score = rows.numbers(columns.score)
+        known = score.notna() & decided.notna() & (score != threshold)
+        wrong = known & ((decided == 1) != (score > threshold))
+        # A column that the file does not name may be of something else than these decisions; then
+        # it counts only if nearly every row contradicts it.
+        if wrong.sum() > (0 if "score" in columns.model_fields_set else 0.9 * known.sum()):
+            expected = (
+                f"what column {columns.score!r} says at the threshold of {threshold:g} (set "
+                "model.threshold, name another score, or score: null)"
+            )
+            rows.refuse(wrong, columns.decision, expected)
+    return decided.astype(float)
+
+
+def check_answers(score: pd.Series, where: str) -> None:
+    """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
+    if score.isna().all():
+        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
+    given = score.dropna()
+    if len(given) > 1 and (given == given.iloc[0]).all():
+        raise ValueError(
+            f"{where} is {given.iloc[0]:g} for every image; a constant answer shows "
+            "nothing, is it the right column or model output?"
+        )
 
 
 def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
-    """Images with their errors: the answer is 1 where the score is above the threshold.
-
-    Args:
-        images: columns label and score.
-        threshold: of the score.
-        scored: whether scores are more than decisions.
-        source: of the images.
-
-    Returns:
-        The images with the columns no_answer and error.
-
-    Raises:
-        ValueError: answers that are the same for all images, though labels differ.
-
-    Example:
-        >>> images = pd.DataFrame({"label": [0, 1], "score": [0.7, 0.4]})
-        >>> judged(images, 0.5, True, "faces.csv").frame["error"].tolist()
-        [1.0, 1.0]
-    """
+    """Images (columns label and score) with their errors: scores above the threshold say 1."""
     require_decided(images, threshold, source)
     score, label = images["score"], images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
@@ -126,18 +261,19 @@ def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) ->
 def require_complete(
     images: pd.DataFrame, axes: Mapping[str, Sequence[str]], incomplete: str, source: str
 ) -> None:
-    """Raise ValueError where a unit has a combination of levels twice, or lacks one.
+    """Raise ValueError where units do not match: one has a combination of levels twice or lacks it.
 
     Args:
         images: columns unit and `<axis>_level`.
         axes: all axes and placebos → the names of their levels.
         incomplete: "refuse", or "pairs" where units may lack images.
         source: of the images.
-
-    Example:
-        >>> images = pd.DataFrame({"unit": [*"aabb"], "skin_level": [0, 1, 0, 1]})
-        >>> require_complete(images, {"skin": ("light", "dark")}, "refuse", "faces.csv")
     """
+
+    def where(levels: Iterable[int]) -> str:
+        named = zip(axes.items(), levels, strict=True)
+        return ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
+
     places = [f"{axis}_level" for axis in axes]
     for axis in axes:
         if images[f"{axis}_level"].nunique() < 2:
@@ -149,7 +285,7 @@ def require_complete(
     if twice.any():
         row = images[twice].iloc[0]
         raise ValueError(
-            f"{source}: unit {row['unit']!r} has two images at {_where(axes, row[places])}; keep "
+            f"{source}: unit {row['unit']!r} has two images at {where(row[places])}; keep "
             "one of them, or give them different units"
         )
     if images["unit"].nunique() < 2:
@@ -161,121 +297,38 @@ def require_complete(
         )
     size = images.groupby("unit", sort=False)["unit"].transform("size")
     short = images.loc[size < 2 ** len(places), "unit"].unique()
-    if not len(short) or incomplete == "pairs":
-        return
-    of_first = set(map(tuple, images.loc[images["unit"] == short[0], places].to_numpy()))
-    lacking = next(one for one in product((0, 1), repeat=len(places)) if one not in of_first)
-    raise ValueError(
-        f"{source}: unit {short[0]!r} lacks the image at {_where(axes, lacking)} ({len(short)} "
-        "such units); add the images (with an empty score if the model gave no answer), remove the "
-        "units, or set design.incomplete to pairs, so that only complete pairs count"
-    )
-
-
-def _where(axes: Mapping[str, Sequence[str]], levels: Iterable[int]) -> str:
-    """A combination of levels by their names."""
-    named = zip(axes.items(), levels, strict=True)
-    return ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
-
-
-def as_labels(values: pd.DataFrame, classes: Sequence[str], source: str) -> pd.Series:
-    """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie.
-
-    Args:
-        values: a column of labels, or one of each rater.
-        classes: names of the answers 0 and 1.
-        source: of the table.
-
-    Returns:
-        A label for every row.
-
-    Raises:
-        ValueError: a cell that is no label, or an empty one where there is one column.
-
-    Example:
-        >>> as_labels(pd.DataFrame({"label": ["male", "0"]}), ("female", "male"), "a.csv").tolist()
-        [1.0, 0.0]
-    """
-    found = values.apply(coded, names=classes, source=source, expected="a label, {},")
-    if values.shape[1] == 1:
-        name = values.columns[0]
-        refuse_rows(values[name].isna(), values[name], source, "a label")
-    share = found.mean(axis=1)
-    return share.round().where(share != 0.5)
-
-
-def _scores(values: pd.Series, specification: Specification, source: str) -> pd.Series:
-    """Scores or decisions as numbers, NaN where the cell is empty."""
-    empty, decided = values.isna(), specification.columns.decision is not None
-    if decided:
-        score = coded(values, specification.classes, source)
-    else:
-        score = pd.to_numeric(values, errors="coerce")
-        expected = "a number (an empty cell where the model gave no answer)"
-        refuse_rows(score.isna() & ~empty, values, source, expected)
-        outside = ~score.between(0, 1) & ~empty
-        refuse_rows(outside, values, source, "a score from 0 to 1 (are these logits?)")
-    if not decided:
-        check_answers(score, f"{source}: column {values.name!r}")
-    return score.astype(float)
-
-
-def _require_agreement(raw: pd.DataFrame, specification: Specification, source: str) -> None:
-    """Raise ValueError where a column of scores says otherwise than that of decisions.
-
-    A column that is called score and that the file does not name may be of something else; then it
-    counts only if nearly every row contradicts it.
-    """
-    columns, threshold = specification.columns, specification.threshold
-    score = pd.to_numeric(raw[columns.score], errors="coerce")
-    decided = coded(raw[columns.decision], specification.classes, source)
-    known = score.notna() & decided.notna() & (score != threshold)
-    wrong = known & ((decided == 1) != (score > threshold))
-    if wrong.sum() > (0 if "score" in columns.model_fields_set else 0.9 * known.sum()):
-        expected = (
-            f"what column {columns.score!r} says at the threshold of {threshold:g} (set "
-            "model.threshold, name another score, or score: null)"
-        )
-        refuse_rows(wrong, raw[columns.decision], source, expected)
-
-
-def check_answers(score: pd.Series, where: str) -> None:
-    """Raise ValueError where a model answered nothing, or the same to every image.
-
-    Args:
-        score: of the images, NaN for no answer.
-        where: the place that the sentence names.
-
-    Example:
-        >>> check_answers(pd.Series([0.1, 0.7]), "faces.csv: column 'score'")
-    """
-    if score.isna().all():
-        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
-    given = score.dropna()
-    if len(given) > 1 and (given == given.iloc[0]).all():
+    if len(short) and incomplete == "refuse":
+        there = set(map(tuple, images.loc[images["unit"] == short[0], places].to_numpy()))
+        lacking = next(one for one in product((0, 1), repeat=len(places)) if one not in there)
         raise ValueError(
-            f"{where} is {given.iloc[0]:g} for every image; a constant answer shows "
-            "nothing, is it the right column or model output?"
+            f"{source}: unit {short[0]!r} lacks the image at {where(lacking)} ({len(short)} "
+            "such units); add the images (with an empty score if the model gave no answer), remove "
+            "the units, or set design.incomplete to pairs, so that only complete pairs count"
         )
 
 
-def as_annotated(values: pd.Series, source: str) -> pd.Series:
-    """Mean answers of people, from 0 to 1.
+# --- the population that is named in the file
 
-    Args:
-        values: of a column.
-        source: of the table.
 
-    Returns:
-        Numbers.
+def target_population(specification: Specification) -> pd.DataFrame:
+    """The people of the target, a row each, with the levels of the axes in words."""
+    rows = Rows.read(specification.beside(specification.target.table))
+    rows.require(specification.axes)
+    levels = rows.levels(specification.axes)
+    axes = specification.axes.items()
+    return pd.DataFrame({axis: np.take(names, levels[f"{axis}_level"]) for axis, names in axes})
 
-    Raises:
-        ValueError: a cell that is none, or outside.
 
-    Example:
-        >>> as_annotated(pd.Series(["0.25"], name="makeup"), "faces.csv").tolist()
-        [0.25]
+def transported(
+    frame: pd.DataFrame, plan: Mapping[str, Any], people: pd.DataFrame, by: list[str]
+) -> pd.DataFrame:
+    """Error rates that an audit predicts for the target, and gaps between its groups.
+
+    The rates of the combinations of levels are weighted as the population has them (chapter 13).
+    It holds if those combinations take in all that differs between the images and the population
+    and matters for errors. Rows are those of `helpers.effects.transport`.
     """
-    score = pd.to_numeric(values, errors="coerce")
-    refuse_rows(~score.between(0, 1), values, source, "a mean answer from 0 to 1")
-    return score.astype(float)
+    known = frame[frame["error"].notna()]
+    named = {axis: np.take(names, known[f"{axis}_level"]) for axis, names in plan["axes"].items()}
+    images = known[["unit", "error"]].assign(**named)
+    return effects.transport(images, "error", [*plan["axes"]], people, "unit", by)

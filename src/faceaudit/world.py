@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
 import facerender
-from faceaudit.parts import KnownTruth
 from faceaudit.specification import Specification
 from helpers import errors, transects
 from helpers.annotations import cues
@@ -40,64 +40,55 @@ class World:
         planes: exact hyperplanes of the axes, of what is held, and of age.
         axes: all that are manipulated, placebos last, with their doses.
         recipe: arguments of `helpers.transects.base_latents`.
-
-    Example:
-        >>> World.__dataclass_fields__["axes"].type
-        'dict[str, tuple[float, float]]'
     """
 
     generator: KnownTruthGenerator
     planes: Hyperplanes
     axes: dict[str, tuple[float, float]]
-    recipe: dict[str, object]
+    recipe: dict[str, Any]
 
     @classmethod
     def of(cls, specification: Specification) -> World:
         """The design that an audit file describes.
 
         Raises:
-            ValueError: an axis that the world does not have, or that is held as well.
+            ValueError: an axis that the world does not have.
         """
-        source = specification.generator
-        assert isinstance(source, KnownTruth)
-        names = [*specification.axes, *specification.placebos]
-        if unknown := [name for name in names if name not in facerender.INDEX]:
+        source, generator = specification.generator, KnownTruthGenerator()
+        axes = [*specification.axes, *specification.placebos]
+        if unknown := [name for name in axes if name not in facerender.INDEX]:
             raise ValueError(
                 f"{specification.path}: axes has {unknown[0]!r}, which the face world cannot "
                 f"change; it has {', '.join(facerender.INDEX)}"
             )
-        held = {name: dose for name, dose in source.held.items() if name not in names}
-        generator = KnownTruthGenerator()
-        planes = Hyperplanes(
-            (*names, *held, "age"), *generator.exact_hyperplanes((*names, *held, "age"))
-        )
-        at = {name: float(generator.decision_value(name, dose)) for name, dose in held.items()}
-        youngest = float(generator.decision_value("age", source.adult))
-        recipe = {"youngest": youngest, "held": at, "seed": specification.design.seed}
-        axes = {name: source.doses.get(name, DOSES) for name in names}
-        return cls(generator, planes, axes, recipe)
+        held = {name: dose for name, dose in source.held.items() if name not in axes}
+        names = (*axes, *held, "age")
+        recipe = {
+            "youngest": float(generator.decision_value("age", source.adult)),
+            "held": {n: float(generator.decision_value(n, dose)) for n, dose in held.items()},
+            "seed": specification.design.seed,
+        }
+        planes = Hyperplanes(names, *generator.exact_hyperplanes(names))
+        return cls(generator, planes, {n: source.doses.get(n, DOSES) for n in axes}, recipe)
 
     def base(self, n: int, stage: str) -> np.ndarray:
         """Latent codes of n base faces (n, D)."""
+        axes = [*self.axes]
         return transects.base_latents(
-            self.generator, self.planes, [*self.axes], n, stage=stage, **self.recipe
+            self.generator, self.planes, axes, n, stage=stage, **self.recipe
         )
 
     def faces(self, n: int) -> tuple[pd.DataFrame, torch.Tensor]:
         """Index (image_id, unit, levels) and parameters of all images of n transects."""
+        generator, own = self.generator, self.planes.select([*self.axes])
         decisions = {
-            name: self.generator.decision_value(name, np.array(doses))
+            name: generator.decision_value(name, np.array(doses))
             for name, doses in self.axes.items()
         }
-        own = self.planes.select([*self.axes])
-        directions = self.generator.exact_directions([*self.axes])
-        codes = transects.grid(
-            self.base(n, STAGE), own.normals, own.intercepts, directions, [*decisions.values()]
-        )
-        index = transects.index(n, decisions).rename(columns={"transect": "unit"})
-        keep = ["image_id", "unit", *(f"{name}_level" for name in self.axes)]
+        along, levels = generator.exact_directions([*self.axes]), [*decisions.values()]
+        codes = transects.grid(self.base(n, STAGE), own.normals, own.intercepts, along, levels)
         flat = torch.from_numpy(codes.reshape(-1, codes.shape[-1]))
-        return index[keep].astype({"unit": str}), self.generator.parameters(flat)
+        return transect_index(n, decisions), generator.parameters(flat)
 
     def truth(
         self,
@@ -111,7 +102,6 @@ class World:
     ) -> pd.DataFrame:
         """Effects by intervention on n other base faces; see `helpers.scorecard.truth`."""
         base = self.generator.parameters(torch.from_numpy(self.base(n, f"{STAGE}/truth")))
-
         given = []
 
         def answer(images: np.ndarray) -> np.ndarray:
@@ -125,23 +115,15 @@ class World:
         return truth.effects(wrong, axes)
 
 
+def transect_index(n: int, levels: dict[str, Any]) -> pd.DataFrame:
+    """Index of n faces at all combinations of levels: image_id, unit, `<axis>_level`."""
+    index = transects.index(n, levels).rename(columns={"transect": "unit"})
+    keep = ["image_id", "unit", *(f"{name}_level" for name in levels)]
+    return index[keep].astype({"unit": str})
+
+
 def render_faces(parameters: torch.Tensor, size: int, folder: Path) -> np.ndarray:
-    """The images of an audit, rendered once and kept.
-
-    Args:
-        parameters: of the faces, (n, P).
-        size: height and width, pixels.
-        folder: of the audit's artifacts.
-
-    Returns:
-        uint8 (n, 3, size, size).
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     render_faces(facerender.defaults(2), 16, Path(folder)).shape
-        (2, 3, 16, 16)
-    """
+    """Images of faces (n, P), rendered once and kept in a folder: uint8 (n, 3, size, size)."""
     folder.mkdir(parents=True, exist_ok=True)
     return render_to_store(parameters, size, folder / "images.npy")
 
@@ -161,28 +143,15 @@ def simulated_answers(
 
     Raises:
         ValueError: an attribute that people are not asked about.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1}
-        ... )
-        >>> index = pd.DataFrame({"image_id": ["a", "b"]})
-        >>> simulated_answers(index, facerender.defaults(2), one).columns.tolist()
-        ['image_id', 'label']
     """
-    wanted = [specification.attribute, *specification.annotated]
     seen = cues.perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
+    wanted, seed = specification.asked, specification.design.seed
     if unknown := [name for name in wanted if name not in seen]:
         raise ValueError(
             f"{specification.path}: people are not asked about {unknown[0]!r}; attribute and "
             f"annotated may have {', '.join(seen)}"
         )
-    answers = annotate(
-        seen[[*dict.fromkeys(wanted)]],
-        specification.people.raters,
-        seed=specification.design.seed,
-        stage=STAGE,
-    )
+    answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
     label = errors.majority(scores[specification.attribute])
-    return index.assign(label=label, **{name: scores[name] for name in specification.annotated})
+    return index.assign(label=label, **scores[specification.annotated])

@@ -5,7 +5,6 @@ import io
 import os
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,15 +13,11 @@ import torch
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit import PeopleNeeded, asking, face_table
-from faceaudit.asking import model_of
-from faceaudit.crowd_tasks import hidden_names
-from faceaudit.image_sets import open_image_set, set_index
+from faceaudit import PeopleNeeded
+from faceaudit.people import hidden_names
 from faceaudit.run import run_audit
-from faceaudit.specification import Specification, read_specification
 from helpers import annotations
 from helpers.annotations import crowd
-from helpers.artifacts.lineage import ROOT
 
 HEAD = """\
 name: doors
@@ -77,24 +72,6 @@ def write(home, monkeypatch):
     return written
 
 
-def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
-    for name, images in (("example", None), ("study", None), ("verification", face_table.EXAMPLE)):
-        one = read_specification(ROOT / "audits" / f"{name}.yml")
-        assert one.beside(one.model.path).resolve() in asking.EXAMPLES
-        assert images == (images and one.beside(one.images).resolve())
-    for name in ("example.onnx", "example-recogniser.onnx"):
-        with pytest.raises(ValueError, match=f"{name}: no such file; model.path must name"):
-            run_audit(write(WORLD + f"model: {{kind: onnx, path: {name}, input: {{size: 48}}}}\n"))
-    one = Specification(
-        **{"name": "own", "kind": "verification", "question": "?", "reference": "a"},
-        images=home / "example-faces.csv",
-        model={"kind": "onnx", "path": "r.onnx", "input": {"size": 8}, "threshold": 0.5},
-        design={"tolerance": 0.1},
-    )
-    with pytest.raises(ValueError, match="example-faces.csv: no such table"):
-        face_table.open_faces(one)
-
-
 def test_http(write):
     with FaceEndpoint() as endpoint:
         model = (
@@ -107,17 +84,6 @@ def test_http(write):
         assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
     assert again.effects == report.effects and report.data["images"] == 24
     assert report.provenance["model"]["kind"] == "remote"
-
-
-def test_the_bar_shows_no_key(write, monkeypatch):
-    shown = []
-    monkeypatch.setattr("faceaudit.asking.counting", shown.append)
-    model = (
-        "model: {kind: http, url: 'https://example.org/gender?key=very-secret', read: p, "
-        "version: '1', size: 32, max_calls: 100}\n"
-    )
-    model_of(read_specification(write(WORLD + model)), Path("answers"))
-    assert shown == ["https://example.org/gender"]
 
 
 class Red(torch.nn.Module):
@@ -206,29 +172,6 @@ def test_a_folder_with_a_fault(write, image_table, home, change, told):
     with pytest.raises(ValueError, match=told) as raised:
         run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
     assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("names", "cells", "expected"),
-    [
-        ("light, dark", pd.Categorical(["light", "dark"] * 12), [0, 1] * 12),
-        ("'1', '0'", np.tile([1.0, 0.0], 12), [0, 1] * 12),
-        ("light, dark", [1, 2] * 12, r"row 3 is 2, 'light' \(0\) or 'dark' \(1\) was expected"),
-        ("light, dark", [True, False] * 12, "row 2 is True, 'light'"),
-    ],
-)
-def test_levels_of_a_folder_are_read_as_those_of_a_table(
-    write, image_table, home, names, cells, expected
-):
-    image_table.assign(skin_colour=cells).to_parquet(home / "index.parquet")
-    path = write(SET.replace("csv", "parquet") + "people: {kind: table}\n" + PYTHON % "red")
-    path.write_text(path.read_text().replace("light, dark", names))
-    one = read_specification(path)
-    if isinstance(expected, str):
-        with pytest.raises(ValueError, match=f"index.parquet: column 'skin_colour', {expected}"):
-            open_image_set(one)
-    else:
-        assert set_index(open_image_set(one))["skin_colour_level"].tolist() == expected
 
 
 GENERATOR = (

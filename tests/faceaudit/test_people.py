@@ -6,11 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faceaudit import crowd_tasks
 from faceaudit.__main__ import main
-from faceaudit.crowd_answers import people_said
-from faceaudit.crowd_tasks import PeopleNeeded, asked_about, hidden_names
-from faceaudit.parts import Export
+from faceaudit.people import PeopleNeeded, asked_about, hidden_names, people_said
 from faceaudit.report_json import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
@@ -131,15 +128,6 @@ def test_an_export_of_half_of_the_images_is_no_answer_yet(asked, home):
     assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
 
 
-def test_answers_about_other_images_are_not_taken(asked, home):
-    one = read_specification(asked("page"))
-    place = home / "people" / "answers"
-    place.mkdir(parents=True)
-    annotations.write_label_studio(answers_about(hidden_names(IMAGES + 1)), place / "one.json")
-    with pytest.raises(ValueError, match="one.json: nothing usable .* unknown image"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-
-
 def asked_and_answered(asked, home, images, kind="label-studio"):
     """An audit whose people answered about images; its file, and where their export is."""
     one = read_specification(asked(kind))
@@ -164,38 +152,6 @@ def test_images_that_were_made_anew_get_tasks_of_their_own(asked, home, kind):
     more = answers_about(hidden_names(IMAGES[4:]), 2)
     annotations.write_label_studio(more, place / "two.json")
     assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
-def test_where_all_images_were_made_anew_all_get_tasks_and_undoing_it_needs_none(asked, home):
-    one, _ = asked_and_answered(asked, home, IMAGES)
-    with pytest.raises(PeopleNeeded, match="about other images than .* tasks for 6 images"):
-        people_said(IMAGES + 1, ["gender", "makeup"], one, home)
-    assert asked_about(home / "people" / "tasks") == {*hidden_names(IMAGES + 1)}
-    with pytest.raises(ValueError, match="one.json: nothing usable .* unknown image"):
-        people_said(IMAGES + 1, ["gender", "makeup"], one, home)
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
-def test_pages_of_more_images_go_when_there_are_fewer(tmp_path, monkeypatch):
-    monkeypatch.setattr(crowd_tasks, "ON_A_PAGE", 2)
-    page, names = Export(kind="page"), hidden_names(IMAGES)
-    crowd_tasks.write_tasks(IMAGES, names, ["age"], page, tmp_path)
-    crowd_tasks.write_tasks(IMAGES[:3], names[:3], ["age"], page, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["page-1.html", "page-2.html"]
-    assert asked_about(tmp_path) == {*names[:3]}
-
-
-def test_what_a_system_leaves_beside_an_export_is_no_export(asked, home):
-    one, place = asked_and_answered(asked, home, IMAGES)
-    (place / "._one.json").write_bytes(b"\0\5\x16\7Mac OS X")
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
-def test_a_file_that_is_no_export_is_named(asked, home):
-    one, place = asked_and_answered(asked, home, IMAGES)
-    (place / "one.json").rename(place / "one.zip")
-    with pytest.raises(PeopleNeeded, match=r"answers \(one.zip in it is no \*.json\), then run"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
 
 
 def test_an_audit_waits_and_goes_on(asked, home, capsys):

@@ -10,8 +10,8 @@ from PIL import Image
 import faceaudit
 from faceaudit import PeopleNeeded, gate
 from faceaudit.__main__ import main
-from faceaudit.crowd_tasks import hidden_names
 from faceaudit.pairs import from_pairs
+from faceaudit.people import hidden_names
 from faceaudit.pretended import pretended_table
 from faceaudit.report_html import page
 from faceaudit.run import powers, run_audit

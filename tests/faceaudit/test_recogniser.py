@@ -16,13 +16,9 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 import faceaudit
-from faceaudit import black_box
-from faceaudit.asking import prepared
-from faceaudit.face_table import open_faces
 from faceaudit.recognition import draw_pairs
 from faceaudit.report_html import page
 from faceaudit.run import plan_audit, run_audit
-from faceaudit.specification import read_specification
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4
 ONNX = {"kind": "onnx", "path": "recogniser.onnx", "input": {"size": SIZE}, "threshold": 0.8}
@@ -226,14 +222,6 @@ def test_the_page_fits_desk_and_phone_and_is_accessible(write, home, chromium):
             assert found.violations_count == 0, found.generate_report()
 
 
-def test_a_group_of_which_nobody_is_found_is_not_estimable(write, home):
-    draw(home, silent=1.0)
-    report = run_audit(write(model=python("embed")))
-    assert {row.verdict for row in report.disparities} == {"not estimable"}
-    assert [row.reason for row in report.match_rates] == ["", "no pairs"]
-    assert report.threshold == 0.9
-
-
 def test_nothing_depends_on_the_order_of_the_rows(write, home):
     table = draw(home, crowded=True)
     path = write(model=ONNX | {"threshold": 0.95})
@@ -242,18 +230,6 @@ def test_nothing_depends_on_the_order_of_the_rows(write, home):
     again = run_audit(path)
     assert again.match_rates == first.match_rates and again.disparities == first.disparities
     assert again.enrolment == first.enrolment
-
-
-def test_another_seed_draws_other_impostors_and_a_larger_cap_more(write, home):
-    draw(home)
-    found = {}
-    for seed, impostors in ((1, 300), (2, 300), (1, 600)):
-        design = {"tolerance": 0.05, "seed": seed, "impostors": impostors}
-        report = run_audit(write(name=f"s{seed}-{impostors}", design=design))
-        found[seed, impostors] = [row.fmr for row in report.match_rates]
-        assert {row.negatives for row in report.match_rates} == {impostors}
-        assert any("were drawn at random" in one for one in report.limits)
-    assert found[1, 300] != found[2, 300]
 
 
 def test_impostors_are_drawn_evenly():
@@ -272,16 +248,6 @@ def test_impostors_are_drawn_evenly():
     total = strangers.sum() // 2
     expected = 600 * 20 / total
     assert abs(counts[strangers] - expected).max() < 5 * np.sqrt(expected)
-
-
-def test_matched_identities_are_resampled_together(write, home):
-    table = draw(home)
-    table["seed"] = table["identity"].str[1:]
-    table.to_csv(home / "faces.csv", index=False)
-    apart = run_audit(write())
-    together = run_audit(write(name="units", columns={"image": "file", "unit": "seed"}))
-    assert [row.fmr for row in together.match_rates] == [row.fmr for row in apart.match_rates]
-    assert [row.low for row in together.disparities] != [row.low for row in apart.disparities]
 
 
 def test_a_killed_run_asks_nothing_twice(write, home):
@@ -332,23 +298,6 @@ def test_an_address_answers_embeddings_once(write, home):
     assert report.provenance["model"]["kind"] == "remote"
 
 
-def test_a_function_answers_as_the_onnx_file(write, home):
-    draw(home)
-    model = {"kind": "python", "function": "recogniser_of_test:mean", "version": "1"}
-    model |= {"input": {"size": SIZE}, "threshold": 0.98}
-    report = run_audit(write(model=model))
-    file = ONNX | {"threshold": 0.98, "output": {"name": "face"}}
-    other = run_audit(write(name="onnx", model=file))
-    assert report.match_rates == other.match_rates, "a turn changes no angle"
-
-
-def test_a_detector_that_is_missing_is_named(write, home):
-    draw(home)
-    given = {"preset": "sface", "detector": "yunet.onnx"}
-    with pytest.raises(ValueError, match="yunet.onnx: no such file; input.detector must name"):
-        run_audit(write(model=ONNX | {"input": given}))
-
-
 def test_points_of_a_table_align_faces(write, home, tmp_path):
     table = draw(home)
     names = [f"p{k}" for k in range(10)]
@@ -365,25 +314,6 @@ def test_points_of_a_table_align_faces(write, home, tmp_path):
     table.join(points).to_csv(home / "faces.csv", index=False)
     with pytest.raises(ValueError, match="column 'p3', row 3 is empty, a coordinate in pixels"):
         run_audit(write(model=model, columns=columns))
-
-
-@pytest.mark.parametrize("name", ["arcface", "sface"])
-def test_a_preset_prepares_as_its_authors_do(write, name):
-    columns = {"image": "file", "points": [f"p{k}" for k in range(10)]}
-    one = read_specification(write(model=ONNX | {"input": {"preset": name}}, columns=columns))
-    assert prepared(one.model.input) == black_box.preset(name)
-
-
-def test_the_plan_is_written_before_anything_is_asked(write, home):
-    draw(home)
-    plan, _ = plan_audit(write(model=python("embed", fmr=0.05, threshold=None)))
-    assert plan["impostors"] == 1500 and plan["fmr"] == 0.05
-    assert plan["families"]["failures to enrol by group"] == [["FTE"]]
-    assert "faces.csv" in plan["inputs"] and not (home / "asked.txt").exists()
-    report = run_audit(write(model=python("embed", fmr=0.05, threshold=None)))
-    assert report.plan.kept
-    assert 0 < report.match_rates[0].fmr <= 0.05
-    assert any("threshold was set on the same pairs" in one for one in report.limits)
 
 
 @pytest.mark.parametrize(
@@ -427,79 +357,3 @@ def test_a_fault_of_the_table_is_one_sentence(write, home, change, told):
     with pytest.raises(ValueError, match=told) as raised:
         plan_audit(write())
     assert "faces.csv" in str(raised.value) and "\n" not in str(raised.value)
-
-
-def test_a_unit_has_one_identity_of_a_group(write, home):
-    draw(home).assign(seed=1).to_csv(home / "faces.csv", index=False)
-    with pytest.raises(ValueError, match="'a1', 'a0', the identity of unit '1' group 'a' in an"):
-        open_faces(read_specification(write(columns={"image": "file", "unit": "seed"})))
-
-
-def test_a_picture_that_is_none(write, home):
-    draw(home)
-    (home / "pictures" / "b1-1.png").write_bytes(b"no picture")
-    with pytest.raises(ValueError, match="b1-1.png is no readable image"):
-        plan_audit(write())
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"axes": ["gender"]}, "axes is given, which a verification of images does not take; it t"),
-        ({"people": {"kind": "simulated"}}, "people is given, which a verification of images does"),
-        ({"generator": {"kind": "known-truth"}}, "generator is given, which a verification of im"),
-        ({"placebos": ["clothing"]}, "placebos is given, which"),
-        ({"target": {"name": "u", "table": "u.csv"}}, "target is given, which"),
-        ({"pairs": "p.csv"}, "pairs is given besides images, either a table of pairs or images"),
-        ({"columns": {"same": "s"}}, "columns.same is given, which a verification of images"),
-        ({"columns": {"points": ["x", "y"]}}, "columns.points is ['x', 'y'], a list of at least"),
-        ({"design": {"tolerance": 0.1, "transects": 9}}, "design.transects is given, which a"),
-        ({"design": {"tolerance": 0.1, "impostors": 0}}, "design.impostors is 0, greater than"),
-        ({"reference": None}, "reference is missing, the name of a group was expected"),
-        ({"model": {"kind": "table", "threshold": 0.5}}, "model.kind is table, a model that can"),
-        ({"model": ONNX | {"threshold": None}}, "model is without one threshold, either model.t"),
-        ({"model": ONNX | {"fmr": 0.1}}, "model is without one threshold, either model.threshold"),
-        ({"model": ONNX | {"threshold": 1.5}}, "model.threshold is 1.5, a cosine similarity from"),
-        ({"model": ONNX | {"fmr": 1, "threshold": None}}, "model.fmr is 1, less than 1 was expe"),
-        ({"model": ONNX | {"output": {"index": 1}}}, "model.output.index is given, which an embe"),
-        ({"model": ONNX | {"input": {}}}, "input.size is missing; it, or the preset of a recogn"),
-        ({"model": ONNX | {"input": {"preset": "facenet"}}}, "model.input.preset is 'facenet', 'a"),
-        (
-            {"model": ONNX | {"input": {"preset": "sface", "size": 64}}},
-            "input.size is given besides input.preset sface, which sets it",
-        ),
-        (
-            {"model": ONNX | {"input": {"preset": "sface"}}},
-            "faces are aligned by five points where",
-        ),
-        (
-            {"model": ONNX | {"input": {"size": 8, "detector": "y.onnx"}}},
-            "input.detector is given, but nothing is aligned; set align: arcface",
-        ),
-    ],
-)
-def test_a_fault_of_the_file_names_the_field(write, change, told):
-    path = write(**change)
-    with pytest.raises(ValueError) as raised:
-        read_specification(path)
-    message = str(raised.value)
-    assert message.startswith(f"{path}: {told}") and "\n" not in message, message
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"reference": "a"}, "reference is given, which a classification does not take; it takes"),
-        ({"design": {"tolerance": 0.1, "impostors": 9}}, "design.impostors is given, which a clas"),
-        ({"model": {"kind": "table", "threshold": 2}}, "model.threshold is 2, a score from 0 to 1"),
-        ({"model": {"kind": "table", "fmr": 0.1}}, "model.fmr is given, but only a recogniser's"),
-        ({"model": ONNX | {"input": {"preset": "sface"}}}, "model.input.preset is a recogniser's"),
-    ],
-)
-def test_a_classifier_takes_no_fields_of_a_recogniser(home, change, told):
-    path = home / "mine.yml"
-    good = {"name": "a", "question": "?", "axes": ["gender"], "design": {"tolerance": 0.05}}
-    path.write_text(yaml.safe_dump(good | change), encoding="utf-8")
-    with pytest.raises(ValueError) as raised:
-        read_specification(path)
-    assert str(raised.value).startswith(f"{path}: {told}"), str(raised.value)

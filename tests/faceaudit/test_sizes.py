@@ -4,7 +4,7 @@ import pytest
 
 from faceaudit import limits, make_plan, read_specification
 from faceaudit.pretended import pretend
-from faceaudit.sizes import capped
+from faceaudit.run import capped
 from helpers.artifacts.lineage import ROOT
 
 EXAMPLE = ROOT / "audits" / "example.yml"

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow
 import pytest
-from pyarrow import parquet as pq
 
 from faceaudit.pretended import pretended_table
-from faceaudit.reading import as_levels, read_table
 from faceaudit.specification import Specification
-from faceaudit.tables import as_labels, from_table
+from faceaudit.tables import Rows, from_table
 
 BASE = {
     "name": "small",
@@ -101,21 +98,10 @@ def test_a_file_that_was_cut_or_is_no_such_table(tmp_path, table, change, told):
 def test_a_file_of_a_spreadsheet_is_read_as_it_is_meant(tmp_path):
     path = tmp_path / "faces.csv"
     path.write_bytes('\ufeff,unit,"a ""b"", c",\r\n\r\n0, x ,nan,\r\n1,,"2\n3",\r\n'.encode())
-    frame = read_table(path, "faces.csv")
+    frame = Rows.read(path).frame
     assert [*frame] == ["unit", 'a "b", c'] and frame.index.tolist() == [3, 4]
     assert frame["unit"].isna().tolist() == [False, True] and frame["unit"].iloc[0] == "x"
     assert frame['a "b", c'].tolist() == ["nan", "2\n3"]
-
-
-@pytest.mark.parametrize("form", ["frame", "parquet"])
-def test_two_columns_of_one_name_are_refused_in_every_form(tmp_path, table, form):
-    given = table.rename(columns={"score": "label"})
-    if form == "parquet":
-        columns = [pyarrow.array(given.iloc[:, place]) for place in range(6)]
-        given = tmp_path / "faces.parquet"
-        pq.write_table(pyarrow.table(columns, names=[*table.columns[:5], "label"]), given)
-    with pytest.raises(ValueError, match="two columns are named 'label'; rename or remove one"):
-        from_table(given, file(columns={"score": "label"}))
 
 
 @pytest.mark.parametrize(
@@ -136,24 +122,13 @@ def test_two_columns_of_one_name_are_refused_in_every_form(tmp_path, table, form
 )
 def test_names_of_levels_come_before_codes(names, cells, expected):
     values = pd.Series(cells, name="skin", dtype=object if len({*map(type, cells)}) > 1 else None)
+    rows = Rows(values.to_frame(), "faces.csv")
     if isinstance(expected, str):
         with pytest.raises(ValueError, match=f"column 'skin', {expected}"):
-            as_levels(values, names, "faces.csv")
+            rows.levels({"skin": names})
     else:
-        assert as_levels(values, names, "faces.csv").tolist() == expected
-        labels = as_labels(values.to_frame(), names, "faces.csv")
-        assert labels.tolist() == expected
-
-
-def test_a_table_that_is_not_there_or_none(tmp_path):
-    with pytest.raises(ValueError, match="no such table; the path is relative to the audit file"):
-        from_table(tmp_path / "faces.csv", file())
-    (tmp_path / "faces.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="no table of comma-separated values"):
-        from_table(tmp_path / "faces.csv", file())
-    (tmp_path / "faces.xlsx").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"a .csv or .parquet file was expected"):
-        from_table(tmp_path / "faces.xlsx", file())
+        assert rows.levels({"skin": names})["skin_level"].tolist() == expected
+        assert rows.labels(["skin"], names).tolist() == expected
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
@@ -174,12 +149,6 @@ def test_all_forms_of_a_table_read_alike(tmp_path, table, form):
         wrong.astype(float).where(table["score"].notna()),
         check_names=False,
     )
-
-
-def test_no_answer_is_an_outcome_and_no_dropped_row(table):
-    table.loc[:2, "score"] = np.nan
-    frame = from_table(table, file()).frame
-    assert len(frame) == 24 and frame["no_answer"].sum() == 3 and frame["error"].isna().sum() == 3
 
 
 def test_raters_tie_or_skip(table):

@@ -41,9 +41,3 @@ def test_faults_of_the_target(with_target, old, new, told):
     with_target.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=told):
         run_audit(with_target)
-
-
-def test_a_level_that_is_none_in_the_target(with_target):
-    (with_target.parent / "users.csv").write_text("skin,gender\nolive,male\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="users.csv: column 'skin', row 2 is 'olive', 'light'"):
-        run_audit(with_target)

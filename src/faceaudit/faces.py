@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from faceaudit import black_box
-from faceaudit.crowd_answers import Said, people_said
-from faceaudit.found_directions import find_directions
-from faceaudit.image_sets import open_image_set, said_in_table, set_index, set_pixels
-from faceaudit.own_generator import generator_of, sampled_faces, transect_faces
-from faceaudit.parts import Images, InTable, KnownTruth, Reader, Simulated, Style
-from faceaudit.reader import reader_said
+from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
+from faceaudit.parts import Http, Images, KnownTruth, Reader, Simulated, Style
+from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
+from faceaudit.tables import Rows, require_complete
 from faceaudit.words import spaced
 from faceaudit.world import World, render_faces, simulated_answers
+from helpers.generators.batches import synthesize_to_store
+from helpers.generators.image_set import FILE, ImageSet
 from helpers.utils.numbers import with_minus
 
 Say = Callable[[str], None]
+Ask = Callable[..., Said]
+"""`said_of` an audit: images, attributes and stage → what people say."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,6 @@ class Shown:
         generator: the card of somebody's own.
         told: limits for the report.
         doubts: name and sentence of each, for the report.
-
-    Example:
-        >>> Shown(pd.DataFrame({"label": [1]}), np.zeros((1, 3, 8, 8), np.uint8), "faces").told
-        []
     """
 
     labelled: pd.DataFrame
@@ -72,31 +72,35 @@ def show(
         say: takes a sentence after every stage.
         device: "cpu" or "cuda", where a network's images are made.
 
-    Returns:
-        Images and labels.
-
     Raises:
         PeopleNeeded: people have to answer before the audit can go on.
         ValueError: a fault of the generator, a table, an export or the model.
     """
-    source = specification.generator
+    source, ask = specification.generator, partial(said_of, specification)
+    ask = partial(ask, folder=folder, model=model, say=say)
+
+    def tried(images: np.ndarray, told: str) -> np.ndarray:
+        """Refuse what is no model before people are asked to work for it."""
+        say(told)
+        if isinstance(model, black_box.LocalModel):
+            black_box.check_model(model, images)
+        return images
+
     if isinstance(source, KnownTruth):
-        return _of_the_world(specification, plan["sizes"]["units"], folder, model, say)
+        return _of_the_world(specification, plan["sizes"]["units"], folder, ask, tried, say)
     if isinstance(source, Images):
-        return _of_a_set(specification, folder, model, say)
-    return _of_a_generator(specification, plan, folder, model, say, device)
+        return _of_a_set(specification, folder, ask, tried)
+    return _of_a_generator(specification, plan, folder, ask, tried, say, device)
 
 
 def _of_the_world(
-    specification: Specification, units: int, folder: Path, model: black_box.BlackBox, say: Say
+    specification: Specification, units: int, folder: Path, ask: Ask, tried: Callable, say: Say
 ) -> Shown:
-    size, people = specification.size, specification.people
+    size, people, source = specification.size, specification.people, "the known-truth face world"
     world = World.of(specification)
     index, parameters = world.faces(units)
-    images = render_faces(parameters, size, folder)
-    say(f"faces: {len(index):,} images of {units} faces, {size} pixels wide")
-    _try(model, images)
-    source = "the known-truth face world"
+    told = f"faces: {len(index):,} images of {units} faces, {size} pixels wide"
+    images = tried(render_faces(parameters, size, folder), told)
     if isinstance(people, Simulated):
         labelled = simulated_answers(index, parameters, specification)
         say(f"people: {people.raters} simulated raters looked at every image")
@@ -104,68 +108,81 @@ def _of_the_world(
     seen = images
     if not isinstance(people, Reader):
         seen = render_faces(parameters, people.size, folder / "people")
-    said = said_of(specification, seen, specification.asked, folder, model, say)
-    return Shown(
-        said.labelled(index, specification),
-        images,
-        source,
-        world,
-        [said.about | {"stage": "matched images"}],
-        None,
-        said.limits,
-    )
+    said = ask(seen, specification.asked)
+    about = [said.about | {"stage": "matched images"}]
+    labelled = said.labelled(index, specification)
+    return Shown(labelled, images, source, world, about, told=said.limits)
 
 
-def _of_a_set(
-    specification: Specification, folder: Path, model: black_box.BlackBox, say: Say
-) -> Shown:
-    found = open_image_set(specification)
-    index = set_index(found)
-    images = set_pixels(found, folder)
-    say(f"faces: {len(index):,} images of {index['unit'].nunique()} matched faces, from a folder")
-    _try(model, images)
-    said = said_of(specification, images, specification.asked, folder, model, say)
-    return Shown(
-        said.labelled(index, specification),
-        images,
-        specification.generator.table.name,
-        None,
-        [said.about | {"stage": "matched images"}],
-        found.card,
-        said.limits,
-    )
+def _of_a_set(specification: Specification, folder: Path, ask: Ask, tried: Callable) -> Shown:
+    index, found = open_images(specification)
+    folder.mkdir(parents=True, exist_ok=True)
+    images = synthesize_to_store(found, found.codes, folder / "images.npy")
+    units = index["unit"].nunique()
+    tried(images, f"faces: {len(index):,} images of {units} matched faces, from a folder")
+    said = ask(images, specification.asked)
+    labelled, source = said.labelled(index, specification), specification.generator.table.name
+    about = [said.about | {"stage": "matched images"}]
+    return Shown(labelled, images, source, None, about, found.card, said.limits)
+
+
+def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
+    """The pictures on disk that an audit file names.
+
+    Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
+    placebo, with its levels by name or as 0 and 1.
+
+    Returns:
+        A row per image (image_id, which is the file; unit; levels), and the pictures.
+
+    Raises:
+        ValueError: a fault of the table or an image, in one sentence.
+    """
+    table, unit = specification.beside(specification.generator.table), specification.columns.unit
+    rows, axes = Rows.read(table), {**specification.axes, **specification.placebos}
+    rows.require([FILE, unit, *axes])
+    units = rows.texts(unit, "the name of a matched face")
+    index = {"image_id": rows.frame[FILE].astype(str), "unit": units} | rows.levels(axes)
+    # What is sent over the network has the size that the file says; other models scale themselves.
+    size = specification.size if isinstance(specification.model, Http) else None
+    # The set brings the pictures alone: levels and faults are read as those of any other table.
+    found = ImageSet(table, {}, unit=FILE, size=size)
+    index = pd.DataFrame(index).reset_index(drop=True)
+    require_complete(index, axes, specification.design.incomplete, rows.source)
+    return index, found
 
 
 def _of_a_generator(
     specification: Specification,
     plan: Mapping[str, Any],
     folder: Path,
-    model: black_box.BlackBox,
+    ask: Ask,
+    tried: Callable,
     say: Say,
     device: str,
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
     generator = generator_of(specification, device)
     codes, samples = sampled_faces(specification, generator, folder)
-    say(f"samples: {len(samples):,} images, of which directions are found")
-    _try(model, samples)
-    asked = specification.asked_of_samples
-    first = said_of(specification, samples, asked, folder, model, say, "samples")
+    tried(samples, f"samples: {len(samples):,} images, of which directions are found")
+    first = ask(samples, specification.asked_of_samples, stage="samples")
     found = find_directions(codes, first.scores, specification)
     say(f"directions: held-out R² (or informedness, of two classes): {_listed(found.skill)}")
-    weak = {axis: found.skill[axis] for axis in specification.axes}
-    weak = {axis: value for axis, value in weak.items() if value < plan["floor"]}
-    weakness = f"The answers hardly tell where the axes lie in the generator: {_listed(weak)}."
+    skill = {axis: found.skill[axis] for axis in specification.axes}
+    weak = _listed({axis: value for axis, value in skill.items() if value < plan["floor"]})
     if weak and "direction" not in specification.accept:
         raise ValueError(
             f"{specification.path}: the first round's answers hardly tell where the axes lie in "
-            f"the generator: {_listed(weak)}, and the plan asks for {plan['floor']:g}; people are "
+            f"the generator: {weak}, and the plan asks for {plan['floor']:g}; people are "
             "not asked a second time; check that the answers are about these images, ask about "
             "more of them (generator.samples), or accept: [direction]"
         )
-    index, images = transect_faces(specification, generator, found, units, folder)
+    weakness = f"The answers hardly tell where the axes lie in the generator: {weak}."
+    with torch.no_grad():
+        index, cells = found.transects(base_codes(generator, found, units, specification))
+        images = synthesize_to_store(generator, cells, folder / "images.npy")
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    second = said_of(specification, images, specification.asked, folder, model, say, "transects")
+    second = ask(images, specification.asked, stage="transects")
     stages = {"sampled images": first, "matched images": second}
     told = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
     if isinstance(source, Style):
@@ -180,52 +197,6 @@ def _of_a_generator(
         told,
         [("direction", weakness)] if weak else [],
     )
-
-
-def said_of(
-    specification: Specification,
-    images: np.ndarray,
-    attributes: Sequence[str],
-    folder: Path,
-    model: black_box.BlackBox,
-    say: Say,
-    stage: str = "",
-) -> Said:
-    """What people, a reader or the table say of images.
-
-    Args:
-        specification: of the audit.
-        images: uint8 (n, 3, height, width).
-        attributes: that are asked about.
-        folder: of the audit's artifacts.
-        model: under audit, which may not be its own judge.
-        say: takes a sentence on who it was.
-        stage: "samples" or "transects", of an audit that asks twice.
-
-    Returns:
-        Scores, and what the report says of the people.
-
-    Raises:
-        PeopleNeeded: people have to answer first.
-        ValueError: a fault of the table, an export or a reader.
-    """
-    people = specification.people
-    if isinstance(people, InTable):
-        said, who = said_in_table(specification), "labels stand in the table"
-    elif isinstance(people, Reader):
-        said = reader_said(images, attributes, specification, folder / "answers", model)
-        who = "a classifier read the images in their place"
-    else:
-        said = people_said(images, attributes, specification, folder, stage)
-        who = f"{said.about['people']} people gave {said.about['answers']:,} answers"
-    say(f"people: {who}")
-    return said
-
-
-def _try(model: black_box.BlackBox, images: np.ndarray) -> None:
-    """Refuse what is no model before people are asked to work for it."""
-    if isinstance(model, black_box.LocalModel):
-        black_box.check_model(model, images)
 
 
 def _listed(skill: Mapping[str, float]) -> str:
