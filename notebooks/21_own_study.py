@@ -66,11 +66,11 @@ from faceaudit.example_model import make_example_model
 from faceaudit.found_directions import find_directions
 from faceaudit.own_generator import base_codes, generator_of, sampled_faces
 from faceaudit.own_study import require_questions
-from faceaudit.planning import make_plan
+from faceaudit.plan import make_plan
 from faceaudit.run import folders
 from faceaudit.shown import said_of
 from faceaudit.tables import judged
-from faceaudit.words import spaced
+from faceaudit.wording import spaced
 from helpers import annotations, claims, directions, effects, errors, figures
 from helpers import orthogonalization, pruning
 from helpers.annotations import ATTRIBUTES, crowd, cues

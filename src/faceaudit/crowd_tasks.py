@@ -20,7 +20,7 @@ import pandas as pd
 from PIL import Image
 
 from faceaudit.parts import Export
-from faceaudit.writing import write_text
+from faceaudit.plan import write_text
 from helpers.annotations.class_page import write_page
 from helpers.annotations.label_studio import labelling_config
 from helpers.annotations.schema import ATTRIBUTES, heading

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from faceaudit.writing import write_text
+from faceaudit.plan import write_text
 
 
 def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from faceaudit.black_box.onnx_models import OnnxNetwork, open_session
 from faceaudit.faults import in_words
 from faceaudit.parts import Style
+from faceaudit.plan import write_text
 from faceaudit.specification import Specification, read_specification
-from faceaudit.writing import write_text
 from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import profiles
 from helpers.artifacts.lineage import ROOT

@@ -15,21 +15,18 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import black_box
-from faceaudit.analysis import analyse
+from faceaudit.analysis import analyse, analyse_pairs
 from faceaudit.asking import ask, model_of
 from faceaudit.black_box.endpoints import FROM_ENVIRONMENT
-from faceaudit.contact_sheet import Sheet, contact_sheet
 from faceaudit.face_table import open_faces
-from faceaudit.group_rates import analyse_pairs
 from faceaudit.image_sets import open_image_set, set_index
-from faceaudit.model_card import write_card
 from faceaudit.pairs import Pairs, from_pairs
 from faceaudit.parts import Http, Images
-from faceaudit.planning import keep_plan, make_plan
+from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.recognition import ask_recogniser
-from faceaudit.report_html import write_html
-from faceaudit.report_json import build_report, write_json
+from faceaudit.report import build_report, write_card, write_json
+from faceaudit.report_page import Sheet, contact_sheet, write_html
 from faceaudit.report_schema import Report
 from faceaudit.routes import IMAGES, PAIRS
 from faceaudit.shown import show

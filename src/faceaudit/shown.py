@@ -18,7 +18,7 @@ from faceaudit.own_generator import generator_of, sampled_faces, transect_faces
 from faceaudit.parts import Images, InTable, KnownTruth, Reader, Simulated, Style
 from faceaudit.reader import reader_said
 from faceaudit.specification import Specification
-from faceaudit.words import spaced
+from faceaudit.wording import spaced
 from faceaudit.world import World, render_faces, simulated_answers
 from helpers.utils.numbers import with_minus
 

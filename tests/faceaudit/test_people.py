@@ -11,7 +11,7 @@ from faceaudit.__main__ import main
 from faceaudit.crowd_answers import people_said
 from faceaudit.crowd_tasks import PeopleNeeded, asked_about, hidden_names
 from faceaudit.parts import Export
-from faceaudit.report_json import read_json
+from faceaudit.report import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
 from helpers.annotations import crowd

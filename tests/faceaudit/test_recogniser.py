@@ -20,7 +20,7 @@ from faceaudit import black_box
 from faceaudit.asking import prepared
 from faceaudit.face_table import open_faces
 from faceaudit.recognition import draw_pairs
-from faceaudit.report_html import page
+from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
 from faceaudit.specification import read_specification
 
