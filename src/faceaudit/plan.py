@@ -236,28 +236,32 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     each = LEVEL / (2 if len(axes) > 1 else 1) / cells
     base = design.expected_error
 
-    def needed() -> int:
-        return effects.transects_needed(_pairs_of(design.tolerance, base), each, design.power)
+    def pairs(difference: float) -> effects.Design:
+        return effects.Design(difference, base, within=0, pairs=1)
 
-    def power(size: float) -> float:
-        return effects.power(units, _pairs_of(size, base), each)
+    def needed() -> int:
+        return effects.transects_needed(pairs(design.tolerance), each, design.power)
+
+    def power(difference: float) -> float:
+        return effects.power(units, pairs(difference), each)
 
     units = units or design.transects or needed()
     most, detectable = 0.99 - base, None
     if power(most) >= design.power:
         detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
     images = units * 2 ** (len(axes) + len(specification.placebos))
-    sizes = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
     possible = base + design.tolerance < 1
-    sizes |= {"expected error": base}
-    sizes |= {"power at the tolerance": power(design.tolerance) if possible else None}
-    sizes |= {"needed": needed() if possible else None}
+    sizes = {
+        "units": units,
+        "images": images,
+        "comparisons": cells,
+        "detectable": detectable,
+        "expected error": base,
+        "power at the tolerance": power(design.tolerance) if possible else None,
+        "needed": needed() if possible else None,
+    }
     people = specification.people
     if specification.images is None and getattr(people, "price", None) and people.seconds:
         told = {"price": people.price, "seconds": people.seconds, "images": images // units}
         sizes["cost"] = effects.cost(units, people.raters, attributes=1, **told)
     return sizes
-
-
-def _pairs_of(difference: float, base: float) -> effects.Design:
-    return effects.Design(difference, base, within=0, pairs=1)

@@ -77,15 +77,11 @@ def build_report(
     departures = plans.departures(plan, now, _made(tables, plan, now))
     versions = {package: metadata.version(package) for package in PACKAGES}
     return Report(
-        name=now["name"],
-        kind=now["kind"],
-        question=now["question"],
+        **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=verdict,
         answer=answer,
         doubts=accepted([*own, *doubts], now),
-        tolerance=now["tolerance"],
-        level=now["level"],
         limits=[*told, *limits],
         people=[_answers(one) for one in people],
         plan=PlanKept(
@@ -209,19 +205,16 @@ def card(report: Report) -> str:
     silent = len(report.failures_to_enrol or report.no_answer)
     metrics = []
     for k, row in enumerate(report.judged, 1):
-        of_group = isinstance(row, Disparity)
         last = k > len(report.judged) - silent  # where those of having no answer stand
-        interval = None
-        if row.low is not None:
-            interval = f"{wording.points(row.low)} to {wording.points(row.high)} points"
-        name = (row.measure, row.group) if of_group else (row.contrast, row.cell)
+        name = (row.measure, row.group) if isinstance(row, Disparity) else (row.contrast, row.cell)
+        ends = None if row.low is None else [wording.points(end) for end in (row.low, row.high)]
         metrics.append(
             {
                 "type": "no_answer_difference" if last else "error_rate_difference",
                 "name": ", ".join(name),
                 "value": None if row.estimate is None else round(row.estimate, 5),
                 "verdict": row.verdict,
-                "interval": interval,
+                "interval": ends and f"{ends[0]} to {ends[1]} points",
             }
         )
     result = {
