@@ -69,14 +69,13 @@ from faceaudit import (
     write_json,
 )
 from faceaudit import black_box
-from faceaudit.against_truth import by_chance
 from faceaudit.asking import ask, model_of
 from faceaudit.examples import write_faces
-from faceaudit.planning import departures, keep_plan, make_plan
+from faceaudit.plan import departures, keep_plan, make_plan
 from faceaudit.recognition import ask_recogniser
-from faceaudit.report_html import write_html
+from faceaudit.report_page import write_html
 from faceaudit.tables import judged
-from faceaudit.words import spaced
+from faceaudit.wording import by_chance, spaced
 from faceaudit.world import World, render_faces, simulated_answers
 from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage

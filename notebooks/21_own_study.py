@@ -65,11 +65,11 @@ from faceaudit.people import hidden_names
 from faceaudit.examples import make_example_model
 from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
 from faceaudit.own_study import require_questions
-from faceaudit.planning import make_plan
+from faceaudit.plan import make_plan
 from faceaudit.run import folders
 from faceaudit.people import said_of
 from faceaudit.tables import judged
-from faceaudit.words import spaced
+from faceaudit.wording import spaced
 from helpers import annotations, claims, directions, effects, errors, figures
 from helpers import orthogonalization, pruning
 from helpers.annotations import ATTRIBUTES, crowd, cues

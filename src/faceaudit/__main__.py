@@ -27,13 +27,13 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-from faceaudit import gates, run
+from faceaudit import wording
+from faceaudit.analysis import compare
 from faceaudit.people import PeopleNeeded
-from faceaudit.planning import make_plan
-from faceaudit.report_json import schema
+from faceaudit.plan import make_plan
+from faceaudit.report import BROKEN, PASSED, STATES, gate, schema, warnings_of
 from faceaudit.specification import CLASSIFICATION, read_specification
 from faceaudit.tables import from_table
-from faceaudit.versions import compare, in_lines
 
 
 class Parser(argparse.ArgumentParser):
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end."""
         self.print_usage(sys.stderr)
-        self.exit(gates.BROKEN, f"{self.prog}: {message}\n")
+        self.exit(BROKEN, f"{self.prog}: {message}\n")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,8 +58,12 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--device", default="cpu", help=told)
     own = commands.add_parser("gate", **form)
     own.add_argument("report", help="a report.json")
-    told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
-    own.add_argument("--fail-on", choices=gates.STATES, default="exceeds", help=told)
+    own.add_argument(
+        "--fail-on",
+        choices=STATES,
+        default="exceeds",
+        help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
+    )
     told = "let a model pass though the analysis departed from the plan, and say so"
     own.add_argument("--allow-departures", action="store_true", help=told)
     own = commands.add_parser("compare", **form)
@@ -75,13 +79,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         code, lines = _do(chosen)
     except PeopleNeeded as stop:
-        code, lines = gates.PASSED, [str(stop)]
+        code, lines = PASSED, [str(stop)]
     except (ValueError, OSError) as error:
         print(f"audit: {error}", file=sys.stderr)
-        return gates.BROKEN
+        return BROKEN
     except Exception:
         traceback.print_exc()
-        return gates.BROKEN
+        return BROKEN
     try:
         print(*lines, sep="\n", flush=True)
     except BrokenPipeError:  # `| head -1` has read enough; the code still counts
@@ -91,17 +95,21 @@ def main(arguments: Sequence[str]) -> int:
 
 def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
-        return gates.gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    if chosen.command == "schema":
-        return gates.PASSED, [schema().rstrip("\n")]
-    if chosen.command == "compare":
-        return gates.PASSED, _compare(chosen.before, chosen.after)
-    if chosen.command == "plan":
-        run.plan_audit(chosen.file, profile=chosen.profile)
-        return gates.PASSED, []
-    report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
-    doubts, departures = gates.warnings_of(report)
-    return gates.PASSED, [*doubts, *departures, report.answer]
+        return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
+    lines: list[str] = []
+    if chosen.command in ("plan", "run"):
+        from faceaudit import run  # with torch, which a gate can do without
+
+        if chosen.command == "plan":
+            run.plan_audit(chosen.file, profile=chosen.profile)
+        else:
+            report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+            lines = [*warnings_of(report), report.answer]
+    elif chosen.command == "schema":
+        lines = [schema().rstrip("\n")]
+    else:
+        lines = _compare(chosen.before, chosen.after)
+    return PASSED, lines
 
 
 def _compare(before: str, after: str) -> list[str]:
@@ -110,7 +118,7 @@ def _compare(before: str, after: str) -> list[str]:
         raise ValueError("compare takes two audit files of classifiers with tables (images)")
     old, new = (from_table(one.beside(one.images), one) for one in files)
     plan = make_plan(files[0], old.frame["unit"].nunique())
-    return in_lines(compare(old, new, plan), plan["tolerance"])
+    return wording.told("versions", compare(old, new, plan), plan["tolerance"])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from faceaudit.parts import Http, Images, KnownTruth, Reader, Simulated, Style
 from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, require_complete
-from faceaudit.words import spaced
+from faceaudit.wording import spaced
 from faceaudit.world import World, render_faces, simulated_answers
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import FILE, ImageSet

@@ -15,9 +15,9 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 
 from faceaudit import black_box
-from faceaudit.planned_effects import average_effects
 from faceaudit.report_schema import Doubt
-from faceaudit.words import hundredths, points, spaced
+from faceaudit.verdicts import average_effects
+from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
 
 MOST_ERRORS, REVERSED = 0.45, 0.6
@@ -30,6 +30,8 @@ CHANGED = {"error": "the error rate", "no_answer": "the share of images without 
 """Outcome of an image → what a placebo may change."""
 TRIED = 200
 """Images on which other preparations are tried."""
+Doubts = Iterator[tuple[str, str]]
+"""Name and sentence of each."""
 
 
 def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
@@ -65,11 +67,6 @@ def require_alike(pairs: pd.DataFrame, source: str) -> None:
     Args:
         pairs: columns same (0 or 1) and similarity.
         source: of the pairs.
-
-    Example:
-        >>> require_alike(pd.DataFrame({"same": [1, 0], "similarity": [0.2, 1.4]}), "pairs.csv")
-        Traceback (most recent call last):
-        ValueError: pairs.csv: pairs of one person are less similar than pairs of two ...
     """
     separation = _separation(pairs)
     if separation < DISTANCE:
@@ -82,71 +79,31 @@ def require_alike(pairs: pd.DataFrame, source: str) -> None:
 
 def doubts_of_images(
     frame: pd.DataFrame, tables: Mapping[str, pd.DataFrame], plan: Mapping[str, Any]
-) -> Iterator[tuple[str, str]]:
-    """What is hard to believe of a classification: name and sentence of each doubt.
+) -> Doubts:
+    """What is hard to believe of a classification.
 
     Args:
         frame: of `Audited`.
         tables: of `analyse`.
         plan: of the audit.
-
-    Example:
-        >>> tables = {"manipulation": pd.DataFrame(columns=["axis", "estimate"])}
-        >>> frame = pd.DataFrame({"error": [1.0, 1.0, 1.0, 0.0]})
-        >>> [name for name, _ in doubts_of_images(frame, tables, {})]
-        ['reversed']
     """
     rate = frame["error"].mean()
-    if rate > REVERSED:
-        yield (
-            "reversed",
-            f"The model errs on {hundredths(rate)} of 100 images, and would err on "
-            f"{hundredths(1 - rate)} if its two classes were exchanged. Check the order of classes "
-            "and the index of the output.",
-        )
-    elif rate > MOST_ERRORS:
-        yield (
-            "errors",
-            f"The model errs on {hundredths(rate)} of 100 images, as guessing would. Check the "
-            "preparation of images, the output that is read, and the labels.",
-        )
+    if rate > MOST_ERRORS:
+        yield _doubt("reversed" if rate > REVERSED else "errors", rate)
     for row in tables["manipulation"].itertuples():
-        if abs(row.estimate) >= MOVED:
-            continue
-        yield (
-            "manipulation",
-            f"Along {spaced(row.axis)}, people see {spaced(row.axis)} move by "
-            f"{points(row.estimate)} points of its scale only. What was not moved has no effect.",
-        )
-    for name, changed in CHANGED.items() if plan.get("placebos") else ():
-        for row in average_effects(frame, plan, name, [*plan["placebos"]]).itertuples():
+        if not abs(row.estimate) >= MOVED:
+            yield _doubt("manipulation", rate, row)
+    for outcome, changed in CHANGED.items() if plan["placebos"] else ():
+        for row in average_effects(frame, plan, outcome, [*plan["placebos"]]).itertuples():
             if row.verdict == "exceeds":
-                yield (
-                    "placebo",
-                    f"The placebo {spaced(row.axis)}, which should not matter, changes {changed} "
-                    f"by {points(row.estimate)} points. Such effects need no bias to arise.",
-                )
+                yield _doubt("placebo", rate, row, changed)
 
 
-def doubts_of_pairs(pairs: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """What is hard to believe of a verification, as `doubts_of_images`.
-
-    Args:
-        pairs: columns same and similarity.
-
-    Example:
-        >>> pairs = pd.DataFrame({"same": [1, 0, 1, 0], "similarity": [0.1, 0.1, 0.2, 0.2]})
-        >>> [name for name, _ in doubts_of_pairs(pairs)]
-        ['chance']
-    """
+def doubts_of_pairs(pairs: pd.DataFrame) -> Doubts:
+    """What is hard to believe of a verification: columns same and similarity of its pairs."""
     separation = _separation(pairs)
     if separation < CHANCE:
-        yield (
-            "chance",
-            "Pairs of one person are more similar than pairs of two in "
-            f"{hundredths(separation)} of 100 comparisons only, hardly more often than by chance. "
-            "Check the preparation of images and the output that is read.",
-        )
+        yield _doubt("chance", separation)
 
 
 def doubts_of_preparation(
@@ -155,7 +112,7 @@ def doubts_of_preparation(
     groups: pd.Series,
     seed: int,
     points: np.ndarray | None = None,
-) -> Iterator[tuple[str, str]]:
+) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
     A model on the network, and images of too few people, cannot be tried.
@@ -166,13 +123,6 @@ def doubts_of_preparation(
         groups: label of every image, NaN where it has none; of a recogniser, the identity.
         seed: of the draw of images.
         points: of `check_preparation`.
-
-    Example:
-        >>> model = black_box.remote_model(
-        ...     print, "p", "kept", version="1", limits=black_box.CallLimits(max_calls=1)
-        ... )
-        >>> [*doubts_of_preparation(model, np.zeros((1, 3, 8, 8), np.uint8), pd.Series([1]), 1)]
-        []
     """
     known = np.flatnonzero(groups.notna())
     # All images of some people tell more of a recogniser than single images of many.
@@ -191,24 +141,19 @@ def doubts_of_preparation(
             model, images[rows], groups.iloc[rows], None if points is None else points[rows]
         )
     # One that separates the classes the wrong way round has another doubt.
-    told = black_box.better_preparation(tried)
-    if told and tried["separation"].iloc[0] > 0.5:
-        yield "preparation", f"{told[0].upper()}{told[1:]}."
+    better = black_box.better_preparation(tried)
+    if better and tried["separation"].iloc[0] > 0.5:
+        yield "preparation", f"{capital(better)}."
 
 
 def accepted(found: Iterable[tuple[str, str]], plan: Mapping[str, Any]) -> list[Doubt]:
-    """Doubts for the report, those that the audit file accepts marked.
+    """Doubts for the report, those that the audit file accepts marked."""
+    names = plan["accept"]
+    return [Doubt(name=name, sentence=one, accepted=name in names) for name, one in found]
 
-    Args:
-        found: name and sentence of each.
-        plan: of the audit, with what it accepts.
 
-    Example:
-        >>> accepted([("errors", "The model errs.")], {"accept": ["errors"]})[0].accepted
-        True
-    """
-    names = plan.get("accept", ())
-    return [Doubt(name=name, sentence=told, accepted=name in names) for name, told in found]
+def _doubt(name: str, *values: Any) -> tuple[str, str]:
+    return name, told("doubt", name, *values)[0]
 
 
 def _separation(pairs: pd.DataFrame) -> float:

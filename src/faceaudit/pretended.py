@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from faceaudit.planning import make_plan
+from faceaudit.plan import make_plan
 from faceaudit.specification import Specification
 from faceaudit.tables import Audited, from_table
 from helpers.utils import seeding

@@ -13,20 +13,17 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from faceaudit.analysis import analyse
+from faceaudit.analysis import analyse, analyse_pairs
 from faceaudit.asking import ask, model_of
 from faceaudit.black_box.endpoints import FROM_ENVIRONMENT
-from faceaudit.contact_sheet import Sheet, contact_sheet
 from faceaudit.faces import open_images, show
-from faceaudit.group_rates import analyse_pairs
-from faceaudit.model_card import write_card
 from faceaudit.pairs import from_pairs, open_faces
 from faceaudit.parts import Http, Images, KnownTruth
-from faceaudit.planning import keep_plan, make_plan
+from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.recognition import ask_recogniser
-from faceaudit.report_html import write_html
-from faceaudit.report_json import build_report, write_json
+from faceaudit.report import build_report, write_card, write_json
+from faceaudit.report_page import Sheet, contact_sheet, write_html
 from faceaudit.report_schema import Report
 from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported

@@ -1,4 +1,4 @@
-"""Verdicts of planned comparisons: does an effect exceed the tolerance, with all adjusted for?
+"""The planned comparisons of matched images, a row each, and their verdicts.
 
 An effect *exceeds* the tolerance where the hypothesis that it does not is rejected after Holm's
 adjustment; it is *within* where the two one-sided tests of equivalence reject at the level (claims
@@ -9,15 +9,158 @@ for itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
+from statsmodels.stats.weightstats import DescrStatsW
 
+from faceaudit.plan import cell_name, held_levels
+from helpers import effects
 from helpers.effects import holm, paired_interval
+from helpers.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+
+Plan = Mapping[str, Any]
+
+
+def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The main family: the effect of every axis on errors in every cell of the others.
+
+    Args:
+        frame: of `Audited`.
+        plan: of the audit.
+
+    Returns:
+        A row per axis and cell: those of `matched_row` and of `judge`, and how strong something
+        hidden would have to be: e_value and e_value_limit, gamma (Rosenbaum's Γ of the faces) and
+        tipping: what a hidden attribute that moves over its whole range along with the axis would
+        have to change the error rate by, to explain what the interval is sure of.
+    """
+    axes = plan["axes"]
+    rows = [
+        matched_row(frame, "error", axis, held, plan)
+        for axis in axes
+        for held in held_levels(axes, axis)
+    ]
+    return explained(judge(pd.DataFrame(rows), plan["tolerance"], plan["level"]))
+
+
+def average_effects(
+    frame: pd.DataFrame, plan: Plan, outcome: str, axes: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """The effect of every axis, averaged over all pairs that differ in it alone.
+
+    Args:
+        frame: of `Audited`.
+        plan: of the audit.
+        outcome: column in [0, 1].
+        axes: those to compare; by default all of the plan.
+
+    Returns:
+        A row per axis, of `matched_row` and `judge`, with the cell "all faces".
+    """
+    rows = [matched_row(frame, outcome, axis, {}, plan) for axis in axes or plan["axes"]]
+    return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
+
+
+def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """How much the effect of one axis differs between the levels of another, by Student's t.
+
+    Units are matched faces with all their images (chapter 10 compares the genders so).
+
+    Args:
+        frame: of `Audited`.
+        plan: of the audit.
+
+    Returns:
+        A row per pair of axes: axis, cell (the other axis), estimate (effect at the high level of
+        the other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
+        complete faces.
+    """
+    every = [*plan["axes"], *plan["placebos"]]
+    grid = outcome_grid(frame, "error", every, "unit")
+    contrasts = factorial_contrasts(every, [2])
+    # Where no face is complete there is no value, and no shape of one.
+    empty = pd.DataFrame(columns=contrasts.index)
+    values = contrast_values(grid, contrasts) if len(grid) else empty
+    rows = []
+    for first, second in combinations(plan["axes"], 2):
+        name = f"{first} × {second}".replace("_", " ")
+        value = values[name, "average" if len(every) > 2 else ""]
+        row = {"axis": first, "cell": second, "transects": len(value)}
+        row |= dict.fromkeys(("estimate", "low", "high", "p"), np.nan)
+        if len(value) > 1 and value.std() > 0:
+            found = DescrStatsW(value)
+            low, high = found.tconfint_mean(plan["level"])
+            row |= {"estimate": found.mean, "low": low, "high": high, "p": found.ttest_mean(0)[1]}
+        elif len(value) > 1:
+            row["estimate"] = value.mean()
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=holm(table["p"]))
+
+
+def matched_row(
+    frame: pd.DataFrame, outcome: str, axis: str, held: Mapping[str, int], plan: Plan
+) -> dict[str, Any]:
+    """One comparison, of the faces in one cell (`held`: axis → level; `{}` for all faces).
+
+    Returns:
+        Column → value: axis, cell, held, those of `helpers.effects.matched_effects`, exact (one
+        pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete pairs),
+        faces_worse and faces_better (those with more at the high or at the low level).
+    """
+    levels = [column for column in frame if column.endswith("_level")]
+    inside = np.ones(len(frame), dtype=bool)
+    for name, level in held.items():
+        inside &= (frame[f"{name}_level"] == level).to_numpy()
+    part, place = frame.loc[inside, ["unit", outcome, *levels]], f"{axis}_level"
+    row = effects.matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
+    exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
+    # What pairs lack has no counterpart.
+    others = ["unit", *(level for level in levels if level != place)]
+    known = part[part[outcome].notna()]
+    paired = known[known.groupby(others)[place].transform("size") == 2]
+    high = paired[place] == 1
+    change = paired[outcome].where(high, -paired[outcome]).groupby(paired["unit"]).sum().round(9)
+    return {
+        "axis": axis,
+        "cell": cell_name(plan["axes"], held),
+        "held": dict(held),
+        **row.to_dict(),
+        "exact": bool(exact),
+        "base_rate": float(paired.loc[~high, outcome].mean()),
+        "faces_worse": int((change > 0).sum()),
+        "faces_better": int((change < 0).sum()),
+    }
+
+
+def explained(table: pd.DataFrame) -> pd.DataFrame:
+    """How strong something hidden would have to be, beside every effect.
+
+    Γ asks for independent pairs. Those of one face are not, so each face counts once, as a pair of
+    its images at the one level and at the other; of these the one or the other errs more often.
+    With one pair per face, that is the pair.
+    """
+    # A ratio to a level without errors has no number; then the other level is the base, so that
+    # results which mirror each other have the same values.
+    mirrored = (table["base_rate"] == 0) & (table["estimate"] > 0)
+    turned = table[["estimate", "low", "high"]].copy()
+    turned[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
+    base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
+    values = effects.e_values(turned, base)
+    sure = np.where(table["low"] > 0, table["low"], np.where(table["high"] < 0, table["high"], 0.0))
+    return table.assign(
+        e_value=values["e_value"],
+        e_value_limit=values["e_value_limit"],
+        gamma=effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"]),
+        tipping=np.abs(sure),
+    )
 
 
 def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: ArrayLike) -> np.ndarray:
@@ -33,12 +176,6 @@ def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: Array
 
     Returns:
         p (...).
-
-    Example:
-        >>> from helpers import effects
-        >>> low, _ = effects.paired_interval(12, 3, 100, 1.959964)
-        >>> score_p(12, 3, 100, low).round(4).item()
-        0.05
     """
     worse, better, n = (np.asarray(count, dtype=np.float64) for count in (worse, better, n))
     delta = np.asarray(difference, dtype=np.float64)
@@ -46,9 +183,8 @@ def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: Array
     root = np.sqrt(np.maximum(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
     variance = n * ((root - linear) / (2 * n) + delta * (1 - delta))
     distance = np.abs(worse - better - n * delta)
-    statistic = np.divide(
-        distance, np.sqrt(variance), out=np.where(distance > 0, np.inf, 0.0), where=variance > 0
-    )
+    limit = np.where(distance > 0, np.inf, 0.0)
+    statistic = np.divide(distance, np.sqrt(variance), out=limit, where=variance > 0)
     return 2 * stdtr(np.inf, -statistic)
 
 
@@ -69,27 +205,19 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
         The table with p_holm, p_beyond (of the hypothesis that the effect is not larger than the
         tolerance, in the direction it is found in), p_beyond_holm, verdict, and low_family and
         high_family: simultaneous intervals, by Bonferroni's quantile.
-
-    Example:
-        >>> from helpers import effects
-        >>> frame = pd.DataFrame({"unit": np.repeat(range(200), 2), "skin_level": [0, 1] * 200})
-        >>> frame["error"] = [0, 1] * 40 + [0, 0] * 160
-        >>> found = effects.matched_effects(frame, "error", "skin_level", [], "unit")
-        >>> judge(found.assign(exact=True), 0.05)["verdict"].item()
-        'exceeds'
     """
     found = table.copy()
-    known = found["low"].notna()
+    known, estimate = found["low"].notna(), found["estimate"]
     m = max(int(known.sum()), 1)
-    estimate, sign = found["estimate"], np.where(found["estimate"] < 0, -1.0, 1.0)
     df = np.where(found["exact"], np.inf, (found["transects"] - 1).clip(lower=1))
-    quantile, wide = stdtrit(df, 1 - level / 2), stdtrit(df, 1 - level / (2 * m))
     approximate = beyond_by_interval(found, tolerance, df, level)
-    exact = score_p(found["worse"], found["better"], found["n"].clip(lower=1), sign * tolerance)
+    edge = np.where(estimate < 0, -1.0, 1.0) * tolerance
+    exact = score_p(found["worse"], found["better"], found["n"].clip(lower=1), edge)
     p = np.where(found["exact"], exact, approximate)
     larger = np.abs(estimate) > tolerance
     found["p_beyond"] = np.where(known, np.where(larger, np.minimum(p, 1), 1.0), np.nan)
     found["p_holm"] = holm(found["p"])
+    quantile, wide = stdtrit(df, 1 - level / 2), stdtrit(df, 1 - level / (2 * m))
     ends = [
         paired_interval(row.worse, row.better, row.n, z)
         if row.exact and not np.isnan(row.low)
@@ -119,18 +247,13 @@ def beyond_by_interval(
 
     Returns:
         p (n,): 1 where the estimate itself is within the tolerance, NaN without an interval.
-
-    Example:
-        >>> table = pd.DataFrame({"estimate": [0.1, 0.02], "low": [0.05, -0.1], "high": [0.2, 0.1]})
-        >>> beyond_by_interval(table, 0.05, np.inf).round(3).tolist()
-        [0.05, 1.0]
     """
     estimate, low, high = (table[column].to_numpy(float) for column in ("estimate", "low", "high"))
-    quantile = stdtrit(df, 1 - level / 2)
     side = np.where(estimate > 0, estimate - low, high - estimate)
     distance = np.abs(estimate) - tolerance
+    scaled = distance * stdtrit(df, 1 - level / 2)
     # A side of no width is an estimate at the end of what there can be.
-    ratio = np.divide(distance * quantile, side, out=np.full(len(side), np.inf), where=side > 0)
+    ratio = np.divide(scaled, side, out=np.full(len(side), np.inf), where=side > 0)
     p = np.where(distance > 0, 2 * stdtr(df, -ratio), 1.0)
     return np.where(np.isnan(low) | np.isnan(high), np.nan, p)
 
@@ -154,13 +277,9 @@ def settle_together(
         comparisons each is one.
 
     Example:
-        >>> table = pd.DataFrame({"p_beyond": [0.02], "verdict": ["exceeds"]})
-        >>> settle_together({"a": table, "b": table}, ["a", "b"], 0.05)["a"]["verdict"].item()
-        'exceeds'
-        >>> worse = table.assign(p_beyond=0.9, verdict="inconclusive")
-        >>> settle_together({"a": table.assign(p_beyond=0.03), "b": worse}, ["a", "b"], 0.05)["a"][
-        ...     "verdict"
-        ... ].item()
+        >>> table = pd.DataFrame({"p_beyond": [0.03], "verdict": ["exceeds"]})
+        >>> other = table.assign(p_beyond=0.9, verdict="inconclusive")
+        >>> settle_together({"a": table, "b": other}, ["a", "b"], 0.05)["a"]["verdict"].item()
         'inconclusive'
     """
     judged = pd.concat({name: tables[name] for name in families}, names=["family"])
@@ -170,20 +289,9 @@ def settle_together(
 
 
 def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.DataFrame:
-    """Verdicts of comparisons from their p-values against the tolerance.
+    """The table with p_beyond_holm, and verdicts that follow from it and from "within" before.
 
-    Args:
-        table: columns p_beyond, and verdict of `helpers.effects.verdict`, whose "within" counts.
-        level: of all of them.
-        weights: shares of the level, of `helpers.effects.holm`.
-
-    Returns:
-        The table with p_beyond_holm and the verdicts.
-
-    Example:
-        >>> table = pd.DataFrame({"p_beyond": [0.01, 0.04], "verdict": ["exceeds", "exceeds"]})
-        >>> settled(table, 0.05)["verdict"].tolist()
-        ['exceeds', 'exceeds']
+    `weights` are the comparisons' shares of the level, of `helpers.effects.holm`.
     """
     adjusted = holm(table["p_beyond"], weights)
     states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]

@@ -5,12 +5,15 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 import faceaudit
+from faceaudit import compare
+from faceaudit.__main__ import main
 from faceaudit.analysis import other_thresholds
-from faceaudit.planned_effects import average_effects, effects_by_cell
-from faceaudit.pretended import pretended_table
+from faceaudit.pretended import pretend, pretended_table
 from faceaudit.specification import Specification
+from faceaudit.verdicts import average_effects, explained, judge, score_p
 from helpers import effects
 
 BASE = {
@@ -57,25 +60,6 @@ def test_cells_are_matched_effects(analysed):
         np.testing.assert_allclose(own[column], expected[column])
 
 
-def test_levels_in_other_words_and_other_order_of_rows_change_nothing(analysed):
-    table = pretended_table(300, 0.25, seed=1)
-    shuffled = table.sample(frac=1, random_state=1).replace({"light": 0, "dark": 1})
-    _, _, again = analysed_table(shuffled.astype({"skin": int}))
-    pd.testing.assert_frame_equal(again["effects by cell"], analysed[2]["effects by cell"])
-
-
-def test_what_gets_no_answer_is_an_effect_of_its_own():
-    table = pretended_table(200, 0.0, seed=2)
-    dark = (table["skin"] == "dark") & (table["unit"] % 4 == 0)
-    table.loc[dark, "score"] = np.nan
-    _, _, tables = analysed_table(table)
-    found = tables["effects on having no answer"].set_index("axis")
-    assert found.loc["skin", "estimate"] == 0.25 and found.loc["skin", "verdict"] == "exceeds"
-    assert found.loc["gender", "estimate"] == 0
-    cells = tables["effects by cell"].query("axis == 'skin'")
-    assert (cells["n"] == 150).all() and (cells["missing"] == 50).all()
-
-
 def gamma_by_hand(table, axis, held):
     """Rosenbaum's Γ of one cell: faces counted one by one, binomial tails summed term by term."""
     worse = better = 0
@@ -119,19 +103,20 @@ def test_a_placebo_is_a_family_of_its_own_and_crossed_with_the_axes():
     assert cells["verdict"].tolist()[0] == "exceeds"
 
 
-def test_gamma_of_one_pair_a_face_is_that_of_the_discordant_pairs(analysed):
-    _, _, tables = analysed
-    cells = tables["effects by cell"]
-    assert cells["exact"].all() and cells["gamma"].notna().any()
-    of_pairs = effects.rosenbaum_gamma(cells["worse"], cells["better"])
-    np.testing.assert_array_equal(cells["gamma"], of_pairs)
-
-
-def test_three_axes_have_twelve_cells_and_one_has_one():
+def test_one_axis_has_one_cell_and_no_interaction():
     table = pretended_table(20, 0.0, seed=1)
     _, _, alone = analysed_table(table[table["gender"] == "male"], axes={"skin": ("light", "dark")})
     assert alone["effects by cell"]["cell"].tolist() == ["all faces"]
     assert "interactions" not in alone
+
+
+def test_mirrored_effects_have_the_same_e_values():
+    numbers = {"estimate": [0.25, -0.25, 0.0], "low": [0.1, -0.4, -0.1], "high": [0.4, -0.1, 0.1]}
+    table = pd.DataFrame(numbers | {"base_rate": [0.0, 0.25, 0.0]})
+    found = explained(table.assign(faces_worse=[25, 0, 0], faces_better=[0, 25, 0]))
+    assert np.isinf(found["e_value"][:2]).all() and np.isnan(found["e_value"][2])
+    assert found["e_value_limit"][0] == found["e_value_limit"][1] > 1
+    assert found["gamma"][0] == found["gamma"][1]
 
 
 def test_the_own_threshold_is_among_the_others(analysed):
@@ -164,10 +149,114 @@ def test_a_cell_without_a_pair_is_not_estimable_and_says_why():
     table = pretended_table(30, 0.0, seed=1)
     table.loc[(table["skin"] == "dark") & (table["gender"] == "male"), "score"] = np.nan
     data, plan, tables = analysed_table(table)
-    found = effects_by_cell(data.frame, plan).set_index(["axis", "cell"])
+    found = tables["effects by cell"].set_index(["axis", "cell"])
     assert found.loc[("skin", "male"), ["verdict", "reason"]].tolist() == [
         "not estimable",
         "no pair",
     ]
     report = faceaudit.build_report(data, tables, plan, plan)
     assert "cannot be compared here (no pair)" in report.effects[1].sentence
+
+
+@pytest.mark.parametrize(
+    ("worse", "better", "n"), [(12, 3, 100), (0, 0, 40), (30, 30, 90), (9, 0, 9)]
+)
+@pytest.mark.parametrize("level", [0.05, 0.004])
+def test_the_score_test_is_the_interval_turned_round(worse, better, n, level):
+    for end in effects.paired_interval(worse, better, n, norm.isf(level / 2)):
+        if abs(end) < 1:
+            assert score_p(worse, better, n, end) == pytest.approx(level, rel=1e-6)
+
+
+def family(counts, tolerance=0.05):
+    """A judged family of cells with one pair a face."""
+    rows = []
+    for worse, better, n in counts:
+        errors = np.zeros((n, 2))
+        errors[:worse, 1] = errors[worse : worse + better, 0] = 1
+        frame = pd.DataFrame({"unit": np.repeat(range(n), 2), "skin_level": [0, 1] * n})
+        frame["error"] = errors.ravel()
+        found = effects.matched_effects(frame, "error", "skin_level", [], "unit", tolerance)
+        rows.append(found.assign(exact=True))
+    return judge(pd.concat(rows, ignore_index=True), tolerance)
+
+
+def test_one_comparison_is_judged_by_its_interval():
+    for counts in [(25, 2, 200), (22, 4, 200), (1, 1, 200), (10, 5, 60), (2, 30, 200)]:
+        found = family([counts])
+        alone = found["low"].gt(0.05) | found["high"].lt(-0.05)
+        assert (found["verdict"].item() == "exceeds") == alone.item()
+        np.testing.assert_allclose(found[["low", "high"]], found[["low_family", "high_family"]])
+
+
+def test_a_family_asks_for_more():
+    alone, together = family([(24, 2, 200)]), family([(24, 2, 200), *[(5, 5, 200)] * 11])
+    assert alone["verdict"].item() == "exceeds" and alone["p_beyond"].item() > 0.05 / 12
+    assert together["verdict"].iloc[0] == "inconclusive"
+    assert together["low_family"].iloc[0] < alone["low_family"].item()
+
+
+def test_false_alarms_of_a_family_at_the_edge_of_the_tolerance():
+    """Twelve cells whose true effect is the tolerance itself: at most 5 % of families may flag."""
+    random, alarms, runs = np.random.default_rng(3), 0, 400
+    for _ in range(runs):
+        worse, better, _ = random.multinomial(200, [0.12, 0.07, 0.81], 12).T
+        table = pd.DataFrame({"worse": worse, "better": better, "n": 200})
+        p = score_p(table["worse"], table["better"], 200, 0.05)
+        p = np.where((worse - better) / 200 > 0.05, p, 1)
+        alarms += (effects.holm(p) < 0.05).any()
+    assert alarms / runs < 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+@pytest.fixture(scope="module")
+def versions():
+    (old, plan), (new, _) = pretend(250, 0.3, seed=1), pretend(250, 0.0, seed=1)
+    return old, new, plan
+
+
+def test_retraining_helped_where_it_helped(versions):
+    compared = compare(*versions)
+    found = compared.errors.set_index("cell")
+    assert found["verdict"].to_dict() == {
+        "all images": "better",
+        "light, female": "no clear change",
+        "light, male": "no clear change",
+        "dark, female": "better",
+        "dark, male": "no clear change",
+    }
+    row = found.loc["dark, female"]
+    assert row["low"] < -0.3 < row["high"] and row["estimate"] == row["after"] - row["before"]
+    assert found.loc["all images", "n"] == 1000
+    found = compared.effects.set_index(["axis", "cell"])
+    row = found.loc[("skin", "female")]
+    assert row["high"] < 0 and row["estimate"] == pytest.approx(row["after"] - row["before"])
+    other = found.loc[("skin", "male")]
+    assert other["low"] <= 0 <= other["high"]
+
+
+def test_the_same_version_twice_is_no_change(versions):
+    old, _, plan = versions
+    found = compare(old, old, plan)
+    assert (found.errors["verdict"] == "no clear change").all()
+    assert (found.effects["estimate"] == 0).all() and (found.effects["low"] < 0).all()
+
+
+def test_worse_and_better_hold_their_level_without_a_change():
+    """Versions that differ by chance alone: seldom is any cell called better or worse."""
+    random, calls = np.random.default_rng(5), 0
+    (old, plan), runs = pretend(60, 0.0, seed=3), 60
+    for _ in range(runs):
+        errors = [(random.random(len(old.frame)) < 0.15).astype(float) for _ in range(2)]
+        both = [faceaudit.Audited(old.frame.assign(error=one), True, "t") for one in errors]
+        calls += (compare(*both, plan).errors["verdict"] != "no clear change").any()
+    assert calls / runs < 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_on_the_command_line(audit_file, capsys):
+    pretended_table(units=80, effect=0.0, seed=1).to_csv(audit_file.parent / "new.csv", index=False)
+    after = audit_file.with_name("new.yml")
+    text = audit_file.read_text(encoding="utf-8")
+    after.write_text(text.replace("faces.csv", "new.csv"), encoding="utf-8")
+    assert main(["compare", str(audit_file), str(after)]) == 0
+    out = capsys.readouterr().out
+    assert "dark, female: " in out and ", better" in out

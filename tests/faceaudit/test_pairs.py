@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import faceaudit
-from faceaudit.report_html import page
+from faceaudit.report_page import page
 from faceaudit.run import run_audit
 from faceaudit.specification import Specification
 from helpers.verification import fixed_threshold

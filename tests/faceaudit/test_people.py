@@ -8,7 +8,7 @@ import pytest
 
 from faceaudit.__main__ import main
 from faceaudit.people import PeopleNeeded, asked_about, hidden_names, people_said
-from faceaudit.report_json import read_json
+from faceaudit.report import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
 from helpers.annotations import crowd

@@ -17,7 +17,7 @@ from PIL import Image
 
 import faceaudit
 from faceaudit.recognition import draw_pairs
-from faceaudit.report_html import page
+from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4

@@ -2,7 +2,8 @@
 
 import pytest
 
-from faceaudit import limits, make_plan, read_specification
+import faceaudit
+from faceaudit import make_plan, read_specification
 from faceaudit.pretended import pretend
 from faceaudit.run import capped
 from helpers.artifacts.lineage import ROOT
@@ -17,12 +18,9 @@ def test_the_plan_and_the_limits_say_that_the_sizes_were_cut():
     assert make_plan(small)["sizes"]["units"] == 40
     assert "40 faces in place of 400" in make_plan(small)["note"] and "note" not in make_plan(whole)
     data, plan = pretend(units=60, effect=0.4, seed=1)
-    parts = {"effects": [], "placebos": [], "leakage": []}
-    told = limits.of_images(data, parts, plan | {"note": small.note})
-    assert any(
-        one.endswith(f"trial run with few faces; its numbers are rough. {small.note}")
-        for one in told
-    )
+    plan |= {"note": small.note}
+    told = faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan).limits
+    assert f"This is a trial run with few faces; its numbers are rough. {small.note}" in told
 
 
 def test_no_audit_grows():

@@ -7,7 +7,8 @@ from faceaudit.specification import read_specification
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
 OF_A_RECOGNISER = """{name: a, kind: verification, question: '?', images: faces.csv, reference: a,
-    model: {kind: onnx, path: r.onnx, input: {size: 8}, threshold: 0.8}, design: {tolerance: 0.1}}"""
+    model: {kind: onnx, path: r.onnx, input: {size: 8}, threshold: 0.8},
+    design: {tolerance: 0.1}}"""
 # What the file says besides, and how the sentence begins.
 FAULTS_OF_A_CLASSIFIER = """
 nmae: 1 | nmae is no key here (did you mean name?); allowed are name, kind

@@ -17,10 +17,10 @@ from typing import Any
 from scipy.optimize import brentq
 
 from faceaudit.specification import IMAGES, Specification
-from faceaudit.writing import write_text
 from helpers import effects
+from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
-from helpers.effects.audit_plan import Family, digest
+from helpers.effects.audit_plan import digest
 
 LEVEL = 0.05
 """Family-wise error over all comparisons that are judged; of each control for itself."""
@@ -40,61 +40,24 @@ UNSAID = {
     "people": {"models", "export", "price", "seconds"},
 }
 """Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
-NO_AXIS = ""
+APART = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
+"""Parts of a plan that are no decisions, or are compared in their own way."""
 
 
 def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, int]]:
-    """The cells of an effect: every combination of levels of the other axes.
-
-    Args:
-        axes: axis → names of its levels.
-        axis: that is compared.
-
-    Returns:
-        Axis → level, a dict per cell.
-
-    Example:
-        >>> held_levels({"skin": ("light", "dark"), "gender": ("female", "male")}, "skin")
-        [{'gender': 0}, {'gender': 1}]
-    """
+    """The cells of an effect: every combination of levels of the other axes, axis → level."""
     others = [name for name in axes if name != axis]
     return [dict(zip(others, held, strict=True)) for held in product((0, 1), repeat=len(others))]
 
 
 def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str:
-    """A cell in words, "all faces" where nothing is held.
-
-    Args:
-        axes: axis → names of its levels.
-        held: axis → level.
-
-    Returns:
-        The names of the levels.
-
-    Example:
-        >>> cell_name({"gender": ("female", "male")}, {"gender": 1}), cell_name({}, {})
-        ('male', 'all faces')
-    """
+    """A cell in words, "all faces" where no axis is held."""
     return ", ".join(axes[axis][level] for axis, level in held.items()) or "all faces"
 
 
 def families(specification: Specification) -> dict[str, list[list[str]]]:
-    """Every comparison that the audit tests, by family.
-
-    Args:
-        specification: of the audit.
-
-    Returns:
-        Family → comparisons, each a list of names.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender", "skin_colour"], design={"tolerance": 0.1}
-        ... )
-        >>> families(one)["effects by cell"][0]
-        ['gender', 'light skin']
-    """
-    axes, placebos = specification.axes, specification.placebos
+    """Every comparison that the audit tests: family → comparisons, each a list of names."""
+    axes = specification.axes
     if specification.kind == "verification":
         enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
         return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
@@ -104,8 +67,8 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         found[AVERAGES] = [[axis, "all faces"] for axis in axes]
         found[INTERACTIONS] = [[*pair] for pair in combinations(axes, 2)]
     found[NO_ANSWER] = [[axis, "all faces"] for axis in axes]
-    if placebos:
-        found[PLACEBOS] = [[axis, "all faces"] for axis in placebos]
+    if specification.placebos:
+        found[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
     return found
 
 
@@ -125,53 +88,46 @@ def make_plan(
 
     Raises:
         ValueError: a difference that no number of faces detects.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1}
-        ... )
-        >>> plan = make_plan(one, units=200)
-        >>> plan["sizes"]["images"], plan["sha256"] == digest(plan)
-        (400, True)
     """
-    content = {
-        "name": specification.name,
-        "kind": specification.kind,
-        "question": specification.question,
-        "axes": {axis: list(names) for axis, names in specification.axes.items()},
-        "placebos": {axis: list(names) for axis, names in specification.placebos.items()},
-        "annotated": list(specification.annotated),
-        "tolerance": specification.design.tolerance,
+    own, design, model = specification, specification.design, specification.model
+    content: dict[str, Any] = {
+        "name": own.name,
+        "kind": own.kind,
+        "question": own.question,
+        "axes": {axis: list(names) for axis, names in own.axes.items()},
+        "placebos": {axis: list(names) for axis, names in own.placebos.items()},
+        "annotated": list(own.annotated),
+        "tolerance": design.tolerance,
         "level": LEVEL,
         "floor": FLOOR,
-        "power": specification.design.power,
-        "seed": specification.design.seed,
-        "incomplete": specification.design.incomplete,
-        "threshold": specification.model.threshold,
-        "model": specification.model.kind,
-        "families": families(specification),
-        "accept": list(specification.accept),
+        "power": design.power,
+        "seed": design.seed,
+        "incomplete": design.incomplete,
+        "threshold": model.threshold,
+        "model": model.kind,
+        "families": families(own),
+        "accept": list(own.accept),
     }
     content["judged"] = [name for name in JUDGED if name in content["families"]]
-    if specification.kind == "verification":
-        content |= {"reference": specification.reference, "fmr": specification.model.fmr}
-        if specification.route == IMAGES:
-            content["impostors"] = specification.design.impostors
+    if own.kind == "verification":
+        content |= {"reference": own.reference, "fmr": model.fmr}
+        if own.route == IMAGES:
+            content["impostors"] = design.impostors
     else:
-        content |= {"threshold": specification.threshold, "sizes": _sizes(specification, units)}
-        table = specification.images is not None  # which names its labels, not what they are of
-        content["attribute"] = None if table else specification.attribute
-        content["classes"] = list(specification.classes)
-    if specification.kind == "classification" and specification.images is None:
-        content["generator"] = specification.generator.model_dump(mode="json")
-        content["people"] = specification.people.kind
-    if specification.target is not None:
-        content["target"] = specification.target.name
-    if specification.note:
-        content["note"] = specification.note
+        content |= {"threshold": own.threshold, "sizes": _sizes(own, units)}
+        # A table names its labels, not what they are of.
+        content["attribute"] = own.attribute if own.images is None else None
+        content["classes"] = list(own.classes)
+        if own.images is None:
+            content["generator"] = own.generator.model_dump(mode="json")
+            content["people"] = own.people.kind
+    if own.target is not None:
+        content["target"] = own.target.name
+    if own.note:
+        content["note"] = own.note
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs}
-    content["said"] = specification.model_dump(mode="json", include=SAID, exclude=UNSAID)
+    content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}
 
@@ -188,22 +144,13 @@ def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
     Raises:
         ValueError: the file is damaged, or was changed after it was made.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "plan.json")
-        ...     plan = {"tolerance": 0.1, "made": "today"}
-        ...     first = keep_plan(plan | {"sha256": digest(plan)}, path)
-        ...     keep_plan({"tolerance": 0.2}, path)["tolerance"]
-        0.1
     """
     if not path.exists():
         write_text(path, json.dumps(plan, indent=1) + "\n")
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        whole = isinstance(kept, dict) and kept["sha256"] == digest(kept)
-    except (json.JSONDecodeError, KeyError, UnicodeDecodeError):
+        whole = kept["sha256"] == digest(kept)
+    except (ValueError, KeyError, TypeError):
         whole = False
     if not whole:
         raise ValueError(
@@ -233,10 +180,8 @@ def departures(
         >>> departures(plan, plan | {"tolerance": 0.1}, {})
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
-    own = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
-    before, after = ({k: one[k] for k in one if k not in own} for one in (plan, now))
-    found = [*_differences(before, after)]
-    found += _differences(plan.get("said"), now.get("said"))
+    before, after = ({k: one[k] for k in one if k not in APART} for one in (plan, now))
+    found = [*_differences(before, after), *_differences(plan.get("said"), now.get("said"))]
     units = [one.get("sizes", {}).get("units") for one in (plan, now)]
     if units[0] != units[1]:
         found.append(f"faces: {_told(units[0])} were planned, {_told(units[1])} were used")
@@ -248,11 +193,21 @@ def departures(
         if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
     ]
     for name, comparisons in made.items():
-        planned = [tuple(one) for one in plan["families"].get(name, [])]
-        family = Family(name, ((NO_AXIS,),), tuple(planned))
-        sentences = family.departures([(NO_AXIS, *one) for one in comparisons])
-        found += [sentence.replace(f" {NO_AXIS}, ", " ") for sentence in sentences]
+        planned, done = (
+            [", ".join(one) for one in some]
+            for some in (plan["families"].get(name, []), comparisons)
+        )
+        found += [f"{name}: left out {one}" for one in planned if one not in done]
+        found += [f"{name}: not planned {one}" for one in done if one not in planned]
     return found
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text whole or not at all, with the folder for it; gives the path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return path
 
 
 def _differences(before: object, after: object, place: str = "") -> Iterator[str]:
@@ -266,7 +221,7 @@ def _differences(before: object, after: object, place: str = "") -> Iterator[str
 
 
 def _told(value: object) -> str:
-    return "nothing" if value is None else json.dumps(value) if value != "" else "nothing"
+    return "nothing" if value in (None, "") else json.dumps(value)
 
 
 def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
@@ -280,34 +235,32 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     each = LEVEL / (2 if len(axes) > 1 else 1) / cells
     base = design.expected_error
 
-    def of(difference: float) -> effects.Design:
+    def pairs(difference: float) -> effects.Design:
         return effects.Design(difference, base, within=0, pairs=1)
 
-    units = units or design.transects
-    if units is None:
-        units = effects.transects_needed(of(design.tolerance), each, design.power)
-    most = 0.99 - base
-    if effects.power(units, of(most), each) < design.power:
-        detectable = None
-    else:
-        detectable = brentq(
-            lambda size: effects.power(units, of(size), each) - design.power, 1e-4, most, xtol=1e-4
-        )
+    def needed() -> int:
+        return effects.transects_needed(pairs(design.tolerance), each, design.power)
+
+    def power(difference: float) -> float:
+        return effects.power(units, pairs(difference), each)
+
+    units = units or design.transects or needed()
+    most, detectable = 0.99 - base, None
+    if power(most) >= design.power:
+        detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
     images = units * 2 ** (len(axes) + len(specification.placebos))
-    sizes = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
-    sizes |= {"expected error": base, "power at the tolerance": None, "needed": None}
-    if base + design.tolerance < 1:
-        wanted = of(design.tolerance)
-        sizes["power at the tolerance"] = effects.power(units, wanted, each)
-        sizes["needed"] = effects.transects_needed(wanted, each, design.power)
+    possible = base + design.tolerance < 1
+    sizes = {
+        "units": units,
+        "images": images,
+        "comparisons": cells,
+        "detectable": detectable,
+        "expected error": base,
+        "power at the tolerance": power(design.tolerance) if possible else None,
+        "needed": needed() if possible else None,
+    }
     people = specification.people
     if specification.images is None and getattr(people, "price", None) and people.seconds:
-        sizes["cost"] = effects.cost(
-            units,
-            people.raters,
-            price=people.price,
-            seconds=people.seconds,
-            attributes=1,
-            images=images // units,
-        )
+        told = {"price": people.price, "seconds": people.seconds, "images": images // units}
+        sizes["cost"] = effects.cost(units, people.raters, attributes=1, **told)
     return sizes

@@ -1,0 +1,139 @@
+"""Numbers and names in words, and the templates that make sentences of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from scipy.stats import binom
+
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from helpers.utils.numbers import in_points, with_minus
+
+ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
+"""Verdicts from what asks for action to what does not."""
+WORDS = {
+    EXCEEDS: "beyond the tolerance",
+    INCONCLUSIVE: "undecided",
+    NOT_ESTIMABLE: "not estimable",
+    WITHIN: "within the tolerance",
+}
+"""Verdict → how a page says it."""
+RATES = {
+    "FMR": "false match rate",
+    "FNMR": "false non-match rate",
+    "FTE": "rate of failures to enrol",
+}
+"""Measure of a verification → how a page says it."""
+MISSES = 0.05
+"""Share of 95 % intervals that miss the truth."""
+
+
+def spaced(name: str) -> str:
+    """A name of an axis or group as a page writes it: spaces for underscores.
+
+    A face does not show anybody's gender, so that axis is called "perceived gender".
+    """
+    return "perceived gender" if name == "gender" else name.replace("_", " ")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of axes in a sentence: "skin colour, hair length and perceived gender"."""
+    *most, last = (spaced(name) for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def capital(text: str) -> str:
+    """A text with a capital letter, as sentences begin."""
+    return text[:1].upper() + text[1:]
+
+
+def shown_as(made_by: str | None) -> str:
+    """What ties an image to the name of a level, so that it is not taken for the model's answer.
+
+    `made_by` is the kind of the generator, None for a table of images.
+    """
+    return "listed as" if made_by in (None, "images") else "made to show"
+
+
+def percent(rate: float | None) -> str:
+    """A rate in percent, "–" where there is none."""
+    return "–" if rate is None else f"{hundredths(rate)} %"
+
+
+def hundredths(rate: float) -> str:
+    """A rate as so many of a hundred; 0.1875 and a hair less are told alike."""
+    return f"{round(100 * rate, 9):z.1f}"
+
+
+def points(difference: float | None) -> str:
+    """A difference of rates in points with its sign, a true minus; "–" where there is none."""
+    return "–" if difference is None else with_minus(in_points(difference))
+
+
+def tolerated(tolerance: float) -> str:
+    """A tolerance in points, of which one is a point."""
+    told = f"{100 * tolerance:g}"
+    return f"{told} point{'s' * (told != '1')}"
+
+
+def number(value: float | None) -> str:
+    """Two decimals; "–" where there is none."""
+    return "–" if value is None else with_minus(f"{value:.2f}")
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals; "–" where there is none."""
+    return "–" if value is None else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"
+
+
+def undecided(counts: Mapping[str, int], n: int) -> str:
+    """How many of n comparisons are undecided or not estimable, "" if none is."""
+    states = (INCONCLUSIVE, NOT_ESTIMABLE)
+    return ", ".join(f"{counts[one]} of {n} {WORDS[one]}" for one in states if counts.get(one))
+
+
+def rendered(name: str, **values: Any) -> str:
+    """A template of the folder `templates`, filled in; one of HTML escapes what it is given."""
+    return _environment(".html." in name).get_template(name).render(values)
+
+
+def told(macro: str, *values: Any) -> list[str]:
+    """What a macro of `sentences.j2` says: an item for each of its paragraphs, on one line."""
+    text = getattr(_environment(False).get_template("sentences.j2").module, macro)(*values)
+    items = [re.sub(r"\s*\n\s*", " ", item.strip()) for item in re.split(r"\n\s*\n", text)]
+    return [item for item in items if item]
+
+
+def by_chance(misses: int, n: int) -> str:
+    """Whether so many of n 95 % intervals of one audit may miss the truth by chance.
+
+    The intervals share faces, so that a binomial count is a guide only. Whatever the dependence,
+    Markov's inequality bounds the chance of so many misses by their expected number over theirs.
+    """
+    expected, independent = n * MISSES, float(binom.sf(misses - 1, n, MISSES))
+    most = min(expected / misses, 1.0) if misses else 1.0
+    return told("by_chance", misses, n, expected, independent, most)[0]
+
+
+_NUMBERS = (hundredths, number, p_value, percent, points, tolerated)
+
+
+@cache
+def _environment(autoescape: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("faceaudit", "templates"),
+        autoescape=autoescape,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: with_minus(str(value)) if isinstance(value, float) else value,
+    )
+    for function in (capital, listed, spaced, *_NUMBERS, with_minus):
+        environment.filters[function.__name__] = function
+    environment.globals |= {"WORDS": WORDS, "RATES": RATES, "ORDER": ORDER}
+    environment.globals |= {"shown_as": shown_as, "undecided": undecided, "by_chance": by_chance}
+    return environment
