@@ -18,13 +18,12 @@ import pandas as pd
 from torch import Tensor
 
 import facerender
-from helpers.annotations import cues
-from helpers.annotations.crowd import annotate
-from helpers.annotations.schema import n_levels
-from helpers.artifacts import atomic
 from faceaudit.asking import model_of
 from faceaudit.specification import Specification
 from faceaudit.world import World, render_faces
+from helpers.annotations.crowd import annotate, perceived
+from helpers.annotations.schema import n_levels
+from helpers.artifacts import atomic
 from helpers.effects.labels import LEVEL_NAMES
 
 UNITS, RATERS, SEED, DARKEST = 100, 3, 7, 0.03
@@ -63,7 +62,7 @@ def make_example_table(path: Path) -> Path:
 
 def _answers(parameters: Tensor, image_id: pd.Series) -> pd.DataFrame:
     """What every rater says, "female" or "male"; empty where they chose the middle of the scale."""
-    seen = cues.perceived(facerender.visible_scores(parameters)).set_index(image_id)
+    seen = perceived(facerender.visible_scores(parameters)).set_index(image_id)
     found = annotate(seen[["gender"]], RATERS, seed=SEED, stage="audit/table")
     found = found[(found["status"] == "accepted") & (found["visit"] == 0)]
     middle = (n_levels("gender") - 1) / 2

@@ -59,7 +59,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
 from helpers import annotations, errors, figures, models
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.utils import seeding
@@ -104,7 +104,7 @@ print(f"{len(pictures):,} portraits")
 
 # %%
 visible = facerender.visible_scores(ppb.parameters).set_index(image_ids)
-answers = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage=stage.name)
+answers = crowd.annotate(crowd.perceived(visible), n_raters, seed=seed, stage=stage.name)
 export = stage.path("crowd.csv")
 annotations.write_mturk(answers, export)
 

@@ -62,7 +62,7 @@ import pandas as pd
 
 import facerender
 from helpers import annotations, directions, figures
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.generators import load_generator
@@ -103,7 +103,7 @@ parameters = generator.parameters(w)
 # %%
 image_ids = [f"{number:05d}" for number in range(n_directions)]
 visible = facerender.visible_scores(parameters).set_axis(image_ids)
-answers = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage=stage.name)
+answers = crowd.annotate(crowd.perceived(visible), n_raters, seed=seed, stage=stage.name)
 
 # %% [markdown]
 # A real crowd leaves a file. So does this one: the answers are written as a batch of Mechanical

@@ -65,7 +65,7 @@ from scipy.stats import median_abs_deviation, norm
 
 import facerender
 from helpers import annotations, errors, figures
-from helpers.annotations import ATTRIBUTES, crowd, cues, raters
+from helpers.annotations import ATTRIBUTES, crowd, raters
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.generators import load_generator
@@ -212,7 +212,7 @@ noise
 # assumed, and [](11_truth_scorecard) multiplies it.
 
 # %%
-pd.DataFrame({name: vars(cue) for name, cue in cues.CUES.items()}).T
+pd.DataFrame({name: vars(cue) for name, cue in crowd.CUES.items()}).T
 
 # %% [markdown]
 # A *strength* is what a cue adds to the score of perceived gender, from zero (female) to one (male),
@@ -239,7 +239,7 @@ del parameters  # of a long study hundreds of megabytes
 # at it.
 
 # %%
-answers = crowd.annotate(cues.perceived(shown), n_raters, seed=seed, stage=stage.name)
+answers = crowd.annotate(crowd.perceived(shown), n_raters, seed=seed, stage=stage.name)
 answers["status"].value_counts().rename("assignments").to_frame()
 
 # %% [markdown]
@@ -516,7 +516,7 @@ claim(
 generator = load_generator("known-truth", device=device)
 plain = generator.parameters(generator.sample(n_population, seed)).cpu()
 seen = {"random faces": facerender.visible_scores(plain), "transects": shown}
-seen = {name: cues.perceived(score) for name, score in seen.items()}
+seen = {name: crowd.perceived(score) for name, score in seen.items()}
 for name, score in seen.items():
     print(f"{name}: {1 - score['gender'].between(0.1, 0.9).mean():.0%} show a very clear gender")
 
@@ -768,7 +768,7 @@ claim(
 # says where they moved, or *no one way* if the two ends do not agree.
 
 # %%
-before, ends = cues.perceived(shown), {}
+before, ends = crowd.perceived(shown), {}
 for name in ATTRIBUTES:
     tenth = pd.qcut(before[name].rank(method="first"), 10, labels=False)
     gap = (scores[name] - before[name]).groupby(tenth).mean()

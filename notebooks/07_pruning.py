@@ -59,7 +59,7 @@ from statsmodels.stats.multitest import multipletests
 
 import facerender
 from helpers import annotations, errors, figures, pruning, resampling
-from helpers.annotations import ATTRIBUTES, crowd, cues
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.pruning import ADULT_RULE, PAPER_RULES
@@ -420,7 +420,7 @@ def perceived(name: str) -> pd.DataFrame:
     """Scores of a sample of a population, as the crowd gives them."""
     shown = facerender.visible_scores(populations.sample(name, n_population, seed).parameters)
     answers = crowd.annotate(
-        cues.perceived(shown), n_raters, seed=seed, stage=f"{stage.name}/{name}"
+        crowd.perceived(shown), n_raters, seed=seed, stage=f"{stage.name}/{name}"
     )
     answers = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
     tidy = answers.melt("image_id", names, var_name="attribute", value_name="level")

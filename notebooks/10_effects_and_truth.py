@@ -66,7 +66,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
 from helpers import effects, errors, figures, models, scorecard, transects
-from helpers.annotations import cues
+from helpers.annotations.crowd import perceived
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
@@ -670,7 +670,7 @@ by_shape = pd.Series(scorecard.labels_by(visible, **raters), audit.index)
 
 # %% tags=["remove-cell"]
 # These are the raters of chapter 6, answer by answer.
-assert (scorecard.labels_by(cues.perceived(visible), **raters) == audit["label"]).all()
+assert (scorecard.labels_by(perceived(visible), **raters) == audit["label"]).all()
 
 # %%
 ARMS = {
@@ -1046,7 +1046,7 @@ errors_counted = {
     }
     for name, wrong in wrong_on.items()
 }
-seen_drawn = cues.perceived(facerender.visible_scores(drawn_faces).set_index(drawn.index))
+seen_drawn = perceived(facerender.visible_scores(drawn_faces).set_index(drawn.index))
 raters["stage"] = stage.name
 taken_for_men = scorecard.labels_by(seen_drawn.loc[bearded.index[bearded]], **raters).mean()
 

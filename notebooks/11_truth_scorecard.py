@@ -64,7 +64,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
 from helpers import effects, errors, figures, models, scorecard, transects
-from helpers.annotations import cues, raters
+from helpers.annotations import crowd, raters
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
@@ -1252,7 +1252,7 @@ Markdown("\n".join(lines))
 # %%
 CUES = (0.0, 1.0, 2.0, 3.0)  # times the strength of the book's raters
 by_cues = [
-    scorecard.labels_by(cues.perceived(shown, cue), 5, 1.0, seed, "11_truth_scorecard")
+    scorecard.labels_by(crowd.perceived(shown, cue), 5, 1.0, seed, "11_truth_scorecard")
     for cue in CUES
 ]
 wrong = (np.array(by_cues) != right).mean(axis=1)

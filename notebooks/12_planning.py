@@ -61,7 +61,7 @@ from IPython.display import Markdown
 
 import facerender
 from helpers import annotations, effects, errors, figures
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, labels
 
@@ -382,7 +382,7 @@ parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_param
 shown = facerender.visible_scores(parameters).set_axis(audit.index)
 
 # %%
-right = errors.majority(cues.perceived(shown)["gender"])
+right = errors.majority(crowd.perceived(shown)["gender"])
 wrong = {r: (errors.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
 noise = pd.DataFrame({"wrong labels": wrong}).rename_axis("raters")
 noise["if independent"] = [effects.label_noise(wrong[1], r) for r in RATERS]

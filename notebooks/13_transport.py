@@ -55,7 +55,7 @@ from IPython.display import Markdown
 
 import facerender
 from helpers import annotations, effects, errors, figures, models
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.claims import told
 from helpers.effects import labels
@@ -286,7 +286,7 @@ Markdown(f"Models for which calibration brings the prediction nearer: {counts}."
 # %%
 everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
 visible = facerender.visible_scores(everyone).set_axis([f"ff_{k:05d}" for k in range(n_heldout)])
-ratings = crowd.annotate(cues.perceived(visible), n_raters, seed=seed, stage="13_transport")
+ratings = crowd.annotate(crowd.perceived(visible), n_raters, seed=seed, stage="13_transport")
 annotations.write_mturk(ratings, stage.path("fairface.csv"))
 fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))[0])
 fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").reset_index()

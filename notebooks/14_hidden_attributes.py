@@ -73,7 +73,7 @@ from helpers import (
     orthogonalization,
     transects,
 )
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
@@ -589,7 +589,7 @@ def ask(seen: pd.DataFrame, batch: str, draws: str = "14_hidden_attributes") -> 
 
 def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     """The majority's label of changed images."""
-    seen = cues.perceived(facerender.visible_scores(changed))[["gender"]].set_index(index)
+    seen = crowd.perceived(facerender.visible_scores(changed))[["gender"]].set_index(index)
     return errors.majority(ask(seen, batch, "06_annotation_ingestion")["gender"])
 
 

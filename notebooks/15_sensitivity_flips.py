@@ -54,6 +54,9 @@
 # weights come with the package, and `make reproduce TRAIN=1` trains new ones.
 
 # %%
+from dataclasses import replace
+from math import hypot
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -65,7 +68,8 @@ from myst_nb import glue
 
 from facerender.parameters import to_frame
 from helpers import claims, effects, errors, figures, generators, models, sensitivity
-from helpers.annotations import crowd, crowd_by_reader
+from helpers.annotations import ATTRIBUTES, crowd
+from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan
 from helpers.models import sample_quality
@@ -1125,22 +1129,25 @@ Markdown(
 # only what its name says has one strong cell. Raters are not asked about hair colour, earrings or
 # cheekbones: those vectors have no cell of their own, and all that their rows show is leakage.
 
-# %%
-raters = crowd_by_reader.widened(crowd.DISAGREEMENT, reading.loc[READ])
+# %% tags=["hide-input"]
+raters = {}
+for name, rmse in reading.loc[
+    [name for name in crowd.DISAGREEMENT if name in READ], "rmse"
+].items():
+    # The error is in scores, the noise in levels; they add in quadrature.
+    spec = crowd.DISAGREEMENT[name]
+    noise = hypot(spec.noise, rmse * (n_levels(name) - 1 + 2 * spec.margin))
+    raters[name] = replace(spec, noise=noise)
+asked = {"pool": crowd.rater_pool(seed, disagreement=raters), "seed": seed}
+asked["scales"] = {name: ATTRIBUTES[name] for name in raters}
 
 
 def perceived(pictures, name):
-    """Mean scores that raters give to images, one row each."""
-    ids = [f"{name}/{row}" for row in range(len(pictures))]
-    return crowd_by_reader.perceived_through(
-        reader,
-        pictures,
-        ids,
-        n_raters,
-        seed=seed,
-        stage="15_sensitivity_flips",
-        disagreement=raters,
-    ).reset_index(drop=True)
+    """Mean scores that raters give to images as the reader sees them, one row each."""
+    seen = reader(pictures)[list(raters)]
+    seen.index = [f"{name}/{row}" for row in range(len(pictures))]
+    answers = crowd.annotate(seen, n_raters, stage="15_sensitivity_flips", **asked)
+    return crowd.mean_scores(answers, asked["scales"]).loc[seen.index].reset_index(drop=True)
 
 
 rest = perceived(samples[:n_codes], "rest")

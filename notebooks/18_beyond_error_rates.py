@@ -65,7 +65,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 import facerender
 from helpers import annotations, effects, errors, figures, models, transects
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.claims import told
 from helpers.directions import Hyperplanes
@@ -205,7 +205,7 @@ def walked(axis: str) -> torch.Tensor:
 # %% tags=["hide-cell"]
 def rated(parameters: torch.Tensor, axis: str) -> pd.DataFrame:
     """The raters' mean scores of gender and of one axis, for new images."""
-    seen = cues.perceived(facerender.visible_scores(parameters))[["gender", axis]]
+    seen = crowd.perceived(facerender.visible_scores(parameters))[["gender", axis]]
     seen.index = [f"{axis}_{number:06d}" for number in range(len(seen))]
     answers = crowd.annotate(seen, n_raters, seed=seed, stage=stage.name)
     return crowd.mean_scores(answers).reindex(seen.index)

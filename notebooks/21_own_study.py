@@ -72,7 +72,7 @@ from faceaudit.tables import judged
 from faceaudit.wording import spaced
 from helpers import annotations, claims, directions, effects, errors, figures
 from helpers import orthogonalization, pruning
-from helpers.annotations import ATTRIBUTES, crowd, cues
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
 from helpers.generators import load_generator, realism
@@ -166,7 +166,7 @@ def as_codes(rows: np.ndarray) -> torch.Tensor:
 def play_the_crowd(images: np.ndarray, shown: np.ndarray, asked: list[str], part: str) -> None:
     """Leave an export of simulated people where the study expects one."""
     parameters = load_generator("known-truth").parameters(as_codes(shown))
-    seen = cues.perceived(facerender.visible_scores(parameters)).set_axis(hidden_names(images))
+    seen = crowd.perceived(facerender.visible_scores(parameters)).set_axis(hidden_names(images))
     seen = seen[~seen.index.duplicated()]
     answers = crowd.annotate(seen[asked], own.people.raters, seed=seed, stage=f"21 {part}")
     place = folder / "people" / part / "answers"

@@ -19,8 +19,7 @@ import torch
 import facerender
 from faceaudit.specification import Specification
 from helpers import errors, transects
-from helpers.annotations import cues
-from helpers.annotations.crowd import annotate, mean_scores
+from helpers.annotations.crowd import annotate, mean_scores, perceived
 from helpers.directions import Hyperplanes
 from helpers.generators import KnownTruthGenerator
 from helpers.scorecard import truth
@@ -144,7 +143,7 @@ def simulated_answers(
     Raises:
         ValueError: an attribute that people are not asked about.
     """
-    seen = cues.perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
+    seen = perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
     wanted, seed = specification.asked, specification.design.seed
     if unknown := [name for name in wanted if name not in seen]:
         raise ValueError(

@@ -7,7 +7,8 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from helpers.annotations import ATTRIBUTES, agreement_table, standard_deviation
+from helpers.annotations import ATTRIBUTES, agreement_table, count_tensor, standard_deviation
+from helpers.annotations import scores as scores_of
 from helpers.annotations.agreement import icc, krippendorff_alpha, mean_deviation
 
 # Krippendorff (2011), section C: 4 observers, 12 units, levels 1 ... 5, 0 = missing.
@@ -51,11 +52,6 @@ def test_alpha_ignores_images_with_fewer_than_two_answers(ratings):
     counts = counts_of(ratings, 5)
     lonely = np.vstack([counts, [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]])
     assert krippendorff_alpha(lonely) == pytest.approx(krippendorff_alpha(counts), abs=1e-12)
-
-
-def test_an_unknown_metric_is_an_error(ratings):
-    with pytest.raises(ValueError, match="expected nominal, ordinal"):
-        krippendorff_alpha(counts_of(ratings, 5), metric="cosine")
 
 
 def anova_icc(ratings: np.ndarray) -> float:
@@ -131,13 +127,6 @@ def test_the_icc_of_images_with_one_mean_is_nan_and_alpha_is_not():
     assert row["alpha"] == krippendorff_alpha(np.array([[1, 0, 1], [0, 2, 0]]))
 
 
-def test_agreement_that_can_be_estimated_has_no_reason(ratings):
-    counts = {"age": counts_of(ratings, 5), "gender": np.array([[2, 0], [0, 2]])}
-    table = agreement_table(counts, n_boot=50)
-    assert table["reason"].tolist() == ["", ""]
-    assert table.notna().all(axis=None)
-
-
 @pytest.mark.parametrize(
     ("attribute", "name", "alpha", "reliability"),
     [
@@ -153,3 +142,64 @@ def test_agreement_of_the_real_annotations(attribute, name, alpha, reliability):
     counts = counts_of(np.load(file)[name], len(ATTRIBUTES[attribute]))
     assert krippendorff_alpha(counts) == pytest.approx(alpha, abs=6e-4)
     assert icc(counts) == pytest.approx(reliability, abs=6e-4)
+
+
+@pytest.fixture
+def tidy() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"image {image}", attribute, int(rng.integers(len(levels))))
+        for image in (3, 1, 2)
+        for attribute, levels in ATTRIBUTES.items()
+        for _ in range(4)
+    ]
+    return pd.DataFrame(rows, columns=["image_id", "attribute", "level"]).sample(
+        frac=1, random_state=0
+    )
+
+
+def test_counts_are_those_of_a_cross_table(tidy):
+    image_ids, tensor = count_tensor(tidy)
+    assert image_ids.tolist() == ["image 1", "image 2", "image 3"]
+    assert list(tensor) == list(ATTRIBUTES)
+    for attribute, count in tensor.items():
+        rows = tidy[tidy["attribute"] == attribute]
+        table = pd.crosstab(rows["image_id"], rows["level"])
+        table = table.reindex(columns=range(len(ATTRIBUTES[attribute])), fill_value=0)
+        np.testing.assert_array_equal(count, table.to_numpy())
+
+
+def test_categories_are_counted_as_texts_are(tidy):
+    many = pd.concat([tidy.assign(image_id=f"{n} " + tidy["image_id"]) for n in range(100)])
+    coded = many.assign(
+        image_id=pd.Categorical(many["image_id"], ["unused", *many["image_id"].unique()]),
+        attribute=many["attribute"].astype("category"),
+        level=many["level"].astype(np.int8),
+    )
+    image_ids, tensor = count_tensor(many)
+    found_ids, found = count_tensor(coded)
+    pd.testing.assert_index_equal(found_ids, image_ids)
+    assert image_ids.tolist() == sorted(many["image_id"].unique())
+    for attribute, count in tensor.items():
+        np.testing.assert_array_equal(found[attribute], count)
+
+
+def test_scores_means_and_deviations_are_those_of_the_answers(tidy):
+    scores = scores_of(tidy)
+    _, tensor = count_tensor(tidy)
+    for attribute, count in tensor.items():
+        rows = tidy[tidy["attribute"] == attribute]
+        unit = (rows["level"] / (len(ATTRIBUTES[attribute]) - 1)).groupby(rows["image_id"])
+        np.testing.assert_allclose(scores[attribute], unit.mean(), atol=1e-15)
+        for ddof in (0, 1):
+            deviation = standard_deviation(count, ddof)
+            np.testing.assert_allclose(deviation, unit.std(ddof=ddof), atol=1e-12)
+
+
+def test_an_image_without_answers_is_missing_not_zero():
+    tidy = pd.DataFrame(
+        [("a", "gender", 4), ("b", "age", 0)], columns=["image_id", "attribute", "level"]
+    )
+    scores = scores_of(tidy)
+    assert scores["gender"].isna().tolist() == [False, True]
+    assert list(scores) == ["gender", "age"]

@@ -78,46 +78,6 @@ GREY = np.zeros((4, 4, 3), np.uint8)
 YES_NO = {"q": ("no", "yes")}
 
 
-@pytest.mark.parametrize(
-    ("images", "questions", "message"),
-    [
-        ({}, YES_NO, "no images"),
-        ({"x": GREY / 255}, YES_NO, r"image 'x': uint8 .* not float64"),
-        ({"x": GREY[..., :1]}, YES_NO, r"image 'x': .* shape \(4, 4, 1\)"),
-        ({"x": GREY.transpose(2, 0, 1)}, YES_NO, r"image 'x': .* shape \(3, 4, 4\)"),
-        ({"x": GREY[:0]}, YES_NO, r"image 'x': .* shape \(0, 4, 3\)"),
-        ({"x": "a.png"}, YES_NO, "image 'x': uint8"),
-        ([("x", GREY), ("x", GREY)], YES_NO, "image 'x': two images"),
-        ({7: GREY}, YES_NO, "an image's id: a text was expected, not 7"),
-        ({" ": GREY}, YES_NO, "an image's id: a text was expected, not ' '"),
-        ({"x ": GREY}, YES_NO, "an image's id: .* not 'x '"),
-        ({NUL: GREY}, YES_NO, r"an image's id: .* not 'a\\x00b'"),
-        ({HALF: GREY}, YES_NO, r"an image's id: .* not 'a\\ud800'"),
-        ({"x": GREY}, {}, "questions: .* not {}"),
-        ({"x": GREY}, ["q"], r"questions: .* not \['q'\]"),
-        ({"x": GREY}, {"": ("no", "yes")}, "a question: a text was expected"),
-        ({"x": GREY}, {NUL: ("no", "yes")}, r"a question: .* not 'a\\x00b'"),
-        ({"x": GREY}, {"q": "no"}, "question 'q': a list of levels was expected, not 'no'"),
-        ({"x": GREY}, {"q": 5}, "question 'q': a list of levels was expected, not 5"),
-        ({"x": GREY}, {"q": ("no",)}, "question 'q': 2 to 9 levels were expected, not 1"),
-        ({"x": GREY}, {"q": list("0123456789")}, "question 'q': 2 to 9 .* not 10"),
-        ({"x": GREY}, {"q": ("no", 1)}, "question 'q': a level: a text was expected, not 1"),
-        ({"x": GREY}, {"q": ("no", None)}, "question 'q': a level: a text was expected, not None"),
-        ({"x": GREY}, {"q": ("no", "No")}, "question 'q': levels with different names"),
-    ],
-)
-def test_what_cannot_be_shown_or_read_back_is_refused(tmp_path, images, questions, message):
-    with pytest.raises(ValueError, match=message):
-        write_page(images, questions, tmp_path / "page.html")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("title", ["", "a\nb", NUL, HALF])
-def test_titles_that_are_no_text_are_refused(tmp_path, title):
-    with pytest.raises(ValueError, match="the title"):
-        write_page({"x": GREY}, YES_NO, tmp_path / "page.html", title=title)
-
-
 def test_page_that_no_phone_holds_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(class_page, "LARGEST", 0)
     with pytest.raises(ValueError, match=r"page\.html: a page of 1 images would take 0 MB"):

@@ -5,22 +5,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.annotations import raw
+from helpers.annotations.exports import Export, ImageNames, identity, iso_times, seconds
 from helpers.annotations.ingest import DROPPED, NOTED, validate
-from helpers.annotations.raw import Notes, Source, parts
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator
 
-GOOD = {
-    "image_id": "a",
-    "email": False,
-    "seconds": 3.5,
-    "submitted_at": "2025-10-09T07:30:20Z",
-    "problem": None,
-    "job": "1",
-    "updated_at": None,
-    "account": None,
-    "other_name": None,
-}
+GOOD = {"named": "a", "seconds": 3.5, "submitted_at": "2025-10-09T07:30:20Z", "job": "1"}
 
 
 def ingest(*changes: dict, **about):
@@ -28,17 +17,13 @@ def ingest(*changes: dict, **about):
 
     A change with several `answers` is one assignment.
     """
-    visits = []
+    export = Export(Path("folder/file.csv"))
     for number, change in enumerate(changes):
         visit = {"place": f"row {number + 2}", "annotator": f"w{number}"} | GOOD | change
-        answers = visit.pop(
-            "answers", [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
-        )
-        of = [(name, level, f"field {name}") for name, level in answers]
-        visits.append((tuple(visit[name] for name in raw.Visit._fields), of))
-    fields = dict.fromkeys(DROPPED | NOTED, "assignment field")
-    source = Source(Path("folder/file.csv"), parts(visits), fields, Notes())
-    return validate([source], "test", "salt", **about)
+        own = [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
+        answers = visit.pop("answers", own)
+        export.add([(name, level, f"field {name}") for name, level in answers], **visit)
+    return validate([export], "test", "salt", **about)
 
 
 def counts(report: pd.DataFrame) -> dict[str, int]:
@@ -60,11 +45,11 @@ def test_a_good_record_becomes_a_tidy_row():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"problem": "rejected assignment"}, "rejected assignment"),
-        ({"problem": "cancelled assignment"}, "cancelled assignment"),
+        ({"status": "rejected"}, "rejected assignment"),
+        ({"status": "cancelled"}, "cancelled assignment"),
         ({"job": "2"}, "other job"),
-        ({"problem": "missing image"}, "missing image"),
-        ({"problem": "unknown image"}, "unknown image"),
+        ({"named": None}, "missing image"),
+        ({"named": []}, "unusable image id"),
         ({"annotator": None}, "missing annotator"),
         ({"level": None}, "no readable answer"),
         ({"level": " "}, "no readable answer"),
@@ -83,17 +68,17 @@ def test_a_bad_record_is_dropped_and_counted_with_its_place(change, reason):
     row = report.set_index("reason").loc[reason]
     assert row["dropped"]
     assert (row["file"], row["place"], row["answers"]) == ("file.csv", "row 3", 1)
-    assert row["field"] == ("field gender" if row["unit"] == "answer" else "assignment field")
+    assert row["unit"] == "assignment" or row["field"] == "field gender"
 
 
 def test_an_answer_is_counted_once_under_its_first_reason():
-    bad = {"problem": "rejected assignment", "level": "Manly", "annotator": None}
+    bad = {"status": "rejected", "level": "Manly", "annotator": None}
     assert counts(ingest({}, bad).report) == {"rejected assignment": 1}
 
 
 def test_assignments_are_counted_once_however_many_answers_they_hold():
     answers = [(name, labels[0]) for name, labels in ATTRIBUTES.items()]
-    one = ingest({"answers": answers}, {"problem": "rejected assignment", "answers": answers})
+    one = ingest({"answers": answers}, {"status": "rejected", "answers": answers})
     assert counts(one.report) == {"rejected assignment": 1}
     assert one.report.set_index("reason").loc["rejected assignment", "answers"] == len(ATTRIBUTES)
     assert one.totals.to_dict() == {"rows": 2, "answers": 16, "people": 2, "kept": 8}
@@ -112,7 +97,7 @@ def test_of_duplicates_the_one_submitted_first_is_kept():
 
 
 def test_a_rejected_answer_does_not_make_the_next_one_a_duplicate():
-    rejected = {"annotator": "w", "problem": "rejected assignment"}
+    rejected = {"annotator": "w", "status": "rejected"}
     frame, report = ingest(rejected, {"annotator": "w"})
     assert len(frame) == 1
     assert counts(report) == {"rejected assignment": 1}
@@ -134,22 +119,6 @@ def test_a_question_that_others_answered_is_missed():
     assert counts(report) == {"unknown attribute": 1, "no answer": 2}
 
 
-def test_problems_are_found_across_parts(monkeypatch):
-    """What one part alone does not show: the job of most, and an annotator's second visit."""
-    alike = {"annotator": "w", "image_id": "a"}
-    changes = [alike, {"job": "2"}, {"job": "2"}, {"job": "2", "attribute": "beauty"}]
-    changes += [alike | {"job": "2"}, alike | {"job": "2", "level": "Female"}]
-    changes += [alike | {"job": "2", "submitted_at": "2025-10-08T00:00:00Z"}]
-    for part in (10_000, 2, 1):
-        monkeypatch.setattr(raw, "PART", part)
-        one = ingest(*changes)
-        expected = {"other job": 1, "unknown attribute": 1, "duplicate": 2, "no answer": 1}
-        expected["several answers of one name"] = 2
-        assert counts(one.report) == expected
-        assert one.frame["level"].tolist() == [4, 4, 4]
-        assert one.report.set_index("reason").loc["duplicate", "place"] == "row 6"
-
-
 def test_the_job_with_most_assignments_is_kept():
     frame, report = ingest({"job": "1"}, {"job": "2"}, {"job": "2"}, {"job": None})
     assert len(frame) == 3
@@ -157,7 +126,7 @@ def test_the_job_with_most_assignments_is_kept():
 
 
 def test_an_email_is_counted_kept_and_nowhere_in_clear():
-    frame, report = ingest({"annotator": "ann@example.org", "email": True}, {})
+    frame, report = ingest({"annotator": "ann@example.org"}, {})
     assert len(frame) == 2
     assert counts(report) == {"e-mail as annotator id": 1}
     assert not report.set_index("reason").loc["e-mail as annotator id", "dropped"]
@@ -170,13 +139,8 @@ def test_an_unreadable_time_is_noted_and_the_answer_kept():
     assert counts(report) == {"unreadable time": 1}
 
 
-def test_no_file_at_all_is_an_error():
-    with pytest.raises(ValueError, match="no files to read"):
-        validate([], "test", "salt")
-
-
 def test_nothing_usable_is_an_error_that_says_why():
-    bad = [{"level": "Manly"}, {"level": "Manly"}, {"problem": "missing image"}]
+    bad = [{"level": "Manly"}, {"level": "Manly"}, {"named": None}]
     why = r"1 × missing image .first at row 4.; 2 × unknown level .first at row 2.$"
     with pytest.raises(ValueError, match=rf"file.csv: nothing usable in 3 assignments: {why}"):
         ingest(*bad)
@@ -185,12 +149,6 @@ def test_nothing_usable_is_an_error_that_says_why():
 def test_every_reason_is_reported_even_when_it_did_not_occur():
     _, report = ingest({})
     assert report["reason"].tolist() == [*DROPPED, *NOTED]
-
-
-def test_hashes_depend_on_the_salt_and_not_on_the_type_of_the_id():
-    assert hash_annotator(4, "a") == hash_annotator("4", "a")
-    assert hash_annotator("4", "a") != hash_annotator("4", "b")
-    assert len(hash_annotator("4", "")) == 16
 
 
 VERSION = {"annotator": "w", "submitted_at": "2025-10-09T07:30:20Z"}
@@ -210,7 +168,7 @@ def test_of_versions_of_one_annotation_the_one_updated_last_counts():
 def test_a_later_version_that_takes_the_answer_back_counts():
     answered = VERSION | {"updated_at": "2025-10-09T07:31:00Z"}
     later = {"updated_at": "2025-10-09T07:33:00Z"}
-    skipped = VERSION | later | {"problem": "cancelled assignment", "answers": []}
+    skipped = VERSION | later | {"status": "cancelled", "answers": []}
     frame, report = ingest(answered, skipped, {})
     assert len(frame) == 1
     assert counts(report) == {"older version": 1, "cancelled assignment": 1}
@@ -223,9 +181,7 @@ def test_a_later_version_that_takes_the_answer_back_counts():
 def test_several_answers_of_one_name_are_told():
     later = {"annotator": "w", "submitted_at": "2025-10-10T07:30:20Z"}
     both = {"answers": [("gender", "Male"), ("age", "Teen")]}
-    frame, report = ingest(
-        {"annotator": "w"} | both, later | both, later | {"image_id": "b"} | both
-    )
+    frame, report = ingest({"annotator": "w"} | both, later | both, later | {"named": "b"} | both)
     assert len(frame) == 4
     assert counts(report) == {"duplicate": 2, "several answers of one name": 1}
     row = report.set_index("reason").loc["several answers of one name"]
@@ -235,21 +191,61 @@ def test_several_answers_of_one_name_are_told():
     assert counts(report) == {"no answer": 2}
 
 
-def test_people_of_one_name_and_two_accounts_are_two():
-    ann, ben = ({"annotator": "3", "account": f"{name}@example.org"} for name in ("ann", "ben"))
-    frame, report = ingest(ann, ben | {"level": "Female"}, ann | {"image_id": "b"})
-    assert len(frame) == 3
-    assert frame["annotator_id"].nunique() == 2
-    assert counts(report) == {"one name of several accounts": 3}
-    assert "@" not in frame.to_csv() + report.to_csv()
-    alone, report = ingest(ann, {"annotator": "3", "image_id": "b"})
-    assert set(alone["annotator_id"]) == {hash_annotator("3", "salt")}
-    assert counts(report) == {}
-
-
 def test_an_id_and_a_file_of_two_images_are_dropped_and_other_names_noted():
-    swapped = {"other_name": "b"}
-    frame, report = ingest(swapped, {"image_id": "b"}, {"other_name": "IMG_1"})
+    changes = ({"address": "x/b.png"}, {"named": "b"}, {"address": "IMG_1.png"})
+    frame, report = ingest(*changes)
     assert len(frame) == 2
     assert counts(report) == {"image id and file are two images": 1, "image id unlike its file": 1}
-    assert ingest({"image_id": None, "problem": "missing image"}, {}).report["count"].sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        *((4, "4"), (4.0, "4"), ("4.0", "4"), (" A1 ", "A1"), ("ann@example.org",) * 2),
+        *((value, None) for value in ("", "nan", "[]", "3.1", "-1", "a\0", "a" * 300, "N/A")),
+        *((value, None) for value in (True, 1.5, None, float("nan"), [], {})),
+    ],
+)
+def test_who_answers(value, name):
+    assert identity(value) == name
+
+
+def test_times_that_are_none_are_missing():
+    assert seconds([-1, "x", None, [1], 10**400]).isna().all()
+    assert iso_times(["2025-10-09", "-1", -1, None, "0001-01-01T00:00:00Z"]).isna().all()
+    (time,) = iso_times(["2025-10-09T07:30:20.5+02:00"])
+    assert time == pd.Timestamp("2025-10-09T05:30:20.5Z")
+
+
+@pytest.mark.parametrize(
+    ("known", "named", "address", "found"),
+    [
+        (None, "x", "x.png", ("x", None, None)),
+        (None, 7, None, ("7", None, None)),
+        (None, None, "https://host.example/a/0042_L1.jpg?sig=1", ("0042_L1", None, None)),
+        (None, None, "/data/local-files/?d=images/a%20b.png", ("a b", None, None)),
+        (None, None, r"C:\faces\0042.png", ("0042", None, None)),
+        (None, "a", "b.png", ("a", None, "b")),
+        (None, None, "data:image/png;base64,AAAA/0042.png", (None, "missing image", None)),
+        (None, None, "https://host.example/view?id=0042", (None, "missing image", None)),
+        *((None, n, "1.png", (None, "unusable image id", None)) for n in ([], True, "nan", "..")),
+        (["a"], None, "/data/upload/1/52cdb83f-a.png", ("a", None, None)),
+        (["c d"], None, "/data/upload/1/42cdb83f-c_d.png", ("c d", None, None)),
+        (["a+é(1)"], None, "/data/upload/1/42cdb83f-aé1.png", ("a+é(1)", None, None)),
+        (["c d", "c_d"], None, "1/42cdb83f-c_d.png", (None, "ambiguous image name", None)),
+        (["c d"], None, "c_d.png", (None, "unknown image", None)),
+        (["faces/b"], None, "/data/local-files/?d=faces/b.png", ("faces/b", None, None)),
+        (["a"], "17", "x/a.png", ("a", None, "17")),
+        (["a"], "a", "x/IMG_7.png", ("a", None, "IMG_7")),
+        (["a", "b"], "a", "x/b.png", (None, "image id and file are two images", None)),
+    ],
+)
+def test_which_image_it_is(known, named, address, found):
+    assert ImageNames(known).of(named, address) == found
+
+
+def test_two_files_of_one_name_are_two_images():
+    names = ImageNames()
+    assert names.of(None, "a/1.png").image_id == "1"
+    assert names.of(None, "b/1.png").problem == "ambiguous image name"
+    assert names.of(None, "a/1.png?v=2").image_id == "1"

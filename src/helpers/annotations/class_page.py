@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from helpers.annotations.schema import ATTRIBUTES, heading
-from helpers.annotations.text import UNWRITABLE
+from helpers.annotations.schema import ATTRIBUTES, UNWRITABLE, heading
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""

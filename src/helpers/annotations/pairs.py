@@ -16,10 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.image_names import MISSING, UNKNOWN, UNUSABLE, ImageNames
+from helpers.annotations.exports import MISSING, UNKNOWN, UNUSABLE
 from helpers.annotations.ingest import validate
-from helpers.annotations.label_studio import SOURCE, read_export
-from helpers.annotations.label_studio_writing import write_export
+from helpers.annotations.label_studio import SOURCE, read_export, write_export
 from helpers.utils.checks import check_whole, require_columns
 
 SCALES: dict[str, tuple[str, ...]] = {
@@ -154,8 +153,8 @@ def read_pair_export(
     path = Path(path)
     labels = _labels(pairs)
     require_columns(pairs, ["kind"])
-    export = read_export(path, "pair", list(SCALES), ImageNames(labels))
-    frame, report = validate([export], SOURCE, salt, SCALES, numbered=False)
+    export = read_export(path, "pair", list(SCALES))
+    frame, report = validate([export], SOURCE, salt, scales=SCALES, known=labels, numbered=False)
 
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()

@@ -13,8 +13,7 @@ import pandas as pd
 from pandas.api.typing import SeriesGroupBy
 from scipy.stats import median_abs_deviation, norm
 
-from helpers.annotations.categories import occurring
-from helpers.annotations.schema import ATTRIBUTES, n_levels
+from helpers.annotations.schema import ATTRIBUTES, n_levels, occurring
 from helpers.utils import seeding
 from helpers.utils.checks import check_whole, require_columns, require_present, require_rows
 

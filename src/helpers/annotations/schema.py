@@ -1,12 +1,16 @@
 """Names, scales and columns shared by all annotation formats.
 
-Every external format is turned into one tidy table with one row per answer (`COLUMNS`); nothing
-downstream knows where the answers came from.
+Every external format is turned into one tidy table with one row per answer (`COLUMNS`); what reads
+the table does not know where the answers came from.
 """
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
+
+import numpy as np
+import pandas as pd
 
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "gender": ("Female", "Probably female", "In between", "Probably male", "Male"),
@@ -35,6 +39,9 @@ _OF_IMAGES = {"fakeness"}  # all other attributes are of the people in them
 #   source        str, "<format>:<file name>"
 COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitted_at", "source")
 
+UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
+"""What a file does not give back: control characters, halves of characters, blanks at the ends."""
+
 
 def heading(attribute: str) -> str:
     """What a person who annotates reads above a question.
@@ -61,3 +68,20 @@ def hash_annotator(annotator: object, salt: str) -> str:
     """
     key = blake2b(salt.encode()).digest()
     return blake2b(str(annotator).encode(), digest_size=8, key=key).hexdigest()
+
+
+def occurring(values: pd.Categorical) -> pd.Categorical:
+    """The values with the categories that occur, in sorted order."""
+    values = values.remove_unused_categories()
+    return values.reorder_categories(values.categories.sort_values())
+
+
+def require_writable(names: pd.Series) -> None:
+    """Raise a ValueError for the first name that a file would not give back as it is."""
+    for name in names.unique():
+        if pd.isna(name) or UNWRITABLE.search(str(name)):
+            row = int(np.argmax(names.isna() if pd.isna(name) else names == name))
+            raise ValueError(
+                f"{names.name}: row {row}: a name without control characters, halves of "
+                f"characters and blanks at its ends was expected, not {str(name)[:40]!r}"
+            )

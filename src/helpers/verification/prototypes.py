@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from facerender.parameters import ANCESTRY_REFERENCES, INDEX, visible_scores
-from helpers.annotations import crowd, cues
+from helpers.annotations import crowd
 from helpers.directions import Hyperplanes, fit_svm
 from helpers.transects import project
 from helpers.utils import seeding
@@ -176,7 +176,7 @@ def crowd_scores(
     Returns:
         float64 (n, attributes), a column each.
     """
-    seen = cues.perceived(visible_scores(parameters).clip(0, 1))
+    seen = crowd.perceived(visible_scores(parameters).clip(0, 1))
     perceived = seen[list(attributes)].set_axis(items)
     answers = crowd.annotate(perceived, n_raters, seed=seed, stage=stage)
     means = crowd.mean_scores(answers).loc[[str(item) for item in items], list(attributes)]
