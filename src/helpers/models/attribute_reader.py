@@ -1,11 +1,11 @@
 """A reader of attributes, for images that nobody has described.
 
 Of the images of a learned generator no parameters are known. A network that was trained on renders
-reads the attributes off them, and simulated raters look through it. Its training faces have every attribute spread evenly and
-independently of all others: a reader of correlated faces would guess one attribute from another,
-say gender from hair, and report the correlation where the audited images do not have it. How far
-its reading is off is measured on other renders (`reading_error`); on images that look unlike
-renders it may be farther off. Chapter 15 reads with it.
+reads the attributes off them, and simulated raters look through it. Its training faces have every
+attribute spread evenly and independently of all others: a reader of correlated faces would guess
+one attribute from another, say gender from hair, and report the correlation where the audited
+images do not have it. How far its reading is off is measured on other renders (`reading_error`); on
+images that look unlike renders it may be farther off.
 """
 
 from __future__ import annotations
