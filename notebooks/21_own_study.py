@@ -60,10 +60,10 @@ from IPython.display import Markdown
 
 import facerender
 from faceaudit import read_specification
-from faceaudit.asking import ask, model_of
 from faceaudit.crowd_tasks import hidden_names
 from faceaudit.example_model import make_example_model
 from faceaudit.found_directions import find_directions
+from faceaudit.models import ask, model_of
 from faceaudit.own_generator import base_codes, generator_of, sampled_faces
 from faceaudit.own_study import require_questions
 from faceaudit.planning import make_plan
@@ -178,7 +178,7 @@ def play_the_crowd(images: np.ndarray, shown: np.ndarray, asked: list[str], part
 # %%
 if study == EXAMPLE:
     play_the_crowd(samples, codes, own.asked_of_samples, "samples")
-model = model_of(own, folder / "answers")
+model = model_of(own)
 first = said_of(own, samples, own.asked_of_samples, folder, model, print, "samples")
 
 # %% [markdown]

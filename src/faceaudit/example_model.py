@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from faceaudit import black_box
+from faceaudit.onnx_files import write_onnx
 from helpers import models
 from helpers.world import populations
 from helpers.world.batches import render_to_store
@@ -32,4 +32,4 @@ def make_example_model(path: Path) -> Path:
     trained = models.train(
         images, labels, path.with_suffix(".safetensors"), seed=SEED, epochs=EPOCHS
     )
-    return black_box.write_onnx(trained.network, path, SIZE)
+    return write_onnx(trained.network, path, SIZE)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from faceaudit import black_box
 from faceaudit.face_files import write_faces
+from faceaudit.onnx_files import write_onnx
 from helpers import models, verification
 
 COMPOSITION, LOSS, TAUGHT, IMAGES_TAUGHT, EPOCHS = "mostly european", "arcface", 300, 8, 14
@@ -37,7 +37,7 @@ def make_example_recogniser(path: Path) -> Path:
     job = {"images": taught.images, "labels": taught.person, "loss": LOSS, "epochs": EPOCHS}
     job |= {"path": path.with_suffix(".safetensors"), **settings}
     (trained,) = models.train_recognisers([job])
-    return black_box.write_onnx(trained.network, path, SIZE)
+    return write_onnx(trained.network, path, SIZE)
 
 
 def make_example_faces(path: Path) -> Path:

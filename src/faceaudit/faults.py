@@ -124,7 +124,7 @@ def _keys(place: list[str], content: dict[str, Any], top: Sequence[str]) -> list
             own = next(m for m in _members("model") if _is_of(m, place[4]))
             place = place[3:]
         for part in place[2:]:
-            own = {"input": parts.Input, "output": parts.Output}[part]
+            own = {"input": parts.Preparation, "output": parts.Output}[part]
         return list(own.model_fields)
     return list(
         {"columns": parts.Columns, "design": parts.Design, "target": parts.Target}[

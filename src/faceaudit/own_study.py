@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from faceaudit.black_box.onnx_models import OnnxNetwork, open_session
 from faceaudit.faults import in_words
+from faceaudit.onnx_files import OnnxNetwork, open_session
 from faceaudit.parts import Style
 from faceaudit.specification import Specification, read_specification
 from faceaudit.writing import write_text

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from faceaudit import black_box
+from faceaudit.answers import BlackBox
+from faceaudit.model_input import better_preparation, check_preparation
 from faceaudit.planned_effects import average_effects
 from faceaudit.report_schema import Doubt
 from faceaudit.words import hundredths, points, spaced
@@ -150,7 +151,7 @@ def doubts_of_pairs(pairs: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def doubts_of_preparation(
-    model: black_box.BlackBox,
+    model: BlackBox,
     images: np.ndarray,
     groups: pd.Series,
     seed: int,
@@ -168,9 +169,8 @@ def doubts_of_preparation(
         points: of `check_preparation`.
 
     Example:
-        >>> model = black_box.remote_model(
-        ...     print, "p", "kept", version="1", limits=black_box.CallLimits(max_calls=1)
-        ... )
+        >>> from faceaudit.model_http import RemoteModel
+        >>> model = RemoteModel("https://example.org", "p", version="1", max_calls=1)
         >>> [*doubts_of_preparation(model, np.zeros((1, 3, 8, 8), np.uint8), pd.Series([1]), 1)]
         []
     """
@@ -182,16 +182,16 @@ def doubts_of_preparation(
     else:
         known = seeding.rng(seed, "audit/preparation").permutation(known)
         several = groups.iloc[known[:TRIED]].value_counts().reindex([0, 1]).min() >= 2
-    if not isinstance(model, black_box.LocalModel) or model.preparation is None or not several:
+    if model.preparation is None or not several:
         return
     rows = np.sort(known[:TRIED])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is told below
-        tried = black_box.check_preparation(
+        tried = check_preparation(
             model, images[rows], groups.iloc[rows], None if points is None else points[rows]
         )
     # One that separates the classes the wrong way round has another doubt.
-    told = black_box.better_preparation(tried)
+    told = better_preparation(tried)
     if told and tried["separation"].iloc[0] > 0.5:
         yield "preparation", f"{told[0].upper()}{told[1:]}."
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from faceaudit.asking import ask, model_of
-from faceaudit.black_box import BlackBox
+from faceaudit.answers import BlackBox
 from faceaudit.crowd_answers import Said
+from faceaudit.models import ask, model_of
 from faceaudit.parts import Reader
 from faceaudit.specification import Specification
 
@@ -46,14 +46,13 @@ def reader_said(
         ValueError: a model that is none, or the one under audit.
 
     Example:
-        >>> from faceaudit import black_box
         >>> reads = {"kind": "python", "function": "numpy:mean", "version": "1"}
         >>> one = Specification(
         ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
         ...     people={"kind": "reader", "models": {"gender": reads | {"input": {"size": 8}}}},
         ... )
         >>> images, same = np.zeros((1, 3, 8, 8), np.uint8), model_of(
-        ...     one, Path("answers"), one.people.models["gender"]
+        ...     one, one.people.models["gender"]
         ... )
         >>> reader_said(images, ["gender"], one, Path("answers"), same)
         Traceback (most recent call last):
@@ -64,7 +63,7 @@ def reader_said(
     scores, cards = {}, {}
     for name in attributes:
         given = people.models[name]
-        model = model_of(specification, folder, given)
+        model = model_of(specification, given)
         if model.hash == audited.hash:
             raise ValueError(
                 f"{specification.path}: people.models.{name} is the model under audit, which would "

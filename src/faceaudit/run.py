@@ -14,20 +14,20 @@ from urllib.parse import urlsplit
 import numpy as np
 import pandas as pd
 
-from faceaudit import black_box
 from faceaudit.analysis import analyse
-from faceaudit.asking import ask, model_of
-from faceaudit.black_box.endpoints import FROM_ENVIRONMENT
+from faceaudit.answers import BlackBox, has_answers
 from faceaudit.contact_sheet import Sheet, contact_sheet
 from faceaudit.face_table import open_faces
 from faceaudit.group_rates import analyse_pairs
 from faceaudit.image_sets import open_image_set, set_index
 from faceaudit.model_card import write_card
+from faceaudit.model_http import FROM_ENVIRONMENT
+from faceaudit.models import ask, model_of
 from faceaudit.pairs import Pairs, from_pairs
 from faceaudit.parts import Http, Images
 from faceaudit.planning import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
-from faceaudit.recognition import ask_recogniser
+from faceaudit.recogniser import ask_recogniser
 from faceaudit.report_html import write_html
 from faceaudit.report_json import build_report, write_json
 from faceaudit.report_schema import Report
@@ -243,9 +243,7 @@ def _plan(specification: Specification) -> dict[str, Any]:
 
 def _asked(kept: Path) -> bool:
     """Whether there was a report, or a model has given an answer that is kept."""
-    # The first line of a file of answers says whose they are.
-    files = (kept / "answers").glob("*.jsonl")
-    return (kept / REPORTED).exists() or any(path.read_bytes().count(b"\n") > 1 for path in files)
+    return (kept / REPORTED).exists() or has_answers(kept / "answers")
 
 
 def _require_a_model(specification: Specification) -> None:
@@ -263,7 +261,7 @@ def _with_a_model(
 ) -> tuple[Audited, dict[str, Any], Sheet]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     kept = folders(specification)[0]
-    model = model_of(specification, kept / "answers")
+    model = model_of(specification)
     shown = show(specification, plan, kept, model, say, device)
     labels = shown.labelled["label"]
     doubts = [*shown.doubts, *doubts_of_preparation(model, shown.images, labels, plan["seed"])]
@@ -284,7 +282,7 @@ def _with_a_model(
 def _truth(
     specification: Specification,
     world: World,
-    model: black_box.BlackBox,
+    model: BlackBox,
     threshold: float,
     kept: Path,
 ) -> pd.DataFrame:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit import black_box
+from faceaudit.answers import BlackBox
 from faceaudit.crowd_answers import Said, people_said
 from faceaudit.found_directions import find_directions
 from faceaudit.image_sets import open_image_set, said_in_table, set_index, set_pixels
+from faceaudit.models import LocalModel, check_model
 from faceaudit.own_generator import generator_of, sampled_faces, transect_faces
 from faceaudit.parts import Images, InTable, KnownTruth, Reader, Simulated, Style
 from faceaudit.reader import reader_said
@@ -58,7 +59,7 @@ def show(
     specification: Specification,
     plan: Mapping[str, Any],
     folder: Path,
-    model: black_box.BlackBox,
+    model: BlackBox,
     say: Say,
     device: str = "cpu",
 ) -> Shown:
@@ -88,7 +89,7 @@ def show(
 
 
 def _of_the_world(
-    specification: Specification, units: int, folder: Path, model: black_box.BlackBox, say: Say
+    specification: Specification, units: int, folder: Path, model: BlackBox, say: Say
 ) -> Shown:
     size, people = specification.size, specification.people
     world = World.of(specification)
@@ -116,9 +117,7 @@ def _of_the_world(
     )
 
 
-def _of_a_set(
-    specification: Specification, folder: Path, model: black_box.BlackBox, say: Say
-) -> Shown:
+def _of_a_set(specification: Specification, folder: Path, model: BlackBox, say: Say) -> Shown:
     found = open_image_set(specification)
     index = set_index(found)
     images = set_pixels(found, folder)
@@ -140,7 +139,7 @@ def _of_a_generator(
     specification: Specification,
     plan: Mapping[str, Any],
     folder: Path,
-    model: black_box.BlackBox,
+    model: BlackBox,
     say: Say,
     device: str,
 ) -> Shown:
@@ -187,7 +186,7 @@ def said_of(
     images: np.ndarray,
     attributes: Sequence[str],
     folder: Path,
-    model: black_box.BlackBox,
+    model: BlackBox,
     say: Say,
     stage: str = "",
 ) -> Said:
@@ -222,10 +221,10 @@ def said_of(
     return said
 
 
-def _try(model: black_box.BlackBox, images: np.ndarray) -> None:
+def _try(model: BlackBox, images: np.ndarray) -> None:
     """Refuse what is no model before people are asked to work for it."""
-    if isinstance(model, black_box.LocalModel):
-        black_box.check_model(model, images)
+    if isinstance(model, LocalModel):
+        check_model(model, images)
 
 
 def _listed(skill: Mapping[str, float]) -> str:

@@ -5,7 +5,6 @@ import io
 import os
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ import torch
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit import PeopleNeeded, asking, face_table
-from faceaudit.asking import model_of
+from faceaudit import PeopleNeeded, face_table, models
 from faceaudit.crowd_tasks import hidden_names
 from faceaudit.image_sets import open_image_set, set_index
 from faceaudit.run import run_audit
@@ -80,7 +78,7 @@ def write(home, monkeypatch):
 def test_only_the_models_and_faces_of_the_files_that_ship_are_made(write, home):
     for name, images in (("example", None), ("study", None), ("verification", face_table.EXAMPLE)):
         one = read_specification(ROOT / "audits" / f"{name}.yml")
-        assert one.beside(one.model.path).resolve() in asking.EXAMPLES
+        assert one.beside(one.model.path).resolve() in models.EXAMPLES
         assert images == (images and one.beside(one.images).resolve())
     for name in ("example.onnx", "example-recogniser.onnx"):
         with pytest.raises(ValueError, match=f"{name}: no such file; model.path must name"):
@@ -109,15 +107,13 @@ def test_http(write):
     assert report.provenance["model"]["kind"] == "remote"
 
 
-def test_the_bar_shows_no_key(write, monkeypatch):
-    shown = []
-    monkeypatch.setattr("faceaudit.asking.counting", shown.append)
+def test_the_bar_shows_no_key(write):
     model = (
         "model: {kind: http, url: 'https://example.org/gender?key=very-secret', read: p, "
         "version: '1', size: 32, max_calls: 100}\n"
     )
-    model_of(read_specification(write(WORLD + model)), Path("answers"))
-    assert shown == ["https://example.org/gender"]
+    one = models.model_of(read_specification(write(WORLD + model)))
+    assert one.name == "https://example.org/gender"
 
 
 class Red(torch.nn.Module):

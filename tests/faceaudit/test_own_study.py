@@ -7,7 +7,8 @@ import yaml
 from onnx import TensorProto, helper, save
 from torch import nn
 
-from faceaudit import black_box, read_specification
+from faceaudit import read_specification
+from faceaudit.onnx_files import write_onnx
 from faceaudit.own_study import left_out, study_file, write_study
 from helpers.artifacts import profiles
 from helpers.generators.convert import write_converted
@@ -119,9 +120,7 @@ def test_the_models_input_is_read_from_its_file(given, shape, size, layout):
 
 
 def test_a_model_of_torch_that_was_exported_can_be_read(given):
-    path = black_box.write_onnx(
-        nn.Sequential(nn.Conv2d(3, 1, 16), nn.Flatten()), given / "c.onnx", 16
-    )
+    path = write_onnx(nn.Sequential(nn.Conv2d(3, 1, 16), nn.Flatten()), given / "c.onnx", 16)
     assert read_specification(written(given, model=path.name)).model.input.size == 16
 
 
