@@ -18,7 +18,7 @@ import pandas as pd
 from torch import Tensor
 
 import facerender
-from faceaudit.asking import model_of
+from faceaudit.models import ask, model_of
 from faceaudit.specification import Specification
 from faceaudit.world import World, render_faces
 from helpers.annotations.crowd import annotate, perceived
@@ -48,7 +48,7 @@ def make_example_table(path: Path) -> Path:
     index, parameters = World.of(specification).faces(UNITS)
     with tempfile.TemporaryDirectory() as folder:
         images = render_faces(parameters, specification.size, Path(folder))
-        score = model_of(specification, Path(folder))(np.asarray(images))
+        score = ask(model_of(specification), np.asarray(images), Path(folder))
         brightness = np.asarray(images).mean((1, 2, 3)) / 255
     table = pd.DataFrame({"image_id": index["image_id"], "face": index["unit"]})
     for axis in AXES:

@@ -68,11 +68,12 @@ from faceaudit import (
     write_card,
     write_json,
 )
-from faceaudit import black_box
-from faceaudit.asking import ask, model_of
+from faceaudit.model_input import check_preparation
+from faceaudit.models import ask, check_model, model_of
+from faceaudit.onnx_files import write_onnx
 from faceaudit.examples import write_faces
 from faceaudit.plan import departures, keep_plan, make_plan
-from faceaudit.recognition import ask_recogniser
+from faceaudit.recogniser import ask_recogniser
 from faceaudit.report_page import write_html
 from faceaudit.tables import judged
 from faceaudit.wording import by_chance, spaced
@@ -80,7 +81,6 @@ from faceaudit.world import World, render_faces, simulated_answers
 from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
-from helpers.models import checkpoints
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -114,7 +114,7 @@ Markdown(f"```yaml\n{text}```")
 # %%
 before, after = "celeba-like", "fairface-like"
 for name, network in models.load_all(stage, "02_face_world", [before, after]).items():
-    black_box.write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
+    write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
 
 # %%
 file = ROOT / audit
@@ -201,10 +201,10 @@ Markdown(f"{ties.sum()} of {len(labelled):,} images have no label, because rater
 # and a warning comes up if one of them separates the classes better than the one declared.
 
 # %%
-model = model_of(own, stage.folder / "answers")
-black_box.check_model(model, images)
+model = model_of(own)
+check_model(model, images)
 some = labelled.index[~ties][::5][:200]
-tried = black_box.check_preparation(model, images[some], labelled["label"][some])
+tried = check_preparation(model, images[some], labelled["label"][some])
 tried[["channels", "pixels", "separation", "gain"]].style.format(precision=3)
 
 # %% [markdown]
@@ -407,9 +407,9 @@ claims.claim(
 second = own.model_copy(
     update={"model": own.model.model_copy(update={"path": stage.folder / f"{after}.onnx"})}
 )
-retrained = labelled.assign(
-    score=ask(model_of(second, stage.folder / "answers"), images, stage.folder / "answers")
-)
+newer = model_of(second)
+score = ask(newer, images, stage.folder / "answers")
+retrained = labelled.assign(score=score)
 changed = compare(data, judged(retrained, plan["threshold"], True, after), plan).errors
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of nine rows, all images and eight groups by skin colour, hair length and gender: the change of the error rate from the first model to the second, with intervals around a line at zero."}, "figure": {"name": "fig-own-versions", "caption": "Change of the error rate from the model trained on the celeba-like collection to that trained on the fairface-like one, on the same images; 95 % intervals."}}
@@ -494,8 +494,8 @@ people = verification.image_index(prototypes).rename(columns={"prototype": "iden
 pictures = stage.load("16_verification_measures", "faces.npy")
 write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
 weights = stage.load("16_verification_measures", f"{NAME}.safetensors")
-recogniser = checkpoints.read(models.Recogniser, weights)
-_ = black_box.write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
+recogniser = models.checkpoints.read(models.Recogniser, weights)
+_ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
 # %% [markdown]
 # The threshold is the one that was set there on other people's pictures, and the tolerance that of the

@@ -60,7 +60,7 @@ from IPython.display import Markdown
 
 import facerender
 from faceaudit import read_specification
-from faceaudit.asking import ask, model_of
+from faceaudit.models import ask, model_of
 from faceaudit.people import hidden_names
 from faceaudit.examples import make_example_model
 from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
@@ -177,7 +177,7 @@ def play_the_crowd(images: np.ndarray, shown: np.ndarray, asked: list[str], part
 # %%
 if study == EXAMPLE:
     play_the_crowd(samples, codes, own.asked_of_samples, "samples")
-model = model_of(own, folder / "answers")
+model = model_of(own)
 first = said_of(own, samples, own.asked_of_samples, folder, model, print, "samples")
 
 # %% [markdown]

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from faceaudit import black_box
+from faceaudit.onnx_files import write_onnx
 from helpers import models, verification
 from helpers.world import populations
 from helpers.world.batches import render_to_store
@@ -34,7 +34,7 @@ def make_example_model(path: Path) -> Path:
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
     labels, weights = drawn.frame["gender"].to_numpy(), path.with_suffix(".safetensors")
     trained = models.train(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
-    return black_box.write_onnx(trained.network, path, CLASSIFIER_SIZE)
+    return write_onnx(trained.network, path, CLASSIFIER_SIZE)
 
 
 def make_example_recogniser(path: Path) -> Path:
@@ -48,7 +48,7 @@ def make_example_recogniser(path: Path) -> Path:
     job = {"images": taught.images, "labels": taught.person, "loss": "arcface", "epochs": 14}
     job |= {"path": path.with_suffix(".safetensors"), **settings}
     (trained,) = models.train_recognisers([job])
-    return black_box.write_onnx(trained.network, path, SIZE)
+    return write_onnx(trained.network, path, SIZE)
 
 
 def make_example_faces(path: Path) -> Path:

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from faceaudit import black_box
+from faceaudit.answers import BlackBox
+from faceaudit.models import LocalModel, check_model
 from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
 from faceaudit.parts import Http, Images, KnownTruth, Reader, Simulated, Style
 from faceaudit.people import Said, said_of
@@ -58,7 +59,7 @@ def show(
     specification: Specification,
     plan: Mapping[str, Any],
     folder: Path,
-    model: black_box.BlackBox,
+    model: BlackBox,
     say: Say,
     device: str = "cpu",
 ) -> Shown:
@@ -82,8 +83,8 @@ def show(
     def tried(images: np.ndarray, told: str) -> np.ndarray:
         """Refuse what is no model before people are asked to work for it."""
         say(told)
-        if isinstance(model, black_box.LocalModel):
-            black_box.check_model(model, images)
+        if isinstance(model, LocalModel):
+            check_model(model, images)
         return images
 
     if isinstance(source, KnownTruth):

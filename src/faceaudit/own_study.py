@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from faceaudit.black_box.onnx_models import OnnxNetwork, open_session
+from faceaudit.onnx_files import OnnxNetwork, open_session
 from faceaudit.parts import Style
 from faceaudit.specification import Specification, in_words, read_specification
 from helpers.annotations import ATTRIBUTES

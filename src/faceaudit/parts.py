@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from faceaudit.model_input import Preparation
+
 
 class Strict(BaseModel):
     """A part of the file: unknown keys are errors, and nothing changes after reading.
@@ -114,38 +116,6 @@ Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discr
 # --- the model
 
 
-class Input(Strict):
-    """What a model takes in; see `faceaudit.black_box.Preparation`."""
-
-    size: int | None = Field(None, gt=0)
-    channels: Literal["rgb", "bgr"] = "rgb"
-    layout: Literal["nchw", "nhwc"] = "nchw"
-    range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
-    mean: float | tuple[float, float, float] = 0.0
-    std: float | tuple[float, float, float] = 1.0
-    align: Literal["none", "crop", "arcface"] = "none"
-    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
-    flip_average: bool = False
-    preset: Literal["arcface", "sface"] | None = None  # a public recogniser's, for all of these
-    detector: Path | None = None  # a file of YuNet, which finds the points that arcface aligns by
-
-    @model_validator(mode="after")
-    def _one_way(self) -> Input:
-        given = self.preset or self.size
-        require(given is not None, "size", "missing", "it, or the preset of a recogniser,")
-        other = self.model_fields_set - {"preset", "detector", "flip_average"}
-        if self.preset and other:
-            raise ValueError(f"{min(other)} is set by preset {self.preset}; leave one of them out")
-        if self.detector and not self.by_points:
-            raise ValueError("detector is given, but nothing is aligned; set align: arcface")
-        return self
-
-    @property
-    def by_points(self) -> bool:
-        """Whether faces are aligned by five points."""
-        return self.preset is not None or self.align == "arcface"
-
-
 class Output(Strict):
     """Where a model's answer stands."""
 
@@ -165,7 +135,7 @@ class _Cut(Strict):
 
 
 class _Asked(_Cut):
-    input: Input
+    input: Preparation
     output: Output = Output()
 
 

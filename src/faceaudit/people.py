@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from faceaudit.asking import ask, model_of
-from faceaudit.black_box import BlackBox
+from faceaudit.answers import BlackBox
+from faceaudit.models import ask, model_of
 from faceaudit.parts import Export, InTable, Reader
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
@@ -134,7 +134,7 @@ def _read_off(
     scores, cards = {}, {}
     for name in attributes:
         given = specification.people.models[name]
-        model = model_of(specification, folder, given)
+        model = model_of(specification, given)
         if model.hash == audited.hash:
             raise ValueError(
                 f"{specification.path}: people.models.{name} is the model under audit, which would "

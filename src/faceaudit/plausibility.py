@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from faceaudit import black_box
+from faceaudit.answers import BlackBox
+from faceaudit.model_input import better_preparation, check_preparation
 from faceaudit.report_schema import Doubt
 from faceaudit.verdicts import average_effects
 from faceaudit.wording import capital, hundredths, told
@@ -107,7 +108,7 @@ def doubts_of_pairs(pairs: pd.DataFrame) -> Doubts:
 
 
 def doubts_of_preparation(
-    model: black_box.BlackBox,
+    model: BlackBox,
     images: np.ndarray,
     groups: pd.Series,
     seed: int,
@@ -132,16 +133,16 @@ def doubts_of_preparation(
     else:
         known = seeding.rng(seed, "audit/preparation").permutation(known)
         several = groups.iloc[known[:TRIED]].value_counts().reindex([0, 1]).min() >= 2
-    if not isinstance(model, black_box.LocalModel) or model.preparation is None or not several:
+    if model.preparation is None or not several:
         return
     rows = np.sort(known[:TRIED])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it is told below
-        tried = black_box.check_preparation(
+        tried = check_preparation(
             model, images[rows], groups.iloc[rows], None if points is None else points[rows]
         )
     # One that separates the classes the wrong way round has another doubt.
-    better = black_box.better_preparation(tried)
+    better = better_preparation(tried)
     if better and tried["separation"].iloc[0] > 0.5:
         yield "preparation", f"{capital(better)}."
 

@@ -14,14 +14,15 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from faceaudit.analysis import analyse, analyse_pairs
-from faceaudit.asking import ask, model_of
-from faceaudit.black_box.endpoints import FROM_ENVIRONMENT
+from faceaudit.answers import has_answers
 from faceaudit.faces import open_images, show
+from faceaudit.model_http import FROM_ENVIRONMENT
+from faceaudit.models import ask, model_of
 from faceaudit.pairs import from_pairs, open_faces
 from faceaudit.parts import Http, Images, KnownTruth
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
-from faceaudit.recognition import ask_recogniser
+from faceaudit.recogniser import ask_recogniser
 from faceaudit.report import build_report, write_card, write_json
 from faceaudit.report_page import Sheet, contact_sheet, write_html
 from faceaudit.report_schema import Report
@@ -144,7 +145,7 @@ def _with_a_model(
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     kept = folders(specification)[0]
     answers, threshold = kept / "answers", plan["threshold"]
-    model = model_of(specification, answers)
+    model = model_of(specification)
     shown = show(specification, plan, kept, model, say, device)
     images, labelled = shown.images, shown.labelled
     doubts = doubts_of_preparation(model, images, labelled["label"], plan["seed"])
@@ -248,6 +249,4 @@ def _plan(specification: Specification) -> dict[str, Any]:
 
 def _asked(kept: Path) -> bool:
     """Whether there was a report, or a model has given an answer that is kept."""
-    # The first line of a file of answers says whose they are.
-    files = (kept / "answers").glob("*.jsonl")
-    return (kept / REPORTED).exists() or any(path.read_bytes().count(b"\n") > 1 for path in files)
+    return (kept / REPORTED).exists() or has_answers(kept / "answers")

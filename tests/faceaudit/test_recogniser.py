@@ -12,11 +12,11 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 from face_endpoint import FaceEndpoint, send
-from onnx import TensorProto, helper, numpy_helper
+from onnx_made import means
 from PIL import Image
 
 import faceaudit
-from faceaudit.recognition import draw_pairs
+from faceaudit.recogniser import draw_pairs
 from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
 
@@ -91,25 +91,6 @@ def draw(folder, crowded=False, silent=0.0, noise=0.05, seed=3) -> pd.DataFrame:
     return table
 
 
-def write_recogniser(path) -> None:
-    """A real file: the mean colour of a picture, turned by a matrix, as its embedding."""
-    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0].astype(np.float32)
-    images = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, SIZE, SIZE])
-    outputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("mean", "face")
-    ]
-    nodes = [
-        helper.make_node("ReduceMean", ["images"], ["mean"], axes=[2, 3], keepdims=0),
-        helper.make_node("MatMul", ["mean", "turn"], ["face"]),
-    ]
-    graph = helper.make_graph(
-        nodes, "recogniser", [images], outputs, [numpy_helper.from_array(turn, "turn")]
-    )
-    opset = [helper.make_opsetid("", 17)]
-    model = helper.make_model(graph, opset_imports=opset, ir_version=8)
-    path.write_bytes(model.SerializeToString())
-
-
 @pytest.fixture
 def write(home, monkeypatch):
     """Write an audit file with changes, a recogniser and functions beside it."""
@@ -117,7 +98,10 @@ def write(home, monkeypatch):
     monkeypatch.chdir(home)
     monkeypatch.delitem(sys.modules, "recogniser_of_test", raising=False)
     (home / "recogniser_of_test.py").write_text(FUNCTIONS, encoding="utf-8")
-    write_recogniser(home / "recogniser.onnx")
+    # A real file: the mean colour of a picture, turned by a matrix, as its embedding.
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    shape = ("n", 3, SIZE, SIZE)
+    means(home / "recogniser.onnx", turn, outputs=("means", "answer"), shape=shape)
 
     def written(**change):
         path = home / "faces.yml"
@@ -151,7 +135,7 @@ def pairs_by_hand(table, folder, threshold):
 def test_rates_of_a_real_file_are_those_of_all_pairs(write, home):
     table = draw(home)
     whole = {"tolerance": 0.05, "impostors": 10**6}
-    output = {"name": "face"}
+    output = {"name": "answer"}
     report = run_audit(write(model=ONNX | {"output": output, "threshold": 0.99}, design=whole))
     expected = pairs_by_hand(table, home, 0.99)
     for row in report.match_rates:

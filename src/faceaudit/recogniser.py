@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit import black_box
-from faceaudit.asking import embed, model_of
+from faceaudit.answers import NO_FACE, Answers
+from faceaudit.models import embed, model_of
 from faceaudit.pairs import Pairs, open_faces
 from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
@@ -52,7 +52,7 @@ def ask_recogniser(
     pixels, frame = faces.pixels(folder), faces.frame
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
-    model = model_of(specification, folder / "answers")
+    model = model_of(specification)
     answers = embed(model, pixels, folder / "answers", faces.points)
     silent = int((answers.reasons != "").sum())
     say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
@@ -65,7 +65,7 @@ def ask_recogniser(
 
 
 def from_embeddings(
-    answers: black_box.Answers, images: pd.DataFrame, specification: Specification, source: str
+    answers: Answers, images: pd.DataFrame, specification: Specification, source: str
 ) -> Pairs:
     """Pairs of images with the cosine similarity of their embeddings.
 
@@ -91,7 +91,7 @@ def from_embeddings(
         ... )
         >>> images = pd.DataFrame({"image": [*"pqr"], "identity": [*"xxy"], "group": "a"})
         >>> vectors = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-        >>> answers = black_box.Answers(vectors, np.array(["", "", ""]))
+        >>> answers = Answers(vectors, np.array(["", "", ""]))
         >>> found = from_embeddings(answers, images.assign(unit=images["identity"]), one, "faces")
         >>> found.frame[["first", "second", "same", "similarity"]].values.tolist()
         [['x', 'x', 1, 1.0], ['x', 'y', 0, 0.0], ['x', 'y', 0, 0.0]]
@@ -120,7 +120,7 @@ def from_embeddings(
         }
     ).reset_index(drop=True)
     require_alike(frame, source)
-    failed = ~enrolled & (answers.reasons != black_box.NO_FACE)
+    failed = ~enrolled & (answers.reasons != NO_FACE)
     images = images.assign(enrolled=enrolled.astype(int), failed_call=failed.astype(int))
     return Pairs(frame, source, images, int((~whole).sum()))
 

@@ -1,0 +1,376 @@
+"""What an image goes through before a network sees it, and whether another way suits it better.
+
+A network that gets BGR for RGB, or 0–255 for 0–1, still answers, only worse, and perhaps worse for
+some faces than for others. So nothing is assumed: size, channels, range, mean, spread, layout and
+alignment stand in a `Preparation`, and `check_preparation` tries the others.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from scipy.stats import norm, rankdata
+from torch import Tensor
+from torch.nn import functional
+
+from helpers.utils.checks import as_binary, require_shape
+
+if TYPE_CHECKING:
+    from faceaudit.models import LocalModel
+
+TEMPLATE = np.array(
+    [
+        [38.2946, 51.6963],
+        [73.5318, 51.5014],
+        [56.0252, 71.7366],
+        [41.5493, 92.3655],
+        [70.7299, 92.2041],
+    ]
+)
+"""Where ArcFace has the centres of both eyes, the tip of the nose and both corners of the mouth in
+its images of 112 pixels (Deng et al. 2019). Left is left as the image shows it; x right and y down,
+0 at the centre of the first pixel."""
+TEMPLATE_SIZE = 112
+
+# What the authors' own programs do. Files that go by the same names are about with other scales, so
+# try them with `check_preparation` all the same. See to the licences: YuNet (MIT) and SFace (Apache
+# 2.0) may be used freely; InsightFace's weights are for research without commerce.
+PRESETS: dict[str, dict[str, Any]] = {
+    "arcface": {"size": 112, "range": (-1.0, 1.0), "align": "arcface"},
+    "sface": {"size": 112, "range": (0.0, 255.0), "align": "arcface"},
+}
+"""Preparations of public recognisers; nothing of them is shipped."""
+BESIDES_PRESET = {"preset", "detector", "flip_average"}
+
+RANGES: dict[str, tuple[float, float]] = {
+    "0 to 255": (0, 255),
+    "0 to 1": (0, 1),
+    "−1 to 1": (-1, 1),
+}
+"""The usual ones."""
+FALSE_ALARMS = 0.01
+"""How often a right preparation is warned of, at most, over all that are tried."""
+
+
+class Preparation(BaseModel):
+    """How uint8 RGB images become what a network takes; the block `input` of an audit file.
+
+    Pixels of 0 to 255 are brought to `range`; then `mean` is subtracted, and `std` divides. Mean
+    and spread stand in the network's order of channels.
+
+    Raises:
+        ValueError: a field that is none, by name.
+
+    Example:
+        >>> ready = Preparation(size=32, range=(-1, 1))(np.zeros((2, 3, 64, 64), np.uint8))
+        >>> ready.shape, float(ready[0, 0, 0, 0])
+        ((2, 3, 32, 32), -1.0)
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    size: int | None = Field(None, gt=0)  # height and width, pixels
+    channels: Literal["rgb", "bgr"] = "rgb"
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
+    mean: float | tuple[float, float, float] = 0.0
+    std: float | tuple[float, float, float] = 1.0
+    align: Literal["none", "crop", "arcface"] = "none"  # the box, or five points on the template
+    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    # left, top, right and bottom, in parts of the width and the height
+    flip_average: bool = False  # the answers for an image and its mirror image are averaged
+    preset: Literal["arcface", "sface"] | None = None  # a public recogniser's, for all of these
+    detector: Path | None = None  # a file of YuNet, which finds the points that arcface aligns by
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Preparation:
+        if self.preset is not None:
+            if other := self.model_fields_set - BESIDES_PRESET:
+                raise ValueError(
+                    f"input.{min(other)} is given besides input.preset {self.preset}, which sets "
+                    "it; leave one of them out"
+                )
+            self.__dict__.update(PRESETS[self.preset])
+        if self.size is None:
+            raise ValueError(
+                "input.size is missing; it, or the preset of a recogniser, was expected"
+            )
+        if self.detector is not None and not self.by_points:
+            raise ValueError("input.detector is given, but nothing is aligned; set align: arcface")
+        left, top, right, bottom = self.box
+        for name, fits, expected in (
+            ("range", self.range[0] < self.range[1], "the lower end first"),
+            ("std", np.min(self.std) > 0, "positive numbers"),
+            (
+                "box",
+                0 <= left < right <= 1 and 0 <= top < bottom <= 1,
+                "left, top, right and bottom, 0 ≤ left < right ≤ 1 and 0 ≤ top < bottom ≤ 1",
+            ),
+        ):
+            if not fits:
+                raise ValueError(f"input.{name} is {getattr(self, name)}, {expected} was expected")
+        return self
+
+    @property
+    def by_points(self) -> bool:
+        """Whether faces are aligned by five points."""
+        return self.align == "arcface"
+
+    @property
+    def scale(self) -> float:
+        """What pixels of 0 to 255 are multiplied by."""
+        return (self.range[1] - self.range[0]) / 255
+
+    @property
+    def subtracted(self) -> float | list[float]:
+        """What is subtracted from scaled pixels: one number, or three."""
+        return (np.asarray(self.mean, float) - self.range[0]).tolist()
+
+    def __call__(self, images: np.ndarray, points: np.ndarray | None = None) -> np.ndarray:
+        """Prepare uint8 RGB images (n, 3, height, width).
+
+        Args:
+            images: what is prepared.
+            points: for "arcface", five points of every face, float (n, 5, 2), see `aligned`.
+
+        Returns:
+            float32 (n, 3, size, size), or (n, size, size, 3) where the layout is "nhwc".
+
+        Raises:
+            ValueError: "arcface" without points.
+        """
+        pixels = self._cut(torch.from_numpy(np.ascontiguousarray(images)).float(), points)
+        if self.channels == "bgr":
+            pixels = pixels.flip(1)
+        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in (self.subtracted, self.std))
+        ready = (pixels * self.scale - mean) / std
+        ready = ready.permute(0, 2, 3, 1) if self.layout == "nhwc" else ready
+        return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
+
+    def mirrored(self, ready: np.ndarray) -> np.ndarray:
+        """Prepared images, left and right exchanged."""
+        return np.ascontiguousarray(np.flip(ready, 3 if self.layout == "nchw" else 2))
+
+    def ends(self) -> np.ndarray:
+        """What pixels of 0 and of 255 become, (2, 3): a row for each, a column per channel."""
+        pixels = np.array([[0.0], [255.0]])
+        return np.broadcast_to((pixels * self.scale - np.array(self.subtracted)) / self.std, (2, 3))
+
+    def card(self) -> dict[str, Any]:
+        """What is done to images, as JSON takes it."""
+        fields = {"size": self.size, "channels": self.channels}
+        fields |= {"scale": self.scale, "mean": self.subtracted}
+        told = ("std", "layout", "align", "box", "flip_average")
+        fields |= {name: getattr(self, name) for name in told}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
+
+    def _cut(self, pixels: Tensor, points: np.ndarray | None) -> Tensor:
+        """The part of the images that the network sees, at its size, still 0–255."""
+        if self.by_points:
+            if points is None:
+                raise ValueError(
+                    "input.align is arcface, which needs five points of every face: name a "
+                    "detector, or columns with the points"
+                )
+            return aligned(pixels, torch.from_numpy(np.asarray(points, float)), self.size)
+        if self.align == "crop":
+            height, width = pixels.shape[2:]
+            left, top, right, bottom = self.box
+            rows = slice(round(top * height), max(round(bottom * height), round(top * height) + 1))
+            columns = slice(round(left * width), max(round(right * width), round(left * width) + 1))
+            pixels = pixels[:, :, rows, columns]
+        shape = (self.size, self.size)
+        if pixels.shape[2:] == shape:
+            return pixels
+        resized = functional.interpolate(
+            pixels, shape, mode="bilinear", antialias=True, align_corners=False
+        )
+        return resized.clamp(0, 255)
+
+
+def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
+    """The turn, scale and shift that bring points nearest to a goal, by least squares.
+
+    Umeyama, IEEE Transactions on Pattern Analysis and Machine Intelligence 13 (1991), in the plane
+    and without mirroring: with points as complex numbers it is the regression of one on the other.
+
+    Args:
+        points: (n, k, 2).
+        goal: (k, 2).
+
+    Returns:
+        matrices, float64 (n, 2, 3), that take a point (x, y, 1) to its new place.
+
+    Raises:
+        ValueError: another shape, or points that all lie in one place.
+    """
+    points, goal = np.asarray(points, float), np.asarray(goal, float)
+    require_shape(points, "points", (-1, *goal.shape))
+    here, there = points[..., 0] + 1j * points[..., 1], goal[..., 0] + 1j * goal[..., 1]
+    centred = here - here.mean(1, keepdims=True)
+    spread = (np.abs(centred) ** 2).sum(1)
+    if not (spread > 0).all():
+        row = int((~(spread > 0)).argmax())
+        raise ValueError(f"points, row {row}: all lie in one place or are missing")
+    turn = (centred.conj() * (there - there.mean())).sum(1) / spread
+    shift = there.mean() - turn * here.mean(1)
+    first = np.stack([turn.real, -turn.imag, shift.real], 1)
+    second = np.stack([turn.imag, turn.real, shift.imag], 1)
+    return np.stack([first, second], 1)
+
+
+def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor:
+    """Images warped so that five points lie on ArcFace's template; black where nothing was.
+
+    Args:
+        images: float (n, 3, height, width).
+        points: (n, 5, 2), pixels, in the order and by the axes of `TEMPLATE`.
+        size: of the warped images, pixels; the template is scaled with it.
+
+    Returns:
+        float32 (n, 3, size, size), interpolated bilinearly.
+
+    Raises:
+        ValueError: points of another shape, missing, or all in one place.
+    """
+    require_shape(points, "points", (len(images), 5, 2))
+    goal = (TEMPLATE + 0.5) * (size / TEMPLATE_SIZE) - 0.5
+    forth = similarity_transform(points.numpy(), goal)
+    # Every pixel of the result asks where it comes from.
+    back = np.linalg.inv(forth[:, :, :2])
+    shift = -np.einsum("nij,nj->ni", back, forth[:, :, 2])
+    grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), -1).astype(float)
+    source = np.einsum("nij,hwj->nhwi", back, grid) + shift[:, None, None]
+    height, width = images.shape[2:]
+    place = torch.from_numpy((2 * source + 1) / np.array([width, height]) - 1).float()
+    return functional.grid_sample(images.float(), place, mode="bilinear", align_corners=False)
+
+
+def check_preparation(
+    model: LocalModel,
+    images: np.ndarray,
+    groups: ArrayLike,
+    points: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Try a model behind other channels and ranges, and warn if one of them separates better.
+
+    Separation is the probability that a face of class 1 scores higher than one of class 0 (of a
+    recogniser: that two images of one person are more similar than images of two). Differences are
+    judged by a jackknife over faces (people), with Bonferroni's correction.
+
+    Args:
+        model: one that computes here.
+        images: uint8 (n, 3, height, width), fifty or more, of known class or person.
+        groups: (n,) 0 or 1, the class; of a recogniser, whose face it is: three people or more,
+            some with several images.
+        points: (n, 5, 2), for `align` "arcface".
+
+    Returns:
+        One row per preparation, the declared one first: channels, pixels (the range), separation,
+        gain over the declared one, and its one-sided lower limit `low`. Where a model refuses to
+        answer, separation is missing.
+
+    Raises:
+        ValueError: groups that do not allow the question.
+    """
+    groups = np.asarray(groups)
+    recogniser = model.reading.gives == "embedding"
+    units = _people(groups, len(images)) if recogniser else np.arange(len(images))
+    groups = units if recogniser else _classes(groups, len(images))
+    measure = _separation_of_people if recogniser else _separation_of_classes
+    rows, kept = [], []
+    for name, preparation in _preparations(model.preparation):
+        whole, without = np.nan, np.full(units.max() + 1, np.nan)
+        try:
+            values, _ = model.prepared_by(preparation).ask(images, points)
+        except ValueError:  # a model may refuse what was not declared
+            if not rows:
+                raise
+        else:
+            whole = measure(values, groups, np.ones(len(images), bool))
+            without = np.array([measure(values, groups, units != u) for u in range(len(without))])
+        rows.append({"channels": preparation.channels, "pixels": name, "separation": whole})
+        kept.append(without)
+    table = pd.DataFrame(rows)
+    table["gain"] = table["separation"] - table["separation"].iloc[0]
+    differences = np.array(kept) - kept[0]
+    n = differences.shape[1]
+    centred = differences - differences.mean(1, keepdims=True)
+    error = np.sqrt((n - 1) / n * (centred**2).sum(1))
+    table["low"] = table["gain"] - norm.isf(FALSE_ALARMS / max(len(rows) - 1, 1)) * error
+    if sentence := better_preparation(table):
+        warnings.warn(f"{model.name}: {sentence}", stacklevel=2)
+    return table
+
+
+def better_preparation(table: pd.DataFrame) -> str:
+    """Say which row of `check_preparation` separates better than the declared one, or ""."""
+    better = table[table["low"] > 0]
+    if better.empty:
+        return ""
+    best, first = better.loc[better["separation"].idxmax()], table.iloc[0]
+    return (
+        f"with the preparation {best['channels']}, pixels {best['pixels']}, it separates faces "
+        f"better ({best['separation']:.3f}) than with the declared one "
+        f"({first['separation']:.3f}, {first['channels']}); check input.channels and input.range "
+        "against the model's training"
+    )
+
+
+def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
+    """The declared one, then those that differ in channels or range."""
+    other = {"rgb": "bgr", "bgr": "rgb"}[declared.channels]
+    both = [declared, declared.model_copy(update={"channels": other})]
+    yield from (("as declared", one) for one in both)
+    for one in both:
+        for name, ends in RANGES.items():
+            tried = one.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
+            if not np.allclose(tried.ends(), one.ends()):
+                yield name, tried
+
+
+def _separation_of_classes(scores: np.ndarray, labels: np.ndarray, used: np.ndarray) -> float:
+    """P(score of class 1 > score of class 0), ties a half: Mann and Whitney's U."""
+    used = used & np.isfinite(scores)
+    scores, labels = scores[used], labels[used]
+    ones, zeros = (labels == 1).sum(), (labels == 0).sum()
+    if not ones or not zeros:
+        return np.nan
+    return (rankdata(scores)[labels == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros)
+
+
+def _separation_of_people(vectors: np.ndarray, person: np.ndarray, used: np.ndarray) -> float:
+    """P(similarity within a person > similarity between two)."""
+    used = used & np.isfinite(vectors).all(1)
+    vectors, person = vectors[used], person[used]
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
+    first, second = np.triu_indices(len(unit), 1)
+    similarity = (unit @ unit.T)[first, second]
+    together = (person[first] == person[second]).astype(int)
+    return _separation_of_classes(similarity, together, np.ones(len(together), bool))
+
+
+def _classes(labels: np.ndarray, n: int) -> np.ndarray:
+    labels = as_binary(labels, "groups")
+    if len(labels) != n or min((labels == 0).sum(), (labels == 1).sum()) < 2:
+        raise ValueError(f"groups: two faces or more of each class among {n} images were expected")
+    return labels
+
+
+def _people(names: np.ndarray, n: int) -> np.ndarray:
+    """Whose face each is, numbered from 0."""
+    known, numbers, counts = np.unique(names, return_inverse=True, return_counts=True)
+    if len(names) != n or len(known) < 3 or (counts > 1).sum() < 2:
+        raise ValueError(
+            f"groups: three people or more among {n} images, two of them with several images, "
+            "were expected"
+        )
+    return numbers

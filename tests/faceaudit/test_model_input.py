@@ -1,0 +1,194 @@
+"""Preparations against Pillow, Umeyama's algorithm and scikit-learn; wrong ones are noticed."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from pydantic import ValidationError
+from sklearn.metrics import roc_auc_score
+
+from faceaudit.answers import Reading
+from faceaudit.model_input import (
+    TEMPLATE,
+    Preparation,
+    aligned,
+    better_preparation,
+    check_preparation,
+    similarity_transform,
+)
+from faceaudit.models import LocalModel
+
+IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
+
+
+def test_channels_range_mean_and_spread():
+    mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+    one = Preparation(size=16, mean=mean, std=std)
+    expected = (IMAGES / 255 - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
+    ready = one(IMAGES)
+    assert ready.dtype == np.float32
+    np.testing.assert_allclose(ready, expected, atol=1e-5)
+    ends = (np.array([[0], [1]]) - mean) / std
+    np.testing.assert_allclose(one.ends(), ends)
+    # Mean and spread stand in the network's order of channels.
+    bgr = Preparation(size=16, channels="bgr", range=(0, 255), mean=(104, 117, 123))(IMAGES)
+    np.testing.assert_allclose(bgr[:, 0], IMAGES[:, 2] - 104.0, atol=1e-4)
+    np.testing.assert_allclose(bgr[:, 2], IMAGES[:, 0] - 123.0, atol=1e-4)
+
+
+def test_layout_mirror_and_crop():
+    nchw, nhwc = (Preparation(size=16, layout=layout) for layout in ("nchw", "nhwc"))
+    np.testing.assert_array_equal(nhwc(IMAGES).transpose(0, 3, 1, 2), nchw(IMAGES))
+    for one in (nchw, nhwc):
+        np.testing.assert_array_equal(one.mirrored(one(IMAGES)), one(IMAGES[..., ::-1]))
+    box = Preparation(size=8, align="crop", box=(0.25, 0, 0.75, 0.5), range=(0, 255))
+    np.testing.assert_array_equal(box(IMAGES), IMAGES[:, :, :8, 4:12])
+
+
+def test_sizes_are_changed_as_pillow_does():
+    image = np.broadcast_to(np.linspace(0, 255, 64).astype(np.uint8), (1, 3, 64, 64)).copy()
+    ready = Preparation(size=24, range=(0, 255))(image)
+    pillow = Image.fromarray(image[0].transpose(1, 2, 0)).resize((24, 24), Image.BILINEAR)
+    assert np.abs(ready[0] - np.asarray(pillow).transpose(2, 0, 1)).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"range": (1, 0)}, "input.range is .*the lower end first"),
+        ({"std": 0}, "input.std is 0.0, positive numbers was expected"),
+        ({"std": (1, 1, 0)}, "input.std is"),
+        ({"box": (0, 0, 2, 1)}, "input.box is .* 0 ≤ left < right ≤ 1"),
+        ({"size": None}, "input.size is missing"),
+        ({"size": None, "preset": "sface", "align": "crop"}, "input.align is given besides"),
+    ],
+)
+def test_fields_that_do_not_go_together_are_named(given, told):
+    given = {k: v for k, v in ({"size": 16} | given).items() if v is not None}
+    with pytest.raises(ValidationError, match=told):
+        Preparation(**given)
+
+
+def umeyama(points, goal):
+    """Equations 40 to 43 of the paper, by a singular value decomposition."""
+    here, there = points - points.mean(0), goal - goal.mean(0)
+    u, d, v = np.linalg.svd(there.T @ here / len(points))
+    signs = np.array([1, np.sign(np.linalg.det(u) * np.linalg.det(v))])
+    turn = u * signs @ v
+    scale = (d * signs).sum() / (here**2).sum(1).mean()
+    return np.column_stack([scale * turn, goal.mean(0) - scale * turn @ points.mean(0)])
+
+
+def test_the_transform_is_umeyamas():
+    chance = np.random.default_rng(3)
+    points = TEMPLATE * 2 + chance.normal(0, 9, (50, 5, 2))
+    points[25:] = chance.uniform(0, 99, (25, 5, 2))  # mirrored ones among them
+    found = similarity_transform(points, TEMPLATE)
+    np.testing.assert_allclose(found, [umeyama(one, TEMPLATE) for one in points], atol=1e-9)
+    with pytest.raises(ValueError, match="points, row 1: all lie in one place"):
+        similarity_transform(np.stack([TEMPLATE, np.ones((5, 2))]), TEMPLATE)
+
+
+@pytest.mark.parametrize("size", [112, 224])
+def test_what_was_at_the_points_is_at_the_template(size):
+    angle = np.deg2rad(25)
+    turn = 1.6 * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    points = TEMPLATE @ turn.T + (70, -5)
+    rows, columns = np.mgrid[:256, :256]
+    far = (columns - points[:, 0, None, None]) ** 2 + (rows - points[:, 1, None, None]) ** 2
+    spots = np.broadcast_to(255 * np.exp(-far / 18).sum(0).clip(0, 1), (1, 3, 256, 256))
+    image = torch.from_numpy(spots.astype(np.uint8)).float()
+    found = aligned(image, torch.from_numpy(points)[None], size)[0, 0].numpy()
+    rows, columns = np.mgrid[:size, :size]
+    for x, y in (TEMPLATE + 0.5) * size / 112 - 0.5:
+        near = found * ((columns - x) ** 2 + (rows - y) ** 2 < (0.05 * size) ** 2)
+        centre = np.array([(near * columns).sum(), (near * rows).sum()]) / near.sum()
+        np.testing.assert_allclose(centre, (x, y), atol=0.15 * size / 112)
+
+
+# --- the check of a preparation
+
+
+def coloured(n, seed):
+    """Faces of class 1 are redder on the whole, and darker."""
+    chance = np.random.default_rng(seed)
+    labels = np.arange(n) % 2
+    colour = chance.normal(110, 25, (n, 3, 1, 1))
+    colour[:, 0, 0, 0] += 30 * labels
+    return (colour + chance.normal(0, 20, (n, 3, 8, 8))).clip(0, 255).astype(np.uint8), labels
+
+
+def network(ready):
+    """Trained on RGB in [0, 1]: its unit is saturated by 0–255, and not by −1–1."""
+    means = ready.mean((2, 3))
+    return np.tanh(3 * (means[:, 0] - 0.5 * means[:, 1] - 0.5 * means[:, 2]))
+
+
+def model(compute=network, reading=None, **given):
+    reading = reading or Reading(activation="sigmoid")
+    return LocalModel("faces.onnx", {}, compute, Preparation(size=8, **given), reading)
+
+
+def test_the_right_preparation_is_left_alone():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(5):
+            images, labels = coloured(100, seed)
+            table = check_preparation(model(), images, labels)
+            assert table["gain"].iloc[0] == table["low"].iloc[0] == 0
+            assert better_preparation(table) == ""
+    assert len(table) == 6
+    auc = roc_auc_score(labels, model().ask(images).values)
+    assert table["separation"].iloc[0] == pytest.approx(auc)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "n", "pixels"),
+    [
+        ({"channels": "bgr"}, 100, ("as declared", "0 to 1", "−1 to 1")),
+        ({"range": (0, 255)}, 200, ("0 to 1", "−1 to 1")),
+    ],
+)
+def test_another_preparation_is_warned_of(wrong, n, pixels):
+    images, labels = coloured(n, 9)
+    with pytest.warns(UserWarning, match="faces.onnx: with the preparation rgb, pix") as warned:
+        table = check_preparation(model(**wrong), images, labels)
+    assert str(warned[0].message) == f"faces.onnx: {better_preparation(table)}"
+    assert warned[0].filename == __file__
+    best = table.loc[table["separation"].idxmax()]
+    assert best["channels"] == "rgb" and best["pixels"] in pixels and best["low"] > 0
+
+
+def test_a_recogniser_is_judged_by_people():
+    chance = np.random.default_rng(4)
+    people = np.repeat(np.arange(12), 5)
+    looks = chance.uniform(20, 235, (12, 3, 1, 1))[people]
+    images = (looks + chance.normal(0, 12, (60, 3, 8, 8))).clip(0, 255).astype(np.uint8)
+
+    def vectors(ready):  # what lies beyond [−1, 1] is lost
+        return np.concatenate([ready.mean((2, 3)).clip(-1, 1), np.full((len(ready), 1), 0.2)], 1)
+
+    right, wrong = (model(vectors, Reading("embedding"), range=r) for r in ((-1, 1), (0, 255)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_preparation(right, images, people)
+    with pytest.warns(UserWarning, match="preparation rgb, pixels .*1, it separates"):
+        table = check_preparation(wrong, images, people)
+    assert table["separation"].iloc[0] == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="three people or more"):
+        check_preparation(wrong, images, people > 5)
+
+
+def test_a_preparation_that_the_model_refuses_has_no_separation():
+    def picky(ready):
+        if ready.max() > 1:
+            raise ValueError("too bright")
+        return ready.mean((1, 2, 3))
+
+    images, labels = coloured(40, 1)
+    table = check_preparation(model(picky, Reading()), images, labels)
+    assert table["separation"].isna().any() and np.isfinite(table["separation"].iloc[0])
+    with pytest.raises(ValueError, match="two faces or more of each class"):
+        check_preparation(model(), images, 0 * labels)
