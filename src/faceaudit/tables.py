@@ -58,7 +58,7 @@ class Rows:
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise ValueError where the table lacks a column that the audit file names."""
-        if missing := [repr(name) for name in columns if name not in self.frame]:
+        if missing := [repr(name) for name in dict.fromkeys(columns) if name not in self.frame]:
             raise ValueError(
                 f"{self.source}: no column {', '.join(missing)}; it has "
                 f"{', '.join(map(str, self.frame))}; the names are set under columns and axes"

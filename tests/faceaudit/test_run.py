@@ -129,7 +129,7 @@ def test_the_second_of_two_runs_waits_for_the_first(world_file):
     with alone(kept / ".lock"):  # as another process would
         second = threading.Thread(target=run_audit, args=(path, said.put), daemon=True)
         second.start()
-        assert said.get(timeout=60).startswith(f"waiting: {kept} is in use by process")
+        assert said.get(timeout=60).startswith(f"waiting: another process uses {kept}")
         assert not (kept / "plan.json").exists()
     second.join(timeout=300)
     assert (written / "report.json").is_file()
