@@ -10,8 +10,8 @@ and ICC do: skin colour has the lowest alpha of all in the real annotations (.21
 most of those images show light skin. The same noise over the face world's whole range of skin
 colours gives a higher one.
 
-A few careless raters answer every second question at random. Chapter 6 shows `DISAGREEMENT` and
-says where it comes from; the crowd works from chapter 1 on.
+A few careless raters answer every second question at random. Perceived gender is taken from beard,
+makeup and hair as well as from the shape of a face (`CUES`).
 """
 
 from __future__ import annotations
@@ -40,11 +40,6 @@ class Disagreement:
             nearer the ends than the scores do (gender .75 is perceived as about .84).
         origin: "measured" on a published rating matrix; "from agreement": only alpha is known;
             "assumed": nothing is known, as the attribute named.
-
-    Example:
-        >>> from helpers.annotations import crowd
-        >>> crowd.DISAGREEMENT["age"].noise
-        0.54
     """
 
     noise: float
@@ -140,7 +135,6 @@ def rater_pool(
 
     Biases and noises are scaled so that over the pool they amount to exactly `disagreement`,
     however few raters there are. The first rater signs with an e-mail address instead of an id.
-    Chapter 11 asks one and the same pool with ever fewer raters.
 
     Args:
         seed: of the raters.
@@ -150,11 +144,6 @@ def rater_pool(
 
     Raises:
         ValueError: fewer than 2 raters.
-
-    Example:
-        >>> from helpers.annotations import crowd
-        >>> crowd.rater_pool(seed=1, n_raters=3).bias.shape
-        (3, 8)
     """
     check_whole("n_raters", n_raters, 2)
     n = len(disagreement)
@@ -375,11 +364,6 @@ class Cue:
             one end of its scale to the other.
         neutral: score of the attribute that speaks for neither.
         origin: what the strength rests on.
-
-    Example:
-        >>> from helpers.annotations.crowd import CUES
-        >>> CUES["facial_hair"].strength
-        1.0
     """
 
     strength: float
@@ -387,7 +371,10 @@ class Cue:
     origin: str
 
 
-# Of the 5,000 annotated StyleGAN2 images (see `crowd.DISAGREEMENT`) that most raters call female,
+# Without hair, beard and makeup people name the gender of nearly all faces (Burton, Bruce and Dench
+# 1993), but hair alone calls up a gender too (Macrae and Martin 2007). How strong each cue is among
+# raters of portraits was not measured, so the strengths are assumptions.
+# Of the 5,000 annotated StyleGAN2 images (see `DISAGREEMENT`) that most raters call female,
 # none is rated .4 or more for facial hair, and of those they call male one in a thousand is so for
 # makeup. In the face world 4.7 % of the faces of feminine shape have such a beard; with a full
 # beard that outweighs the most feminine shape .5 % of those that are perceived as female do.

@@ -9,7 +9,7 @@ What is known of real raters is little: the median over pairs of the standard de
 ratings is about .3 of the scale's range (verification, supplement F, Fig. 13), they "generally
 agreed with our intended synthesis, but there are also a significant number of images where they
 did not" (4.1, Fig. 4), and no differences between demographic groups were found (Fig. 4), so there
-are none here. The noise is set by the first; everything else is assumed. Chapter 16 asks it.
+are none here. The noise is set by the first; everything else is assumed.
 """
 
 from __future__ import annotations

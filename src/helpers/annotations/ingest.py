@@ -81,10 +81,7 @@ class Ingest(NamedTuple):
 
     @property
     def totals(self) -> pd.Series:
-        """What was read: rows (assignments), answers, people, and the answers that were kept.
-
-        The answers that are not kept are those that the report counts as dropped.
-        """
+        """What was read: rows (assignments), answers, people, and the answers that were kept."""
         return pd.Series(self.report.attrs["totals"], name="count")
 
 
@@ -232,7 +229,7 @@ def _meanings(
     rename: Mapping[str, str],
     numbered: bool,
 ) -> pd.DataFrame:
-    """Of every kind of answer its field, the attribute's number, the level, the reason's number."""
+    """Of every kind of answer its field, the numbers of attribute and reason, and the level."""
     reasons, names = list(DROPPED), list(scales)
     numbers: dict[str, set[int | None]] = {}
     for name, answer, _ in kinds:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -162,16 +162,9 @@ def _scales(
 def read_export(
     path: Path, item: str, questions: Sequence[str] | None, doubtful: Iterable[str] = ()
 ) -> Export:
-    """An export, as `validate` takes it.
+    """An export about any kind of item, whose id is `<item>_id` or the file name in `<item>`.
 
-    Args:
-        path: the export.
-        item: what is annotated; its id is the task's `<item>_id`, or the file name in `<item>`.
-        questions: names of the controls in the labelling configuration, if they are known.
-        doubtful: names that, in a flat export's data, might be those of questions.
-
-    Raises:
-        ValueError: the file is not an export; names the file, the place and what was expected.
+    `doubtful` names, in the data of a flat export, might be those of questions.
     """
     export = Export(path, questions)
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -352,22 +345,9 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
     Raises:
         ValueError: an image or a worker has no name that a file can keep; names the row, counted
             from 0.
-
-    Example:
-        >>> import pandas as pd, tempfile
-        >>> from helpers import annotations
-        >>> from helpers.annotations import crowd
-        >>> shown = pd.DataFrame({"age": [0.5]}, index=["a"])
-        >>> answers = crowd.annotate(shown, 2, seed=1, stage="example")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     annotations.write_label_studio(answers, f"{folder}/export.json")
-        ...     len(annotations.read_label_studio(f"{folder}/export.json").frame)
-        2
     """
-
-    def data(image_id: str) -> dict[str, str]:
-        return {"image": f"images/{image_id}.png", "image_id": image_id}
-
+    names = answers["image_id"].unique()
+    data = {name: {"image": f"images/{name}.png", "image_id": name} for name in names}
     write_export(answers, path, "image", "img", ATTRIBUTES, data)
 
 
@@ -377,17 +357,12 @@ def write_export(
     item: str,
     to_name: str,
     scales: Mapping[str, tuple[str, ...]],
-    data: Callable[[str], Mapping[str, str]],
+    data: Mapping[str, Mapping[str, str]],
 ) -> None:
     """Write answers about any kind of item as `write_label_studio` does about images.
 
-    Args:
-        answers: as `crowd.annotate` returns them, with a column `<item>_id`.
-        path: JSON file to write.
-        item: what is annotated, for example "image".
-        to_name: name of the object in the labelling configuration that the choices are about.
-        scales: names of the levels of every attribute.
-        data: an item's id → its task's data.
+    Choices are about the object `to_name` of the labelling configuration; `data` has the task's
+    data of every item in the column `<item>_id`.
     """
     for column in (f"{item}_id", "worker_id"):
         require_writable(answers[column])
@@ -398,7 +373,7 @@ def write_export(
         file.write("[")
         # One task a line, so that a line number finds a record.
         for number, (name, some) in enumerate(groupby(visits, key=lambda visit: visit[0])):
-            task = {"id": number + 1, "project": 1, "data": data(name)}
+            task = {"id": number + 1, "project": 1, "data": data[name]}
             task |= {"annotations": [annotation for _, annotation in some], "predictions": []}
             file.write(",\n" * (number > 0) + json.dumps(task, ensure_ascii=False))
         file.write("]\n")

@@ -5,7 +5,7 @@ outlive the table), and its columns `first` and `second` (row numbers of the ima
 intended answer: "positive", "negative" or a control that polarity is not judged by) are used here.
 
 Ratings count how *different* two faces look: level 0 is "Likely same", 4 "Likely different".
-Chapter 16 writes and reads them, in Label Studio's format.
+They are written and read in Label Studio's format.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
         label: {"first": f"images/{a:05d}.png", "second": f"images/{b:05d}.png", "pair_id": label}
         for label, (a, b) in zip(_labels(pairs), images, strict=True)
     }
-    write_export(answers, path, "pair", "first", SCALES, data.__getitem__)
+    write_export(answers, path, "pair", "first", SCALES, data)
 
 
 def read_pair_export(

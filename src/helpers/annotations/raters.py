@@ -1,7 +1,4 @@
-"""Raters one by one: who answers unlike the others, and what another choice of raters would say.
-
-Chapter 6 screens the raters, chapter 11 carries their choice into the effects.
-"""
+"""Raters one by one: who answers unlike the others, and what another choice of raters would say."""
 
 from __future__ import annotations
 
