@@ -7,6 +7,7 @@ alignment stand in a `Preparation`, and `check_preparation` tries the others.
 
 from __future__ import annotations
 
+import difflib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +61,27 @@ FALSE_ALARMS = 0.01
 """How often a right preparation is warned of, at most, over all that are tried."""
 
 
-class Preparation(BaseModel):
+class Strict(BaseModel):
+    """A part of the file: unknown keys are errors, and nothing changes after reading.
+
+    Messages of faults begin with the key; what stands before it is added by `in_words`.
+    """
+
+    model_config = ConfigDict(frozen=True, protected_namespaces=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, content: Any) -> Any:
+        known = cls.model_fields
+        for key in content if isinstance(content, dict) else []:
+            if key not in known:
+                close = difflib.get_close_matches(str(key), known, 1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                raise ValueError(f"{key} is no key here{hint}; allowed are {', '.join(known)}")
+        return content
+
+
+class Preparation(Strict):
     """How uint8 RGB images become what a network takes; the block `input` of an audit file.
 
     Pixels of 0 to 255 are brought to `range`; then `mean` is subtracted, and `std` divides. Mean
@@ -74,8 +95,6 @@ class Preparation(BaseModel):
         >>> ready.shape, float(ready[0, 0, 0, 0])
         ((2, 3, 32, 32), -1.0)
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     size: int | None = Field(None, gt=0)  # height and width, pixels
     channels: Literal["rgb", "bgr"] = "rgb"
@@ -95,16 +114,13 @@ class Preparation(BaseModel):
         if self.preset is not None:
             if other := self.model_fields_set - BESIDES_PRESET:
                 raise ValueError(
-                    f"input.{min(other)} is given besides input.preset {self.preset}, which sets "
-                    "it; leave one of them out"
+                    f"{min(other)} is set by preset {self.preset}; leave one of them out"
                 )
             self.__dict__.update(PRESETS[self.preset])
         if self.size is None:
-            raise ValueError(
-                "input.size is missing; it, or the preset of a recogniser, was expected"
-            )
+            raise ValueError("size is missing, it, or the preset of a recogniser, was expected")
         if self.detector is not None and not self.by_points:
-            raise ValueError("input.detector is given, but nothing is aligned; set align: arcface")
+            raise ValueError("detector is given, but nothing is aligned; set align: arcface")
         left, top, right, bottom = self.box
         for name, fits, expected in (
             ("range", self.range[0] < self.range[1], "the lower end first"),
@@ -116,7 +132,7 @@ class Preparation(BaseModel):
             ),
         ):
             if not fits:
-                raise ValueError(f"input.{name} is {getattr(self, name)}, {expected} was expected")
+                raise ValueError(f"{name} is {getattr(self, name)}, {expected} was expected")
         return self
 
     @property

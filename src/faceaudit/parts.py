@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from faceaudit.model_input import Preparation
-
-
-class Strict(BaseModel):
-    """A part of the file: unknown keys are errors, and nothing changes after reading.
-
-    Messages of faults begin with the key; what stands before it is added by `in_words`.
-    """
-
-    model_config = ConfigDict(frozen=True, protected_namespaces=())
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, content: Any) -> Any:
-        known = cls.model_fields
-        for key in content if isinstance(content, dict) else []:
-            if key not in known:
-                close = difflib.get_close_matches(str(key), known, 1)
-                hint = f" (did you mean {close[0]}?)" if close else ""
-                raise ValueError(f"{key} is no key here{hint}; allowed are {', '.join(known)}")
-        return content
+from faceaudit.model_input import Preparation, Strict
 
 
 def require(fits: bool, field: str, found: object, expected: str) -> None:

@@ -57,12 +57,12 @@ def test_sizes_are_changed_as_pillow_does():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"range": (1, 0)}, "input.range is .*the lower end first"),
-        ({"std": 0}, "input.std is 0.0, positive numbers was expected"),
-        ({"std": (1, 1, 0)}, "input.std is"),
-        ({"box": (0, 0, 2, 1)}, "input.box is .* 0 ≤ left < right ≤ 1"),
-        ({"size": None}, "input.size is missing"),
-        ({"size": None, "preset": "sface", "align": "crop"}, "input.align is given besides"),
+        ({"range": (1, 0)}, "range is .*the lower end first"),
+        ({"std": 0}, "std is 0.0, positive numbers was expected"),
+        ({"std": (1, 1, 0)}, "std is"),
+        ({"box": (0, 0, 2, 1)}, "box is .* 0 ≤ left < right ≤ 1"),
+        ({"size": None}, "size is missing"),
+        ({"size": None, "preset": "sface", "align": "crop"}, "align is set by preset sface"),
     ],
 )
 def test_fields_that_do_not_go_together_are_named(given, told):
