@@ -56,7 +56,7 @@ def dotted(path: Path) -> str:
 
 def modules(folder: Path) -> list[Path]:
     """The modules in a folder itself."""
-    return [path for path in sorted(folder.glob("*.py")) if path.stem != "__init__"]
+    return sorted(folder.glob("[!_]*.py"))
 
 
 def room_page(room: Path) -> str:
