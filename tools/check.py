@@ -28,6 +28,9 @@ import jupytext
 
 from helpers.artifacts.lineage import ROOT
 
+MOST_CODE = {"src/facerender": 3000, "src/helpers": 12_200, "src/faceaudit": 4500, "tools": 1100}
+"""Folder → lines of its code at most, without docstrings, comments and blanks. They only fall: what
+would grow past its limit throws something out first."""
 MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30
 WORDS_PER_LINE = (10, 20)
 CELL_WORDS = (25, 120)
@@ -296,6 +299,27 @@ def check(book: Book) -> list[str]:
     return found
 
 
+def code_lines(source: str) -> int:
+    """Lines of Python that are neither blank nor comment nor docstring."""
+    strings = (
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+    said = {line for node in strings for line in range(node.lineno, node.end_lineno + 1)}
+    written = enumerate(source.splitlines(), 1)
+    kept = (text.strip() for number, text in written if number not in said)
+    return sum(bool(text) and not text.startswith("#") for text in kept)
+
+
+def sizes(root: Path) -> Iterator[str]:
+    """No package grows past its limit."""
+    for folder, most in MOST_CODE.items():
+        texts = (path.read_text(encoding="utf-8") for path in (root / folder).rglob("*.py"))
+        if (found := sum(map(code_lines, texts))) > most:
+            yield f"{folder}: {found} lines of code, over {most}"
+
+
 def statements(cell: Cell) -> list[ast.stmt]:
     """The cell's statements; IPython's own lines are dropped."""
     lines = cell.source.splitlines()
@@ -335,7 +359,7 @@ def main() -> None:
     book = Book(ROOT)
     for notebook in book.notebooks:
         print(f"{notebook.path.stem}: {notebook.ratio:.1f} words of prose per line of code")
-    if problems := check(book):
+    if problems := [*check(book), *sizes(ROOT)]:
         print(*problems, sep="\n", file=sys.stderr)
         raise SystemExit(f"problems with the book's conventions: {len(problems)}")
 

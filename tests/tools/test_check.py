@@ -1,5 +1,6 @@
 """Every rule of `make check` fires on a small bad book, and none on a good one."""
 
+import check as rules
 import jupytext
 import pytest
 from check import Book, check, prose, typed_numbers
@@ -269,3 +270,13 @@ def test_images_in_the_text_need_an_alt_text(book):
 def test_prose_is_what_a_reader_reads():
     text = "# Title\n\n(x)=\nA [link](y.md), {term}`hair` and `code`, $x$.\n\n| a | b |\n"
     assert prose(text).split() == ["A", "link,", "hair", "and", ",", "."]
+
+
+def test_docstrings_comments_and_blanks_are_no_code(tmp_path, monkeypatch):
+    (tmp_path / "tools").mkdir()
+    code = '"""Doc."""\n\n# a\nX = 1\n"""Of X."""\n\n\ndef f():\n    return X\n'
+    (tmp_path / "tools" / "a.py").write_text(code)
+    monkeypatch.setattr(rules, "MOST_CODE", {"tools": 3})
+    assert list(rules.sizes(tmp_path)) == []
+    monkeypatch.setattr(rules, "MOST_CODE", {"tools": 2})
+    assert list(rules.sizes(tmp_path)) == ["tools: 3 lines of code, over 2"]
