@@ -294,17 +294,9 @@ def write_tasks(
     people: Export,
     folder: Path,
 ) -> str:
-    """Write what people need to answer, for the tool that the audit file names.
+    """Write what people need to answer about images (n, 3, height, width), for the file's tool.
 
-    Args:
-        images: uint8 (n, 3, height, width).
-        names: of the images, of `hidden_names`.
-        attributes: that are asked about, of `helpers.annotations.ATTRIBUTES`.
-        people: of the audit file.
-        folder: where the files go.
-
-    Returns:
-        What to do with the files, as the middle of a sentence.
+    Returns what to do with the files, as the middle of a sentence.
     """
     folder.mkdir(parents=True, exist_ok=True)
     rows = {name: row for row, name in enumerate(names)}

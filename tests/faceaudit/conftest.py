@@ -1,9 +1,9 @@
 """An audit of a small table, for all tests of the room."""
 
 import pytest
+from pretended_audits import pretend, pretended_table
 
 import faceaudit
-from faceaudit.pretended import pretend, pretended_table
 
 FILE = """\
 name: small

@@ -5,13 +5,13 @@ from math import comb
 import numpy as np
 import pandas as pd
 import pytest
+from pretended_audits import pretend, pretended_table
 from scipy.stats import norm
 
 import faceaudit
 from faceaudit import compare
 from faceaudit.__main__ import main
 from faceaudit.analysis import other_thresholds
-from faceaudit.pretended import pretend, pretended_table
 from faceaudit.specification import Specification
 from faceaudit.verdicts import average_effects, explained, judge, score_p
 from helpers import effects

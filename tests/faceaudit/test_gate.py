@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from pretended_audits import pretend
 
 import faceaudit
 from faceaudit.__main__ import main
 from faceaudit.plan import keep_plan
 from faceaudit.plausibility import require_alike, require_decided
-from faceaudit.pretended import pretend
 from faceaudit.report import card, gate, read_json, write_json
 from faceaudit.report_page import page
 from faceaudit.report_schema import Disparity, Doubt

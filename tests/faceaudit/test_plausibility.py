@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from pretended_audits import pretended_table
 
 import faceaudit
 from faceaudit import PeopleNeeded, gate
 from faceaudit.__main__ import main
 from faceaudit.pairs import from_pairs
 from faceaudit.people import hidden_names
-from faceaudit.pretended import pretended_table
 from faceaudit.report_page import page
 from faceaudit.run import powers, run_audit
 from faceaudit.specification import Specification, read_specification

@@ -1,10 +1,10 @@
 """The example in the sizes of a profile, which its plan and its report own up to."""
 
 import pytest
+from pretended_audits import pretend
 
 import faceaudit
 from faceaudit import make_plan, read_specification
-from faceaudit.pretended import pretend
 from faceaudit.run import capped
 from helpers.artifacts.lineage import ROOT
 

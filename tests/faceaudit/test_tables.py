@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pretended_audits import pretended_table
 
-from faceaudit.pretended import pretended_table
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, from_table
 

@@ -1,4 +1,4 @@
-"""A small audit with one planted effect, for the examples of docstrings and for tests."""
+"""A small audit with one planted effect, for tests."""
 
 from __future__ import annotations
 
@@ -18,19 +18,6 @@ def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> 
 
     The model errs at the rate `base`, and with dark skin at `base` + `effect` where a face is
     perceived as female.
-
-    Args:
-        units: matched faces, each with four images.
-        effect: planted, a difference of error rates.
-        seed: of the draws.
-        base: error rate of the other images.
-
-    Returns:
-        Columns image_id, unit, skin, gender, label and score, as in a table of somebody's own.
-
-    Example:
-        >>> pretended_table(2, 0.3, seed=1)["skin"].tolist()[:4]
-        ['light', 'light', 'dark', 'dark']
     """
     random = seeding.rng(seed, "pretended audit")
     rows = []
@@ -46,19 +33,7 @@ def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> 
 
 
 def pretend(units: int, effect: float, seed: int) -> tuple[Audited, dict[str, Any]]:
-    """The images of `pretended_table` and a plan for them, with a tolerance of 5 points.
-
-    Args:
-        units, effect, seed: as of `pretended_table`.
-
-    Returns:
-        Images and plan.
-
-    Example:
-        >>> data, plan = pretend(units=10, effect=0.3, seed=1)
-        >>> len(data.frame), plan["tolerance"]
-        (40, 0.05)
-    """
+    """The images of `pretended_table` and a plan for them, with a tolerance of 5 points."""
     specification = Specification(
         name="pretended",
         question="Does darker skin make the model err more often?",
