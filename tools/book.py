@@ -199,4 +199,6 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     if subprocess.run(command, env=environment).returncode:
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
+    # No page leads to the list of all source pages, which no screen reader can read out.
+    (work / "_build" / "html" / "_modules" / "index.html").unlink(missing_ok=True)
     (work / "_build" / "html").rename(html)

@@ -67,6 +67,8 @@ def main(arguments: list[str]) -> int:
         raise ValueError(f"no step {', '.join(unknown)}; there are {', '.join(waits)}")
     if asked.generator is None and (asked.model or asked.crowd):
         raise ValueError("MODEL and CROWD belong to the study of a generator: GENERATOR is missing")
+    if asked.generator and plan.OWN_STUDY not in plan.needed(waits, asked.stage or plan.BOOK):
+        raise ValueError(f"{asked.stage} does not show GENERATOR, {plan.OWN_STUDY} does")
     if asked.why:
         reason = plan.why(asked.why, asked.profile, asked.train, asked.generator)
         print(f"{asked.why} ({asked.profile}): {reason or 'nothing to do, it is up to date'}")

@@ -210,9 +210,9 @@ def image_key(image: np.ndarray, points: np.ndarray | None = None) -> str:
 class AnswerCache:
     """One model's answers by image, in a SQLite file that models and processes may share.
 
-    Each call is a row that is on the disk when `add` returns, so that a kill at any moment loses no
-    answer. Rows hold the numbers that were read and a reason of our own words, and nothing else of
-    what an endpoint said, which may repeat a key.
+    Each call is a row that is written when `add` returns, so that a kill at any moment loses no
+    answer; a power cut may lose the last ones. Rows hold the numbers that were read and a reason of
+    our own words, and nothing else of what an endpoint said, which may repeat a key.
 
     Args:
         folder: of the file `answers.sqlite`.
@@ -226,7 +226,8 @@ class AnswerCache:
         folder.mkdir(parents=True, exist_ok=True)
         self.path, self._model = folder / "answers.sqlite", model
         self._base = sqlite3.connect(self.path, timeout=60)
-        self._base.execute("PRAGMA journal_mode = WAL")  # one write to the disk for each `add`
+        # Nothing waits for the disk: the system writes on when this process is killed.
+        self._base.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         self._base.execute(
             "CREATE TABLE IF NOT EXISTS calls (model TEXT, image TEXT, value BLOB, reason TEXT, "
             "time TEXT DEFAULT CURRENT_TIMESTAMP)"

@@ -18,7 +18,7 @@ from face_endpoint import FaceEndpoint, p_male
 
 from faceaudit.answers import image_key
 
-IMAGES = 20_000 if "FAULTS" in os.environ else 1_500
+IMAGES = 20_000 if "FAULTS" in os.environ else 600
 CLIENT = f"""
 import sys
 import numpy as np

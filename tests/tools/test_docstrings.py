@@ -9,6 +9,8 @@ from pkgutil import resolve_name
 import api_reference
 import pytest
 
+from helpers.artifacts import lineage
+
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples?):$", re.MULTILINE)
 
 
@@ -16,7 +18,7 @@ def names() -> Iterator[str]:
     """Full names of the functions and classes that have to be documented."""
     for room in api_reference.rooms():
         yield from (name for _, name in api_reference.exports(room))
-    for path in api_reference.modules(api_reference.PACKAGE):
+    for path in api_reference.modules(lineage.PACKAGE):
         module = f"helpers.{path.stem}"
         here = vars(import_module(module)).items()
         yield from (

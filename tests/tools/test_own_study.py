@@ -63,7 +63,7 @@ def shown(monkeypatch):
     monkeypatch.setattr(lineage, "stages", lambda: [])
     monkeypatch.setattr(pages, "why_stale", lambda *_: "new")
     monkeypatch.setattr(
-        execute, "run", lambda page, profile, device, log, tell, study: found.append((page, study))
+        execute, "run", lambda page, profile, device, log, study: found.append((page, study))
     )
     return found
 

@@ -39,7 +39,7 @@ from pathlib import Path
 sys.path[:0] = ["tools"]
 import run, kernels, execute
 source, out = map(Path, sys.argv[1:])
-execute.execute(source, out, "smoke", "cpu", out.with_suffix(".log"), lambda *_: None)
+execute.execute(source, out, "smoke", "cpu", out.with_suffix(".log"))
 kernels.end_all()
 """
 

@@ -10,15 +10,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from filelock import FileLock, Timeout
-from joblib import Parallel, cpu_count, parallel_config
-from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    from joblib import Parallel
 
 SIDE_BY_SIDE = "STEPS_SIDE_BY_SIDE"
 """The environment variable in which the runner says how many steps share the cores."""
 P, T = ParamSpec("P"), TypeVar("T")
+
+
+def cpu_count() -> int:
+    """Cores that this process may use."""
+    from joblib import cpu_count as of_joblib  # with numpy, which a run with no step to run saves
+
+    return of_joblib()
 
 
 def share_of_cores() -> int:
@@ -49,6 +57,8 @@ def processes(number: int, **options: Any) -> Parallel:
         number: of processes; with 1 the work is done in this one, with the threads that it has.
         options: more arguments of `Parallel`.
     """
+    from joblib import Parallel, parallel_config  # as above
+
     if number == 1 or not _can_coordinate():
         return Parallel(1, **options)
     with parallel_config("loky", inner_max_num_threads=1):
@@ -60,6 +70,8 @@ def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
 
     A library shares a sum out among its threads, and rounds it otherwise for each number of them.
     """
+
+    from threadpoolctl import threadpool_limits
 
     @wraps(function)
     def alone(*args: P.args, **kwargs: P.kwargs) -> T:
