@@ -108,12 +108,26 @@ def build_report(
 
 
 def write_json(report: Report, path: Path) -> Path:
-    """Write `report.json`; gives the path."""
+    """Write `report.json`.
+
+    Args:
+        report: what is written.
+        path: of the file.
+
+    Returns:
+        The path.
+    """
     return plans.write_text(path, report.model_dump_json(indent=1) + "\n")
 
 
 def read_json(path: str | Path) -> Report:
     """Read a `report.json`, after checking that it is one.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The report.
 
     Raises:
         ValueError: the file is missing, damaged, or of another version of the schema.
@@ -132,7 +146,11 @@ def read_json(path: str | Path) -> Report:
 
 
 def schema() -> str:
-    """The JSON schema of a report, as `audits/report.schema.json` holds it."""
+    """Give the JSON schema of a report.
+
+    Returns:
+        What `audits/report.schema.json` holds.
+    """
     return json.dumps(Report.model_json_schema(), indent=1) + "\n"
 
 
@@ -196,7 +214,15 @@ def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
 
 
 def write_card(report: Report, path: Path) -> Path:
-    """Write `model_card.md`; gives the path."""
+    """Write `model_card.md`.
+
+    Args:
+        report: what the card is about.
+        path: of the file.
+
+    Returns:
+        The path.
+    """
     return plans.write_text(path, card(report))
 
 

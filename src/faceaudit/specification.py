@@ -65,6 +65,13 @@ class Specification(parts.Strict):
 
     Attributes:
         name: of the audit and its folder.
+        kind: "classification" or "verification".
+        question: what the audit asks, in words.
+        generator: of the faces, by kind.
+        people: who says what the faces show, by kind.
+        model: that is audited, by kind.
+        columns: names of columns in the user's tables.
+        design: tolerance, sizes and seed.
         axes: attribute → names of its low and its high level; a list of attributes of the book
             takes the names from `LEVEL_NAMES`.
         attribute: what the model tells, which people are asked about too.

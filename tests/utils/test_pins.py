@@ -37,10 +37,9 @@ RUNNER = """
 import sys
 from pathlib import Path
 sys.path[:0] = ["tools"]
-import run, kernels, execute
+import run, execute
 source, out = map(Path, sys.argv[1:])
 execute.execute(source, out, "smoke", "cpu", out.with_suffix(".log"))
-kernels.end_all()
 """
 
 

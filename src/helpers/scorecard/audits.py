@@ -63,7 +63,16 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
 def with_truth(
     estimates: pd.DataFrame, errors: np.ndarray, attributes: Sequence[str]
 ) -> pd.DataFrame:
-    """A table of estimates with the column truth, the effect in the whole pool (n, 2, …, 2)."""
+    """Set the truth beside estimates.
+
+    Args:
+        estimates: a row for every audit and effect.
+        errors: the pool that audits drew from, (n, 2, …, 2).
+        attributes: names of the axes.
+
+    Returns:
+        The estimates with a column truth, the effect in the whole pool.
+    """
 
     def true_effect(differences: np.ndarray) -> pd.DataFrame:
         return pd.DataFrame({"truth": differences.mean(axis=1)})
@@ -151,7 +160,15 @@ def _keyed(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.Data
 
 
 def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """`helpers.effects.matched_effects` of every audit in every cell, as a table of estimates."""
+    """`helpers.effects.matched_effects` of every audit in every cell.
+
+    Args:
+        audits: errors (R audits, n, 2, …, 2).
+        attributes: names of the axes.
+
+    Returns:
+        Estimates, a row for every audit and cell.
+    """
     return _cells(audits, attributes, _matched_cell)
 
 
@@ -199,7 +216,15 @@ def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame
 
 
 def normal_interval(estimate: np.ndarray, se: np.ndarray) -> dict[str, np.ndarray]:
-    """Estimate, 95 % interval and two-sided p of normal estimates with standard errors."""
+    """Intervals and tests of estimates that are normal.
+
+    Args:
+        estimate: of any shape.
+        se: its standard errors.
+
+    Returns:
+        Estimate, low and high end of the 95 % interval, and two-sided p.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * norm.sf(np.abs(estimate) / se)
     return {"estimate": estimate, "low": estimate - Z * se, "high": estimate + Z * se, "p": p}
@@ -281,11 +306,18 @@ def _by_image(
 def resample_images(
     counts: np.ndarray, n_boot: int, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Trials and errors (1 + n_boot, P) of images as they are, then of resampled ones.
+    """Resample images as if each were drawn alone.
 
     Images with equal levels and outcome are interchangeable, so one multinomial draw of how many
-    there are of each replaces a draw of every image, with the same distribution. `counts` (2 P,)
-    are the images of every pattern of levels that are judged right, then those that err.
+    there are of each replaces a draw of every image, with the same distribution.
+
+    Args:
+        counts: (2 P,) images of every pattern of levels that are judged right, then those that err.
+        n_boot: how often.
+        random: of the draws.
+
+    Returns:
+        Trials and errors, each (1 + n_boot, P): of the images as they are, then of resampled ones.
     """
     drawn = random.multinomial(int(counts.sum()), counts / counts.sum(), n_boot)
     right, errors = np.split(np.vstack([counts, drawn]).astype(float), 2, axis=1)
@@ -303,7 +335,12 @@ def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
 def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.risk_differences` of every audit, with transects as clusters.
 
-    A table of estimates, of the cells and of average effects.
+    Args:
+        audits: errors (R audits, n, 2, …, 2).
+        attributes: names of the axes.
+
+    Returns:
+        Estimates of the cells and of average effects.
     """
 
     def estimate(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
@@ -320,7 +357,12 @@ def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.Da
 def matched_averages(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """`helpers.effects.matched_effects` of every audit, averaged over all pairs of its transects.
 
-    A table of estimates, of average effects alone.
+    Args:
+        audits: errors (R audits, n, 2, …, 2).
+        attributes: names of the axes.
+
+    Returns:
+        Estimates of average effects alone.
     """
 
     def estimate(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:

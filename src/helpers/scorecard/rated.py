@@ -44,9 +44,16 @@ def labels_by(
 
 
 def answers_of_all(perceived: pd.DataFrame, noise: float, seed: int, stage: str) -> np.ndarray:
-    """Level of perceived gender that every rater gives to every image, int8 (n images, R raters).
+    """Ask every rater about every image; no answer is rejected, cancelled or repeated.
 
-    Arguments are those of `labels_by`; no answer is rejected, cancelled or repeated.
+    Args:
+        perceived: scores with a column gender.
+        noise: times that of the book's crowd.
+        seed: of the raters and their answers.
+        stage: what the draws are keyed by.
+
+    Returns:
+        Levels of perceived gender, int8 (n images, R raters).
     """
     people = _crowd(noise, seed)
     people = replace(people, rejected=0 * people.rejected, cancelled=0.0, repeated=0.0)
@@ -86,7 +93,11 @@ def expected_labels(levels: np.ndarray, n_raters: int, seed: int) -> np.ndarray:
 def average_effects(errors: np.ndarray) -> np.ndarray:
     """What each axis does to transects' errors: mean at its high level minus at its low one.
 
-    (..., 2, 2, 2), the last three axes being those of the transects → (..., 3).
+    Args:
+        errors: (..., 2, 2, 2), the last three axes being those of the transects.
+
+    Returns:
+        Differences, (..., 3).
     """
     signs = (2 * np.indices((2, 2, 2)) - 1).reshape(3, 8) / 4
     return errors.reshape(*errors.shape[:-3], 8) @ signs.T

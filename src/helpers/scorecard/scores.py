@@ -15,7 +15,14 @@ from helpers.effects.labels import Z
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """As `helpers.effects.labels.name_cells`, with the attribute that changes before the cell."""
+    """Name cells as `helpers.effects.labels.name_cells`, with the attribute that changes before.
+
+    Args:
+        table: a row for every cell.
+
+    Returns:
+        The table with a column cell.
+    """
     attribute = table["attribute"].str.split("_").str[0]
     named = labels.name_cells(table)
     return named.assign(cell=attribute + ": " + named["cell"])
