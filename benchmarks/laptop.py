@@ -4,48 +4,52 @@ Takes as long as the run itself, and measures it where nothing else runs. The pa
 stay in build/laptop; its artifacts do not.
 """
 
-import json
 import os
 import re
-import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
+from time import monotonic, sleep
 
+import psutil
 from record import write_rows
 
-from helpers.artifacts import MANIFEST, lineage
-from helpers.artifacts.pages import RECORD
+from helpers.artifacts import lineage
 
 PROFILE = "laptop"
+LOOK = 5.0
+"""Seconds between looks at memory."""
+DONE = re.compile(r"^(\w+): done in (\d+) s$", re.MULTILINE)
 
 
-def steps(folder: Path) -> dict[str, float]:
-    """Seconds of every chapter and study of a finished run, as they stand in their records."""
-    pages = {path.parent.name: path for path in folder.glob(f"*/{RECORD}")}
-    studies = {name: folder / name / MANIFEST for name in lineage.STUDIES}
-    return {
-        name: json.loads(path.read_text(encoding="utf-8"))["seconds"]
-        for name, path in (studies | pages).items()
-    }
+def held(process: psutil.Process) -> float:
+    """GiB that a process and its children hold now; what they share counts once."""
+    total = 0
+    for one in (process, *process.children(recursive=True)):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            total += one.memory_full_info().pss
+    return total / 2**30
 
 
 def main() -> None:
     with TemporaryDirectory() as folder:
         own = {"HELPERS_ARTIFACTS": folder, "NUMBA_CACHE_DIR": f"{folder}/compiled"}
         command = [sys.executable, str(lineage.ROOT / "tools" / "run.py"), PROFILE]
-        started = monotonic()
-        run = subprocess.run(
-            command, env=os.environ | own, stdout=subprocess.PIPE, text=True, check=True
-        )
-        took = monotonic() - started
-        found = steps(Path(folder) / PROFILE)
-    print(run.stdout)
-    peak = re.search(r"at most ([\d.]+) GiB of memory", run.stdout)
+        started, peak, said = monotonic(), 0.0, Path(folder, "said")
+        with said.open("w") as words:
+            run = psutil.Popen(command, env=os.environ | own, stdout=words)
+            while run.poll() is None:
+                peak = max(peak, held(run))
+                sleep(LOOK)
+        took, text = monotonic() - started, said.read_text(encoding="utf-8")
+    print(text)
+    if run.returncode:
+        raise SystemExit("the run failed")
+    found = {name: float(seconds) for name, seconds in DONE.findall(text)}
     facts = {
         "whole run, minutes": f"{took / 60:.1f}",
-        "most memory of all processes, GiB": peak[1],
+        "most memory of all processes, GiB": f"{peak:.1f}",
         "from": "nothing: no faces, no weights, no compiled renderer",
     }
     rows = [

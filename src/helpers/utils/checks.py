@@ -240,19 +240,6 @@ def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
     return lambdas
 
 
-def as_places(rows: ArrayLike, n: int, name: str) -> np.ndarray:
-    """Positions among `n` rows as int (m,); ValueError unless whole, in range and all different."""
-    rows = np.asarray(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected row numbers, got {rows.dtype} {rows.shape}")
-    if (wrong := rows[(rows < 0) | (rows >= n)]).size:
-        raise ValueError(f"{name}: row {wrong[0]} is none of the {n} rows")
-    numbers, times = np.unique(rows, return_counts=True)
-    if (times > 1).any():
-        raise ValueError(f"{name}: row {numbers[times > 1][0]} occurs twice")
-    return rows
-
-
 def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
     """Raise ValueError unless both have the same shape.
 
