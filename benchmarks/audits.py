@@ -2,7 +2,7 @@
 
 Run `python benchmarks/audits.py`, which takes eight minutes. A model is sealed: its true error
 rates at the eight combinations of three axes are drawn by its number and never shown to the audit,
-which gets a table of images, labels and decisions (`helpers.scorecard.simulated_audits`, a third of
+which gets a table of images, labels and decisions (`simulated_audits`, a third of
 the images pruned at random).
 A third of the models has no effect at all; of the others each axis has one with a chance of one
 half. Every model is audited over and over with new faces. Counted are: how often the report's
@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 from record import write_rows
 from scipy.special import logit
+from simulated_audits import MANIPULATED, SEED_LEVEL, Population
 
 import faceaudit
 from faceaudit.plan import AVERAGES, CELLS
 from faceaudit.verdicts import average_effects, effects_by_cell, settle_together
-from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding
 
 MODELS, REPETITIONS, TRANSECTS, SEED, TOLERANCE = 50, 100, 400, 18, 0.05

@@ -37,7 +37,6 @@ REDUCED = {
     "n_population": 1500,
     "n_truth": 1600,
     "n_boot": 500,
-    "n_coverage": 10,
     "n_audits": 40,
     "n_sweep": 20,
     "n_seeds": 12,

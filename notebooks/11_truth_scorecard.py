@@ -50,6 +50,7 @@
 # computer spends most of its time on rendering faces.
 
 # %%
+from dataclasses import replace
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -65,17 +66,19 @@ from statsmodels.stats.weightstats import DescrStatsW
 import facerender
 from helpers import effects, errors, figures, models, scorecard, transects
 from helpers.annotations import crowd, raters
+from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
-from helpers.effects.logits import fit_logits
+from helpers.effects.risks import fit_logits
 from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.pruning import ADULT_RULE
 from helpers.orthogonalization import dual_basis
 from helpers.scorecard import draw, matched_audits, pooled_audits, truth, with_truth
 from helpers.utils import seeding
+from helpers.utils.checks import SCORE_DIGITS
 from helpers.world import do, populations
 from helpers.world.batches import render_to_store
 
@@ -1301,23 +1304,81 @@ Markdown(
 # all images, and its habits go into every label. Audits of both kinds are drawn again and again
 # from the book's transects, with five raters drawn anew each time, at twice the calibrated noise.
 
-# %%
-N_PANEL, RESAMPLES = 5, 50
+# %% tags=["hide-input"]
+N_PANEL, RESAMPLES, TOP = 5, 50, n_levels("gender") - 1
 STUDIES = {"raters of its own": False, "one panel for all": True}
-levels = scorecard.answers_of_all(shown, 2.0, seed, "11_truth_scorecard: all raters")
+people = crowd.rater_pool(seed)
+people = replace(people, noise=2 * people.noise, bias=2 * people.bias)
+# Everybody is asked about every image, and no answer is rejected, cancelled or repeated.
+people = replace(people, rejected=0 * people.rejected, cancelled=0.0, repeated=0.0)
+draws = {"seed": seed, "stage": "11_truth_scorecard: all raters", "pool": people}
+answers = crowd.annotate(shown[["gender"]], len(people.worker_ids), **draws)
+levels = answers.pivot_table("gender", "image_id", "rater").loc[shown.index].to_numpy()
 says = {name: (audit[f"score_{name}"] > 0.5).to_numpy(int).reshape(-1, 2, 2, 2) for name in TRAINED}
 
+
+# %% tags=["hide-cell"]
+def average_effects(errors: np.ndarray) -> np.ndarray:
+    """Mean at the high level of each axis minus at its low one, of errors (..., 2, 2, 2)."""
+    signs = (2 * np.indices((2, 2, 2)) - 1).reshape(3, 8) / 4
+    return errors.reshape(*errors.shape[:-3], 8) @ signs.T
+
+
+def called_male(scores: np.ndarray) -> np.ndarray:
+    """`errors.majority` of an array."""
+    return np.round(scores, SCORE_DIGITS) >= 0.5
+
+
+def rated_effects(said: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Effects within transects (versions, transects, 3), of labels by scores (images, versions)."""
+    wrong = (said != called_male(scores)).T.astype(float)
+    return average_effects(wrong.reshape(len(wrong), -1, 2, 2, 2))
+
+
+# %% tags=["hide-cell"]
+def given_by(panel: bool, random: np.random.Generator) -> tuple[np.ndarray, pd.DataFrame]:
+    """Transects of an audit, and the answers of its raters: of a panel, or of each image's own."""
+    faces = random.integers(n_transects, size=n_sweep)
+    said = levels.reshape(n_transects, -1)[faces].reshape(8 * n_sweep, -1)
+    if panel:
+        who = np.tile(random.permutation(said.shape[1])[:N_PANEL], (len(said), 1))
+    else:
+        who = random.random(said.shape).argsort(axis=1)[:, :N_PANEL]
+    columns = {"image_id": np.repeat(np.arange(len(said)), N_PANEL), "annotator_id": who.ravel()}
+    columns["level"] = np.take_along_axis(said, who, axis=1).ravel()
+    return faces, pd.DataFrame(columns).assign(attribute="gender")
+
+
+# %% tags=["hide-cell"]
+def rated_by(said: np.ndarray, scores: dict[str, np.ndarray]) -> pd.DataFrame:
+    """A model's average effects, and what their standard errors are made of."""
+    found = {of: rated_effects(said.reshape(-1, 1), score) for of, score in scores.items()}
+    usual = found["estimate"][0]
+    columns = {of: found[of].mean(axis=1).std(axis=0, ddof=1) for of in scores}
+    columns["estimate"] = usual.mean(axis=0)
+    columns["transects"] = usual.std(axis=0, ddof=1) / np.sqrt(n_sweep)
+    return pd.DataFrame(columns).assign(axis=range(3))
+
+
+# %% tags=["hide-cell"]
+def rated_audits(panel: bool) -> pd.DataFrame:
+    """The same of repeated audits, each with transects and raters of its own."""
+    rows, kind = [], "one panel" if panel else "raters of its own"
+    draws = {"seed": seed, "stage": f"scorecard: rated by {kind}"}
+    for number, random in enumerate(seeding.rngs(*draws.values(), range(n_audits // 2))):
+        faces, given = given_by(panel, random)
+        means = given["level"].to_numpy().reshape(-1, N_PANEL).mean(axis=-1)
+        scores = {"estimate": (means / TOP)[:, None]}
+        for of in ("raters", "answers"):
+            own = draws | {"of": of, "stage": f"{draws['stage']}, audit {number}"}
+            scores[of] = raters.resampled_scores(given, "gender", RESAMPLES, **own).to_numpy()
+        tables = [rated_by(male[faces], scores).assign(model=m) for m, male in says.items()]
+        rows.append(pd.concat(tables).assign(audit=number))
+    return pd.concat(rows, ignore_index=True)
+
+
 # %%
-rated_by = partial(
-    scorecard.rated_audits,
-    *(levels.reshape(n_transects, 2, 2, 2, -1), says),
-    n_raters=N_PANEL,
-    n_transects=n_sweep,
-    repetitions=n_audits // 2,
-    n_boot=RESAMPLES,
-    seed=seed,
-)
-tables = {study: rated_by(panel=panel) for study, panel in STUDIES.items()}
+tables = {study: rated_audits(panel) for study, panel in STUDIES.items()}
 rated = pd.concat(tables, names=["study", None]).reset_index("study")
 
 # %% [markdown]
@@ -1325,11 +1386,19 @@ rated = pd.concat(tables, names=["study", None]).reset_index("study")
 # sweep above showed, and no width undoes that. It is the effect with the labels that this crowd
 # gives on average, over all choices of five raters.
 
+# %% tags=["hide-input"]
+# Forty times the raters are put in another order, and cut into groups of five.
+groups, chances = levels.shape[1] // N_PANEL, []
+for random in seeding.rngs(seed, "scorecard: rated, expected", range(40)):
+    order = random.permuted(np.tile(np.arange(levels.shape[1]), (len(levels), 1)), axis=1)
+    drawn = np.take_along_axis(levels, order[:, : groups * N_PANEL], axis=1)
+    means = drawn.reshape(len(levels), groups, N_PANEL).mean(axis=-1)
+    chances.append(called_male(means / TOP).mean(axis=1))
+expected = (sum(chances) / len(chances)).reshape(-1, 2, 2, 2)
+
 # %%
-expected = scorecard.expected_labels(levels, N_PANEL, seed).reshape(-1, 2, 2, 2)
 diluted = {
-    name: scorecard.average_effects(np.abs(male - expected)).mean(axis=0)
-    for name, male in says.items()
+    name: average_effects(np.abs(male - expected)).mean(axis=0) for name, male in says.items()
 }
 pairs = zip(rated["model"], rated["axis"], strict=True)
 rated["truth"] = [diluted[model][axis] for model, axis in pairs]
@@ -1401,7 +1470,7 @@ def half_widths(name: str) -> pd.DataFrame:
     wrong = {of: (male != label.loc[audit.index]).T for of, label in other_labels.items()}
     wrong["labels"] = male.T != audit[["label"]].to_numpy().T
     found = {
-        of: scorecard.average_effects(np.reshape(table, (-1, n_transects, 2, 2, 2)) * 1.0)
+        of: average_effects(np.reshape(table, (-1, n_transects, 2, 2, 2)) * 1.0)
         for of, table in wrong.items()
     }
     own = found["labels"][0]
@@ -1613,8 +1682,8 @@ Markdown(
 # simulated audits at three strengths of the tie within transects, for attributes that are
 # manipulated and for attributes of the face, with a third of the images pruned at random. Two rows
 # are about what [](13_transport) carries to people with another mix of hair: an error rate, and its
-# difference between dark- and light-skinned women. The study is a command of its own, because it
-# takes minutes; this section reads what it left.
+# difference between dark- and light-skinned women. The study needs no faces and takes minutes, so
+# `benchmarks/coverage_study.py` makes it once, and this section reads what it left.
 
 # %% [markdown]
 # Which coverage is acceptable? Few methods hit the nominal rate exactly, so we grant a band of a few
@@ -1623,7 +1692,7 @@ Markdown(
 # beyond Monte-Carlo error only if its own interval lies outside.
 
 # %%
-study = stage.load("coverage_study", "coverage.parquet")
+study = scorecard.coverage_study("coverage", profile)
 study = study[study["scale"] != "log odds"]
 BAND = (0.92, 0.97)
 outside = ~study["coverage"].between(*BAND)
@@ -1670,7 +1739,7 @@ Markdown("\n".join(lines))
 # manipulate and for those of the face.
 
 # %%
-grid = stage.load("coverage_study", "grid.parquet")
+grid = scorecard.coverage_study("grid", profile)
 below, above = grid["high"] < BAND[0], grid["low"] > BAND[1]
 
 # %%
@@ -1734,7 +1803,7 @@ Markdown(
 # hold with few transects too: the usual ones are too small where few faces have an attribute.
 
 # %%
-quiet = stage.load("coverage_study", "null.parquet")
+quiet = scorecard.coverage_study("null", profile)
 alarms = quiet.pivot_table("false_alarms", "estimator", "correlation", sort=False)
 alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 

@@ -200,8 +200,19 @@ GRID = {
     "target": (0.25, 0.5, 0.8, 0.95),
 }
 
+# %% tags=["hide-input"]
+rows = []
+for item, values in enumerate(product(*GRID.values())):
+    row = dict(zip(GRID, values, strict=True))
+    design = effects.Design(row["difference"], row["base_rate"], row["within"], row["retention"])
+    row["transects"] = int(np.ceil(effects.printed_transects(design, power=row["target"])))
+    row["simulated"] = effects.simulated_power(row["transects"], design, seed=seed + item)
+    row["power"] = effects.power(row["transects"], design)
+    row["printed"] = effects.printed_power(row["transects"], design)
+    rows.append(row)
+
 # %%
-grid = effects.power_grid(GRID, seed=seed)
+grid = pd.DataFrame(rows)
 print(f"{len(grid)} designs at {grid['base_rate'].nunique()} base rates")
 usual = grid[grid["base_rate"] == PLANNED.base_rate]
 usual.iloc[::16].drop(columns=["base_rate", "target"])
@@ -424,14 +435,14 @@ Markdown(
 )
 
 # %%
-offers = effects.design_table(
-    (100, 200, 400, 800, 1600),
-    (1, 3, 5, 9),
-    informed,
-    rater_error=wrong[1],
-    price=PRICE,
-    seconds=seconds,
-)
+rows = {}
+for size, r in product((100, 200, 400, 800, 1600), (1, 3, 5, 9)):
+    seen_design = effects.noisy_design(informed, effects.label_noise(wrong[1], r))
+    bill = effects.cost(size, r, price=PRICE, seconds=seconds)
+    rows[size, r] = {"power": effects.power(size, seen_design)} | bill
+
+# %%
+offers = pd.DataFrame(rows).T.rename_axis(["transects", "raters"])
 
 # %%
 bills = offers.xs(5, level="raters")[["images", "judgements", "hours", "money"]]
@@ -768,15 +779,15 @@ Markdown(
 #
 # ```{exercise} Fewer faces, more often
 # :label: exercise-budget
-# You can pay for a fixed number of answers. Use `effects.design_table` to find the best number of
-# raters per image, first with the rater error found above and then with one four times as large. What
-# changes, and what does not?
+# You can pay for a fixed number of answers. Find the best number of raters per image with
+# `effects.noisy_design` and `effects.power`, for the rater error found above and for four times as
+# much. What changes?
 # ```
 #
 # ```{solution} exercise-budget
 # :class: dropdown
-# Call it once for each number of raters, with `transects` set to the budget divided by the raters,
-# and compare the powers. Single opinions on many faces do best with good raters. With poor ones all
+# Give each number of raters as many transects as the budget divided by the raters, and compare the
+# powers. Single opinions on many faces do best with good raters. With poor ones all
 # designs do badly and differ little: label noise adds apparent errors and shrinks the difference, but
 # the majority that would remedy it is paid for in faces. What speaks for several raters is not power
 # but trust: they show where labels are in doubt.

@@ -38,7 +38,7 @@ import facerender
 from facerender import parameters, textures
 from helpers import directions, models, orthogonalization, resampling
 from helpers.annotations import crowd
-from helpers.effects import logits, regression
+from helpers.effects import risk_differences, risks
 from helpers.generators import wgan, wgan_training
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
@@ -167,13 +167,13 @@ def effects_and_bootstrap():
     draw = seeding.rng(1, "digest: outcomes")
     group, unit = draw.integers(0, 2, 800), np.arange(800) // 4
     error = draw.random(800) < 0.2 + 0.1 * group
-    frame = {"dark": group, "error": error.astype(float), "unit": unit}
-    table = regression.logit(pd.DataFrame(frame), "error", ["dark"], "unit")
+    frame = {"dark": group, "error": error.astype(float), "unit": unit, "half": unit % 2}
+    table = risk_differences(pd.DataFrame(frame), "error", "dark", cluster="unit", adjust=["half"])
     sums = resampling.resampled_sums(random(200, 3), range(100), seed=1)
     patterns = np.array([[0.0], [1.0]])
     trials = 1 + np.abs(random(100, 2))
-    fitted = logits.fit_logits(patterns, trials, trials * draw.random((100, 2)))
-    return table.drop(columns="reason").to_numpy(float), sums, fitted
+    fitted = risks.fit_logits(patterns, trials, trials * draw.random((100, 2)))
+    return table.drop(columns=["verdict", "reason"]).to_numpy(float), sums, fitted
 
 
 def of(name: str) -> str:

@@ -7,7 +7,7 @@ import statsmodels.formula.api as smf
 from simulated import transect_frame
 
 from helpers.effects import risk_differences
-from helpers.effects.gcomputation import adjusted_risks, corrected_influence, read_cells
+from helpers.effects.risks import adjusted_risks, corrected_influence, read_cells
 
 
 @pytest.fixture(scope="module")

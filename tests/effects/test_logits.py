@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from helpers.effects.logits import firth_logits, fit_logits, pattern_counts
+from helpers.effects.risks import firth_logits, fit_logits, pattern_counts
 from helpers.resampling import draw_weights
 
 

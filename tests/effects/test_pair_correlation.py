@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from helpers.effects import Design, planning_values, shared_pair_correlation
-from helpers.effects.pair_correlation import transect_types
+from helpers.effects.planning import transect_types
 
 AXES = ("skin_colour", "hair_length", "gender")
 

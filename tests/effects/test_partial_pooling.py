@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from helpers.effects.partial_pooling import cell_covariance, partial_pooling
+from helpers.effects.verdicts import cell_covariance, partial_pooling
 
 SCHOOLS = np.array([28.0, 8, -3, 7, -1, 1, 18, 12])
 ERRORS = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])

@@ -21,8 +21,7 @@ from helpers.effects import (
     printed_transects,
     transects_needed,
 )
-from helpers.effects.pair_correlation import transect_types
-from helpers.effects.planning import _matched_test
+from helpers.effects.planning import _matched_test, transect_types
 
 PLAN = Design(difference=0.02, base_rate=0.05)
 

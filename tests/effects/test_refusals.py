@@ -7,7 +7,7 @@ from simulated import perceived_scores, transect_frame
 
 from helpers import effects
 from helpers.effects.contrasts import factorial_contrasts, outcome_grid
-from helpers.effects.partial_pooling import partial_pooling
+from helpers.effects.verdicts import partial_pooling
 
 FRAME = transect_frame(12, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1)
 ODD = FRAME.assign(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.effects import matched_effects, pruning_bounds
-from helpers.effects.selection_bounds import _interval, _pair_bounds
+from helpers.effects.matched import _interval, _pair_bounds
 from helpers.pruning import complete_transects
 
 AXES = ["skin_level", "hair_level", "gender_level"]

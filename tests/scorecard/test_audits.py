@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import norm
 
 from helpers import effects, scorecard
-from helpers.effects.partial_pooling import partial_pooling
+from helpers.effects.verdicts import partial_pooling
 from helpers.scorecard import audits as module
 from helpers.scorecard import truth
 from helpers.scorecard.audits import as_frame, resample_images

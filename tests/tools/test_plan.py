@@ -13,7 +13,7 @@ def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
     waits = plan.graph()
     assert set(waits["book"]) == {p.stem for p in lineage.NOTEBOOKS.glob("*.py")}
     assert "09_logistic_ate" in waits["10_effects_and_truth"]
-    assert "coverage_study" in plan.needed(waits, "11_truth_scorecard")
+    assert "learned_generator" in plan.needed(waits, "15_sensitivity_flips")
     assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
 
 

@@ -35,7 +35,6 @@ class Profile:
     n_truth: int  # base faces for the truth by intervention
     n_raters: int  # annotators per image
     n_boot: int  # bootstrap resamples
-    n_coverage: int  # simulated audits per correlation in the coverage study
     n_audits: int  # repeated audits in the scorecard
     n_sweep: int  # transects at every step of the scorecard's sweeps
     n_seeds: int  # of the verification study, six prototypes each

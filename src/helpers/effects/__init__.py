@@ -12,15 +12,8 @@ from helpers.effects.matched import (
     matched_effects,
     mcnemar,
     paired_interval,
+    pruning_bounds,
 )
-from helpers.effects.misclassification import (
-    attenuation,
-    disattenuate,
-    label_noise,
-    noisy_design,
-    rogan_gladen,
-)
-from helpers.effects.pair_correlation import Design, planning_values, shared_pair_correlation
 from helpers.effects.paper import (
     PAPER_AGES,
     PAPER_LEVELS,
@@ -33,12 +26,18 @@ from helpers.effects.paper import (
     summarize_draws,
 )
 from helpers.effects.planning import (
+    Design,
+    attenuation,
     cost,
-    design_table,
+    disattenuate,
+    label_noise,
+    noisy_design,
+    planning_values,
     power,
-    power_grid,
     printed_power,
     printed_transects,
+    rogan_gladen,
+    shared_pair_correlation,
     simulated_power,
     transects_needed,
 )
@@ -50,5 +49,4 @@ from helpers.effects.risks import (
     risk_differences,
     score_interval,
 )
-from helpers.effects.selection_bounds import pruning_bounds
 from helpers.effects.verdicts import holm, max_t_intervals, mde, verdict

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
@@ -32,23 +33,13 @@ class Family:
     """Comparisons whose p-values are adjusted together, planned by name.
 
     Each control is adjusted for itself. It tests the method, and is no finding about a model that
-    somebody uses: the audited models should not pay for it.
-
-    Attributes:
-        name: of the family.
-        together: groups of models; p-values are adjusted over the models of a group. The audited
-            models come first.
-        comparisons: what is compared for every model, as names.
-
-    Example:
-        >>> family = Family("skin", (("a", "b"), ("control",)), (("women",), ("men",)))
-        >>> family.size, family.group_of["b"]
-        (4, 'a, b')
+    somebody uses: the audited models should not pay for it. `together` are groups of models over
+    which p-values are adjusted, the audited models first; `comparisons` are made for every model.
     """
 
     name: str
-    together: tuple[tuple[str, ...], ...]
-    comparisons: tuple[tuple[str, ...], ...]
+    together: list[list[str]]
+    comparisons: list[tuple[str, ...]]
 
     @property
     def size(self) -> int:
@@ -61,30 +52,11 @@ class Family:
         return {model: ", ".join(group) for group in self.together for model in group}
 
     def departures(self, made: Iterable[tuple[str, ...]]) -> list[str]:
-        """Say in which comparisons an analysis departs from the plan.
-
-        Args:
-            made: the comparisons that were made, (model, *names), in any order; one without an
-                estimate counts as made.
-
-        Returns:
-            One sentence for each comparison too few, too many or made twice.
-
-        Example:
-            >>> family = Family("skin", (("a",),), (("women",), ("men",)))
-            >>> family.departures([("a", "women"), ("a", "children")])
-            ['skin: left out a, men', 'skin: not planned a, children']
-        """
-        counts = Counter(tuple(one) for one in made)
-        planned = [(model, *one) for model in self.group_of for one in self.comparisons]
-        found = {
-            "left out": [one for one in planned if one not in counts],
-            "not planned": [one for one in counts if one not in set(planned)],
-            "made twice": [one for one, count in counts.items() if count > 1],
-        }
-        return [
-            f"{self.name}: {what} {', '.join(one)}" for what, some in found.items() for one in some
-        ]
+        """In which comparisons (model, *names) an analysis departs from the plan, in words."""
+        made = Counter(tuple(one) for one in made)
+        planned = Counter((model, *one) for model in self.group_of for one in self.comparisons)
+        found = {"left out": planned - made, "not planned or made twice": made - planned}
+        return [f"{self.name}: {what} {', '.join(one)}" for what in found for one in found[what]]
 
     def check(self, made: Iterable[tuple[str, ...]]) -> None:
         """Raise ValueError with the `departures`, if comparisons are not the planned ones."""
@@ -92,62 +64,20 @@ class Family:
             raise ValueError(f"not as planned: {'; '.join(departures)}")
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What was decided before any model was asked.
+def read(content: Mapping[str, Any]) -> SimpleNamespace:
+    """The plan, from what `plan.json` holds: its entries as attributes, families as `Family`.
 
-    Attributes:
-        tolerance: change of an error rate up to which an effect does not matter, a fraction.
-        level: of every test, after the adjustment over its family.
-        power: chance to find an effect, for which sizes are planned.
-        little, most: shares of a counted gap, see the rule of chapter 10.
-        design: name → number of transects, images of a transect, raters and so on.
-        families: name → `Family`.
-        sha256: of all this.
-
-    Example:
-        >>> plan = read(planned(profiles.load("smoke")))
-        >>> plan.tolerance, plan.design["transects"], plan.families["effects by cell"].size
-        (0.05, 40, 24)
-    """
-
-    tolerance: float
-    level: float
-    power: float
-    little: float
-    most: float
-    design: Mapping[str, int]
-    families: Mapping[str, Family]
-    sha256: str
-
-
-def read(content: Mapping[str, Any]) -> Plan:
-    """The plan, from what `plan.json` holds.
-
-    Args:
-        content: of `plan.json`.
-
-    Returns:
-        The plan.
-
-    Raises:
-        ValueError: the hash is not that of the content.
-
-    Example:
-        >>> content = planned(profiles.load("smoke"))
-        >>> read(content | {"tolerance": 0.1})
-        Traceback (most recent call last):
-        ValueError: the plan was changed after it was made: its hash is not that of its content
+    Raises ValueError if the hash is not that of the content.
     """
     if content["sha256"] != digest(content):
         raise ValueError(
             "the plan was changed after it was made: its hash is not that of its content"
         )
     families = {
-        name: Family(name, *(tuple(map(tuple, entry[key])) for key in ("together", "comparisons")))
+        name: Family(name, entry["together"], [*map(tuple, entry["comparisons"])])
         for name, entry in content["families"].items()
     }
-    return Plan(**{**content, "families": families})
+    return SimpleNamespace(**{**content, "families": families})
 
 
 def digest(content: Mapping[str, Any]) -> str:

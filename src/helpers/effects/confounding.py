@@ -165,8 +165,6 @@ def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray |
         >>> effects.leakage_tipping_point([0.05, -0.05], [0.1, 0.0]).tolist()
         [0.5, inf]
     """
-    effect, leakage = np.asarray(effect, dtype=np.float64), np.asarray(leakage, dtype=np.float64)
-    size = np.abs(effect)
+    size, leakage = np.abs(effect), np.abs(np.asarray(leakage, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
-        point = size / np.abs(leakage)
-    return np.where((leakage == 0) & ~np.isnan(size), np.inf, point)[()]
+        return np.where((leakage == 0) & ~np.isnan(size), np.inf, size / leakage)[()]

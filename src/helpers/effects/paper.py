@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.effects.logits import fit_logits, pattern_counts
+from helpers.effects.risks import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
 from helpers.resampling import as_codes, as_resamples, resampled_sums
 from helpers.utils.checks import as_finite, as_rates, require_columns, require_present
@@ -81,19 +81,11 @@ def interaction_columns(
     Returns:
         (n, p + products); products are called ("skin_colour x gender", "Dark skin, Female").
 
-    Raises:
-        ValueError: an attribute that `X` lacks, or one that would interact with itself.
-
     Example:
         >>> scores = pd.DataFrame(0.8, index=range(3), columns=[*PAPER_LEVELS, "age"])
         >>> interaction_columns(paper_columns(scores), ["skin_colour"]).shape
         (3, 21)
     """
-    attributes = set(X.columns.get_level_values(0))
-    if unknown := sorted({*names, with_} - attributes):
-        raise ValueError(f"X has no attribute {unknown}; it has {sorted(attributes)}")
-    if with_ in names:
-        raise ValueError(f"{with_!r} cannot interact with itself")
     products = {
         (f"{name} x {with_}", f"{level}, {other}"): X[name, level] * X[with_, other]
         for name in names

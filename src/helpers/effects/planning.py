@@ -12,29 +12,130 @@ are expected, since a pair needs both of its images. Two correlations of a `Desi
   face raises it, and so does a face that is difficult: where all its images are near the threshold,
   all its differences are larger.
 
+An image errs where a normal variable falls below a threshold, and the images of one transect share
+part of that variable. Given what they share, their errors are independent, so that the chance of
+every possible transect is an integral over it. A transect of one pair needs no such variable: two
+rates and their correlation say all of it, and the correlation may be negative, as where an
+attribute decides who is misread.
+
 `printed_power` and `printed_transects` are the closed formula (the book's own; paired proportions
 as in Connett, Smith & McHugh, Statistics in Medicine 6 (1987) 163-169, averaged over correlated
 pairs). It takes the test statistic as normal with variance one. Under a rare error with a large
 effect, differences are mostly 0, sometimes 1 and hardly ever -1: the denominator of the statistic
 then rises with its numerator, and the statistic varies less. It also counts m' pairs in every
-transect, although m' is a mean. `power` and `transects_needed` correct for both.
+transect, although m' is a mean. `power` and `transects_needed` correct for both. What annotators'
+noise does to an effect, and how to undo it, is part of the plan.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import comb
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom, norm
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
 from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
 from helpers.effects.matched import mcnemar
-from helpers.effects.misclassification import label_noise, noisy_design
-from helpers.effects.pair_correlation import Design, transect_types
 from helpers.utils import seeding
-from helpers.utils.checks import check_number, check_positive, check_range, check_whole
+from helpers.utils.checks import (
+    check_number,
+    check_positive,
+    check_range,
+    check_whole,
+    require_columns,
+)
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+
+
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+ROUNDING = 1e-12
+"""Chances that are less below 0 are 0."""
+
+
+MOST_SHARED = 0.995
+"""Largest latent correlation: beyond it, the integrals over the transects would be inaccurate."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What an audit is planned for: an effect, and how the errors of pairs hang together.
+
+    Args:
+        difference: risk at the higher level minus at the lower, as a fraction.
+        base_rate: risk at the lower level.
+        within: correlation of the errors of the two images of a pair, from 0 on, or below 0 where a
+            transect has one pair.
+        retention: chance that an image survives pruning, independently of the others.
+        pairs: pairs per transect before pruning: 4 averages over a 2 x 2 x 2 design, 1 is a cell.
+        pair_correlation: ρ_d, of the differences of two pairs of a transect. None is the least that
+            is possible (`shared_pair_correlation`), and 0 for the plain formula; more means an
+            effect that varies between transects.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from helpers import effects
+        >>> plan = effects.Design(difference=0.02, base_rate=0.05)
+        >>> replace(plan, retention=2 / 3).pairs_left
+        1.7777777777777777
+    """
+
+    difference: float
+    base_rate: float
+    within: float = 0.05
+    retention: float = 1.0
+    pairs: int = 4
+    pair_correlation: float | None = None
+
+    def __post_init__(self) -> None:
+        check_range("base_rate", self.base_rate, 0, 1, "()")
+        if not 0 < self.base_rate + check_number("difference", self.difference) < 1:
+            raise ValueError(
+                f"difference is {self.difference}: base_rate + difference must lie between 0 and 1"
+            )
+        check_range("retention", self.retention, 0, 1, "(]")
+        check_whole("pairs", self.pairs, 1)
+        least, ends = (-1, "()") if self.pairs == 1 else (0, "[)")
+        check_range("within", self.within, least, 1, ends)
+
+    @property
+    def risks(self) -> tuple[float, float]:
+        """Risks at the lower and at the higher level."""
+        return self.base_rate, self.base_rate + self.difference
+
+    @property
+    def pairs_left(self) -> float:
+        """Complete pairs that a transect keeps on average: a pair needs both its images."""
+        return self.pairs * self.retention**2
+
+    @property
+    def covariance(self) -> float:
+        """Covariance of the errors of the two images of a pair."""
+        p0, p1 = self.risks
+        return self.within * np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
+
+    @property
+    def discordant(self) -> float:
+        """ψ, the chance that the model errs on exactly one image of a pair."""
+        p0, p1 = self.risks
+        return p0 * (1 - p1) + p1 * (1 - p0) - 2 * self.covariance
+
+    @property
+    def variance(self) -> float:
+        """Variance ψ − Δ² of the difference of a pair."""
+        return self.discordant - self.difference**2
+
 
 MOST_TRANSECTS = 10**7
 
@@ -122,9 +223,7 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
         raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
     if design.pairs == 1:
         check_whole("transects", transects, 2)
-    return _method(design)(
-        transects, *transect_types(design), check_range("alpha", alpha, 0, 1, "()")
-    )
+    return _power(transects, design, check_range("alpha", alpha, 0, 1, "()"))
 
 
 def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
@@ -149,10 +248,10 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
         106
     """
     check_range("power", power, 0, 1, "()")
-    _check_difference(design)
+    check_range("alpha", alpha, 0, 1, "()")
+    _per_transect(design)  # refuses a difference of 0
     sizes = range(2, MOST_TRANSECTS)
-    arguments = (*transect_types(design), check_range("alpha", alpha, 0, 1, "()"))
-    reaches = bisect_left(sizes, True, key=lambda s: _method(design)(s, *arguments) >= power)
+    reaches = bisect_left(sizes, True, key=lambda size: _power(size, design, alpha) >= power)
     if reaches == len(sizes):
         raise ValueError(
             f"difference {design.difference}: needs more than {MOST_TRANSECTS} transects"
@@ -194,47 +293,6 @@ def simulated_power(
     return float((p < alpha).mean())
 
 
-def power_grid(
-    grid: Mapping[str, Sequence[float]], n_simulations: int = 2000, seed: int = 0
-) -> pd.DataFrame:
-    """Both formulas against simulation, a row per combination of a grid's values.
-
-    Args:
-        grid: values of arguments of `Design`, and of target: the power for which the closed
-            formula chooses the transects.
-        n_simulations: audits per row.
-        seed: of the draws; the rows have seeds of their own.
-
-    Returns:
-        A column per entry of the grid, transects, and the power by simulation, by `power` and by
-        `printed_power` (simulated, power, printed).
-
-    Raises:
-        ValueError: a value outside its range, or correlations that no such errors can have.
-
-    Example:
-        >>> from helpers import effects
-        >>> grid = {"base_rate": [0.1], "difference": [0.05], "target": [0.5, 0.8]}
-        >>> effects.power_grid(grid, n_simulations=10)["transects"].tolist()
-        [80, 163]
-    """
-    rows = []
-    for item, values in enumerate(product(*grid.values())):
-        row = dict(zip(grid, values, strict=True))
-        design = Design(**{name: value for name, value in row.items() if name != "target"})
-        transects = int(np.ceil(printed_transects(design, power=row["target"])))
-        found = {
-            "transects": transects,
-            "simulated": simulated_power(
-                transects, design, n_simulations=n_simulations, seed=seed + item
-            ),
-            "power": power(transects, design),
-            "printed": printed_power(transects, design),
-        }
-        rows.append(row | found)
-    return pd.DataFrame(rows)
-
-
 def cost(
     transects: int,
     raters: int,
@@ -257,19 +315,11 @@ def cost(
     Returns:
         images, judgements, hours (of raters' work) and money.
 
-    Raises:
-        ValueError: a count that is no whole number of at least 1, a price or time not above 0.
-
     Example:
         >>> from helpers import effects
         >>> effects.cost(1000, 5, price=0.012, seconds=3.6)["judgements"]
         320000
     """
-    counts = {"transects": transects, "raters": raters, "images": images, "attributes": attributes}
-    for name, count in counts.items():
-        check_whole(name, count, 1)
-    check_positive("price", price)
-    check_positive("seconds", seconds)
     judgements = transects * images * attributes * raters
     return {
         "images": transects * images,
@@ -279,65 +329,328 @@ def cost(
     }
 
 
-def design_table(
-    transects: Sequence[int],
-    raters: Sequence[int],
-    design: Design,
-    rater_error: float,
-    *,
-    price: float,
-    seconds: float,
-) -> pd.DataFrame:
-    """Power and cost of each number of transects with each number of raters.
+def attenuation(reliability: float, prevalence: float = 0.5) -> float:
+    """Share of an attribute's effect that remains when images are split by a noisy score.
+
+    True and observed score are taken as bivariate normal with correlation √reliability and both
+    are cut at the same quantile. Images on the wrong side dilute the difference of the two sides by
+    PPV + NPV − 1, here the phi coefficient of the true and the observed side, provided that the
+    noise depends on nothing else (non-differential misclassification; Fuller, Measurement Error
+    Models (1987), section 1.1, has the continuous case, in which the factor is the reliability).
+    At prevalence 0.5 it is (2/π) arcsin √reliability. It concerns comparisons by the *perceived*
+    attribute; transects compared by the intended level are not diluted by it.
 
     Args:
-        transects: numbers of transects to compare.
-        raters: numbers of raters per image to compare.
-        design: without errors of labels. A `pair_correlation` of None is the least possible, with
-            which the power is an upper bound.
-        rater_error: chance that one rater mislabels an image; the majority of more raters errs less
-            (`label_noise`), and its errors dilute the difference (`noisy_design`).
-        price: money per answer.
-        seconds: working time per answer.
+        reliability: of an image's mean score, such as ICC(1,k) of the agreement study.
+        prevalence: share of images above the cut.
 
     Returns:
-        Index transects, raters; columns label_noise, power, and those of `cost`.
+        The share, from 0 to 1.
 
     Raises:
-        ValueError: as `noisy_design`, `power` and `cost` do.
+        ValueError: a reliability outside [0, 1], a prevalence outside (0, 1).
 
     Example:
         >>> from helpers import effects
-        >>> plan = effects.Design(difference=0.05, base_rate=0.05)
-        >>> table = effects.design_table([100, 200], [1], plan, 0.1, price=0.02, seconds=4)
-        >>> table["power"].round(1).tolist()
-        [0.3, 0.6]
+        >>> round(effects.attenuation(0.5), 6)
+        0.5
     """
-    rows = {}
-    for count in raters:
-        noise = label_noise(rater_error, count)
-        seen = noisy_design(design, noise)
-        for size in transects:
-            row = {"label_noise": noise, "power": power(size, seen)}
-            rows[size, count] = row | cost(size, count, price=price, seconds=seconds)
-    table = pd.DataFrame.from_dict(rows, orient="index")
-    return table.rename_axis(["transects", "raters"]).sort_index()
+    check_range("reliability", reliability, 0, 1)
+    check_range("prevalence", prevalence, 0, 1, "()")
+    if reliability == 1:
+        return 1.0
+    cut = norm.isf(prevalence)
+    r = np.sqrt(reliability)
+    both = multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([-cut, -cut])
+    return float((both - prevalence**2) / (prevalence * (1 - prevalence)))
 
 
-def _check_difference(design: Design) -> None:
-    if design.difference == 0:
-        raise ValueError("difference is 0: no number of transects detects it")
+def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> pd.DataFrame:
+    """Effects corrected for a dilution by `factor`, such as `attenuation` or 1 − 2 label noise.
+
+    The correction makes an effect larger, never more certain: an interval that holds zero still
+    does. Spearman, American Journal of Psychology 15 (1904) 72-101.
+
+    Args:
+        effects: columns estimate, low and high, which are divided by the factor.
+        factor: share of the effect that is left, in (0, 1].
+        margin: half the width of the factor's 95 % interval; widens both sides by its share of the
+            corrected estimate, in quadrature.
+
+    Returns:
+        The frame with the three columns corrected.
+
+    Raises:
+        ValueError: a missing column, a factor or margin outside its range.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> slope = pd.DataFrame({"estimate": [0.05], "low": [0.01], "high": [0.09]})
+        >>> effects.disattenuate(slope, 0.5).values.round(2).tolist()
+        [[0.1, 0.02, 0.18]]
+    """
+    require_columns(effects, ["estimate", "low", "high"])
+    check_range("factor", factor, 0, 1, "(]")
+    check_range("margin", margin, 0, np.inf, "[)")
+    estimate = effects["estimate"] / factor
+    added = estimate * margin / factor
+    below = np.hypot((effects["estimate"] - effects["low"]) / factor, added)
+    above = np.hypot((effects["high"] - effects["estimate"]) / factor, added)
+    return effects.assign(estimate=estimate, low=estimate - below, high=estimate + above)
+
+
+def label_noise(rater_error: float, raters: int) -> float:
+    """Chance that the majority of raters mislabels an image; a tie is decided by a coin.
+
+    Args:
+        rater_error: chance that one rater does, in [0, 0.5), independently of the others: raters
+            who share their errors gain less.
+        raters: their number.
+
+    Returns:
+        The chance, in [0, 0.5).
+
+    Raises:
+        ValueError: an error or a number of raters outside its range.
+
+    Example:
+        >>> from helpers import effects
+        >>> round(effects.label_noise(0.1, 3), 3)
+        0.028
+    """
+    check_range("rater_error", rater_error, 0, 0.5, "[)")
+    check_whole("raters", raters, 1)
+    tie = binom.pmf(raters / 2, raters, rater_error) if raters % 2 == 0 else 0.0
+    return float(binom.sf(raters // 2, raters, rater_error) + tie / 2)
+
+
+def noisy_design(design: Design, noise: float) -> Design:
+    """A design as it is seen with label noise ε.
+
+    A wrong label turns an error of the model into a right answer and the reverse: a rate p is seen
+    as p(1 − ε) + (1 − p)ε, and differences shrink by 1 − 2ε. Covariances, within a pair and of the
+    differences of two pairs, shrink by (1 − 2ε)². Noise must not depend on the image.
+
+    Args:
+        design: without noise; a `pair_correlation` of None stays None.
+        noise: chance that a label is wrong, in [0, 0.5).
+
+    Returns:
+        The design with the difference, rate and correlations that will be seen.
+
+    Raises:
+        ValueError: noise outside its range.
+
+    Example:
+        >>> from helpers import effects
+        >>> seen = effects.noisy_design(effects.Design(difference=0.02, base_rate=0.05), 0.1)
+        >>> round(seen.base_rate, 3), round(seen.difference, 3)
+        (0.14, 0.016)
+    """
+    check_range("noise", noise, 0, 0.5, "[)")
+    true = np.array(design.risks)
+    seen = true + noise - 2 * noise * true
+    deviations = np.sqrt((true * (1 - true)).prod() / (seen * (1 - seen)).prod())
+    noisy = replace(
+        design,
+        difference=float(seen[1] - seen[0]),
+        base_rate=float(seen[0]),
+        within=float(design.within * (1 - 2 * noise) ** 2 * deviations),
+    )
+    if design.pair_correlation is None:
+        return noisy
+    shrunk = design.pair_correlation * (1 - 2 * noise) ** 2 * design.variance / noisy.variance
+    return replace(noisy, pair_correlation=float(shrunk))
+
+
+def rogan_gladen(rate: float, noise: float) -> float:
+    """Error rate behind the rate seen with label noise, kept in [0, 1].
+
+    Rogan & Gladen, American Journal of Epidemiology 107 (1978) 71-76, for a sensitivity and
+    specificity of 1 − noise. Differences of rates: `disattenuate` with the factor 1 − 2 noise.
+
+    Args:
+        rate: error rate that was seen, in [0, 1].
+        noise: chance that a label is wrong, in [0, 0.5), whether the model is right or not.
+
+    Returns:
+        The corrected rate.
+
+    Raises:
+        ValueError: a rate or noise outside its range.
+
+    Example:
+        >>> from helpers import effects
+        >>> round(effects.rogan_gladen(0.14, 0.1), 3)
+        0.05
+    """
+    check_range("noise", noise, 0, 0.5, "[)")
+    check_range("rate", rate, 0, 1)
+    return float(np.clip((rate - noise) / (1 - 2 * noise), 0, 1))
+
+
+def shared_pair_correlation(design: Design) -> float:
+    """The least ρ_d: what `within` alone implies when transects share one effect, latently.
+
+    Args:
+        design: of which the two risks and `within` count.
+
+    Returns:
+        Correlation of the differences of two pairs of one transect.
+
+    Raises:
+        ValueError: errors with these risks cannot correlate by `within`.
+
+    Example:
+        >>> from helpers import effects
+        >>> plan = effects.Design(difference=0.02, base_rate=0.05, within=0.4)
+        >>> round(effects.shared_pair_correlation(plan), 4)
+        0.0181
+    """
+    return _pair_correlation(*_with_one_effect(design, _across(design)))
+
+
+def planning_values(
+    frame: pd.DataFrame, outcome: str, attribute: str, by: Sequence[str], transect: str
+) -> dict[str, float]:
+    """What the errors of a finished audit say about the pairs along one axis.
+
+    Args:
+        frame: a row per image; complete pairs count.
+        outcome: column of the errors, 0 or 1.
+        attribute: column of the level (0 or 1) in which the images of a pair differ.
+        by: columns of the other axes' levels, in which they agree.
+        transect: column of the transects.
+
+    Returns:
+        low and high, the error rates at the two levels; differ, the share of pairs in which one
+        image is an error and the other is not; within, the correlation of the errors of a pair;
+        between (ρ_d), the mean correlation of the differences of two pairs of a transect.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import effects
+        >>> frame = pd.DataFrame({"face": [0, 0, 1, 1, 2, 2], "skin": [0, 1] * 3, "hair": 0})
+        >>> frame["error"] = [0, 1, 0, 0, 1, 1]
+        >>> found = effects.planning_values(frame, "error", "skin", ["hair"], "face")
+        >>> round(found["differ"], 3), round(found["within"], 3)
+        (0.333, 0.5)
+    """
+    pairs = frame.pivot_table(outcome, [transect, *by], attribute).dropna()
+    change = (pairs[1] - pairs[0]).rename("change").reset_index()
+    alike = change.pivot_table("change", transect, list(by)).corr().to_numpy()
+    between = alike[np.triu_indices(len(alike), 1)]
+    return {
+        "low": float(pairs[0].mean()),
+        "high": float(pairs[1].mean()),
+        "differ": float((pairs[0] != pairs[1]).mean()),
+        "within": float(pairs[0].corr(pairs[1])),
+        "between": float(np.nanmean(between)) if len(between) else np.nan,
+    }
+
+
+@cache
+def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
+    """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
+    if design.pairs == 1:
+        weights, worse, better = _one_pair(design)
+    else:
+        weights, low, high = _conditional_risks(design)
+        worse, better = high * (1 - low), low * (1 - high)
+    types, chances = [], []
+    for n in range(design.pairs + 1):
+        for up, down in ((i, j) for i in range(n + 1) for j in range(n + 1 - i)):
+            ways = comb(n, up) * comb(n - up, down)
+            equal = (1 - worse - better) ** (n - up - down)
+            left = binom.pmf(n, design.pairs, design.retention**2)
+            types.append((n, up, down))
+            chances.append(left * ways * (weights @ (worse**up * better**down * equal)))
+    return np.array(types), np.array(chances) / np.sum(chances)
+
+
+def _one_pair(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A weight of 1 and the chances of a worse and of a better pair, (1,) each."""
+    p0, p1 = design.risks
+    cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
+    both, neither = p0 * p1 + design.covariance, (1 - p0) * (1 - p1) + design.covariance
+    if min(*cells, both, neither) < -ROUNDING:
+        raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
+    worse, better = cells.clip(0)
+    return np.ones(1), np.array([worse]), np.array([better])
+
+
+def _across(design: Design) -> float:
+    """Correlation of the normal variables of two images that differ in the attribute."""
+    p0, p1 = design.risks
+    check_range("within", design.within, 0, 1, "[)")
+
+    def excess(across: float) -> float:
+        weights, low, high = _with_one_effect(design, across)
+        return weights @ (low * high) - p0 * p1 - design.covariance
+
+    if excess(MOST_SHARED) < 0:
+        raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
+    return brentq(excess, 0.0, MOST_SHARED) if design.within > 0 else 0.0
+
+
+def _with_one_effect(design: Design, across: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks (Q,) of transects whose images all correlate by `across`."""
+    return WEIGHTS, *(_conditional(p, across, NODES) for p in design.risks)
+
+
+def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks of transects (Q,), at the nodes of a quadrature.
+
+    Normal variables of one transect correlate by `across` when they differ in the attribute and by
+    `same` when they do not.
+    """
+    across = _across(design)
+    if design.pair_correlation is None:
+        return _with_one_effect(design, across)
+    weights = np.outer(WEIGHTS, WEIGHTS).ravel()
+    first, second = (axis.ravel() for axis in np.meshgrid(NODES, NODES, indexing="ij"))
+
+    def risks(same: float) -> tuple[np.ndarray, np.ndarray]:
+        share = across / same if same else 0.0
+        other = share * first + np.sqrt(1 - share**2) * second
+        p0, p1 = design.risks
+        return _conditional(p0, same, first), _conditional(p1, same, other)
+
+    def surplus(same: float) -> float:
+        return _pair_correlation(weights, *risks(same)) - design.pair_correlation
+
+    least, most = (surplus(same) + design.pair_correlation for same in (across, MOST_SHARED))
+    if not least - 1e-9 <= design.pair_correlation <= most:
+        raise ValueError(
+            f"pair_correlation is {design.pair_correlation}: here it is {least:.4f} to {most:.4f}"
+        )
+    same = brentq(surplus, across, MOST_SHARED) if design.pair_correlation > least else across
+    return weights, *risks(same)
+
+
+def _conditional(p: float, correlation: float, node: np.ndarray) -> np.ndarray:
+    return ndtr((ndtri(p) - np.sqrt(correlation) * node) / np.sqrt(1 - correlation))
+
+
+def _pair_correlation(weights: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+    """Variance of the transects' expected differences, over that of single differences."""
+    mean = weights @ (high - low)
+    discordant = weights @ (high * (1 - low) + low * (1 - high))
+    return float((weights @ (high - low) ** 2 - mean**2) / (discordant - mean**2))
 
 
 def _per_transect(design: Design) -> tuple[float, float]:
     """Size of the difference, and standard deviation of a transect's, by the closed formula."""
-    _check_difference(design)
+    if design.difference == 0:
+        raise ValueError("difference is 0: no number of transects detects it")
     bracket = 1 + (design.pairs_left - 1) * (design.pair_correlation or 0)
     return abs(design.difference), np.sqrt(design.variance * bracket / design.pairs_left)
 
 
-def _method(design: Design):
-    return _summed_power if design.pairs == 1 else _moments_power
+def _power(transects: float, design: Design, alpha: float) -> float:
+    method = _summed_power if design.pairs == 1 else _moments_power
+    return method(transects, *transect_types(design), alpha)
 
 
 def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:

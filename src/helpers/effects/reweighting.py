@@ -29,8 +29,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtrit
 
-from helpers.effects.logits import pattern_counts
-from helpers.effects.risks import hybrid_score_interval, score_interval
+from helpers.effects.risks import hybrid_score_interval, pattern_counts, score_interval
 from helpers.resampling import cluster_codes
 from helpers.utils.checks import as_binary, require_columns, require_present
 

@@ -2,24 +2,22 @@
 
 from helpers.scorecard.audits import (
     Estimator,
+    coverage_study,
+    departures,
     draw,
     g_computation_audits,
     ideal_audits,
+    labels_by,
     logit_audits,
     matched_audits,
     matched_averages,
+    name_cells,
     normal_interval,
+    null_audits,
     observational_audits,
     pooled_audits,
     resample_images,
+    score,
+    share_of_audits,
     with_truth,
 )
-from helpers.scorecard.rated import (
-    answers_of_all,
-    average_effects,
-    expected_labels,
-    labels_by,
-    rated_audits,
-)
-from helpers.scorecard.scores import departures, name_cells, score, share_of_audits
-from helpers.scorecard.simulated_audits import null_audits

@@ -13,18 +13,25 @@ high and p.
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from joblib import delayed
 from scipy.special import expit
 from scipy.stats import norm
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers import effects
+from helpers.annotations import crowd
+from helpers.annotations.schema import n_levels
+from helpers.effects import labels
 from helpers.effects.labels import Z
-from helpers.effects.logits import fit_logits
-from helpers.effects.partial_pooling import cell_covariance, partial_pooling
+from helpers.effects.risks import fit_logits
+from helpers.effects.verdicts import cell_covariance, partial_pooling
+from helpers.errors import majority
 from helpers.resampling import draw_weights
 from helpers.utils import seeding
 from helpers.utils.parallel import processes, share_of_cores
@@ -58,6 +65,54 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
     draws = seeding.rngs(seed, "repeated audits", range(repetitions))
     chosen = [random.integers(len(errors), size=n_transects) for random in draws]
     return errors[np.array(chosen)]
+
+
+def null_audits(
+    n_transects: int, shape: Sequence[int], repetitions: int, *, rate: float, icc: float, seed: int
+) -> np.ndarray:
+    """Audits of a model that errs at one rate in every cell.
+
+    The beta-binomial model of `helpers.models.null_control`, with errors drawn anew in every audit:
+    a fixed pool of random errors would have small effects of its own, and the truth is none.
+
+    Args:
+        n_transects: transects of an audit.
+        shape: levels of the axes, for example (2, 2, 2).
+        repetitions: number of audits; audit k depends on the seed and k alone.
+        rate: error rate, between 0 and 1.
+        icc: intraclass correlation of the errors of one transect, between 0 and 1.
+        seed: of the draws.
+
+    Returns:
+        float64 (repetitions, n_transects, *shape).
+    """
+    audits = np.empty((repetitions, n_transects, *shape))
+    concentration = (1 - icc) / icc
+    for k, audit in enumerate(audits):
+        random = seeding.rng(seed, "scorecard: null", k)
+        own = random.beta(rate * concentration, (1 - rate) * concentration, n_transects)
+        audit[:] = random.random(audit.shape) < own.reshape(-1, *[1] * len(shape))
+    return audits
+
+
+def record(table: str) -> Path:
+    """The file of a table of the coverage study, which `benchmarks/coverage_study.py` leaves."""
+    return Path(__file__).with_suffix(f".{table}.csv")
+
+
+def coverage_study(table: str, profile: str) -> pd.DataFrame:
+    """What the coverage study found, of the laptop's size for every profile but that of tests.
+
+    Args:
+        table: "coverage", "grid" or "null".
+        profile: of the run.
+
+    Returns:
+        The table as `benchmarks/coverage_study.py` describes it.
+    """
+    rows = pd.read_csv(record(table))
+    made = "smoke" if profile == "smoke" else "laptop"
+    return rows[rows["profile"] == made].drop(columns="profile").reset_index(drop=True)
 
 
 def with_truth(
@@ -447,3 +502,177 @@ def observational_audits(
     some = [numbers[start : start + at_once] for start in range(0, repetitions, at_once)]
     parts = processes(share_of_cores() if repetitions > _FEW else 1)(map(delayed(observe), some))
     return pd.concat(parts, ignore_index=True)[["model", "estimator", "audit", *_INTERVAL]]
+
+
+# --- scores over audits
+
+
+def name_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Name cells as `helpers.effects.labels.name_cells`, with the attribute that changes before.
+
+    Args:
+        table: a row for every cell.
+
+    Returns:
+        The table with a column cell.
+    """
+    attribute = table["attribute"].str.split("_").str[0]
+    named = labels.name_cells(table)
+    return named.assign(cell=attribute + ": " + named["cell"])
+
+
+def score(table: pd.DataFrame) -> pd.DataFrame:
+    """Bias, RMSE and coverage of every model and estimator, with 95 % Monte-Carlo intervals.
+
+    - bias: root mean square over cells of the mean error, free of the audits' noise: the squares
+      are estimated by products of different audits, and may come out below zero, which reads 0;
+    - rmse: root mean square error over audits and cells;
+    - coverage: share of intervals that hold the truth.
+
+    An audit is one observation, since its cells share their faces. Rows without an estimate are
+    left out and counted by `estimable`, the share of the others.
+
+    Args:
+        table: columns model, estimator, audit, cell, truth, estimate, low, high; fractions.
+
+    Returns:
+        Index (model, estimator); columns audits, cells, estimable, and per score its value and
+        ends, for example bias, bias_low, bias_high.
+    """
+    groups = table.groupby(["model", "estimator"], sort=False)
+    scores = pd.DataFrame({key: _score(part) for key, part in groups}).T
+    return scores.rename_axis(["model", "estimator"])
+
+
+def _score(part: pd.DataFrame) -> dict[str, float]:
+    known = part[part["estimate"].notna()]
+    audits = known["audit"].nunique()
+    summary = {
+        "audits": part["audit"].nunique(),
+        "cells": part["cell"].nunique(),
+        "estimable": len(known) / len(part),
+    }
+    nothing = [np.nan] * 3
+    bias, rmse, coverage = nothing, nothing, nothing
+    if audits > 1:
+        inside = known["truth"].between(known["low"], known["high"])
+        known = known.assign(error=known["estimate"] - known["truth"])
+        errors = known.pivot_table("error", "audit", "cell").to_numpy(float)
+        squares = np.nanmean(errors**2, axis=1)
+        bias = root_mean_square_bias(errors)
+        rmse = _root(squares.mean(), squares.std(ddof=1) / np.sqrt(len(squares)))
+        coverage = _share(inside.mean(), audits)
+    return summary | _ends("bias", bias) | _ends("rmse", rmse) | _ends("coverage", coverage)
+
+
+def _ends(name: str, values: Iterable[float]) -> dict[str, float]:
+    """A value and the ends of its interval by the names of their columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
+
+
+def root_mean_square_bias(errors: np.ndarray) -> tuple[float, float, float]:
+    """Size of the mean errors of several quantities, and its 95 % interval.
+
+    The squared means are estimated by products of different rows, so the rows' noise adds nothing;
+    the interval is a jackknife's. Estimates below zero read 0.
+
+    Args:
+        errors: (n, quantities), rows independent; NaN where there is none.
+    """
+    n = np.isfinite(errors).sum(axis=0)
+    filled = np.nan_to_num(errors)
+    total, squares = filled.sum(axis=0), (filled**2).sum(axis=0)
+
+    def mean_square(total: np.ndarray, squares: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return ((total**2 - squares) / (n * (n - 1))).mean(axis=-1)
+
+    without = mean_square(total - filled, squares - filled**2, n - np.isfinite(errors))
+    rows = len(errors)
+    spread = np.sqrt((rows - 1) / rows * ((without - without.mean()) ** 2).sum())
+    return _root(float(mean_square(total, squares, n)), spread)
+
+
+def _root(square: float, spread: float) -> tuple[float, float, float]:
+    """Root of an estimated square, with its interval."""
+    ends = np.array([square, square - Z * spread, square + Z * spread])
+    return tuple(np.sqrt(ends.clip(0)))
+
+
+def _share(share: float, n: int) -> tuple[float, float, float]:
+    """A share with its Wilson interval, if it were of `n` independent observations."""
+    return share, *proportion_confint(share * n, n, method="wilson")
+
+
+def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
+    """Shares of audits by model and estimator, with Wilson intervals that count audits.
+
+    Args:
+        table: columns model, estimator, audit, and those of `of`: 0 or 1 per cell, NaN where the
+            question does not arise.
+        of: column → how the cells of one audit are joined: "max" for any of them, "mean" for a
+            share of them.
+
+    Returns:
+        Index (model, estimator); per column its mean over audits and the ends of the interval, for
+        example missed, missed_low, missed_high; NaN where the question arises in no audit.
+    """
+    per_audit = table.groupby(["model", "estimator", "audit"], sort=False)[list(of)].agg(of)
+    rows = {}
+    for key, part in per_audit.groupby(["model", "estimator"], sort=False):
+        rows[key] = {}
+        for name, values in part.items():
+            known = values.dropna()
+            found = _share(known.mean(), len(known)) if len(known) else [np.nan] * 3
+            rows[key] |= _ends(name, found)
+    return pd.DataFrame(rows).T.rename_axis(["model", "estimator"])
+
+
+def departures(
+    versions: np.ndarray, reference: np.ndarray, attributes: Sequence[str]
+) -> pd.DataFrame:
+    """Typical difference between the effects in versions of an experiment and in a reference.
+
+    Both have the same faces, so what the faces contribute cancels.
+
+    Args:
+        versions: (V, n, 2, …, 2) errors, 0 or 1.
+        reference: (n, 2, …, 2), for example under intervention.
+        attributes: names of the axes.
+
+    Returns:
+        Columns version, attribute, and the root mean square over the attribute's cells: value, low,
+        high (see `root_mean_square_bias`), in fractions.
+    """
+    excess = versions - reference
+    rows = []
+    for axis, attribute in enumerate(attributes):
+        change = excess.take(1, axis + 2) - excess.take(0, axis + 2)
+        for version, errors in enumerate(change.reshape(*change.shape[:2], -1)):
+            rows.append((version, attribute, *root_mean_square_bias(errors)))
+    return pd.DataFrame(rows, columns=["version", "attribute", "value", "low", "high"])
+
+
+# --- labels
+
+
+def labels_by(
+    perceived: pd.DataFrame, raters: int, noise: float, seed: int, stage: str
+) -> np.ndarray:
+    """Majority label of perceived gender by so many raters, their noise multiplied.
+
+    Args:
+        perceived: visible scores (zero to one), a row per image, with the column gender.
+        raters: accepted answers per image.
+        noise: factor of the calibrated noise and of the raters' biases.
+        seed: of `helpers.annotations.crowd.annotate`.
+        stage: of the same.
+
+    Returns:
+        (n,) 0 (female) or 1 (male).
+    """
+    people = crowd.rater_pool(seed)
+    people = replace(people, noise=noise * people.noise, bias=noise * people.bias)
+    answers = crowd.annotate(perceived[["gender"]], raters, seed=seed, stage=stage, pool=people)
+    accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    level = accepted.groupby("image_id")["gender"].mean().loc[perceived.index]
+    return majority(level / (n_levels("gender") - 1)).to_numpy()

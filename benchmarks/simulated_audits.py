@@ -8,7 +8,7 @@ one transect share a standard normal effect u: an image errs where √r·u + √
 302-304). It leaves P(error | x) as it is, and r alone sets the correlation of the errors.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -130,34 +130,6 @@ class Population:
         """Several of them below each other, with their numbers in the column audit."""
         parts = [self.audit(transects, seed, k).assign(audit=k) for k in repetitions]
         return pd.concat(parts, ignore_index=True)
-
-
-def null_audits(
-    n_transects: int, shape: Sequence[int], repetitions: int, *, rate: float, icc: float, seed: int
-) -> np.ndarray:
-    """Audits of a model that errs at one rate in every cell.
-
-    The beta-binomial model of `helpers.models.null_control`, with errors drawn anew in every audit:
-    a fixed pool of random errors would have small effects of its own, and the truth is none.
-
-    Args:
-        n_transects: transects of an audit.
-        shape: levels of the axes, for example (2, 2, 2).
-        repetitions: number of audits; audit k depends on the seed and k alone.
-        rate: error rate, between 0 and 1.
-        icc: intraclass correlation of the errors of one transect, between 0 and 1.
-        seed: of the draws.
-
-    Returns:
-        float64 (repetitions, n_transects, *shape).
-    """
-    audits = np.empty((repetitions, n_transects, *shape))
-    concentration = (1 - icc) / icc
-    for k, audit in enumerate(audits):
-        random = seeding.rng(seed, "scorecard: null", k)
-        own = random.beta(rate * concentration, (1 - rate) * concentration, n_transects)
-        audit[:] = random.random(audit.shape) < own.reshape(-1, *[1] * len(shape))
-    return audits
 
 
 def carried_mixes() -> np.ndarray:

@@ -2,15 +2,24 @@
 
 Functions take many audits at once, in the frame of `Population.audits`, whose audits are the cells
 in which effects are estimated: it is read once, and not once for every audit. The study itself is
-`helpers.scorecard.coverage_study`.
+`coverage_study`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from few_clusters import logit
 from scipy.optimize import brentq
 from scipy.special import expit
+from simulated_audits import (
+    ATTRIBUTES,
+    IMAGES,
+    MANIPULATED,
+    SEED_LEVEL,
+    Population,
+    carried_mixes,
+)
 
 from helpers.effects import (
     hybrid_score_interval,
@@ -19,8 +28,6 @@ from helpers.effects import (
     risk_differences,
 )
 from helpers.effects.labels import Z
-from helpers.effects.logits import collapse, fit_logits, pattern_counts
-from helpers.effects.regression import logit
 from helpers.effects.reweighting import (
     Experiment,
     difference_intervals,
@@ -28,16 +35,9 @@ from helpers.effects.reweighting import (
     rate_intervals,
     standardise,
 )
+from helpers.effects.risks import collapse, fit_logits, pattern_counts
 from helpers.resampling import cluster_codes, draw_weights
 from helpers.scorecard.audits import matched_audits, pooled_audits, resample_images, with_truth
-from helpers.scorecard.simulated_audits import (
-    ATTRIBUTES,
-    IMAGES,
-    MANIPULATED,
-    SEED_LEVEL,
-    Population,
-    carried_mixes,
-)
 from helpers.utils import seeding
 
 NO_PENALTY = 1e6

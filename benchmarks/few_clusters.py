@@ -22,7 +22,7 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM, GLMResults
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.effects.logits import (
+from helpers.effects.risks import (
     RANK_TOLERANCE,
     code_cells,
     code_covariate,

@@ -1,42 +1,36 @@
 """Do nominal 95 % intervals cover the truth 95 % of the time, and does a null stay quiet?
 
-    python -m helpers.scorecard.coverage_study --profile laptop
+Run `python benchmarks/coverage_study.py smoke laptop` after a change of an estimator, for two minutes
+of two cores. Pruned audits are simulated again and again from populations whose effects
+are known (`simulated_audits`), at three intraclass correlations of errors within transects. The
+tables that chapter 11 shows lie beside `helpers.scorecard.audits`, for the sizes of both runs:
 
-Pruned audits are simulated again and again from populations whose effects are known
-(`helpers.scorecard.simulated_audits`), at three intraclass correlations of errors within transects.
-The stage `artifacts/<profile>/coverage_study/` holds
-
-- coverage.parquet: for every estimator, correlation, attribute and scale how often its intervals
-  hold the true effect, and how wide they are compared with what the estimates' spread asks for; of
+- coverage: for every estimator, correlation, attribute and scale how often its intervals hold the
+  true effect, and how wide they are compared with what the estimates' spread asks for; of
   estimates carried to another population, one rate ("strata") and one difference;
-- null.parquet: how often audits of a model whose errors depend on nothing raise any alarm;
-- grid.parquet: coverage of every interval that the book prints, at three sizes of an audit and
-  three rates of errors, where intervals that rest on large samples fail.
+- null: how often audits of a model whose errors depend on nothing raise any alarm;
+- grid: coverage of every interval that the book prints, at three sizes of an audit and three rates
+  of errors, where intervals that rest on large samples fail.
 
-Audits are keyed by their number and finished parts are kept, so an interrupted study goes on where
-it stopped, with the same results.
+Audits are keyed by their number. `tests/test_coverage.py` makes a part of the record again, and
+fails where an estimator has changed.
 """
 
-import argparse
-import io
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from coverage_estimators import all_estimates, intervals, null_tests, population_at
 from joblib import delayed
 from scipy.stats import norm
+from simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.artifacts import Stage, kept, manifests, profiles
 from helpers.effects import holm
-from helpers.scorecard.coverage import all_estimates, intervals, null_tests, population_at
-from helpers.scorecard.simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
+from helpers.scorecard import audits
 from helpers.utils import seeding
 from helpers.utils.parallel import processes, share_of_cores
 
@@ -50,7 +44,7 @@ ERROR_RATES = (0.02, 0.05, 0.1)
 TRANSECTS = (25, 100, 400)
 ALPHA = 0.05
 PART = 25
-"""Audits per finished part, whose frame is read once; results do not depend on it."""
+"""Audits whose frame is read together; results do not depend on it."""
 NEEDED = 2 * norm.ppf(0.975)
 """Width of a normal 95 % interval in standard deviations of its estimate."""
 
@@ -63,6 +57,10 @@ class Size:
     repetitions: int
     n_boot: int
     seed: int
+
+
+SIZES = {"smoke": Size(40, 10, 200, 20200715), "laptop": Size(400, 400, 1000, 20200715)}
+"""Profile → its study."""
 
 
 # --- some audits
@@ -175,51 +173,40 @@ def _coverage(part: pd.DataFrame) -> dict[str, float]:
     return row | {"coverage": share, "unbounded": unbounded, "low": low, "high": high}
 
 
-def headline(covered: pd.DataFrame, null: pd.DataFrame) -> dict[str, object]:
-    """Coverage pooled over attributes of a kind, its extremes over correlations, most alarms."""
-    keys = ["estimator", "kind", "scale", "correlation"]
-    # Every row has (nearly) the same number of repetitions, so the mean of shares pools them.
-    pooled = covered.groupby(keys, sort=False)["coverage"].mean().reset_index()
-    ranges = pooled.groupby(["estimator", "kind"], sort=False)["coverage"].agg(["min", "max"])
-    return {
-        "repetitions": int(covered["repetitions"].max()),
-        "coverage": {
-            name: part.droplevel("estimator").T.to_dict("list")
-            for name, part in ranges.groupby("estimator", sort=False)
-        },
-        "false_alarms": null.groupby("estimator", sort=False)["false_alarms"].max().to_dict(),
-    }
-
-
 # --- the study
 
+EFFECTS = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
+NULLS = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
 
-def study(
-    size: Size, folder: Path, workers: int | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables of `coverage` and `false_alarms`; finished parts stay in `folder`."""
-    effects = [Population(INTERCEPT, LOG_ODDS, r) for r in CORRELATIONS]
-    nulls = [Population(NULL_INTERCEPT, NULL_LOG_ODDS, r) for r in CORRELATIONS]
+
+def effects_study(size: Size, populations: Sequence[Population] = EFFECTS) -> pd.DataFrame:
+    """The table of `coverage`."""
     truth = pd.concat(
         true.melt(var_name="scale", value_name="truth", ignore_index=False)
         .dropna()
         .assign(correlation=population.correlation)
-        for population in effects
+        for population in populations
         for true in (population.true_effects(), population.true_transport())
     )
-    estimated = _repeat(estimates, effects, size, folder, workers)
-    estimated = estimated.merge(truth.reset_index(), on=["correlation", "attribute", "scale"])
-    return coverage(estimated), false_alarms(_repeat(alarms, nulls, size, folder, workers))
+    estimated = _repeat(estimates, populations, size)
+    keys = ["correlation", "attribute", "scale"]
+    return coverage(estimated.merge(truth.reset_index(), on=keys))
 
 
-def grid(size: Size, folder: Path, workers: int | None = None) -> pd.DataFrame:
+def null_study(size: Size, populations: Sequence[Population] = NULLS) -> pd.DataFrame:
+    """The table of `false_alarms`."""
+    return false_alarms(_repeat(alarms, populations, size))
+
+
+def grid_study(
+    size: Size, error_rates: Sequence[float] = ERROR_RATES, transects: Sequence[int] = TRANSECTS
+) -> pd.DataFrame:
     """The table of `grid_coverage`, of half as many audits in each of its cells."""
     tables = []
-    for error_rate, transects in product(ERROR_RATES, TRANSECTS):
-        case = replace(size, transects=transects, repetitions=(size.repetitions + 1) // 2)
-        parts = folder / f"{error_rate}-{transects}"
-        drawn = _repeat(grid_intervals, [population_at(error_rate, LOG_ODDS)], case, parts, workers)
-        tables.append(drawn.assign(error_rate=error_rate, transects=transects))
+    for error_rate, n in product(error_rates, transects):
+        case = replace(size, transects=n, repetitions=(size.repetitions + 1) // 2)
+        drawn = _repeat(grid_intervals, [population_at(error_rate, LOG_ODDS)], case)
+        tables.append(drawn.assign(error_rate=error_rate, transects=n))
     return grid_coverage(pd.concat(tables))
 
 
@@ -227,51 +214,23 @@ def _repeat(
     some_audits: Callable[[Population, Size, Sequence[int]], pd.DataFrame],
     populations: Sequence[Population],
     size: Size,
-    folder: Path,
-    workers: int | None,
 ) -> pd.DataFrame:
     """Rows of `some_audits` for every population and part of its repetitions, in that order."""
-    parts = processes(workers or share_of_cores())(
-        delayed(_part)(some_audits, population, size, start, folder)
+    workers = share_of_cores() if size.repetitions > PART else 1
+    parts = processes(workers)(
+        delayed(some_audits)(population, size, range(start, min(start + PART, size.repetitions)))
         for population, start in product(populations, range(0, size.repetitions, PART))
     )
     return pd.concat(parts, ignore_index=True)
 
 
-def _part(
-    some_audits: Callable[[Population, Size, Sequence[int]], pd.DataFrame],
-    population: Population,
-    size: Size,
-    start: int,
-    folder: Path,
-) -> pd.DataFrame:
-    """Rows of the audits from `start` on, made now or by an earlier run."""
-    path = folder / f"{some_audits.__name__}-{population.correlation}-{start}.part"
-    content = kept.read(path)
-    if content is None:
-        numbers = range(start, min(start + PART, size.repetitions))
-        content = some_audits(population, size, numbers).to_parquet(index=False)
-        kept.write(path, content)
-    return pd.read_parquet(io.BytesIO(content))
-
-
-def main(arguments: list[str]) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--profile", required=True)
-    name = parser.parse_args(arguments).profile
-    profile = profiles.load(name)
-    size = Size(profile.n_transects, profile.n_coverage, profile.n_boot, profile.seed)
-    stage = Stage("coverage_study", profile=name, device="cpu", seed=profile.seed)
-    # Parts of another size or of other code are not mixed with these.
-    code = kept.made_by(Path(__file__), manifests.versions())
-    parts = stage.folder / "parts"
-    folder = parts / sha256(f"{size}{code}".encode()).hexdigest()[:12]
-    covered, null = study(size, folder)
-    stage.save("coverage.parquet", covered)
-    stage.save("null.parquet", null)
-    stage.save("grid.parquet", grid(size, folder))
-    stage.finish(headline(covered, null))
-    shutil.rmtree(parts)
+def main(profiles: list[str]) -> None:
+    for name, study in {"coverage": effects_study, "null": null_study, "grid": grid_study}.items():
+        path = audits.record(name)
+        made = pd.read_csv(path)
+        tables = [made[~made["profile"].isin(profiles)]]
+        tables += [study(SIZES[profile]).assign(profile=profile) for profile in profiles]
+        pd.concat(tables).to_csv(path, index=False)
 
 
 if __name__ == "__main__":
