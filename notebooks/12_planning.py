@@ -58,12 +58,15 @@ import pandas as pd
 import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
+from scipy.stats import t as student
 
 import facerender
 from helpers import annotations, effects, errors, figures
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, labels
+from helpers.effects.planning import transect_types
+from helpers.utils import seeding
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -75,6 +78,15 @@ n_raters = 5
 stage = Stage("12_planning", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:z.3f}".format
+GENDERS = {0: "women", 1: "men"}
+
+
+# %% tags=["hide-cell"]
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with spaces for the underscores of attributes' names."""
+    spaced = {name: name.replace("_", " ") for name in AXES}
+    return table.rename(index=spaced, columns=spaced)
+
 
 # %% [markdown]
 # ## How many transects?
@@ -200,13 +212,38 @@ GRID = {
     "target": (0.25, 0.5, 0.8, 0.95),
 }
 
+
+# %% tags=["hide-cell"]
+def clustered_p(counts: np.ndarray, types: np.ndarray) -> np.ndarray:
+    """p of `effects.matched_effects`, of audits (B, T) that count transects of several pairs."""
+    pairs, worse, better = (counts @ column for column in types.T)
+    clusters = counts @ (types[:, 0] > 0)
+    estimate, least = (worse - better) / pairs, clusters / pairs
+    residual = (types[:, 1] - types[:, 2]) - estimate[:, None] * types[:, 0]
+    clustered = (counts * residual**2).sum(axis=1) * clusters / (clusters - 1)
+    single = worse + better - pairs * estimate**2
+    ratio = np.divide(clustered, single, out=1 / least, where=single > 0)
+    deff = np.where(single > 0, np.maximum(ratio, least), ratio)
+    score = np.abs(worse - better) / np.sqrt(np.maximum(worse + better, 1) * deff)
+    several = 2 * student.sf(score, clusters - 1)
+    return np.where(pairs == clusters, effects.mcnemar(worse, better), several)
+
+
+# %% tags=["hide-cell"]
+def simulated_power(transects: int, design: effects.Design, seed: int) -> float:
+    """Share of 2,000 simulated audits that find the difference."""
+    types, chance = transect_types(design)
+    random = seeding.rng(seed, "simulated power")
+    return (clustered_p(random.multinomial(transects, chance, 2000), types) < 0.05).mean()
+
+
 # %% tags=["hide-input"]
 rows = []
 for item, values in enumerate(product(*GRID.values())):
     row = dict(zip(GRID, values, strict=True))
     design = effects.Design(row["difference"], row["base_rate"], row["within"], row["retention"])
     row["transects"] = int(np.ceil(effects.printed_transects(design, power=row["target"])))
-    row["simulated"] = effects.simulated_power(row["transects"], design, seed=seed + item)
+    row["simulated"] = simulated_power(row["transects"], design, seed=seed + item)
     row["power"] = effects.power(row["transects"], design)
     row["printed"] = effects.printed_power(row["transects"], design)
     rows.append(row)
@@ -300,15 +337,26 @@ MODELS, AXES = (*TRAINED, "null"), ("skin_colour", "hair_length", "gender")
 OTHERS = {axis: [f"{other}_level" for other in AXES if other != axis] for axis in AXES}
 audit = stage.load("08_stratified_errors", "audit.parquet")
 
+
+# %% tags=["hide-input"]
+def planning_values(outcome: str, axis: str) -> dict[str, float]:
+    """What the audit's errors say about the pairs along one axis."""
+    pairs = audit.pivot_table(outcome, ["transect", *OTHERS[axis]], f"{axis}_level").dropna()
+    change = (pairs[1] - pairs[0]).rename("change").reset_index()
+    alike = change.pivot_table("change", "transect", OTHERS[axis]).corr().to_numpy()
+    return {
+        "low": pairs[0].mean(),
+        "high": pairs[1].mean(),
+        "differ": (pairs[0] != pairs[1]).mean(),
+        "within": pairs[0].corr(pairs[1]),
+        "between": np.nanmean(alike[np.triu_indices(len(alike), 1)]),
+    }
+
+
 # %%
-values = {
-    (model, axis): effects.planning_values(
-        audit, f"error_{model}", f"{axis}_level", OTHERS[axis], "transect"
-    )
-    for model, axis in product(MODELS, AXES)
-}
+values = {(m, axis): planning_values(f"error_{m}", axis) for m, axis in product(MODELS, AXES)}
 values = pd.DataFrame(values).T.rename_axis(["model", "axis"])
-labels.in_words(values)
+in_words(values)
 
 # %% [markdown]
 # A high correlation within pairs is good news: the face decides much of the error, and the pair takes
@@ -353,7 +401,7 @@ reach = {
     for name, frame in DATA.items()
 }
 reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
-labels.in_words(reach).style.format("{:.1f}", na_rep="not estimable")
+in_words(reach).style.format("{:.1f}", na_rep="not estimable")
 
 # %%
 worst = reach.max()
@@ -510,7 +558,7 @@ Markdown(
 icc = stage.load("06_annotation_ingestion", "agreement.parquet")["icc"]
 single = icc / (n_raters - (n_raters - 1) * icc)
 reliability = pd.DataFrame({r: r * single / (1 + (r - 1) * single) for r in RATERS})
-labels.in_words(reliability.loc[[*AXES]]).style.format("{:.2f}")
+in_words(reliability.loc[[*AXES]]).style.format("{:.2f}")
 
 # %% [markdown]
 # The Spearman–Brown formula turns the reliability of all raters together into that of one, two or
@@ -562,7 +610,7 @@ corrected = by_raters.apply(lambda part: effects.disattenuate(part, factor[part.
 def draw_slopes(versions: dict[str, pd.DataFrame], reference: pd.Series, label: str) -> None:
     """Slopes by number of raters, a panel per gender, with a line at the reference."""
     figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4), sharex=True)
-    for ax, (level, group) in zip(axes, labels.GENDERS.items(), strict=True):
+    for ax, (level, group) in zip(axes, GENDERS.items(), strict=True):
         places = np.linspace(-0.1, 0.1, len(versions))
         for look, place, (name, table) in zip(
             figures.SPARE, places, versions.items(), strict=False
@@ -624,7 +672,7 @@ for axis, r in product(CUTS, RATERS):
     sides[axis, r] = other_side, remaining, effects.attenuation(reliability[r][axis])
 columns = ["on the other side", "effect left", "if bell-shaped"]
 sides = pd.DataFrame(sides, columns).T.rename_axis(["axis", "raters"])
-labels.in_words(sides).style.format("{:.1%}")
+in_words(sides).style.format("{:.1%}")
 
 # %% [markdown]
 # Where the second column lies above the third, one and the same reliability harms a population,
@@ -657,7 +705,7 @@ compared = pd.concat(compared, names=["model", "attribute", "treatment", "gender
 compared = compared.assign(points=labels.points(compared)).reset_index()
 compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
 compared["truth"] = truth.map("{:+z.1f}".format)
-compared = compared.rename(index=labels.GENDERS, level="gender")
+compared = compared.rename(index=GENDERS, level="gender")
 compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
 compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
 
@@ -714,7 +762,7 @@ def draw_cell(part: pd.DataFrame, pairs: pd.Series, ax) -> None:
         ax.errorbar(rows["estimate"], y, xerr=whiskers(rows), **style)
     ax.axvline(0, color=figures.BLACK, linewidth=1)
     ax.locator_params(axis="x", nbins=4)
-    ax.set_yticks([-level for level in labels.GENDERS], labels.GENDERS.values())
+    ax.set_yticks([-level for level in GENDERS], GENDERS.values())
 
 
 # %% tags=["hide-cell"]

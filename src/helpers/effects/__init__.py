@@ -1,12 +1,6 @@
 """Effects of attributes on errors: estimates, intervals and what may be concluded from them."""
 
-from helpers.effects.confounding import (
-    e_value,
-    e_value_limit,
-    e_values,
-    leakage_tipping_point,
-    rosenbaum_gamma,
-)
+from helpers.effects.confounding import e_value, e_values, leakage_tipping_point, rosenbaum_gamma
 from helpers.effects.matched import (
     all_matched_effects,
     matched_effects,
@@ -32,13 +26,11 @@ from helpers.effects.planning import (
     disattenuate,
     label_noise,
     noisy_design,
-    planning_values,
     power,
     printed_power,
     printed_transects,
     rogan_gladen,
     shared_pair_correlation,
-    simulated_power,
     transects_needed,
 )
 from helpers.effects.reweighting import calibrate_intercept, ratio_interval, transport

@@ -70,9 +70,7 @@ def read(content: Mapping[str, Any]) -> SimpleNamespace:
     Raises ValueError if the hash is not that of the content.
     """
     if content["sha256"] != digest(content):
-        raise ValueError(
-            "the plan was changed after it was made: its hash is not that of its content"
-        )
+        raise ValueError("the plan was changed after it was made: its hash is another")
     families = {
         name: Family(name, entry["together"], [*map(tuple, entry["comparisons"])])
         for name, entry in content["families"].items()
@@ -90,11 +88,7 @@ def planned(profile: profiles.Profile) -> dict[str, Any]:
     """What `plan.json` holds, of the size of a profile."""
     content = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
     for family in content["families"].values():
-        family["comparisons"] = [
-            combination
-            for row in family["comparisons"]
-            for combination in product(*([one] if isinstance(one, str) else one for one in row))
-        ]
+        family["comparisons"] = [one for row in family["comparisons"] for one in product(*row)]
     content["design"] = {
         "transects": profile.n_transects,
         "images of a transect": 8,

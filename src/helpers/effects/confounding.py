@@ -18,7 +18,7 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     VanderWeele & Ding, Annals of Internal Medicine 167 (2017) 268-274.
 
     Args:
-        rr: risk ratios (...), at least 0. Of an interval, use `e_value_limit`.
+        rr: risk ratios (...), at least 0.
         null: a positive ratio for all, or one for each.
 
     Returns:
@@ -42,29 +42,6 @@ def e_value(rr: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
     return (ratio + np.sqrt(ratio * (ratio - 1)))[()]
 
 
-def e_value_limit(low: ArrayLike, high: ArrayLike, null: ArrayLike = 1.0) -> np.ndarray | float:
-    """E-value of the limit of a risk ratio's interval that is nearest to `null`; 1 inside it.
-
-    Args:
-        low, high: limits (...).
-        null: as for `e_value`.
-
-    Returns:
-        E-values (...), NaN where a limit is.
-
-    Raises:
-        ValueError: as `e_value` does.
-
-    Example:
-        >>> from helpers import effects
-        >>> effects.e_value_limit([0.9, 2.0], [1.2, 5.0]).round(2).tolist()
-        [1.0, 3.41]
-    """
-    low, high = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-    unknown = np.isnan(low) | np.isnan(high)
-    return e_value(np.where(unknown, np.nan, np.clip(null, low, high)), null)
-
-
 def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> pd.DataFrame:
     """E-values of risk differences: how much confounding would move them to the difference `null`.
 
@@ -78,7 +55,7 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
         a row has none.
 
     Raises:
-        ValueError: a missing column, a rate outside [0, 1], or a `null` below minus a rate.
+        ValueError: a missing column.
 
     Example:
         >>> import pandas as pd
@@ -89,20 +66,19 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
     """
     require_columns(effects, ["estimate", "low", "high"])
     base = pd.Series(np.broadcast_to(base_rate, len(effects)), effects.index, dtype=float)
-    if bad := base[~base.between(0, 1)].tolist():
-        raise ValueError(f"base_rate is {bad[0]}, an error rate in [0, 1] was expected")
-    if bad := base[base + null < 0].tolist():
-        raise ValueError(f"null is {null}: no rate lies that far below the base_rate {bad[0]}")
     base = base.where(base + null > 0)
     ratio = (base + null) / base
     # An interval may reach below a rate of zero; no risk ratio does.
     columns = {"rr": "estimate", "rr_low": "low", "rr_high": "high"}
     ratios = {name: ((base + effects[c]) / base).clip(lower=0) for name, c in columns.items()}
     table = pd.DataFrame(ratios)
+    # Of the limit that is nearest to the null; 1 where the interval holds it.
+    unknown = table["rr_low"].isna() | table["rr_high"].isna()
+    nearest = np.clip(ratio, table["rr_low"], table["rr_high"])
     reason = np.where(base.notna() & table["rr"].isna(), "no estimate", "")
     return table.assign(
         e_value=e_value(table["rr"], ratio),
-        e_value_limit=e_value_limit(table["rr_low"], table["rr_high"], ratio),
+        e_value_limit=e_value(np.where(unknown, np.nan, nearest), ratio),
         reason=np.where(base.isna(), "no error at the base", reason),
     )
 
@@ -133,9 +109,8 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
         [2.46, nan]
     """
     b, c = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
-    for name, count in (("b", b), ("c", c)):
-        if not ((count >= 0) & (count == np.floor(count))).all():
-            raise ValueError(f"{name} is {count}, whole numbers of at least 0 were expected")
+    if not all(((count >= 0) & (count == np.floor(count))).all() for count in (b, c)):
+        raise ValueError(f"b is {b}, c is {c}: whole numbers of at least 0 were expected")
     check_range("alpha", alpha, 0, 1, "()")
     n, commoner = (b + c).astype(np.int64), np.maximum(b, c)
 

@@ -19,8 +19,6 @@ CONTRASTS: Mapping[str, str] = {
     "gender": "male − female",
 }
 """Axis → name of its effect, high minus low."""
-GENDERS: Mapping[int, str] = {0: "women", 1: "men"}
-"""Level of perceived gender → whom it stands for in a figure."""
 Z = norm.ppf(0.975)
 """Standard errors on either side of an estimate in a 95 % interval."""
 
@@ -87,23 +85,3 @@ def points(table: pd.DataFrame) -> list[str]:
     """
     rows = table[["estimate", "low", "high"]].to_numpy(dtype=float)
     return ["{} ({} to {})".format(*map(in_points, row)) for row in rows]
-
-
-def in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """A table for the page, with words for the names of attributes in its index and columns.
-
-    Args:
-        table: of any kind.
-
-    Returns:
-        The table, whose names have spaces for underscores.
-
-    Example:
-        >>> in_words(pd.DataFrame({"hair_length": [0.2]}, ["skin_colour"])).columns.tolist()
-        ['hair length']
-    """
-
-    def spaced(name: object) -> object:
-        return name.replace("_", " ") if isinstance(name, str) else name
-
-    return table.rename(index=spaced, columns=spaced)

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from helpers.effects.risks import code_cells, code_levels, collapse, complete_rows, rows_by_code
 from helpers.effects.verdicts import holm, mde, verdict
 from helpers.pruning import complete_transects
-from helpers.utils.checks import as_binary, as_rates, refuse, require_distinct
+from helpers.utils.checks import as_binary, as_rates, require_distinct
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
 
@@ -88,13 +88,9 @@ def matched_effects(
     inner = [len(names) for column, (_, names) in coded.items() if column not in by]
     expected = len(identifiers) * int(np.prod(inner))
 
-    first, difference = _pair_differences(
-        frame[complete],
-        outcome,
-        attribute,
-        {transect: clusters[complete]}
-        | {column: code[complete] for column, (code, _) in coded.items()},
-    )
+    places = {transect: clusters} | {column: code for column, (code, _) in coded.items()}
+    places = {column: code[complete] for column, code in places.items()}
+    first, difference = _pair_differences(frame[complete], outcome, attribute, places)
     pair_cell, pair_cluster = cell[complete][first], clusters[complete][first]
     dropped = np.bincount(cell[~complete], minlength=len(index)).tolist()
     rows = [
@@ -140,14 +136,10 @@ def all_matched_effects(
         others = [name for name in attributes if name != attribute]
         for held in (c for size in range(len(others) + 1) for c in combinations(others, size)):
             by = {f"{name}_level": name for name in held}
-            table = matched_effects(
-                frame, outcome, f"{attribute}_level", list(by), transect, tolerance
-            )
+            columns = f"{attribute}_level", list(by), transect
+            table = matched_effects(frame, outcome, *columns, tolerance)
             table = table.reset_index(drop=not by).rename(columns=by)
             tables.append(table.assign(attribute=attribute))
-    for column in (f"{name}_level" for name in attributes):
-        words = frame[column].notna() & pd.to_numeric(frame[column], errors="coerce").isna()
-        refuse(words.to_numpy(), frame[column], column, "a level's number")
     effects = pd.concat(tables, ignore_index=True)
     effects[list(attributes)] = effects.reindex(columns=list(attributes)).astype("Int64")
     cell = effects[list(attributes)].notna().sum(axis=1) == len(attributes) - 1
@@ -166,9 +158,7 @@ def _pair_differences(
     """
     level, levels = code_levels(frame[attribute])
     if len(levels) > 2:
-        raise ValueError(
-            f"column {attribute!r} has the levels {levels}: a pair compares two, keep two of them"
-        )
+        raise ValueError(f"column {attribute!r} has the levels {levels}: keep two of them")
     # A constant attribute is the higher level of pairs that lack the lower one.
     higher = level == len(levels) - 1
     rates = as_rates(frame[outcome])
@@ -375,31 +365,21 @@ def _pair_bounds(
     images = frame[place].assign(error=error)
     low, high = (images[side].set_index(place)["error"] for side in (~higher, higher))
     low, high = low.align(high, join="outer")
-    bounds = {
-        "lower": high.fillna(0) - low.fillna(1),
-        "upper": high.fillna(1) - low.fillna(0),
-        "unknown": low.isna() | high.isna(),
-    }
-    return pd.DataFrame(bounds).reset_index()
+    bounds = {"lower": high.fillna(0) - low.fillna(1), "upper": high.fillna(1) - low.fillna(0)}
+    return pd.DataFrame(bounds).assign(unknown=low.isna() | high.isna()).reset_index()
 
 
 def _worst_case(
     pairs: pd.DataFrame, everything: pd.DataFrame, by: list[str], transect: str
 ) -> pd.DataFrame:
     """Bounds of every cell; where no pair is unknown, they meet and the interval is the usual."""
-    groups = dict(list(pairs.groupby(by[0] if len(by) == 1 else by))) if by else {"all": pairs}
     rows = []
     for cell, usual in everything.iterrows():
-        part = groups.get(cell, pairs.iloc[:0])
-        transects = part[transect].nunique()
-        row = {
-            "lower": part["lower"].mean(),
-            "upper": part["upper"].mean(),
-            "n": len(part),
-            "transects": transects,
-            "missing": int(part["unknown"].sum()),
-            "reason": "no pair" if part.empty else "one transect" if transects == 1 else "",
-        }
+        part = pairs[(pairs[by] == cell).all(axis=1)]
+        row = {"lower": part["lower"].mean(), "upper": part["upper"].mean(), "n": len(part)}
+        row |= {"transects": part[transect].nunique(), "missing": int(part["unknown"].sum())}
+        few = "one transect" if row["transects"] == 1 else ""
+        row["reason"] = "no pair" if part.empty else few
         if not row["reason"]:
             known = row["missing"] == 0
             interval = usual[["low", "high"]] if known else _interval(part, transect)

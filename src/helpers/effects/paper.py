@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from helpers.effects.risks import fit_logits, pattern_counts
 from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
 from helpers.resampling import as_codes, as_resamples, resampled_sums
-from helpers.utils.checks import as_finite, as_rates, require_columns, require_present
+from helpers.utils.checks import as_finite, as_rates, refuse, require_columns, require_present
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": (STRATA["hair_length"][0], ("Short hair", "Long hair")),
@@ -50,13 +50,8 @@ def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """
     require_columns(frame, [*PAPER_LEVELS, "age"])
     age = age_group(frame["age"])
-    young = ~age.isin(PAPER_AGES)
-    if young.any():
-        row = frame.index[young].tolist()[0]
-        raise ValueError(
-            f"row {row!r} is a {age[young].iloc[0]}: the paper's regression has "
-            f"no such level; prune with ADULT_RULE first ({int(young.sum())} such rows)"
-        )
+    young = (~age.isin(PAPER_AGES)).to_numpy()
+    refuse(young, age, "age", f"one of {PAPER_AGES}", "; prune with ADULT_RULE first")
     levels = {
         name: discretize(frame[name], cuts, labels) for name, (cuts, labels) in PAPER_LEVELS.items()
     }
@@ -167,12 +162,7 @@ def bootstrap_paper_logit(
 
 
 def regression_draws(
-    X: pd.DataFrame,
-    error: ArrayLike,
-    n_boot: int,
-    seed: int,
-    cluster: ArrayLike | None = None,
-    C: float = 1.0,
+    X: pd.DataFrame, error: ArrayLike, n_boot: int, seed: int, cluster: ArrayLike | None = None
 ) -> pd.DataFrame:
     """The paper's regression and its bootstrap in one table.
 
@@ -182,7 +172,6 @@ def regression_draws(
         n_boot: number of resamples.
         seed: of the resamples.
         cluster: (n,) identifiers of what is resampled, such as transects; images by default.
-        C: inverse of the penalty's weight.
 
     Returns:
         Coefficients without the intercept, columns as in `X`: `paper_logit` in the row "fit",
@@ -196,9 +185,8 @@ def regression_draws(
         >>> regression_draws(X, [0, 0, 1] * 13 + [1], n_boot=5, seed=1).index.tolist()
         ['fit', 0, 1, 2, 3, 4]
     """
-    fit = paper_logit(X, error, C)
-    draws = bootstrap_paper_logit(X, error, n_boot, seed, cluster, C)
-    rows = np.vstack([fit, draws])[:, 1:]
+    draws = bootstrap_paper_logit(X, error, n_boot, seed, cluster)
+    rows = np.vstack([paper_logit(X, error), draws])[:, 1:]
     return pd.DataFrame(rows, index=["fit", *range(n_boot)], columns=X.columns)
 
 

@@ -29,9 +29,14 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtrit
 
-from helpers.effects.risks import hybrid_score_interval, pattern_counts, score_interval
+from helpers.effects.risks import (
+    complete_rows,
+    hybrid_score_interval,
+    pattern_counts,
+    score_interval,
+)
 from helpers.resampling import cluster_codes
-from helpers.utils.checks import as_binary, require_columns, require_present
+from helpers.utils.checks import as_binary
 
 FARTHEST = 40.0  # log odds beyond which a rate is 0 or 1 in double precision
 NONE_DIFFERS = 1e-12
@@ -151,12 +156,15 @@ def transport(
     strata, by = list(strata), list(by)
     if not strata or not set(by) <= set(strata):
         raise ValueError(f"by is {by}: columns among the strata {strata} were expected")
-    _check(frame, strata, "frame")
-    _check(target, strata, "target")
-    require_columns(frame, [outcome, cluster])
-
+    complete_rows(frame, [outcome, cluster], strata)
+    complete_rows(target, strata, strata)
     cells = pd.MultiIndex.from_frame(frame[strata].drop_duplicates()).sort_values()
-    experiment = _experiment(frame, outcome, strata, cluster, cells)
+    stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
+    clusters, identifiers = cluster_codes(frame[cluster])
+    if len(identifiers) < 2:
+        raise ValueError(f"an interval needs at least two clusters, not {len(identifiers)}")
+    counts = pattern_counts(stratum, as_binary(frame[outcome]), clusters)
+    experiment = Experiment(*np.hsplit(counts.toarray(), 2))
     level = own_level(experiment.rates)
     if labelled is not None:
         level = _labelled_level(experiment.rates, labelled, outcome, strata, cells)
@@ -205,10 +213,7 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
     rates, n = np.asarray(rates, dtype=np.float64), np.asarray(n, dtype=np.float64)
     least, most = n[rates == 1].sum(), n[rates > 0].sum()
     if not least < errors < most:
-        raise ValueError(
-            f"errors is {errors}: a shift of the log odds gives more than {least:g} and fewer "
-            f"than {most:g} errors among these {n.sum():g} labelled faces"
-        )
+        raise ValueError(f"errors is {errors}: a shift gives {least:g} to {most:g}, these excluded")
     with np.errstate(divide="ignore"):
         odds = logit(rates)
     return brentq(lambda shift: n @ expit(odds + shift) - errors, -FARTHEST, FARTHEST)
@@ -242,35 +247,10 @@ def ratio_interval(
     return (a * b - root) / square, (a * b + root) / square
 
 
-def _check(frame: pd.DataFrame, strata: list[str], name: str) -> None:
-    if frame.empty:
-        raise ValueError(f"{name} has no rows")
-    require_columns(frame, strata)
-    for column in strata:
-        require_present(frame[column], "a level")
-
-
-def _experiment(
-    frame: pd.DataFrame, outcome: str, strata: list[str], cluster: str, cells: pd.MultiIndex
-) -> Experiment:
-    """Images and errors of every cluster in each of the strata `cells`."""
-    stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
-    clusters, identifiers = cluster_codes(frame[cluster])
-    if len(identifiers) < 2:
-        raise ValueError(f"an interval needs at least two clusters, not {len(identifiers)}")
-    counts = pattern_counts(stratum, as_binary(frame[outcome]), clusters)
-    return Experiment(*np.hsplit(counts.toarray(), 2))
-
-
 def _labelled_level(
-    rates: np.ndarray,
-    labelled: pd.DataFrame,
-    outcome: str,
-    strata: list[str],
-    cells: pd.MultiIndex,
+    rates: np.ndarray, labelled: pd.DataFrame, outcome: str, strata: list[str], cells: pd.MultiIndex
 ) -> Level:
-    _check(labelled, strata, "labelled")
-    require_columns(labelled, [outcome])
+    complete_rows(labelled, [outcome], strata)
     stratum = cells.get_indexer(pd.MultiIndex.from_frame(labelled[strata]))
     known = stratum >= 0
     if known.sum() < 2:
@@ -292,24 +272,16 @@ def _differences(rows: pd.DataFrame, found: Standardised) -> pd.DataFrame:
     """Rows of the differences between each two groups, the first one being all."""
     first, second = np.array([*combinations(range(1, len(rows)), 2)], int).reshape(-1, 2).T
     one, two = (rows.iloc[side].reset_index(drop=True) for side in (first, second))
-    low, high = difference_intervals(found, first, second)
     reasons = (rows["group"] + " " + rows["reason"]).where(rows["reason"] != "", "")
     reasons = zip(reasons[first], reasons[second], strict=True)
-    return pd.DataFrame(
-        {
-            "kind": "difference",
-            "group": one["group"],
-            "reference": two["group"],
-            "estimate": one["estimate"] - two["estimate"],
-            "low": low,
-            "high": high,
-            "n": one["n"] + two["n"],
-            "missing": np.maximum(one["missing"], two["missing"]),
-            "reason": ["; ".join(filter(None, both)) for both in reasons],
-            "lower": one["lower"] - two["upper"],
-            "upper": one["upper"] - two["lower"],
-        }
-    )
+    table = one.assign(kind="difference", reference=two["group"])
+    table["estimate"] -= two["estimate"]
+    table["low"], table["high"] = difference_intervals(found, first, second)
+    table["n"] += two["n"]
+    table["missing"] = np.maximum(one["missing"], two["missing"])
+    table["reason"] = ["; ".join(filter(None, both)) for both in reasons]
+    table["lower"], table["upper"] = one["lower"] - two["upper"], one["upper"] - two["lower"]
+    return table
 
 
 def own_level(rates: np.ndarray) -> Level:

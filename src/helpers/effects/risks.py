@@ -146,12 +146,10 @@ def direct_effects(
         ['total', 'direct', 'total - direct']
     """
     cells, index = read_cells(frame, outcome, treatment, by, cluster, mediators)
-    total, direct = [crude_risks(cell) for cell in cells], [adjusted_risks(cell) for cell in cells]
-    tables = {
-        "total": _differences(cells, total, tolerance),
-        "direct": _differences(cells, direct, tolerance),
-        "total - direct": _eliminated(cells, total, direct, tolerance),
-    }
+    total, direct = [*map(crude_risks, cells)], [*map(adjusted_risks, cells)]
+    tables = {"total": _differences(cells, total, tolerance)}
+    tables["direct"] = _differences(cells, direct, tolerance)
+    tables["total - direct"] = _eliminated(cells, total, direct, tolerance)
     tables = {name: pd.DataFrame(table, index=index) for name, table in tables.items()}
     table = pd.concat(tables, names=["effect"])
     table = table.reorder_levels([*index.names, "effect"]).loc[list(index)]
@@ -323,10 +321,7 @@ def read_cells(
     error = as_rates(frame[outcome])[complete]
     arm, present = code_levels(frame[treatment])
     if len(present) > 2:
-        raise ValueError(
-            f"column {treatment!r} has the levels {present}: a difference compares two, keep two "
-            "of them"
-        )
+        raise ValueError(f"column {treatment!r} has the levels {present}: keep two of them")
     levels = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
     # Columns are read once for all cells, of which there may be thousands in repeated audits.
@@ -334,18 +329,12 @@ def read_cells(
     covariates = [code_levels(frame[column])[0][complete] for column in adjust]
     dropped = np.bincount(place[~complete], minlength=len(index))
     arm = arm[complete]
-    cells = [
-        Cell(
-            error=error[rows],
-            arm=arm[rows],
-            cluster=numbered(clusters[rows]),
-            covariates=[numbered(code[rows]) for code in covariates],
-            dropped=int(dropped[number]),
-            levels=(levels[0], levels[1]),
-            unit="image" if cluster is None else "cluster",
-        )
-        for number, rows in enumerate(rows_by_code(place[complete], len(index)))
-    ]
+    of_all = tuple(levels[:2]), "image" if cluster is None else "cluster"
+    cells = []
+    for rows, lacking in zip(rows_by_code(place[complete], len(index)), dropped, strict=True):
+        own = [numbered(code[rows]) for code in covariates]
+        cluster_of = numbered(clusters[rows])
+        cells.append(Cell(error[rows], arm[rows], cluster_of, own, int(lacking), *of_all))
     return cells, index
 
 
@@ -513,8 +502,7 @@ def _reason(cell: Cell, risks: Risks) -> str:
     """Why a cell has no interval, else empty."""
     absent, single = cell.n == 0, cell.present.sum(axis=0) == 1
     if absent.all():
-        lacking = "every image lacks its outcome, treatment or cluster"
-        return lacking if cell.dropped else "no image"
+        return "every image lacks its outcome, treatment or cluster" if cell.dropped else "no image"
     if not all(cell.levels):
         return "constant treatment"
     if absent.any():
@@ -531,20 +519,17 @@ def _eliminated(
 ) -> dict[str, np.ndarray]:
     """Columns of `_differences` for the total minus the direct effect, by a Student interval."""
     table = _differences(cells, direct, tolerance)
-    first, second = (
-        [corrected_influence(*pair) for pair in zip(cells, risks, strict=True)]
-        for risks in (total, direct)
-    )
-    gaps = [np.diff(a - b, axis=1) for (a, _), (b, _) in zip(first, second, strict=True)]
-    se, df = np.array([np.sqrt((gap**2).sum()) for gap in gaps]), np.array([df for _, df in first])
+    first, df = zip(*map(corrected_influence, cells, total), strict=True)
+    second, _ = zip(*map(corrected_influence, cells, direct), strict=True)
+    gaps = [np.diff(a - b, axis=1) for a, b in zip(first, second, strict=True)]
+    se, df = np.array([np.sqrt((gap**2).sum()) for gap in gaps]), np.array(df)
     risk = np.array([a.risk - b.risk for a, b in zip(total, direct, strict=True)])
     same = (table["reason"] == "") & (se == 0)
     table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
     se = np.where(table["reason"] == "", se, np.nan)
     estimate = np.where(np.isnan(table["estimate"]), np.nan, risk[:, 1] - risk[:, 0])
-    limits = [
-        estimate + sign * stdtrit(df, level) * se for level in (0.975, 0.95) for sign in (-1, 1)
-    ]
+    signed = [(sign, level) for level in (0.975, 0.95) for sign in (-1, 1)]
+    limits = [estimate + sign * stdtrit(df, level) * se for sign, level in signed]
     p = 2 * stdtr(df, -np.abs(estimate) / se)
     changed = {"estimate": estimate, "low": limits[0], "high": limits[1], "p": p, "p_holm": holm(p)}
     return table | changed | {"verdict": verdict(*limits, tolerance), "mde": mde(se, df=df)}
@@ -579,16 +564,14 @@ def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.I
 
     Without columns there is one cell, "all".
     """
-    cell, levels = np.zeros(len(frame), np.int64), []
+    cell, levels = np.zeros(len(frame), np.int64), {}
     for column in by:
-        code, names = code_levels(frame[column])
-        cell = cell * len(names) + code
-        levels.append(names)
-    if not levels:
-        return cell, pd.Index(["all"], name="cell")
-    if len(levels) == 1:
-        return cell, pd.Index(levels[0], name=by[0])
-    return cell, pd.MultiIndex.from_product(levels, names=by)
+        code, levels[column] = code_levels(frame[column])
+        cell = cell * len(levels[column]) + code
+    if len(by) > 1:
+        return cell, pd.MultiIndex.from_product([*levels.values()], names=by)
+    name = by[0] if by else "cell"
+    return cell, pd.Index(levels.get(name, ["all"]), name=name)
 
 
 def numbered(code: np.ndarray) -> np.ndarray:
@@ -670,8 +653,7 @@ def firth_logits(patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray) -
     27-38; Heinze & Schemper, Statistics in Medicine 21 (2002) 2409-2419). Columns must be
     independent.
     """
-    start = np.zeros((1, 1 + patterns.shape[1]))
-    return _newton(patterns, trials, errors, np.inf, start, firth=True)
+    return _newton(patterns, trials, errors, np.inf, np.zeros((1, 1 + patterns.shape[1])), True)
 
 
 def _newton(

@@ -116,12 +116,7 @@ def mde(
 
 
 def max_t_intervals(
-    values: pd.DataFrame,
-    unit: ArrayLike = 0.0,
-    *,
-    n_boot: int,
-    seed: int,
-    stage: str = "max-t",
+    values: pd.DataFrame, unit: ArrayLike = 0.0, *, n_boot: int, seed: int, stage: str = "max-t"
 ) -> pd.DataFrame:
     """Simultaneous 95 % intervals of the means of several columns, a row per transect.
 

@@ -173,9 +173,7 @@ def ideal_audits(
 
 
 def _cells(
-    audits: np.ndarray,
-    attributes: Sequence[str],
-    summarize: Callable[[np.ndarray], pd.DataFrame],
+    audits: np.ndarray, attributes: Sequence[str], summarize: Callable[[np.ndarray], pd.DataFrame]
 ) -> pd.DataFrame:
     """Tables of the differences (repetitions, n) in all cells, below each other, keys first."""
     tables = []
@@ -189,9 +187,7 @@ def _cells(
 
 
 def _cells_and_averages(
-    audits: np.ndarray,
-    attributes: Sequence[str],
-    summarize: Callable[[np.ndarray], pd.DataFrame],
+    audits: np.ndarray, attributes: Sequence[str], summarize: Callable[[np.ndarray], pd.DataFrame]
 ) -> pd.DataFrame:
     """`_cells`, then the same of the differences averaged over all cells of an attribute."""
     tables = []
