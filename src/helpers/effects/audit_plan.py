@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import yaml
 
@@ -64,7 +63,7 @@ class Family:
             raise ValueError(f"not as planned: {'; '.join(departures)}")
 
 
-def read(content: Mapping[str, Any]) -> SimpleNamespace:
+def read(content: Mapping) -> SimpleNamespace:
     """The plan, from what `plan.json` holds: its entries as attributes, families as `Family`.
 
     Raises ValueError if the hash is not that of the content.
@@ -78,13 +77,13 @@ def read(content: Mapping[str, Any]) -> SimpleNamespace:
     return SimpleNamespace(**{**content, "families": families})
 
 
-def digest(content: Mapping[str, Any]) -> str:
+def digest(content: Mapping) -> str:
     """SHA-256 of a plan's content but for the hash itself, whatever the order of its keys."""
     rest = {name: value for name, value in content.items() if name != "sha256"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def planned(profile: profiles.Profile) -> dict[str, Any]:
+def planned(profile: profiles.Profile) -> dict:
     """What `plan.json` holds, of the size of a profile."""
     content = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
     for family in content["families"].values():

@@ -70,8 +70,8 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike, null: float = 0.0) -> 
     ratio = (base + null) / base
     # An interval may reach below a rate of zero; no risk ratio does.
     columns = {"rr": "estimate", "rr_low": "low", "rr_high": "high"}
-    ratios = {name: ((base + effects[c]) / base).clip(lower=0) for name, c in columns.items()}
-    table = pd.DataFrame(ratios)
+    table = pd.DataFrame({name: (base + effects[c]) / base for name, c in columns.items()})
+    table = table.clip(lower=0)
     # Of the limit that is nearest to the null; 1 where the interval holds it.
     unknown = table["rr_low"].isna() | table["rr_high"].isna()
     nearest = np.clip(ratio, table["rr_low"], table["rr_high"])

@@ -271,8 +271,7 @@ def paired_interval(worse: float, better: float, n: float, quantile: float) -> t
         (-0.037, 0.037)
     """
     upper = _score_limit(worse, better, n, quantile)
-    lower = -_score_limit(better, worse, n, quantile)
-    return lower, upper
+    return -_score_limit(better, worse, n, quantile), upper
 
 
 def _score_limit(worse: float, better: float, n: float, quantile: float) -> float:

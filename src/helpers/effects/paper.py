@@ -52,17 +52,13 @@ def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
     age = age_group(frame["age"])
     young = (~age.isin(PAPER_AGES)).to_numpy()
     refuse(young, age, "age", f"one of {PAPER_AGES}", "; prune with ADULT_RULE first")
-    levels = {
-        name: discretize(frame[name], cuts, labels) for name, (cuts, labels) in PAPER_LEVELS.items()
-    }
+    levels = {name: discretize(frame[name], *cut) for name, cut in PAPER_LEVELS.items()}
     levels["age"] = age.cat.set_categories(PAPER_AGES)
     blocks = {name: pd.get_dummies(level, dtype=float) for name, level in levels.items()}
     return pd.concat(blocks, axis=1, names=["attribute", "level"])
 
 
-def interaction_columns(
-    X: pd.DataFrame, names: Sequence[str], with_: str = "gender"
-) -> pd.DataFrame:
+def interaction_columns(X: pd.DataFrame, names: Sequence[str], with_="gender") -> pd.DataFrame:
     """Covariates with the products of every level of some attributes and of another one appended.
 
     The log odds ratio of two levels among females is the difference of their main coefficients

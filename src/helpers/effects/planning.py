@@ -54,12 +54,11 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
-ROUNDING = 1e-12
-"""Chances that are less below 0 are 0."""
+ROUNDING = 1e-12  # Chances that are less below 0 are 0.
 
 
+# Largest latent correlation: beyond it, the integrals over the transects would be inaccurate.
 MOST_SHARED = 0.995
-"""Largest latent correlation: beyond it, the integrals over the transects would be inaccurate."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +96,7 @@ class Design:
     def __post_init__(self) -> None:
         check_range("base_rate", self.base_rate, 0, 1, "()")
         if not 0 < self.base_rate + check_number("difference", self.difference) < 1:
-            raise ValueError(
-                f"difference is {self.difference}: base_rate + difference must lie between 0 and 1"
-            )
+            raise ValueError(f"difference is {self.difference}: base_rate + difference is no rate")
         check_range("retention", self.retention, 0, 1, "(]")
         check_whole("pairs", self.pairs, 1)
         check_range("within", self.within, 0, 1, "[)")
@@ -248,9 +245,7 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
     sizes = range(2, MOST_TRANSECTS)
     reaches = bisect_left(sizes, True, key=lambda size: _power(size, design, alpha) >= power)
     if reaches == len(sizes):
-        raise ValueError(
-            f"difference {design.difference}: needs more than {MOST_TRANSECTS} transects"
-        )
+        raise ValueError(f"difference {design.difference}: over {MOST_TRANSECTS} transects")
     return sizes[reaches]
 
 

@@ -39,8 +39,7 @@ from helpers.resampling import cluster_codes
 from helpers.utils.checks import as_binary
 
 FARTHEST = 40.0  # log odds beyond which a rate is 0 or 1 in double precision
-NONE_DIFFERS = 1e-12
-"""Below which R (1 - R) is rounding: a group has no error, or errors only."""
+NONE_DIFFERS = 1e-12  # Below which R (1 - R) is rounding: a group has no error, or errors only.
 ADDED = 2.0  # errors, and as many successes, that a stratum might have had besides
 
 

@@ -24,28 +24,24 @@ from helpers.effects.verdicts import holm, mde, verdict
 from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates, require_columns, require_present, require_rows
 
-RANK_TOLERANCE = 1e-9
-"""A column is a combination of others when less than this part of it is left."""
+RANK_TOLERANCE = 1e-9  # A column is a combination of others when less than this part of it is left.
 
 
+# Largest change of a linear predictor in the last Newton step; the error left is its square.
 TOLERANCE = 1e-8
-"""Largest change of a linear predictor in the last Newton step; the error left is its square."""
 
 
-MAX_STEPS = 2000
-"""Firth's steps converge slowly where a single image is all there is of a level."""
+MAX_STEPS = 2000  # Firth's steps converge slowly where a single image is all there is of a level.
 
 
+# A linear predictor that Newton takes beyond this, without a penalty, has no finite limit.
 SEPARATED = 30.0
-"""A linear predictor that Newton takes beyond this, without a penalty, has no finite limit."""
 
 
-LARGEST_QUANTILE = 40.0
-"""Where p-values are told apart from zero no more."""
+LARGEST_QUANTILE = 40.0  # Where p-values are told apart from zero no more.
 
 
-SECTIONS, ROUNDS = 32, 10
-"""Into how many parts that range is cut, and how often: to 2^-50 of it."""
+SECTIONS, ROUNDS = 32, 10  # Into how many parts that range is cut, and how often: to 2^-50 of it.
 
 
 def risk_differences(
@@ -147,11 +143,10 @@ def direct_effects(
     """
     cells, index = read_cells(frame, outcome, treatment, by, cluster, mediators)
     total, direct = [*map(crude_risks, cells)], [*map(adjusted_risks, cells)]
-    tables = {"total": _differences(cells, total, tolerance)}
-    tables["direct"] = _differences(cells, direct, tolerance)
-    tables["total - direct"] = _eliminated(cells, total, direct, tolerance)
-    tables = {name: pd.DataFrame(table, index=index) for name, table in tables.items()}
-    table = pd.concat(tables, names=["effect"])
+    tables = [_differences(cells, risks, tolerance) for risks in (total, direct)]
+    tables.append(_eliminated(cells, total, direct, tolerance))
+    keys = {"keys": ["total", "direct", "total - direct"], "names": ["effect"]}
+    table = pd.concat([pd.DataFrame(one, index=index) for one in tables], **keys)
     table = table.reorder_levels([*index.names, "effect"]).loc[list(index)]
     table.attrs["firth"] = any(found.firth for found in direct)
     return table
@@ -674,7 +669,6 @@ def _newton(
     left, right = np.tril_indices(size)
     products = design[:, left] * design[:, right]
     ridge = np.diag(np.append(0.0, np.full(size - 1, 1 / C)))
-    bounded = np.isfinite(C) or firth
 
     def hessian(weights: np.ndarray) -> np.ndarray:
         matrices = np.empty((len(weights), size, size))
@@ -702,7 +696,7 @@ def _newton(
         length = np.log1p(reach) / np.maximum(reach, np.finfo(float).tiny)
         beta += length[:, None] * step
         predictor += length[:, None] * change
-        if not bounded:
+        if not (np.isfinite(C) or firth):
             infinite = np.abs(predictor * (trials > 0)).max(axis=1) > SEPARATED
             beta[infinite], predictor[infinite] = np.nan, 0.0
     beta[reach >= TOLERANCE] = np.nan

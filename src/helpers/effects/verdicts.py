@@ -8,8 +8,6 @@ entry. `max_t_intervals` hold for all entries of such a family together, and `pa
 the effects of several cells towards their mean as far as the cells seem to agree.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -18,12 +16,11 @@ from scipy.special import stdtrit
 from helpers.resampling import as_resamples, resampled_sums
 from helpers.utils.checks import as_finite, check_positive
 
+# What `verdict` says of an interval.
 EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
-"""What `verdict` says of an interval."""
 
 
-NOT_ESTIMABLE = "not estimable"
-"""What it says where there is no interval."""
+NOT_ESTIMABLE = "not estimable"  # What it says where there is no interval.
 
 
 def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
@@ -182,25 +179,11 @@ def _regularised(
     return mean, np.sqrt(variance.clip(0) / size)
 
 
+# Values of τ / (τ + typical standard error), evenly spread between 0 and 1.
 GRID = np.arange(0.5, 200) / 200
-"""Values of τ / (τ + typical standard error), evenly spread between 0 and 1."""
 
 
-class Pooled(NamedTuple):
-    """Posterior of the effects.
-
-    Attributes:
-        estimate: (..., K), posterior means.
-        se: (..., K), posterior standard deviations.
-        between: (...), posterior median of τ, the standard deviation between cells.
-    """
-
-    estimate: np.ndarray
-    se: np.ndarray
-    between: np.ndarray
-
-
-def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> Pooled:
+def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> tuple:
     """Effects of all cells, each drawn towards their mean as far as the cells seem to agree.
 
     Two levels: estimates y ~ N(θ, V) scatter around the effects θ of their cells, and these around
@@ -221,7 +204,8 @@ def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> Pooled:
         covariance: (..., K, K), of these estimates, positive definite, see `cell_covariance`.
 
     Returns:
-        Means, standard deviations and the spread between cells, in the units of the estimates.
+        Posterior means (..., K), standard deviations (..., K), and posterior median (...) of τ, the
+        standard deviation between cells, in the units of the estimates.
 
     Example:
         Coaching in eight schools (Bayesian Data Analysis, table 5.2): school A gains 28 points by
@@ -229,7 +213,7 @@ def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> Pooled:
 
         >>> effect = np.array([28, 8, -3, 7, -1, 1, 18, 12])
         >>> se = np.array([15, 10, 16, 11, 9, 11, 10, 18])
-        >>> partial_pooling(effect, np.diag(se**2)).estimate[0].round(1).item()
+        >>> partial_pooling(effect, np.diag(se**2))[0][0].round(1).item()
         11.4
     """
     estimate, covariance = np.asarray(estimate, float), np.asarray(covariance, float)
@@ -259,7 +243,7 @@ def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> Pooled:
     spread = variance + (drawn - centre[..., None, :]) ** 2
     middle = (weight.cumsum(axis=-1) < 0.5).sum(axis=-1, keepdims=True)
     between = np.take_along_axis(tau, middle, axis=-1)[..., 0]
-    return Pooled(centre, np.sqrt(np.einsum("...t,...ti->...i", weight, spread)), between)
+    return centre, np.sqrt(np.einsum("...t,...ti->...i", weight, spread)), between
 
 
 def cell_covariance(differences: ArrayLike, se: ArrayLike) -> np.ndarray:

@@ -36,8 +36,7 @@ from helpers.resampling import draw_weights
 from helpers.utils import seeding
 from helpers.utils.parallel import processes, share_of_cores
 
-AUDITS_AT_ONCE = 50
-"""Audits whose frames are read together; results do not depend on it."""
+AUDITS_AT_ONCE = 50  # Audits whose frames are read together; results do not depend on it.
 _FEW = 100  # audits of portraits, which are done before other processes have started
 _INTERVAL = ["estimate", "low", "high", "p"]
 
@@ -259,9 +258,10 @@ def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame
         estimate, low, high = np.moveaxis(by_cell, (0, 1, 2), (2, 1, 0))
         differences = np.diff(np.moveaxis(audits, axis + 2, -1))
         differences = differences.reshape(*audits.shape[:2], -1)
-        found = partial_pooling(estimate, cell_covariance(differences, (high - low) / (2 * Z)))
-        columns = normal_interval(found.estimate, found.se)
-        columns["between"] = np.broadcast_to(found.between[:, None], found.estimate.shape)
+        covariance = cell_covariance(differences, (high - low) / (2 * Z))
+        pooled, se, between = partial_pooling(estimate, covariance)
+        columns = normal_interval(pooled, se)
+        columns["between"] = np.broadcast_to(between[:, None], pooled.shape)
         parts.append(rows.assign(**{name: part.T.ravel() for name, part in columns.items()}))
     return pd.concat(parts, ignore_index=True)
 

@@ -29,8 +29,7 @@ from helpers.scorecard.truth import Score, as_grid, changes
 from helpers.world import do
 from helpers.world.batches import render_to_store
 
-MOVED_BY_DESIGN = "the three axes"
-"""The group that the transects are meant to change."""
+MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
 _LISTS = {
     MOVED_BY_DESIGN: "skin_colour hair_length gender",
     "beard, makeup, age, smile": "facial_hair makeup age smiling",
@@ -46,11 +45,10 @@ _LISTS = {
     "scene": "yaw pitch light_azimuth light_elevation light_power background_hue "
     "background_value clothing texture_seed artefacts",
 }
-GROUPS: Mapping[str, tuple[str, ...]] = {name: (*of.split(),) for name, of in _LISTS.items()}
-"""Group → its parameters; every parameter of the renderer is in one."""
+# Group → its parameters; every parameter of the renderer is in one.
+GROUPS = {name: tuple(parameters.split()) for name, parameters in _LISTS.items()}
 _UNORDERED = "hair_style"
-_UNSEEN = 0.35
-"""Earrings and glasses are drawn from this presence on (`facerender.accessories`)."""
+_UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`facerender.accessories`).
 
 
 # --- arms
@@ -290,14 +288,8 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
 
     Returns:
         (n * k, P).
-
-    Raises:
-        ValueError: images that are not so many a base face.
     """
-    each, rest = divmod(len(parameters), len(base))
-    if rest:
-        raise ValueError(f"{len(parameters)} images are not a multiple of {len(base)} base faces")
-    kept = base.repeat_interleave(each, 0)
+    kept = base.repeat_interleave(len(parameters) // len(base), 0)
     return do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
 
 

@@ -20,10 +20,10 @@ from helpers.effects import labels
 from helpers.world import Doses, counterfactuals
 from helpers.world.batches import render_to_store
 
+# How to ask a model: uint8 images (n, 3, h, w) → its answers (n,).
 Score = Callable[[np.ndarray], np.ndarray]
-"""How to ask a model: uint8 images (n, 3, h, w) → its answers (n,)."""
+# Axes of the book's transects, in order: skin colour, hair length, gender.
 AXES = list(labels.CONTRASTS)
-"""Axes of the book's transects, in order: skin colour, hair length, gender."""
 _UNDER_A_SCARF = ("earrings", "hair_colour")
 
 
@@ -81,19 +81,11 @@ def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
         or <NA> where it is averaged over (and for the attribute itself), n base faces, effect
         (a fraction) and se, its Monte-Carlo error, clustered by face.
 
-    Raises:
-        ValueError: errors whose axes are not those of the attributes.
-
     Example:
         >>> errors = np.array([[[0, 1], [1, 1]], [[0, 0], [1, 0]]])  # faces, skin, gender
         >>> effects(errors, ["skin", "gender"]).query("attribute == 'skin'")["effect"].tolist()
         [0.5, 1.0, 0.0]
     """
-    if errors.shape[1:] != (2,) * len(attributes):
-        raise ValueError(
-            f"errors must have shape (n, {', '.join('2' * len(attributes))}) for the attributes "
-            f"{list(attributes)}, not {errors.shape}"
-        )
     rows = []
     for axis, attribute in enumerate(attributes):
         differences = errors.take(1, axis + 1) - errors.take(0, axis + 1)
