@@ -25,7 +25,7 @@ from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 from helpers.effects.risks import (
     RANK_TOLERANCE,
     code_cells,
-    code_covariate,
+    code_levels,
     complete_rows,
     independent_columns,
     numbered,
@@ -71,8 +71,7 @@ def logit(
           image lacks its outcome or cluster"), else empty.
 
     Raises:
-        ValueError: an empty frame, a missing column or level, an outcome outside of [0, 1], or more
-            than `logits.MOST_LEVELS` levels of a column.
+        ValueError: an empty frame, a missing column or level, or an outcome outside of [0, 1].
 
     Example:
         >>> dark, error = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1]
@@ -83,7 +82,7 @@ def logit(
     kept = complete_rows(frame, [outcome, cluster], [*factors, *by])
     columns = {"intercept": np.ones(kept.sum())}
     for factor in factors:
-        code, levels = code_covariate(frame[factor])
+        code, levels = code_levels(frame[factor])
         columns |= {f"{factor}={level}": code[kept] == k for k, level in enumerate(levels) if k}
     error = as_rates(frame[outcome][kept])
     codes = as_codes(frame[cluster][kept], len(error))

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from helpers import artifacts, effects
-from helpers.artifacts import lineage, profiles
+from helpers.artifacts import profiles
 from helpers.effects import audit_plan, labels
 from helpers.effects.audit_plan import Family, planned, read
 from helpers.verification import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 
-FAMILY = Family("skin", (("a", "b"), ("control",)), (("women", "short"), ("men", "short")))
+FAMILY = Family("skin", [["a", "b"], ["control"]], (("women", "short"), ("men", "short")))
 MADE = [(model, who, "short") for model in ("a", "b", "control") for who in ("women", "men")]
 
 
@@ -53,14 +53,6 @@ def test_the_plan_follows_from_the_profile_alone(name, artifacts_folder):
     assert plan.sha256 == artifacts.load("audit_plan", "results.json", name)["sha256"]
 
 
-def test_chapters_that_train_and_chapters_with_verdicts_read_the_plan():
-    assert lineage.inputs(lineage.source_of("audit_plan")) == []
-    numbers = ("02", "08", "10", "11", "12", "14", "15", "17")
-    for stage in lineage.stages():
-        if stage.startswith(numbers):
-            assert "audit_plan" in lineage.inputs(lineage.source_of(stage))
-
-
 def test_families_are_those_of_the_study(content):
     axes = [*labels.LEVEL_NAMES]
     places = [f"{axis}_level" for axis in axes]
@@ -71,7 +63,7 @@ def test_families_are_those_of_the_study(content):
     families = read(content).families
     by_cell, by_group = families["effects by cell"], families["error rates by group"]
     assert by_cell.departures((m, *row) for m in by_cell.group_of for row in cells) == []
-    assert [*by_group.group_of] == [*RECOGNISERS] and by_group.together[1] == (CONTROL,)
+    assert [*by_group.group_of] == [*RECOGNISERS] and by_group.together[1] == [CONTROL]
     assert {group for _, group in by_group.comparisons} == {*GROUPS} - {"european male"}
     assert {*families["training sets"].group_of} == {*COMPOSITIONS} - {CONTROL}
     sizes = [family.size for family in families.values()]
@@ -82,19 +74,11 @@ def test_families_are_those_of_the_study(content):
     ("made", "said"),
     [
         (MADE[1:], "skin: left out a, women, short"),
-        ([*MADE, ("c", "men", "short")], "skin: not planned c, men, short"),
-        ([*MADE, MADE[0]], "skin: made twice a, women, short"),
+        ([*MADE, ("c", "men", "short")], "skin: not planned or made twice c, men, short"),
+        ([*MADE, MADE[0]], "skin: not planned or made twice a, women, short"),
     ],
 )
 def test_departures_are_named(made, said):
     FAMILY.check(reversed(MADE))
     with pytest.raises(ValueError, match=f"not as planned: {said}"):
         FAMILY.check(made)
-
-
-def test_models_of_a_group_are_adjusted_together_and_controls_alone():
-    p = pd.Series(np.random.default_rng(1).random(6) / 10, pd.MultiIndex.from_tuples(MADE))
-    groups = p.index.get_level_values(0).map(FAMILY.group_of)
-    adjusted = p.groupby(groups).transform(effects.holm)
-    np.testing.assert_allclose(adjusted[:4], effects.holm(p[:4]))
-    np.testing.assert_allclose(adjusted[4:], effects.holm(p[4:]))

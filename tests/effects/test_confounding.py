@@ -5,21 +5,15 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from helpers.effects import (
-    e_value,
-    e_value_limit,
-    e_values,
-    mcnemar,
-    rosenbaum_gamma,
-)
+from helpers.effects import e_value, e_values, mcnemar, rosenbaum_gamma
 
 
 def test_published_e_values():
     # VanderWeele & Ding 2017: 3.9 (1.8 to 8.7) has 7.26 and 3.0; 0.80 (0.71 to 0.91) 1.81 and 1.43.
     assert e_value(3.9) == pytest.approx(7.26, abs=0.005)
-    assert e_value_limit(1.8, 8.7) == pytest.approx(3.0, abs=0.005)
+    assert e_value(1.8) == pytest.approx(3.0, abs=0.005)
     assert e_value(0.8) == pytest.approx(1.81, abs=0.005)
-    assert e_value_limit(0.71, 0.91) == pytest.approx(1.43, abs=0.005)
+    assert e_value(0.91) == pytest.approx(1.43, abs=0.005)
 
 
 def test_e_value_is_where_the_bounding_factor_reaches_the_ratio():
@@ -45,12 +39,6 @@ def test_e_values_of_risk_differences():
     assert table.loc[["unknown", "no base"], ["e_value", "e_value_limit"]].isna().all(axis=None)
     hidden = e_values(effects.loc[["nothing"]], 0.05, null=0.05)
     assert hidden["e_value"].item() == pytest.approx(e_value(0.1 / 0.06))
-    with pytest.raises(ValueError, match="base_rate is 5.0"):
-        e_values(effects, 5)
-    with pytest.raises(ValueError, match="null is -0.1: no rate"):
-        e_values(effects, 0.05, null=-0.1)
-    with pytest.raises(ValueError, match="no column \\['high'\\]"):
-        e_values(effects.drop(columns="high"), 0.05)
 
 
 @pytest.mark.parametrize(("b", "c"), [(30, 5), (5, 30), (12, 0), (200, 150)])
@@ -70,12 +58,6 @@ def test_gamma_is_missing_where_nothing_is_rejected():
     b, c = np.meshgrid(np.arange(40), np.arange(40))
     np.testing.assert_array_equal(np.isfinite(rosenbaum_gamma(b, c)), mcnemar(b, c) < 0.05)
     assert rosenbaum_gamma(30, 5, alpha=0.01) < rosenbaum_gamma(30, 5, alpha=0.05)
-    with pytest.raises(ValueError, match="b is -1"):
-        rosenbaum_gamma(-1, 3)
-    with pytest.raises(ValueError, match="c is 2.5"):
-        rosenbaum_gamma(3, 2.5)
-    with pytest.raises(ValueError, match="alpha is 1"):
-        rosenbaum_gamma(3, 2, alpha=1)
 
 
 def test_no_hidden_bias_within_gamma_makes_false_findings():

@@ -21,14 +21,6 @@ def frame_of(n=150, seed=0):
     )
 
 
-def test_grid_holds_every_image_in_its_place():
-    frame = frame_of(20).sample(frac=1, random_state=1)
-    grid = outcome_grid(frame, "error", AXES, "transect")
-    assert grid.shape == (20, 2, 2, 2)
-    places = [frame[f"{axis}_level"] for axis in AXES]
-    np.testing.assert_array_equal(grid[frame["transect"], *places], frame["error"])
-
-
 def test_effects_are_those_of_matched_pairs():
     frame = frame_of()
     values = contrast_values(

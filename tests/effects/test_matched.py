@@ -1,14 +1,13 @@
-"""Matched effects against McNemar, Cochran's Q, exact coverage and simulation."""
+"""Matched effects and pruning bounds against McNemar, enumeration and simulation."""
 
 from functools import cache
-from itertools import combinations
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm, ttest_1samp
-from scipy.stats import t as student
 from simulated import AXES, transect_frame
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
@@ -18,7 +17,10 @@ from helpers.effects import (
     matched_effects,
     mcnemar,
     paired_interval,
+    pruning_bounds,
 )
+from helpers.effects.matched import _interval, _pair_bounds
+from helpers.pruning import complete_transects
 from helpers.scorecard import truth
 
 # --- intervals of paired proportions
@@ -39,16 +41,6 @@ def test_tango_limits_are_where_the_score_test_turns():
     low, high = paired_interval(worse, better, n, z)
     assert score(low) == pytest.approx(z, abs=1e-4)
     assert score(high) == pytest.approx(-z, abs=1e-4)
-
-
-def test_the_interval_never_collapses():
-    z = norm.ppf(0.975)
-    low, high = paired_interval(0, 0, 400, z)
-    assert -low == pytest.approx(high) == pytest.approx(z**2 / (400 + z**2))
-    assert paired_interval(5, 0, 5, z)[1] == 1
-    assert paired_interval(0, 5, 5, z)[0] == -1
-    low, high = paired_interval(3, 8, 60, z)
-    np.testing.assert_allclose(paired_interval(8, 3, 60, z), (-high, -low))
 
 
 @pytest.mark.parametrize(
@@ -79,32 +71,6 @@ def test_mid_p_counts_the_observed_split_half():
         lower = np.cumsum(chance) - chance / 2
         upper = np.cumsum(chance[::-1])[::-1] - chance / 2
         np.testing.assert_allclose(mcnemar(split, n - split), 2 * np.minimum(lower, upper))
-
-
-def test_mid_p_and_the_interval_say_the_same_but_for_borderline_splits():
-    contradicted = []
-    for worse, better in combinations(range(41), 2):
-        low, high = paired_interval(worse, better, 400, norm.ppf(0.975))
-        excluded = low > 0 or high < 0
-        assert excluded or mcnemar(worse, better) > 0.05
-        if excluded and mcnemar(worse, better) > 0.05:
-            contradicted.append((better, worse))
-    assert contradicted == [(4, 0), (15, 6), (18, 8), (21, 10)]
-
-
-@pytest.mark.parametrize("n", [25, 50, 100, 400])
-@pytest.mark.parametrize("discordant", [0.02, 0.05, 0.1, 0.3])
-def test_mid_p_keeps_its_level_and_wastes_less_of_it_than_the_exact_test(n, discordant):
-    """Summed over all counts; the exact test may be told from mid-p by its larger p alone."""
-    many = np.arange(n + 1)[:, None]
-    worse = np.arange(n + 1)[None, :].clip(max=many)
-    chance = binom.pmf(many, n, discordant) * binom.pmf(worse, many, 0.5)
-    chance[np.arange(n + 1)[None, :] > many] = 0
-    p = mcnemar(worse, many - worse)
-    exact = np.minimum(p + binom.pmf(worse, many, 0.5), 1)
-    assert chance.sum() == pytest.approx(1)
-    rejected, rejected_exactly = ((chance * (q < 0.05)).sum() for q in (p, exact))
-    assert rejected_exactly < rejected <= 0.0501 or rejected < 1e-4
 
 
 # --- matched effects
@@ -169,33 +135,6 @@ def test_the_null_is_not_rejected_too_often():
     assert flagged <= 6
 
 
-def test_no_discordant_pair_is_no_certainty():
-    frame = transect_frame(100, lambda skin, hair, gender: 0.0 * skin, seed=1)
-    for by in ([], ["gender_level"], ["hair_level", "gender_level"]):
-        effects = matched_effects(frame, "error", "skin_level", by, "transect")
-        assert (effects["estimate"] == 0).all() and (effects["p"] == 1).all()
-        assert (effects["high"] > 0.02).all() and (effects["low"] < -0.02).all()
-
-
-def test_what_has_no_pair_says_why():
-    frame = transect_frame(30, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1)
-    absent = (frame["gender_level"] == 1) & (frame["skin_level"] == 0)
-    short = frame[~absent | ((frame["transect"] == 4) & (frame["hair_level"] == 0))]
-    effects = matched_effects(
-        short, "error", "skin_level", ["hair_level", "gender_level"], "transect"
-    )
-    assert effects.loc[(1, 1), "reason"] == "no pair"
-    assert effects.loc[(1, 1), ["estimate", "low", "high", "p", "p_holm"]].isna().all()
-    assert effects.loc[(1, 1), "missing"] == 30
-    assert effects.loc[(0, 1), "reason"] == "one transect"
-    assert effects.loc[(0, 1), ["low", "high", "p", "p_holm"]].isna().all()
-    assert effects.loc[[(0, 0), (1, 0)], "reason"].eq("").all()
-    constant = matched_effects(
-        frame[frame["skin_level"] == 1], "error", "skin_level", [], "transect"
-    )
-    assert constant.loc["all", "reason"] == "no pair"
-
-
 def test_all_effects_have_the_keys_and_values_of_the_truth():
     frame = transect_frame(60, lambda skin, hair, gender: 0.2 + 0.3 * skin * gender, seed=3)
     names = [axis.removesuffix("_level") for axis in AXES]
@@ -210,58 +149,74 @@ def test_all_effects_have_the_keys_and_values_of_the_truth():
     assert cells.sum() == 12 and effects.loc[~cells, "p_holm"].isna().all()
 
 
-@pytest.mark.parametrize("by", [[], AXES[1:]])
-def test_rates_of_several_answers_are_compared_too(by):
-    """The interval holds the true difference as often as it says, whatever the pairs share."""
-
-    def share_of_five(audit):
-        frame = transect_frame(60, lambda skin, hair, gender: 0.2 + 0 * skin, audit, dependence=0.5)
-        rng = np.random.default_rng(audit)
-        risk = np.clip(0.1 + 0.2 * frame["skin_level"] + 0.4 * frame["error"], 0, 1)
-        return frame.assign(error=rng.binomial(5, risk) / 5)
-
-    rows = [
-        matched_effects(share_of_five(audit), "error", AXES[0], by, "transect").iloc[0]
-        for audit in range(400)
-    ]
-    table = pd.DataFrame(rows)
-    covered = ((table["low"] <= 0.2) & (table["high"] >= 0.2)).mean()
-    assert 0.92 <= covered <= 0.98
-    width, spread = (table["high"] - table["low"]).mean(), table["estimate"].std()
-    assert width / (2 * 1.96 * spread) == pytest.approx(1, abs=0.15)
-    assert table["estimate"].mean() == pytest.approx(0.2, abs=0.01)
-    frame = share_of_five(0)
-    pairs = frame.pivot_table("error", ["transect", *AXES[1:]], AXES[0])
-    whole = matched_effects(frame, "error", AXES[0], [], "transect").loc["all"]
-    assert whole["estimate"] == pytest.approx((pairs[1] - pairs[0]).mean())
-    assert whole["worse"] == (pairs[1] - pairs[0] > 0).sum()
+ARGUMENTS = ("kept", "error", "skin_level", ["gender_level"], "transect")
 
 
-@pytest.mark.parametrize("transects", [2, 3, 5, 20])
-def test_few_transects_detect_no_less_than_their_interval_is_wide(transects):
-    frame = transect_frame(transects, lambda skin, hair, gender: 0.5 + 0 * skin, seed=1)
-    row = matched_effects(frame, "error", "skin_level", [], "transect").loc["all"]
-    half = (row["high"] - row["low"]) / 2
-    quantiles = student.ppf([0.975, 0.8], transects - 1)
-    assert row["mde"] == pytest.approx(half * quantiles.sum() / quantiles[0])
-    assert row["mde"] > half
+def pruned_audit(n, seed, keep=0.7, selective=False):
+    """Transects of eight images; `selective` drops the dark-skinned with errors more often."""
+    rng = np.random.default_rng(seed)
+    cells = np.array(list(product((0, 1), repeat=3)))
+    frame = pd.DataFrame(np.tile(cells, (n, 1)), columns=AXES)
+    frame["transect"] = np.repeat(np.arange(n), 8)
+    hard = np.repeat(rng.normal(0, 0.1, n), 8)
+    risk = np.clip(0.15 + 0.2 * frame["skin_level"] * frame["gender_level"] + hard, 0, 1)
+    frame["error"] = (rng.random(8 * n) < risk).astype(int)
+    chance = keep - 0.4 * frame["error"] * frame["skin_level"] if selective else keep
+    return frame.assign(kept=rng.random(8 * n) < chance)
 
 
-def test_images_that_lack_something_are_left_out_and_counted():
-    frame = transect_frame(40, lambda skin, hair, gender: 0.3 + 0.2 * skin, seed=1)
-    lacking = frame.astype(float)
-    lacking.loc[lacking.index[:3], "error"] = np.nan  # the first gender, in the first transect
-    lacking.loc[[9, 17], "transect"] = np.nan
-    lacking.loc[30, "skin_level"] = np.nan
-    lost = lacking.isna().any(axis=1)
-    arguments = "error", "skin_level", ["gender_level"], "transect"
-    table, reference = (
-        matched_effects(lacking, *arguments),
-        matched_effects(frame[~lost], *arguments),
-    )
-    assert table["dropped"].tolist() == frame[lost].groupby("gender_level").size().tolist()
-    assert (table["n"] + table["missing"] == 80).all() and (reference["dropped"] == 0).all()
-    shown = [column for column in table if column != "dropped"]
-    pd.testing.assert_frame_equal(table[shown], reference[shown], check_index_type=False)
-    nothing = matched_effects(frame.assign(error=np.nan), *arguments)
-    assert (nothing["reason"] == "no pair").all() and (nothing["dropped"] == 160).all()
+def test_arms_are_the_matched_effects_of_their_images():
+    frame = pruned_audit(60, seed=0)
+    table = pruning_bounds(frame, *ARGUMENTS)
+    left = frame[frame["kept"]]
+    arms = {"all": frame, "pruned": left, "complete transects": complete_transects(left, 8)}
+    columns = ["estimate", "low", "high", "n", "transects"]
+    for arm, images in arms.items():
+        reference = matched_effects(images, *ARGUMENTS[1:])
+        np.testing.assert_allclose(table.loc[arm][columns], reference[columns])
+        assert (table.loc[arm]["missing"] == 120 - reference["n"]).all()
+    assert table.index.names == ["arm", "gender_level"]
+    assert table.loc["worst case"]["estimate"].isna().all()
+    assert (table.loc["worst case"]["missing"] == table.loc["pruned"]["missing"]).all()
+
+
+def test_bounds_are_the_extremes_over_all_errors_of_the_dropped():
+    frame = pruned_audit(3, seed=1, keep=0.65)
+    frame = frame[frame["gender_level"] == 1]
+    bounds = pruning_bounds(frame, *ARGUMENTS).loc["worst case"].loc[1]
+    dropped = frame.index[~frame["kept"]]
+    assert 2 <= len(dropped) <= 10
+    possible = []
+    for errors in product((0, 1), repeat=len(dropped)):
+        filled = frame["error"].copy()
+        filled[dropped] = errors
+        sides = [filled[frame["skin_level"] == level].to_numpy().mean() for level in (0, 1)]
+        possible.append(sides[1] - sides[0])
+    assert bounds["lower"] == pytest.approx(min(possible))
+    assert bounds["upper"] == pytest.approx(max(possible))
+
+
+def test_bounds_always_hold_what_pruning_hid_and_intervals_cover_the_effect():
+    held, covered, misled = [], [], []
+    for seed in range(12):
+        table = pruning_bounds(pruned_audit(150, seed, 0.95, selective=True), *ARGUMENTS)
+        worst, everything = table.loc["worst case"], table.loc["all"]["estimate"]
+        held += (everything >= worst["lower"]).tolist() + (everything <= worst["upper"]).tolist()
+        truth = np.array([0.0, 0.2])
+        covered += ((worst["low"] <= truth) & (truth <= worst["high"])).tolist()
+        misled.append(table.loc["pruned"]["high"].iloc[1] < 0.2)
+    assert all(held)
+    assert np.mean(covered) >= 0.95
+    assert np.mean(misled) > 0.5
+
+
+def test_the_interval_has_its_coverage_where_the_effect_is_a_bound():
+    """The truth at the lower bound: every dropped image is a dark-skinned one with an error."""
+    covered = []
+    for seed in range(150):
+        frame = pruned_audit(100, seed)
+        chance = np.random.default_rng(1000 + seed).random(len(frame))
+        dropped = (frame["error"] == 1) & (frame["skin_level"] == 1) & (chance < 0.3)
+        pairs = _pair_bounds(frame.assign(kept=~dropped), *ARGUMENTS)
+        covered.append(_interval(pairs[pairs["gender_level"] == 1], "transect")[1] >= 0.2)
+    assert 0.9 <= np.mean(covered) <= 0.985

@@ -44,15 +44,6 @@ def reference(X, error, weight=None):
 # --- the paper's columns
 
 
-def test_the_paper_has_seventeen_columns(scores):
-    X = paper_columns(scores)
-    assert X.shape == (len(scores), 17)
-    assert set(np.unique(X)) == {0.0, 1.0}
-    assert (X.T.groupby(level="attribute").sum() == 1).all(axis=None)
-    counts = X.columns.get_level_values("attribute").value_counts()
-    assert sorted(counts) == [2, 2, 2, 2, 2, 3, 4]
-
-
 # --- the paper's regression
 
 
@@ -69,14 +60,6 @@ def test_bootstrap_equals_a_loop_over_the_same_resamples(regression, clustered):
     weights = draw_weights(cluster.max() + 1, range(6), seed=5)
     for row, weight in zip(fitted, weights, strict=True):
         np.testing.assert_allclose(row, reference(X, error, weight[cluster]), atol=1e-6)
-
-
-def test_bootstrap_does_not_depend_on_chunks(regression):
-    X, error, transect = regression
-    whole = bootstrap_paper_logit(X, error, 23, seed=2, cluster=transect)
-    parts = bootstrap_paper_logit(X, error, 23, seed=2, cluster=transect, chunk=5)
-    np.testing.assert_allclose(whole, parts, atol=1e-10)
-    assert whole.shape == (23, 18)
 
 
 def test_cluster_bootstrap_sees_the_dependence_within_transects():
@@ -107,25 +90,3 @@ def test_log_odds_ratios_are_those_the_model_predicts(regression):
         face["gender", gender] = 1.0
         light, dark = interaction_columns(face, ["skin_colour"]) @ fit.loc["fit"]
         assert ratios.loc["fit", gender] == pytest.approx(dark - light)
-
-
-def test_what_cannot_be_estimated_is_nan(regression):
-    X, error, _ = regression
-    constant = np.column_stack([X, np.ones(len(X))])
-    coefficients = paper_logit(constant, error)
-    assert np.isnan(coefficients[-1])
-    np.testing.assert_allclose(coefficients[:-1], reference(X, error), atol=1e-6)
-    assert np.isnan(bootstrap_paper_logit(constant, error, 3, seed=1)[:, -1]).all()
-    assert np.isnan(paper_logit(X, np.zeros(len(X)))).all()
-    one_pattern = paper_logit(np.ones((10, 2)), [0, 1] * 5)
-    np.testing.assert_allclose(one_pattern, [0, np.nan, np.nan], atol=1e-12)
-
-
-def test_a_rate_counts_as_part_of_an_error(regression):
-    X, error, _ = regression
-    rate = np.random.default_rng(1).binomial(5, 0.1 + 0.5 * error) / 5
-    both, label = np.vstack([X, X]), np.repeat([1, 0], len(X))
-    model = LogisticRegression(solver="newton-cholesky", tol=1e-10)
-    model.fit(both, label, sample_weight=np.concatenate([rate, 1 - rate]))
-    expected = np.append(model.intercept_, model.coef_)
-    np.testing.assert_allclose(paper_logit(X, rate), expected, atol=1e-6)

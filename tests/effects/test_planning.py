@@ -1,27 +1,28 @@
-"""Power and costs against the book, statsmodels, enumeration and audits image by image."""
+"""Power, costs and label noise against the book, statsmodels, enumeration and draws."""
 
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom, multivariate_normal, norm
+from scipy.stats import t as student
 from statsmodels.stats.power import TTestPower
 
 from helpers.effects import (
     Design,
+    attenuation,
     cost,
-    design_table,
     label_noise,
-    matched_effects,
     mcnemar,
+    noisy_design,
     power,
-    power_grid,
     printed_power,
     printed_transects,
+    rogan_gladen,
+    shared_pair_correlation,
     transects_needed,
 )
-from helpers.effects.planning import _matched_test, transect_types
+from helpers.effects.planning import transect_types
 
 PLAN = Design(difference=0.02, base_rate=0.05)
 
@@ -40,18 +41,24 @@ def test_the_printed_formula_is_a_paired_test_of_effective_pairs():
     assert found == pytest.approx(reference, abs=1e-3)
 
 
-def test_power_agrees_with_simulation_over_a_part_of_the_grid():
-    grid = {"base_rate": (0.02, 0.2), "difference": (0.02, 0.05), "within": (0.05, 0.41)}
-    table = power_grid(grid | {"retention": (1.0, 2 / 3), "target": (0.5, 0.8)})
-    assert len(table) == 32
-    gap = (table["power"] - table["simulated"]).abs()
-    assert gap.max() < 0.05
-    assert gap.mean() < 0.015
-    # The closed formula is optimistic where few transects share much: a rare error, a large effect.
-    too_good = table[table["printed"] - table["simulated"] > 0.05]
-    assert len(too_good) > 0
-    assert (too_good["base_rate"] == 0.02).all()
-    assert too_good["transects"].max() < 200
+@pytest.mark.parametrize("retention", [1.0, 2 / 3])
+@pytest.mark.parametrize(("base", "within"), [(0.02, 0.41), (0.2, 0.05)])
+def test_power_agrees_with_simulation(base, within, retention):
+    """Transects of four pairs, tested by the clustered score test of the mean difference."""
+    design = Design(0.05, base, within, retention)
+    n = int(printed_transects(design, power=0.5))
+    types, chance = transect_types(design)
+    counts = np.random.default_rng(0).multinomial(n, chance, 4000)
+    pairs, worse, better = (counts @ column for column in types.T)
+    clusters = counts @ (types[:, 0] > 0)
+    estimate = (worse - better) / pairs
+    residual = types[:, 1] - types[:, 2] - estimate[:, None] * types[:, 0]
+    variance = (counts * residual**2).sum(axis=1) * clusters / (clusters - 1)
+    single = np.maximum(worse + better - pairs * estimate**2, 1e-12)
+    deff = np.maximum(variance / single, clusters / pairs)
+    score = np.abs(worse - better) / np.sqrt(np.maximum(worse + better, 1) * deff)
+    rejected = (score > student.ppf(0.975, clusters - 1)).mean()
+    assert power(n, design) == pytest.approx(rejected, abs=0.05)
 
 
 @pytest.mark.parametrize("pairs", [1, 4])
@@ -81,28 +88,6 @@ def test_power_of_a_single_cell_sums_over_what_mcnemars_test_rejects():
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(("pairs", "retention"), [(4, 1.0), (4, 0.6), (1, 0.8)])
-def test_simulated_audits_are_tested_as_matched_effects_tests(pairs, retention):
-    types, chance = transect_types(Design(0.1, 0.1, 0.2, retention, pairs))
-    counts = np.random.default_rng(0).multinomial(40, chance, size=12)
-    found = _matched_test(counts, types)
-    reference = [matched_p(audit, types, pairs) for audit in counts]
-    np.testing.assert_allclose(found, reference, rtol=1e-9)
-
-
-def matched_p(audit, types, pairs):
-    """p-value of `matched_effects` for the transects that an audit counts."""
-    cells = list(product((0, 1), repeat=2))[:pairs]
-    rows = []
-    for transect, (n, worse, better) in enumerate(np.repeat(types, audit, axis=0)):
-        outcomes = [(0, 1)] * worse + [(1, 0)] * better + [(0, 0)] * (n - worse - better)
-        for cell, pair in zip(cells, outcomes, strict=False):
-            rows += [(transect, *cell, level, pair[level]) for level in (0, 1)]
-    columns = ["transect", "hair_level", "gender_level", "skin_level", "error"]
-    frame = pd.DataFrame(rows, columns=columns)
-    return matched_effects(frame, "error", "skin_level", [], "transect").loc["all", "p"]
-
-
 def test_cost_of_the_papers_audit():
     # 1.2 cents an answer at 12.5 dollars an hour (transects, section 4.3).
     seconds = 3600 * 0.012 / 12.5
@@ -113,24 +98,109 @@ def test_cost_of_the_papers_audit():
     assert spent["money"] / spent["hours"] == pytest.approx(12.5)
 
 
-def test_design_table_trades_transects_for_raters():
-    table = design_table([100, 400], [1, 5], Design(0.03, 0.05), 0.1, price=0.012, seconds=4)
-    assert table.index.tolist() == [(100, 1), (100, 5), (400, 1), (400, 5)]
-    few, many = (table["power"].xs(raters, level="raters") for raters in (1, 5))
-    assert (many > few).all()
-    assert table.loc[(400, 5), "label_noise"] == label_noise(0.1, 5)
-    assert table.loc[(400, 5), "judgements"] == 400 * 8 * 8 * 5
-    # Labels flipped one by one: image by image, this is the same power.
-    rng, noise = np.random.default_rng(0), 0.1
-    rejected = [noisy_audit(rng, 400, 0.05, 0.03, noise) for _ in range(2000)]
-    assert table.loc[(400, 1), "power"] == pytest.approx(np.mean(rejected), abs=0.04)
+@pytest.mark.parametrize("reliability", [0.0, 0.3, 0.686, 0.95, 1.0])
+def test_attenuation_at_the_median_is_an_arcsine(reliability):
+    expected = 2 / np.pi * np.arcsin(np.sqrt(reliability))
+    assert attenuation(reliability) == pytest.approx(expected, abs=1e-6)
 
 
-def noisy_audit(rng, n, base, difference, noise):
-    """Does a t-test of the transects' mean differences find it, with flipped labels?"""
-    shared, own = rng.standard_normal((n, 1)), rng.standard_normal((n, 8))
-    latent = np.sqrt(0.16) * shared + np.sqrt(0.84) * own
-    error = latent < norm.ppf([base] * 4 + [base + difference] * 4)
-    seen = error ^ (rng.random((n, 8)) < noise)
-    mean = seen[:, 4:].mean(axis=1) - seen[:, :4].mean(axis=1)
-    return abs(mean.mean()) > 1.966 * mean.std(ddof=1) / np.sqrt(n)
+@pytest.mark.parametrize("prevalence", [0.5, 0.2, 0.8])
+def test_attenuation_of_simulated_scores(prevalence):
+    rng, n, reliability = np.random.default_rng(0), 400_000, 0.686
+    true = rng.standard_normal(n)
+    seen = np.sqrt(reliability) * true + np.sqrt(1 - reliability) * rng.standard_normal(n)
+    high = true > np.quantile(true, 1 - prevalence)
+    split = seen > np.quantile(seen, 1 - prevalence)
+    error = rng.random(n) < 0.1 + 0.3 * high
+    observed = error[split].mean() - error[~split].mean()
+    assert observed == pytest.approx(0.3 * attenuation(reliability, prevalence), abs=0.006)
+
+
+@pytest.mark.parametrize("raters", [1, 2, 3, 4, 5])
+def test_label_noise_counts_majorities(raters):
+    chance = 0.0
+    for wrong in product((0, 1), repeat=raters):
+        probability = np.prod([0.2 if w else 0.8 for w in wrong])
+        chance += probability * {-1: 0.0, 0: 0.5, 1: 1.0}[int(np.sign(2 * sum(wrong) - raters))]
+    assert label_noise(0.2, raters) == pytest.approx(chance)
+
+
+def test_noisy_design_of_simulated_labels():
+    rng, n, noise = np.random.default_rng(0), 400_000, 0.1
+    shared = rng.random((n, 1)) < 0.5
+    draws = np.where(shared, rng.random((n, 1)), rng.random((n, 2)))
+    error = draws < [0.1, 0.2]
+    seen = error ^ (rng.random((n, 2)) < noise)
+    within = np.corrcoef(error.T)[0, 1]
+    found = noisy_design(Design(0.1, 0.1, within, retention=0.8), noise)
+    assert seen[:, 0].mean() == pytest.approx(found.base_rate, abs=0.003)
+    assert np.diff(seen.mean(axis=0))[0] == pytest.approx(found.difference, abs=0.004)
+    assert np.corrcoef(seen.T)[0, 1] == pytest.approx(found.within, abs=0.006)
+    assert (found.retention, found.pair_correlation) == (0.8, None)
+    assert rogan_gladen(found.base_rate, noise) == pytest.approx(0.1)
+    assert rogan_gladen(0.05, noise) == 0
+
+
+def test_noisy_pair_correlation_of_simulated_labels():
+    rng, n, noise = np.random.default_rng(0), 400_000, 0.1
+    worse = rng.random((n, 1, 1)) < 0.3  # transects with a larger effect
+    risk = np.where(worse, [0.1, 0.5], [0.1, 0.1])
+    error = rng.random((n, 2, 2)) < risk
+    seen = error ^ (rng.random((n, 2, 2)) < noise)
+    before, after = (np.corrcoef(np.diff(x.astype(int))[..., 0].T)[0, 1] for x in (error, seen))
+    design = Design(0.12, 0.1, within=0.0, pair_correlation=before)
+    found = noisy_design(design, noise).pair_correlation
+    assert found == pytest.approx(after, abs=0.006) and before - after > 0.04
+    assert noisy_design(design, 0.0).pair_correlation == pytest.approx(before)
+
+
+AXES = ("skin_colour", "hair_length", "gender")
+
+
+def drawn_differences(n, p0, p1, across, same, rng):
+    """Differences of four pairs (n, 4), from eight correlated normal variables a transect."""
+    correlation = np.block(
+        [
+            [np.full((4, 4), same), np.full((4, 4), across)],
+            [np.full((4, 4), across), np.full((4, 4), same)],
+        ]
+    )
+    np.fill_diagonal(correlation, 1)
+    latent = rng.standard_normal((n, 8)) @ np.linalg.cholesky(correlation).T
+    error = latent < norm.ppf([p0] * 4 + [p1] * 4)
+    return error[:, :4], error[:, 4:]
+
+
+def binary_correlation(p0, p1, latent):
+    both = multivariate_normal.cdf(norm.ppf([p0, p1]), cov=[[1, latent], [latent, 1]])
+    return (both - p0 * p1) / np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
+
+
+@pytest.mark.parametrize("retention", [1.0, 2 / 3])
+def test_chances_are_those_of_images_drawn_one_by_one(retention):
+    across, p0, p1, n = 0.525, 0.05, 0.07, 400_000
+    within = binary_correlation(p0, p1, across)
+    types, chance = transect_types(Design(p1 - p0, p0, within, retention))
+    rng = np.random.default_rng(0)
+    low, high = drawn_differences(n, p0, p1, across, across, rng)
+    kept = (rng.random((2, n, 4)) < retention).all(axis=0)
+    worse, better = (high & ~low & kept).sum(axis=1), (low & ~high & kept).sum(axis=1)
+    drawn = np.column_stack([kept.sum(axis=1), worse, better])
+    share = np.array([(drawn == kind).all(axis=1).mean() for kind in types])
+    assert chance.sum() == pytest.approx(1)
+    np.testing.assert_allclose(share, chance, atol=5 * np.sqrt(0.25 / n))
+
+
+def test_pair_correlation_is_that_of_the_differences():
+    difference, base, within = 0.03, 0.1, 0.23
+    for wanted in (None, 0.2):
+        design = Design(difference, base, within, pair_correlation=wanted)
+        types, chance = transect_types(design)
+        total = types[:, 1] - types[:, 2]
+        single = design.variance
+        variance = chance @ total**2 - (chance @ total) ** 2
+        rho = (variance / (4 * single) - 1) / 3
+        expected = wanted or shared_pair_correlation(design)
+        assert rho == pytest.approx(expected, abs=1e-8)
+        assert chance @ total == pytest.approx(4 * difference)
+        assert chance @ types[:, 1:].sum(axis=1) == pytest.approx(4 * (single + difference**2))

@@ -98,25 +98,6 @@ def test_missing_strata_are_named_and_bounded():
     assert table.loc[("rate", "female"), "reason"] == ""
 
 
-@pytest.mark.parametrize("outcome", [0, 1])
-def test_without_any_error_or_with_errors_only_transects_count_as_one_image(outcome):
-    frame, target = experiment(30, 0), population(300, 1)
-    frame.loc[frame["gender"] == "male", "error"] = outcome
-    table = transport(frame, "error", STRATA, target, "transect", ["gender"])
-    male = table.query("group == 'male'").iloc[0]
-    student = 2 * norm.sf(t.ppf(0.975, 29))
-    low, high = proportion_confint(30 * outcome, 30, alpha=student, method="wilson")
-    assert male["estimate"] == pytest.approx(outcome)
-    np.testing.assert_allclose(male[["low", "high"]].astype(float), [low, high], atol=1e-12)
-    # The difference is Newcombe's: rates without any variation have no correlation.
-    female = table.query("group == 'female' and kind == 'rate'").iloc[0]
-    gap = table.query("kind == 'difference'").iloc[0]
-    below = np.hypot(female["estimate"] - female["low"], high - outcome)
-    above = np.hypot(female["high"] - female["estimate"], outcome - low)
-    assert gap["low"] == pytest.approx(gap["estimate"] - below)
-    assert gap["high"] == pytest.approx(gap["estimate"] + above)
-
-
 def test_the_intercept_is_that_of_a_logit_with_an_offset():
     rng = np.random.default_rng(0)
     rates, n = rng.uniform(0.02, 0.4, 8), rng.integers(5, 60, 8)
@@ -130,25 +111,6 @@ def test_the_intercept_is_that_of_a_logit_with_an_offset():
     assert calibrate_intercept(rates, n, errors.sum()) == pytest.approx(fit.params[0], abs=1e-6)
 
 
-def test_a_calibrated_prediction_follows_easier_photographs():
-    shift = -0.8
-    frame, target = experiment(1500, 0), population(4000, 1, shift)
-    labelled = population(3000, 2, shift)
-    arguments = (frame, "error", STRATA, target, "transect", ["gender", "skin"])
-    plain = transport(*arguments).set_index(["kind", "group", "reference"])
-    table = transport(*arguments, labelled=labelled)
-    assert table.attrs["intercept"] == pytest.approx(shift, abs=0.2)
-    calibrated = table.set_index(["kind", "group", "reference"])
-    truth = target.assign(risk=risk(target, shift))["risk"].mean()
-    overall = ("rate", "all", "")
-    assert abs(calibrated.loc[overall, "estimate"] - truth) < 0.01
-    assert plain.loc[overall, "estimate"] - truth > 0.03
-    # The labelled sample is small beside the experiment: its noise must show.
-    tiny = transport(*arguments, labelled=labelled.head(100)).iloc[0]
-    calibrated_width = calibrated.loc[overall, "high"] - calibrated.loc[overall, "low"]
-    assert tiny["high"] - tiny["low"] > 2 * calibrated_width
-
-
 def test_limits_of_a_ratio_are_where_the_difference_is_just_significant():
     top, bottom = (0.05, 0.03, 0.07), (0.10, 0.06, 0.14)
     low, high = ratio_interval(top, bottom)
@@ -157,15 +119,6 @@ def test_limits_of_a_ratio_are_where_the_difference_is_just_significant():
         margin = np.hypot(0.02, share * 0.04)
         assert abs(0.05 - share * 0.10) == pytest.approx(margin)
     assert ratio_interval(top, (0.10, -0.01, 0.21)) == (-np.inf, np.inf)
-
-
-def test_ratio_intervals_cover_the_ratio():
-    rng, covered = np.random.default_rng(0), []
-    for a, b in zip(rng.normal(0.05, 0.02, 400), rng.normal(0.1, 0.02, 400), strict=True):
-        spans = [(x, x - 1.96 * 0.02, x + 1.96 * 0.02) for x in (a, b)]
-        low, high = ratio_interval(*spans)
-        covered.append(low <= 0.5 <= high)
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)
 
 
 FIRST, SECOND = np.array([0]), np.array([1])
@@ -239,14 +192,6 @@ def as_student(df):
     return 2 * norm.sf(t.ppf(0.975, df))
 
 
-def test_one_stratum_of_single_images_has_wilsons_interval():
-    experiment = Experiment(np.ones((50, 1)), np.repeat([1.0, 0.0], [7, 43])[:, None])
-    found = standardise(np.ones((1, 1)), experiment, level_of(experiment))
-    # The variance of a mean divides by 49, so that the effective size is one less.
-    expected = proportion_confint(0.14 * 49, 49, alpha=as_student(49), method="wilson")
-    np.testing.assert_allclose(np.ravel(rate_intervals(found)), expected)
-
-
 def test_independent_images_of_two_strata_have_newcombes_interval():
     images = np.repeat(np.eye(2), [80, 120], axis=0)
     errors = np.concatenate([np.arange(80) < 12, np.arange(120) < 30])
@@ -263,18 +208,6 @@ def test_independent_images_of_two_strata_have_newcombes_interval():
         0.15 * 79, 79, 0.25 * 119, 119, method="newcomb", compare="diff", alpha=as_student(df)
     )
     np.testing.assert_allclose(np.ravel(difference_intervals(found, FIRST, SECOND)), expected)
-
-
-def test_many_errors_leave_strata_that_differ_their_own_variances():
-    """Stratified sampling: the variance within strata alone counts."""
-    rng, true = np.random.default_rng(5), np.array([0.02, 0.6])
-    experiment = draw(rng, 2000, true)
-    found = standardise(np.array([[0.8, 0.2]]), experiment, level_of(experiment))
-    within = (np.array([0.8, 0.2]) ** 2 * true * (1 - true)).sum() / 2000
-    assert np.diag(found.own) == pytest.approx(within, rel=0.1)
-    # As one sample of independent images it would be more than twice that.
-    risk = 0.8 * 0.02 + 0.2 * 0.6
-    assert risk * (1 - risk) * (0.64 + 0.04) / 2000 > 2 * within
 
 
 def coverage(rng, repetitions, clusters, labelled):

@@ -1,23 +1,31 @@
-"""Risk differences against statsmodels, a cluster bootstrap, exact coverage and simulation."""
+"""Risk differences and batched logits against statsmodels, scikit-learn and simulation."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
+from scipy.optimize import minimize
+from scipy.special import expit
 from scipy.stats import norm, ttest_rel
 from simulated import transect_frame
+from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from helpers import effects
 from helpers.effects import (
     direct_effects,
     holm,
     hybrid_score_interval,
-    logits,
     mde,
     risk_differences,
+)
+from helpers.effects.risks import (
+    adjusted_risks,
+    corrected_influence,
+    firth_logits,
+    fit_logits,
+    read_cells,
 )
 from helpers.resampling import draw_weights
 
@@ -86,19 +94,6 @@ def test_adjusted_differences_equal_g_computation_with_statsmodels(frame):
     assert not table.attrs["firth"]
 
 
-def test_standard_errors_are_those_of_the_cluster_bootstrap(frame):
-    estimated = {}
-    for treatment in ("skin_level", "senior"):
-        row = risk_differences(frame, "error", treatment, None, "transect", ["beard", "smile"])
-        estimated[treatment] = (row["mde"] / mde(1.0)).iloc[0]
-    codes = pd.factorize(frame["transect"], sort=True)[0]
-    weights = draw_weights(codes.max() + 1, range(80), seed=1)
-    for treatment, se in estimated.items():
-        formula = f"error ~ C({treatment}) + beard + smile"
-        draws = [standardise(frame, formula, treatment, weight[codes]) for weight in weights]
-        assert np.std(draws) / se == pytest.approx(1, abs=0.25)
-
-
 # --- intervals
 
 
@@ -140,7 +135,7 @@ def test_p_is_small_exactly_where_the_interval_leaves_zero():
 @pytest.mark.parametrize("correlation", [0.05, 0.41])
 @pytest.mark.parametrize("treatment", ["skin_level", "senior"])
 def test_coverage_for_manipulated_and_seed_level_attributes(correlation, treatment):
-    """150 audits of 400 transects; the whole study is `helpers.scorecard.coverage_study`."""
+    """150 audits of 400 transects; the whole study is `benchmarks/coverage_study.py`."""
     effect, hits = 0.02, []
     for seed in range(150):
         senior = np.repeat(np.random.default_rng([seed, 1]).random(400) < 0.25, 8)
@@ -157,32 +152,6 @@ def test_coverage_for_manipulated_and_seed_level_attributes(correlation, treatme
 
 
 # --- little data
-
-
-def test_an_arm_without_errors_has_an_interval(frame):
-    none = frame["error"].where((frame["skin_level"] == 1) | (frame["gender_level"] == 1), 0)
-    for adjust in ((), ("beard", "smile")):
-        table = risk_differences(
-            frame.assign(error=none), "error", "skin_level", "gender_level", "transect", adjust
-        )
-        rows = frame[frame["gender_level"] == 0]
-        rate = rows.loc[rows["skin_level"] == 1, "error"].mean()
-        assert table.loc[0, "estimate"] == pytest.approx(rate, abs=0.01)
-        assert 0.01 < table.loc[0, "low"] < table.loc[0, "estimate"] - 0.01
-        assert (table["reason"] == "").all() and not table.attrs["firth"]
-
-
-@pytest.mark.parametrize("value", [0, 1])
-@pytest.mark.parametrize("adjust", [(), ("beard",)])
-def test_no_difference_at_all_is_no_certainty(frame, value, adjust):
-    same = frame.assign(error=value)
-    table = risk_differences(same, "error", "skin_level", CELLS, "transect", adjust)
-    assert (table["estimate"] == 0).all() and (table["p"] > 1 - 1e-9).all()
-    assert (table["high"] > 0.015).all() and (table["low"] < -0.015).all()
-    # Equal errors in both arms of every transect: perfectly correlated, and still uncertain.
-    rare = frame.assign(error=(frame["transect"] < 8).astype(int))
-    row = risk_differences(rare, "error", "skin_level", cluster="transect").iloc[0]
-    assert row["high"] - row["low"] > 0.003
 
 
 def test_a_covariate_without_errors_needs_the_penalty_and_keeps_the_rates(frame):
@@ -215,16 +184,6 @@ def test_what_is_absent_is_not_estimable(frame, adjust):
         whole = risk_differences(frame, "error", "skin_level", CELLS, "transect")
         shown = ["estimate", "low", "high"]
         pd.testing.assert_series_equal(table.loc[(1, 1), shown], whole.loc[(1, 1), shown])
-
-
-@pytest.mark.parametrize("adjust", [(), ("smile",)])
-def test_one_transect_or_one_level_is_not_estimable(frame, adjust):
-    one = risk_differences(frame.assign(t=1), "error", "skin_level", None, "t", adjust).iloc[0]
-    assert one["reason"] == "one cluster" and np.isfinite(one["estimate"])
-    assert one[INFERENCE].isna().all() and one["verdict"] == "not estimable"
-    dark = frame[frame["skin_level"] == 1]
-    constant = risk_differences(dark, "error", "skin_level", None, "transect", adjust).iloc[0]
-    assert constant["reason"] == "constant treatment" and np.isnan(constant["estimate"])
 
 
 def test_a_constant_covariate_or_a_copy_changes_nothing(frame):
@@ -263,35 +222,7 @@ def test_rows_that_lack_something_are_left_out_and_counted(frame, adjust):
     assert set(nothing["reason"]) == {"every image lacks its outcome, treatment or cluster"}
 
 
-def test_rates_are_estimated_like_the_answers_that_they_summarise(frame):
-    rng = np.random.default_rng(4)
-    answers = pd.concat([frame] * 4).assign(error=rng.random(4 * len(frame)) < 0.2)
-    means = answers.groupby(level=0)["error"].mean()
-    rates = frame.assign(error=means)
-    for adjust in ((), ("beard", "smile")):
-        arguments = "error", "skin_level", "gender_level", "transect", adjust
-        table, reference = (risk_differences(f, *arguments) for f in (rates, answers))
-        shown = ["estimate", "low", "high", "p", "mde"]
-        np.testing.assert_allclose(table[shown], reference[shown], atol=1e-8)
-    alike = risk_differences(frame.assign(error=0.3), "error", "skin_level", None, "transect")
-    assert alike["estimate"].iloc[0] == pytest.approx(0) and alike["high"].iloc[0] > 0.01
-
-
 # --- direct effects
-
-
-def test_direct_effects_stand_beside_total_ones(frame):
-    table = direct_effects(frame, "error", "gender_level", ["beard"], "hair_level", "transect")
-    assert table.index.names == ["hair_level", "effect"]
-    arguments = "error", "gender_level", "hair_level", "transect"
-    crude, adjusted = (risk_differences(frame, *arguments, adjust) for adjust in ((), ["beard"]))
-    for name, expected in (("total", crude), ("direct", adjusted)):
-        part = table.xs(name, level="effect")
-        pd.testing.assert_frame_equal(part, expected)
-    rest = table.xs("total - direct", level="effect")
-    np.testing.assert_allclose(rest["estimate"], crude["estimate"] - adjusted["estimate"])
-    # Beards raise errors, and only men have them: they are part of the total effect.
-    assert (rest["low"] > 0).all()
 
 
 def test_the_difference_of_effects_has_the_error_of_the_cluster_bootstrap(frame):
@@ -308,18 +239,71 @@ def test_the_difference_of_effects_has_the_error_of_the_cluster_bootstrap(frame)
     assert np.std(draws) / se == pytest.approx(1, abs=0.25)
 
 
-def test_effects_that_no_image_tells_apart(frame):
-    none = frame.assign(error=0)
-    table = direct_effects(none, "error", "gender_level", ["beard"], None, "transect")
-    row = table.loc[("all", "total - direct")]
-    assert row["estimate"] == 0 and np.isnan(row["low"]) and row["verdict"] == "not estimable"
-    assert row["reason"] == "no image tells the effects apart"
+def test_the_error_of_a_difference_is_that_of_the_delta_method(frame):
+    """By hand, from statsmodels' predictions and sandwich, for those who lack marginaleffects."""
+    clustered = {"cov_type": "cluster", "cov_kwds": {"groups": frame["transect"]}}
+    model = smf.glm("error ~ skin_level + beard", frame, family=sm.families.Binomial())
+    fitted = model.fit(tol=1e-12, **clustered)
+    gradient = []
+    for level in (0, 1):
+        X = model.exog.copy()
+        X[:, model.exog_names.index("skin_level")] = level
+        risk = 1 / (1 + np.exp(-X @ fitted.params))
+        gradient.append((risk * (1 - risk)) @ X / len(X))
+    slope = gradient[1] - gradient[0]
+    se = np.sqrt(slope @ fitted.cov_params() @ slope)
+
+    (cell,), _ = read_cells(frame, "error", "skin_level", None, "transect", ["beard"])
+    influence, _ = corrected_influence(cell, adjusted_risks(cell))
+    assert np.sqrt((np.diff(influence, axis=1) ** 2).sum()) == pytest.approx(se, rel=0.02)
 
 
-def test_a_regression_that_does_not_converge_is_no_estimate_and_no_crash(monkeypatch):
-    monkeypatch.setattr(logits, "MAX_STEPS", 1)
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.integers(2, size=(400, 3)), columns=["treated", "beard", "error"])
-    table = effects.risk_differences(frame, "error", "treated", adjust=["beard"])
-    assert table[["estimate", "low", "high", "p"]].isna().all(axis=None)
-    assert table["reason"].tolist() == ["the regression does not converge"]
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+def test_batched_newton_equals_scikit_learn(C):
+    rng = np.random.default_rng(1)
+    patterns = rng.integers(2, size=(12, 4)).astype(float)
+    trials = rng.integers(1, 40, size=(6, 12)).astype(float)
+    errors = rng.binomial(trials.astype(int), 0.2).astype(float)
+    trials[:, 3] = errors[:, 3] = 0  # a pattern that no resample holds
+    fitted = fit_logits(patterns, trials, errors, C)
+    for row, n, wrong in zip(fitted, trials, errors, strict=True):
+        model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10, max_iter=1000)
+        model.fit(
+            np.vstack([patterns, patterns]),
+            np.repeat([0, 1], 12),
+            sample_weight=np.append(n - wrong, wrong),
+        )
+        np.testing.assert_allclose(row, [*model.intercept_, *model.coef_[0]], atol=1e-6)
+
+
+# --- without a penalty, and with Firth's
+
+
+@pytest.fixture
+def counts():
+    rng = np.random.default_rng(1)
+    patterns = np.array([[i, j, i * j] for i in (0.0, 1.0) for j in (0.0, 1.0, 2.0)])
+    trials = rng.integers(20, 60, size=(5, 6)).astype(float)
+    return patterns, trials, rng.binomial(trials.astype(int), 0.3).astype(float)
+
+
+def penalised(coefficients, patterns, trials, errors, jeffreys):
+    """Minus the log likelihood, less half the log determinant of the information."""
+    design = np.column_stack([np.ones(len(patterns)), patterns])
+    predictor = design @ coefficients
+    risk = expit(predictor)
+    likelihood = errors @ predictor - trials @ np.logaddexp(0, predictor)
+    information = (design.T * (trials * risk * (1 - risk))) @ design
+    return -likelihood - jeffreys * np.linalg.slogdet(information)[1] / 2
+
+
+@pytest.mark.parametrize("separated", [False, True])
+def test_firth_maximises_the_penalised_likelihood(counts, separated):
+    patterns, trials, errors = counts
+    if separated:
+        errors = errors * (patterns[:, 0] == 0)
+    fitted = firth_logits(patterns, trials, errors)
+    for row, n, wrong in zip(fitted, trials, errors, strict=True):
+        arguments = patterns, n, wrong, 1.0
+        best = minimize(penalised, np.zeros(4), arguments, method="BFGS", options={"gtol": 1e-9})
+        np.testing.assert_allclose(row, best.x, atol=1e-4)

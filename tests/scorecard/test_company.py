@@ -1,7 +1,5 @@
 """What else moved along an axis, against plain loops and full renders."""
 
-from itertools import chain
-
 import numpy as np
 import pytest
 import torch
@@ -59,25 +57,6 @@ def low_cells(step: int) -> list[int]:
     return [cell for cell in range(8) if not cell & step]
 
 
-def test_groups_have_every_parameter_once():
-    listed = list(chain.from_iterable(error_sources.GROUPS.values()))
-    assert sorted(listed) == sorted(facerender.NAMES)
-
-
-def test_faces_that_do_not_differ_look_alike(tmp_path):
-    """What is skipped comes out the same, what is not skipped does not."""
-    values = {"earrings": [0.0, 0.35, 0.6], "glasses": [0.2, 0.35, 0.6], "hair_style": [2.4, 2, 3]}
-    for name, (low, alike, other) in values.items():
-        table = facerender.defaults(3)
-        table[:, facerender.INDEX["hair_length"]] = 0.1
-        table[:, facerender.INDEX[name]] = torch.tensor([low, alike, other])
-        pictures = render_to_store(table, 48, tmp_path / f"{name}.npy")
-        differ = error_sources.looks_differ(table, table[[1, 1, 1]])
-        assert differ.tolist() == [False, False, True], name
-        same = [(picture == pictures[1]).all() for picture in pictures]
-        assert same == [True, True, False], name
-
-
 def test_answers_equal_those_of_a_full_render(moved, base, tmp_path):
     held = error_sources.hold(moved, base, ["hair_colour", "skin_colour"])
     column = facerender.INDEX["hair_colour"]
@@ -118,22 +97,3 @@ def test_sizes_are_free_of_noise_on_average_and_their_intervals_hold_the_truth()
     naive = np.mean([4 * 0.1**2 / 12, 2 * 0.35**2 / n])
     assert np.mean(squares) < 0.6 * naive * 2, "the noise was not taken off"
     assert 0.88 <= np.mean(holds) <= 1
-
-
-def test_an_approach_has_an_honest_interval():
-    """Errors at random against errors that skin causes: which is nearer to an effect of skin."""
-    random = np.random.default_rng(5)
-    true = np.r_[np.full(4, 0.4), np.zeros(8)]
-    rate = np.full((2, 2, 2), 0.2)
-    rate[1] += 0.4
-    changes, intervals = [], []
-    for repetition in range(60):
-        before = random.random((120, 2, 2, 2)) < 0.3
-        after = random.random((120, 2, 2, 2)) < rate
-        errors = (before.ravel().astype(int), after.ravel().astype(int))
-        found = error_sources.approach(*errors, true, repetition, 100)
-        changes.append(found["change"])
-        intervals.append((found["low"], found["high"]))
-    low, high = np.array(intervals).T
-    assert ((low <= np.mean(changes)) & (np.mean(changes) <= high)).mean() > 0.85
-    assert np.mean(changes) < -0.15 and (high < 0).mean() > 0.9

@@ -39,16 +39,6 @@ def rungs() -> pd.DataFrame:
     return error_sources.compare(estimates, effects(effect=0.0, se=0.02))
 
 
-def test_intervals_are_compared_and_tallied_by_model_and_in_all(rungs):
-    expected = (rungs["low"] <= 0) & (rungs["high"] >= 0)
-    pd.testing.assert_series_equal(rungs["contained"], expected, check_names=False)
-    nothing = effects(arm="A", estimate=np.nan, low=np.nan, high=np.nan)
-    assert error_sources.compare(nothing, effects(effect=0.5, se=0.0))["contained"].all()
-    one = rungs[(rungs["arm"] == "A") & (rungs["scope"] == "cell")]
-    table = error_sources.tally(pd.concat([one, one.assign(model="n", contained=True)]))
-    assert table["contained"].to_dict() == {"m": 3, "n": 4, "all": 7}
-
-
 def test_the_blame_goes_to_the_step_after_which_the_truth_stays_outside(rungs):
     table = error_sources.causes(rungs, STEPS)
     cause = table["cause"].droplevel(["model", "attribute"])
@@ -80,13 +70,6 @@ def test_coverage_expects_less_when_the_truth_is_uncertain():
     assert found["allowing"] == pytest.approx(0.95, abs=0.015)
 
 
-def test_flags_are_counted_by_direction():
-    table = labels.name_cells(effects(estimate=[0.2, -0.2, 0.2, 0.1, 9, 9, 9]))
-    table["p_holm"] = [0.01, 0.01, 0.2, np.nan, 0.0, 0.0, 0.0]
-    row = error_sources.count_flags(table, 0.05).loc[("m", "skin_colour")]
-    assert row.to_dict() == {"raises": 1, "lowers": 1, "cells": 3}
-
-
 def grid_frame(errors: np.ndarray, names: np.ndarray) -> pd.DataFrame:
     """Images of faces (n, 2, 2, 2) with their levels and the faces' names."""
     places = np.indices(errors.shape).reshape(4, -1)
@@ -107,19 +90,6 @@ def one_step(table: pd.DataFrame, arm_name: str) -> pd.Series:
     return pd.Series(row)
 
 
-def test_steps_between_arms_with_the_same_faces_are_paired_differences():
-    random = np.random.default_rng(0)
-    first = random.integers(0, 2, (40, 2, 2, 2))
-    second = np.where(random.random(first.shape) < 0.2, 1 - first, first)
-    frames = {"A": grid_frame(first, np.arange(40)), "B": grid_frame(second, np.arange(40))}
-    table = error_sources.step_errors(frames, "error", AXES, "face")
-    one, two = (differences(frame) for frame in frames.values())
-    row = one_step(table, "A")
-    assert (row["change"], row["se"]) == pytest.approx((one.mean(), one.sem()))
-    row = one_step(table, "B")
-    assert (row["change"], row["se"]) == pytest.approx(((two - one).mean(), (two - one).sem()))
-
-
 def test_steps_of_arms_that_share_some_faces_and_lack_some_images_have_honest_errors():
     """The standard error is the spread of the step over repeated experiments."""
     random = np.random.default_rng(2)
@@ -137,14 +107,3 @@ def test_steps_of_arms_that_share_some_faces_and_lack_some_images_have_honest_er
         steps.append(row["change"])
         ses.append(row["se"])
     assert np.std(steps) == pytest.approx(np.mean(ses), rel=0.18)
-
-
-def test_same_faces_are_found_again_after_another_projection():
-    random = np.random.default_rng(3)
-    codes = random.standard_normal((30, 512))
-    moved = codes.copy()
-    moved[:, :4] = 0  # onto four other planes
-    order = random.permutation(30)[:20]
-    found = error_sources.same_faces(codes, moved[order])
-    expected = [list(order).index(face) if face in order else -1 for face in range(30)]
-    assert found.tolist() == expected

@@ -68,20 +68,6 @@ def test_scores_of_known_errors():
     assert score["coverage_low"] < inside < score["coverage_high"]
 
 
-def test_shares_count_audits_not_cells():
-    table = pd.DataFrame(
-        {
-            "audit": np.repeat(range(4), 2),
-            "alarm": [1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0],
-            "missed": [1.0, 0.0, 0.0, 0.0, np.nan, 1.0, np.nan, np.nan],
-        }
-    )
-    row = scorecard.share_of_audits(table.assign(model="a", estimator="b"), OF).loc["a", "b"]
-    assert row["alarm"] == 0.5
-    assert row["missed"] == pytest.approx((0.5 + 0 + 1) / 3)
-    assert row["alarm_low"] == pytest.approx(0.15, abs=0.005)  # Wilson's, two of four
-
-
 def test_departures_are_those_of_the_versions_not_of_the_faces(pool):
     worse = pool.copy()
     worse[:, 1, 0, 0] = 1 - worse[:, 1, 0, 0]

@@ -3,14 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
-import facerender
-from facerender import INDEX, defaults
-from helpers import effects as estimators
+from facerender import INDEX
 from helpers import transects
 from helpers.scorecard import truth
-from helpers.world import counterfactuals, do
 from helpers.world.populations import sample
 
 N = 30
@@ -38,21 +34,6 @@ def bright_store(monkeypatch):
 
 def says_male_when_short(images):
     return (images[:, 1, 0, 0] < 0.4 * 255).astype(float)
-
-
-def test_interventions_set_what_they_say_and_cross_all_doses(base):
-    ages = torch.linspace(0.3, 0.9, len(base))
-    changed = do(base, hair_length=0.5, age=ages)
-    assert (changed[:, INDEX["hair_length"]] == 0.5).all()
-    torch.testing.assert_close(changed[:, INDEX["age"]], ages)
-    others = [c for name, c in INDEX.items() if name not in ("hair_length", "age")]
-    assert torch.equal(changed[:, others], base[:, others])
-    faces = counterfactuals(base, DOSES)
-    assert faces.shape == (24, 2, 2, 2, base.shape[1])
-    expected = do(base[3:4], skin_colour=0.8, hair_length=0.1, gender=0.2)[0]
-    assert torch.equal(faces[3, 1, 0, 0], expected)
-    with pytest.raises(ValueError, match="no such face parameters: \\['hair'\\]"):
-        do(base, hair=0.1)
 
 
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
@@ -87,16 +68,6 @@ def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
     return pd.Series(row)
 
 
-def test_scarves_cover_earrings_and_hair_but_no_glasses():
-    parameters = defaults(2)
-    for name in ("earrings", "hair_colour", "glasses"):
-        parameters[:, INDEX[name]] = 0.8
-    parameters[1, INDEX["hair_style"]] = facerender.HAIR_STYLES.index("covered")
-    for name, covered in (("earrings", 0.0), ("hair_colour", 0.0), ("glasses", 0.8)):
-        shown = truth.shown(parameters, name)
-        assert shown.tolist() == pytest.approx([0.8, covered])
-
-
 def test_changes_are_mean_differences_within_transects():
     values = np.random.default_rng(1).random(len(PLACES))
     row = one_cell(truth.changes(values), "gender", skin_colour=1, hair_length=0)
@@ -106,19 +77,3 @@ def test_changes_are_mean_differences_within_transects():
     assert row["effect"] == pytest.approx(difference.mean())
     assert row["se"] == pytest.approx(difference.sem())
     assert row["cell"] == "short hair, dark skin"
-
-
-def test_stacked_tables_have_their_keys_and_named_cells():
-    error = np.random.default_rng(0).integers(0, 2, N * 8)
-    frame = PLACES.assign(error=error)
-    table = estimators.all_matched_effects(
-        frame[["transect", *LEVELS, "error"]], "error", truth.AXES, "transect"
-    )
-    both = truth.stacked({("arm", m): table for m in "ab"}, ["arm", "model"])
-    assert both["model"].tolist() == ["a"] * len(table) + ["b"] * len(table)
-    assert both.index.is_unique and set(both["arm"]) == {"arm"}
-    row = one_cell(both[both["model"] == "b"], "skin_colour", hair_length=1, gender=0)
-    cell = frame.query("hair_length_level == 1 and gender_level == 0")
-    by_level = cell.groupby("skin_colour_level")["error"].mean()
-    assert row["cell"] == "female, long hair"
-    assert row["estimate"] == pytest.approx(by_level[1] - by_level[0])
