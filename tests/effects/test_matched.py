@@ -220,3 +220,9 @@ def test_the_interval_has_its_coverage_where_the_effect_is_a_bound():
         pairs = _pair_bounds(frame.assign(kept=~dropped), *ARGUMENTS)
         covered.append(_interval(pairs[pairs["gender_level"] == 1], "transect")[1] >= 0.2)
     assert 0.9 <= np.mean(covered) <= 0.985
+
+
+def test_pruning_may_leave_nothing():
+    none = pruning_bounds(pruned_audit(20, 4).assign(kept=False), *ARGUMENTS)
+    assert (none.loc["pruned"]["reason"] == "no pair").all()
+    assert (none.loc["worst case"][["lower", "low"]] == -1).all(axis=None)

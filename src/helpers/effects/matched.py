@@ -17,11 +17,7 @@ from helpers.pruning import complete_transects
 from helpers.utils.checks import as_binary, as_rates, require_distinct
 
 COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
-
-
 COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
-
-
 LIMITS = ("low", "high", "low90", "high90")
 
 
@@ -292,8 +288,6 @@ def _score_limit(worse: float, better: float, n: float, quantile: float) -> floa
 
 
 ARMS = ("all", "pruned", "complete transects", "worst case")
-
-
 BOUNDS = ["estimate", "low", "high", "lower", "upper", "n", "transects", "missing", "reason"]
 
 
@@ -341,7 +335,11 @@ def pruning_bounds(
 
     def arm(images: pd.DataFrame) -> pd.DataFrame:
         """Matched effects of what is left, with a row for every cell."""
-        table = matched_effects(images, outcome, attribute, by, transect).reindex(everything.index)
+        some = len(images) > 0
+        found = (
+            matched_effects(images, outcome, attribute, by, transect) if some else everything[:0]
+        )
+        table = found.reindex(everything.index)
         counts = table[["n", "transects"]].fillna(0).astype(np.int64)
         return table.assign(**counts, reason=table["reason"].fillna("no pair"))
 

@@ -49,14 +49,8 @@ from helpers.utils.checks import (
 )
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
-
-
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-
-
 ROUNDING = 1e-12  # Chances that are less below 0 are 0.
-
-
 # Largest latent correlation: beyond it, the integrals over the transects would be inaccurate.
 MOST_SHARED = 0.995
 

@@ -25,22 +25,12 @@ from helpers.resampling import as_codes
 from helpers.utils.checks import as_rates, require_columns, require_present, require_rows
 
 RANK_TOLERANCE = 1e-9  # A column is a combination of others when less than this part of it is left.
-
-
 # Largest change of a linear predictor in the last Newton step; the error left is its square.
 TOLERANCE = 1e-8
-
-
 MAX_STEPS = 2000  # Firth's steps converge slowly where a single image is all there is of a level.
-
-
 # A linear predictor that Newton takes beyond this, without a penalty, has no finite limit.
 SEPARATED = 30.0
-
-
 LARGEST_QUANTILE = 40.0  # Where p-values are told apart from zero no more.
-
-
 SECTIONS, ROUNDS = 32, 10  # Into how many parts that range is cut, and how often: to 2^-50 of it.
 
 

@@ -18,8 +18,6 @@ from helpers.utils.checks import as_finite, check_positive
 
 # What `verdict` says of an interval.
 EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
-
-
 NOT_ESTIMABLE = "not estimable"  # What it says where there is no interval.
 
 
