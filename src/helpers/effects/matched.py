@@ -335,11 +335,10 @@ def pruning_bounds(
 
     def arm(images: pd.DataFrame) -> pd.DataFrame:
         """Matched effects of what is left, with a row for every cell."""
-        some = len(images) > 0
-        found = (
-            matched_effects(images, outcome, attribute, by, transect) if some else everything[:0]
-        )
-        table = found.reindex(everything.index)
+        table = everything[:0]
+        if len(images):
+            table = matched_effects(images, outcome, attribute, by, transect)
+        table = table.reindex(everything.index)
         counts = table[["n", "transects"]].fillna(0).astype(np.int64)
         return table.assign(**counts, reason=table["reason"].fillna("no pair"))
 

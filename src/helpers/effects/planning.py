@@ -40,13 +40,7 @@ from scipy.stats import t as student
 from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
 from helpers.effects.matched import mcnemar
-from helpers.utils.checks import (
-    check_number,
-    check_positive,
-    check_range,
-    check_whole,
-    require_columns,
-)
+from helpers.utils.checks import check_number, check_range, check_whole, require_columns
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -138,7 +132,7 @@ def printed_power(transects: float, design: Design, alpha: float = 0.05) -> floa
         The power, from 0 to 1.
 
     Raises:
-        ValueError: no transects, or a design without a difference.
+        ValueError: a design without a difference.
 
     Example:
         >>> from helpers import effects
@@ -147,7 +141,6 @@ def printed_power(transects: float, design: Design, alpha: float = 0.05) -> floa
         0.8
     """
     difference, deviation = _per_transect(design)
-    check_positive("transects", transects)
     return float(normal_power(difference, transects, alpha / 2, "larger", deviation))
 
 
