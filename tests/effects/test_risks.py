@@ -62,9 +62,6 @@ def standardise(frame, formula, treatment, weights):
     return np.average(predicted[1] - predicted[0], weights=patterns["weight"])
 
 
-# --- estimates
-
-
 def test_a_crude_difference_is_that_of_two_rates(frame):
     table = risk_differences(frame, "error", "skin_level", CELLS, "transect")
     assert list(table.columns) == [
@@ -92,9 +89,6 @@ def test_adjusted_differences_equal_g_computation_with_statsmodels(frame):
         risks = [fitted.predict(rows.assign(skin_level=level)).mean() for level in (0, 1)]
         assert row["estimate"] == pytest.approx(risks[1] - risks[0], abs=1e-8)
     assert not table.attrs["firth"]
-
-
-# --- intervals
 
 
 def test_hybrid_score_interval_is_newcombe_s():
@@ -149,9 +143,6 @@ def test_coverage_for_manipulated_and_seed_level_attributes(correlation, treatme
         row = risk_differences(frame, "error", treatment, cluster="transect").iloc[0]
         hits.append(row["low"] <= effect <= row["high"])
     assert 0.90 <= np.mean(hits) <= 0.99
-
-
-# --- little data
 
 
 def test_a_covariate_without_errors_needs_the_penalty_and_keeps_the_rates(frame):
@@ -220,9 +211,6 @@ def test_rows_that_lack_something_are_left_out_and_counted(frame, adjust):
     nothing = risk_differences(frame.assign(error=np.nan), *arguments)
     assert nothing["n"].sum() == 0 and nothing["dropped"].sum() == len(frame)
     assert set(nothing["reason"]) == {"every image lacks its outcome, treatment or cluster"}
-
-
-# --- direct effects
 
 
 def test_the_difference_of_effects_has_the_error_of_the_cluster_bootstrap(frame):
