@@ -234,13 +234,13 @@ planes = {
 
 # %% tags=["hide-input"]
 WATCHED = ["skin_colour", "hair_length", "facial_hair"]
-exact, leaks = verification.exact_planes(generator), {}
+start, exact, leaks = codes[:200].double(), verification.exact_planes(generator), {}
 for labels, fitted in (planes | {"exact": exact}).items():
-    cosines = (fitted.normals * exact.normals).sum(1).clip(-1, 1)
-    for name, normal, cosine in zip(exact.names, fitted.normals, cosines, strict=True):
-        ends = (
-            generator.parameters(torch.from_numpy(codes[:200] + way * normal)) for way in (1, -1)
-        )
+    normals = fitted.unit().normals
+    cosines = (normals * exact.normals).sum(1).clip(-1, 1)
+    for name, normal, cosine in zip(exact.names, normals, cosines, strict=True):
+        step = torch.from_numpy(normal)
+        ends = (generator.parameters(one) for one in (start + step, start - step))
         high, low = map(facerender.visible_scores, ends)
         found = {"accuracy": fitted.scores.get(name), "angle": np.degrees(np.arccos(cosine))}
         leaks[name, labels] = found | (high - low).mean()[WATCHED].to_dict()
@@ -425,7 +425,9 @@ def draw_perceived(frame: pd.DataFrame) -> None:
             label.set(ha=side, size=10)
         sizes = sorted({f"{len(one):,}" for one in scores.values()}, key=len)
         title = "perceived gender" if name == "gender" else name.replace("_", " ")
-        ax.set_title(f"{title}\nn = {' to '.join(dict.fromkeys(sizes[:: len(sizes) - 1 or 1]))}")
+        ax.set_title(
+            f"{title}\nn = {' to '.join(dict.fromkeys(sizes[:: len(sizes) - 1 or 1]))}", fontsize=12
+        )
 
 
 # %% mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group. If people see what was meant, scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}

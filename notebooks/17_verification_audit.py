@@ -228,7 +228,7 @@ def draw_frames(rates: pd.DataFrame) -> np.ndarray:
     canvas.draw()
     figure.set_layout_engine("none")  # all frames share one layout
     for threshold, own in rates.groupby("threshold"):
-        heading.set_text(f"threshold {threshold:.3f}")
+        heading.set_text(f"threshold {threshold:.4f}")
         drawn = []
         for (group, row), place in product(own.groupby("group"), range(2)):
             columns = [list(PAIRS_OF)[place] + end for end in ("", "_low", "_high")]
@@ -248,7 +248,7 @@ frames = {name: draw_frames(table) for name, table in swept.items()}
 
 # %%
 values = [table["threshold"].dropna().unique() for table in swept.values()]
-steps = [" / ".join(f"{value:.3f}" for value in both) for both in zip(*values, strict=True)]
+steps = [" / ".join(f"{value:.4f}" for value in both) for both in zip(*values, strict=True)]
 steps[len(steps) // 2] += " (set)"
 what = "Error rates of six groups at thresholds of the first recogniser / the control"
 widgets.side_by_side(frames, steps, "threshold", what, width=340, charts=True)

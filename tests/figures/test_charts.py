@@ -69,14 +69,6 @@ def test_bars_that_share_an_axis_all_fit_and_write_short_counts():
     assert texts(low) == ["40", "30", "40", "20"] and "n under each bar" in low.get_xlabel()
 
 
-def test_counts_of_neighbouring_bars_do_not_touch():
-    ax = plt.figure(figsize=(figures.WIDTH / 2, 3)).gca()
-    figures.bars(rates(CELLS, [12345] * 4, [100] * 4), ax=ax)
-    ax.figure.canvas.draw()
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert not any(one.overlaps(other) for one, other in pairwise(boxes))
-
-
 def test_bars_of_few_images_are_pale_and_do_not_stretch_the_axis():
     counts, errors = [400, 300, 5, 200], [10, 12, 5, 6]
     all_alike = figures.bars(rates(CELLS, counts, errors)).get_ylim()[1]

@@ -1,12 +1,10 @@
 """The book's style: roles and their looks, pixels, and what it does in a notebook."""
 
 import numpy as np
-import pandas as pd
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers import figures
-from helpers.figures.looks import without_negative_zeros
 
 COUNTING = """
 from matplotlib import pyplot as plt
@@ -53,14 +51,3 @@ def test_a_notebook_draws_a_figure_once_and_shows_no_negative_zero():
     html = table.outputs[0].data["text/html"]
     assert "<td>0.0</td>" in html
     assert html.count("-0.0") == 1  # the cell that is text
-
-
-def test_only_floats_change_and_only_their_sign():
-    columns = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")])
-    rows = [[-0.0, "-0.0", 1, -0.0], [-2.5, "b", 2, None]]
-    table = pd.DataFrame(rows, columns=columns)
-    shown = without_negative_zeros(table)
-    pd.testing.assert_frame_equal(shown, table)  # for which -0.0 is 0.0
-    assert shown.to_string().count("-0.0") == 1 and table.to_string().count("-0.0") == 3
-    for plain in (table[[("a", "y")]], table.iloc[:0], pd.DataFrame()):
-        pd.testing.assert_frame_equal(without_negative_zeros(plain), plain)

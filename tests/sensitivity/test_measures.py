@@ -155,14 +155,6 @@ def test_curve_holds_the_measures_of_every_step():
     pd.testing.assert_frame_equal(last.iloc[:-1], pd.concat(expected), check_names=False)
 
 
-def test_nothing_moves_at_zero():
-    table = curve(np.array([[0.1, 0.2], [0.2, 0.8]]), np.array([0, 1]), NEAR, 0.5)
-    still = table[table["λ"] == 0].set_index("measure")[INTERVAL]
-    empty = ["near the boundary", "conditional_10", "net near the boundary"]
-    assert still.loc[empty].isna().all(axis=None)
-    assert (still.drop(index=empty) == 0).all(axis=None)
-
-
 def test_dose_response_is_the_mean_of_fitted_slopes():
     table = dose_response(SCORES, LAMBDAS)
     slopes = [np.polyfit(LAMBDAS, row, 1)[0] for row in SCORES]
@@ -216,11 +208,3 @@ def test_explained_covers_the_rest():
         table = explained(*changes, n_boot=120, seed=run)
         hits += table["low"].le([0.105, 0.075, 0.03]) & table["high"].ge([0.105, 0.075, 0.03])
     assert (hits / runs).between(0.9, 0.99).all()
-
-
-def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
-    changes = list(simulated_changes(np.random.default_rng(1)))
-    weak = [*changes[:3], changes[3] - changes[3].mean()]
-    table = explained(*weak, n_boot=50, seed=2)
-    assert table.loc["total"].notna().all()
-    assert table.loc[["explained", "rest"]].isna().all(axis=None)

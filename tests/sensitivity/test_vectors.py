@@ -11,8 +11,6 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers import directions
 from helpers.sensitivity import consistency, lines
 from helpers.sensitivity.vectors import (
-    _share_equally,
-    as_uint8,
     attribute_vector,
     balanced_rows,
     traverse,
@@ -47,31 +45,6 @@ def test_both_classes_have_the_same_cells_and_half_smile():
     assert counts(positive, "Smiling", "Male") == counts(negative, "Smiling", "Male") == cells
     for rows in (positive, negative):
         assert len(np.unique(rows)) == 200 and (np.diff(rows) > 0).all()
-
-
-def test_a_scarce_cell_gives_all_it_has():
-    frame = ATTRIBUTES.copy()
-    scarce = np.flatnonzero(frame["Young"] & frame["Smiling"] & frame["Male"])
-    frame.loc[scarce[7:], "Young"] = False
-    positive, negative = balanced_rows(frame, "Young", 200, ("Male", "Smiling"), HALVED, seed=1)
-    for rows in (positive, negative):
-        cells = frame.iloc[rows].groupby(["Smiling", "Male"]).size().tolist()
-        assert cells == [50, 50, 93, 7]
-    assert set(scarce[:7]) <= set(positive)
-
-
-def test_shares_are_as_equal_as_the_cells_allow():
-    """Against the plain loop: give one row at a time to the cell that has given least."""
-    for _ in range(200):
-        available = RNG.integers(0, 12, RNG.integers(1, 7))
-        if available.sum() == 0:
-            continue
-        wanted = int(RNG.integers(1, available.sum() + 1))
-        take = np.zeros(len(available), int)
-        for _ in range(wanted):
-            open_cells = np.flatnonzero(take < available)
-            take[open_cells[np.argmin(take[open_cells])]] += 1
-        np.testing.assert_array_equal(_share_equally(wanted, available), take)
 
 
 PLANTED = np.linalg.qr(RNG.standard_normal((16, 2)))[0].T
@@ -130,14 +103,6 @@ def test_images_stand_by_code_and_step():
         for j, step in enumerate((-2, 0, 3, 1)):
             level = [code[0] + step, code[1] - 2 * step, 0]
             assert (images[i, j] == np.array(level)[:, None, None]).all()
-
-
-def test_levels_are_rounded_and_clipped():
-    levels = torch.tensor([-0.1, 0.0, 0.4 / 255, 0.6 / 255, 254.6 / 255, 1.0, 1.1])
-    images = as_uint8(levels[:, None, None, None].expand(-1, 3, 2, 2))
-    assert images.dtype == np.uint8
-    assert images[:, 0, 0, 0].tolist() == [0, 0, 0, 1, 255, 255, 255]
-    assert (images == images[:, :1, :1, :1]).all()
 
 
 def test_lines_join_codes_of_one_class_and_use_none_twice():

@@ -10,10 +10,7 @@ from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.meta_analysis import combine_effects
 
 from helpers.verification import (
-    COMPOSITIONS,
-    GROUPS,
     composition_effects,
-    recorded_trainings,
     training_effects,
 )
 
@@ -202,11 +199,3 @@ def test_trainings_that_are_alike_add_nothing():
     same = training_effects([*errors] * 3, [*control] * 3, group, vertices, FAMILIAR)
     pd.testing.assert_frame_equal(same[one.columns], one)
     assert (same["between"] < 1e-8).all() and (same["trainings"] == 3).all()
-
-
-def test_the_record_holds_every_composition():
-    pairs, accepted = recorded_trainings()
-    assert set(pairs["group"]) == set(GROUPS) and pairs["match"].dtype == bool
-    counts = accepted.columns.to_frame(index=False).groupby("composition").size()
-    assert set(counts.index) == set(COMPOSITIONS) and counts.min() == counts.max() >= 7
-    assert not accepted.T.duplicated().any()  # other trainings are other networks

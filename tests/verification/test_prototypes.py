@@ -7,6 +7,7 @@ import torch
 
 from facerender.parameters import INDEX, visible_scores
 from helpers import verification
+from helpers.verification.people import nearest_ancestry
 
 
 def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototypes):
@@ -30,16 +31,12 @@ def test_svms_from_true_labels_point_along_the_exact_normals(generator):
     parameters = generator.parameters(codes)
     place = parameters[:, [INDEX["ancestry_x"], INDEX["ancestry_y"]]]
     fitted = verification.group_planes(
-        codes, visible_scores(parameters)["gender"], verification.nearest_ancestry(place)
+        codes, visible_scores(parameters)["gender"], nearest_ancestry(place)
     )
     assert fitted.names == ("gender", *verification.ANCESTRIES)
     np.testing.assert_allclose(np.linalg.norm(fitted.normals, axis=1), 1)
-    report = verification.label_leakage(generator, codes[:50], {"true": fitted}, ["hair_length"])
-    assert report["labels"].tolist() == ["true"] * 4 + ["exact"] * 4
-    assert (report["angle"][:4] < 45).all() and (report["angle"][4:] < 1e-3).all()
-    assert (report["accuracy"][:4] > 0.75).all()
-    # Men's hair is shorter, as planted.
-    assert (report.loc[report["plane"] == "gender", "hair_length"] < -0.05).all()
+    cosines = (fitted.normals * verification.exact_planes(generator).normals).sum(1)
+    assert (cosines > 0.7).all() and min(fitted.scores.values()) > 0.75
 
 
 def brute_force(landmarks, n):

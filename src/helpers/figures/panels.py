@@ -3,7 +3,7 @@
 Colours are those of Okabe and Ito, told apart by colour-blind readers; every role also has its
 own marker and hatch, so that each figure reads in grey.
 
-`intervals`, `paths` and `rungs` draw panels of a table with a row per mark: columns estimate, low,
+`intervals` and `rungs` draw panels of a table with a row per mark: columns estimate, low,
 high and, where it is known, truth: fractions, which are drawn in points. Marks and panels stand in
 the order of the table. The other charts take tables as `helpers.errors.stratified_errors` and the
 effect estimators leave them; without an `ax` they are figures of their own, as wide as the page.
@@ -23,6 +23,7 @@ from IPython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.container import Container
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
@@ -45,6 +46,7 @@ Z = norm.ppf(0.975)
 """Standard errors on either side of an estimate in a 95 % interval."""
 EVEN = 0.179
 """The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
+_PERCENT = PercentFormatter(1, symbol=" %")
 _ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 
 
@@ -89,7 +91,7 @@ LOOKS: Mapping[str, Look] = {
     "estimate": Look(BLUE, "o", ""),
     "truth": Look(VERMILION, "D", ""),
     "exceeds": Look(VERMILION, "X", ""),
-    "inconclusive": Look(BLACK, "o", "", filled=False),
+    "inconclusive": Look(GREY, "o", "", filled=False),
     "within": Look(BLUE, "o", ""),
 } | {
     f"{ancestry} {gender}": Look(*look, "", filled=gender == "female")
@@ -122,13 +124,14 @@ def style() -> None:
         plt.draw_all = _lay_out_figures
     if shell := get_ipython():
         html = shell.display_formatter.formatters["text/html"]
-        html.for_type(pd.DataFrame, lambda table: _without_negative_zeros(table)._repr_html_())
+        html.for_type(
+            pd.DataFrame, lambda table: table.apply(_without_negative_zeros)._repr_html_()
+        )
     settings = {
         "figure.figsize": (WIDTH, 4.2),
         "figure.dpi": 130,
         "figure.constrained_layout.use": True,
         "axes.titlesize": 13,
-        "legend.title_fontsize": 11,
         "legend.frameon": False,
         "axes.spines.top": False,
         "axes.spines.right": False,
@@ -141,11 +144,8 @@ def style() -> None:
     sns.set_theme("notebook", "ticks", [look.colour for look in SPARE], rc=settings)
 
 
-def _without_negative_zeros(table: pd.DataFrame) -> pd.DataFrame:
-    floats = np.flatnonzero([pd.api.types.is_float_dtype(kind) for kind in table.dtypes])
-    table = table.copy()
-    table.isetitem(floats, table.iloc[:, floats] + 0.0)
-    return table
+def _without_negative_zeros(column: pd.Series) -> pd.Series:
+    return column + 0.0 if pd.api.types.is_float_dtype(column) else column
 
 
 def _lay_out_figures() -> None:
@@ -220,7 +220,7 @@ def bars(
     ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)
     ax.set_xlim(-0.55, len(ticks) - 0.45)
     ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
-    ax.yaxis.set_major_formatter(_percent)
+    ax.yaxis.set_major_formatter(_PERCENT)
     if side_by_side > 1:
         ax.legend(**_ABOVE, ncol=side_by_side)
     return ax
@@ -243,16 +243,13 @@ def _counts_below(ax: Axes, n: pd.Series, places: pd.Series, ticks: int, width: 
 
 
 def forest(
-    table: pd.DataFrame,
-    truth: pd.Series | None = None,
-    xlabel: str = "risk difference",
-    ax: Axes | None = None,
+    table: pd.DataFrame, truth=None, xlabel: str = "risk difference", ax: Axes | None = None
 ) -> Axes:
     """One 95 % interval per cell, around a line at zero.
 
     Args:
         table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
-        truth: the true value of each cell, on the same index; drawn as a diamond.
+        truth: a Series, the true value of each cell, on the same index; drawn as a diamond.
         xlabel: label of the horizontal axis, in the table's unit.
         ax: where to draw.
 
@@ -301,8 +298,8 @@ def matched_scatter(pairs: pd.DataFrame) -> Axes:
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
     first, second = pairs[["first", "second"]].iloc[0]
     ax.set(xlabel=f"error rate, {first}", ylabel=f"error rate, {second}")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(_percent)
+    ax.xaxis.set_major_formatter(_PERCENT)
+    ax.yaxis.set_major_formatter(_PERCENT)
     ax.figure.legend(loc="outside lower center", ncol=1 if len(pairs) < 4 else 2)
     return ax
 
@@ -381,11 +378,6 @@ def _spaced(name: object) -> str:
     return str(name).replace("_", " ")
 
 
-def _percent(value: float, _position: int | None = None) -> str:
-    """A rate as a tick's label."""
-    return f"{100 * value:.3g} %"
-
-
 # --- panels
 
 
@@ -446,46 +438,6 @@ def intervals(
     return figure if marks == rows else legend_above(figure, [*kinds, "truth"])
 
 
-def paths(
-    table: pd.DataFrame,
-    x: str,
-    marks: str,
-    panels: str,
-    xlabel: str,
-    ylabel: str,
-    *,
-    height: float = 3.4,
-    nudge: float = 0.0,
-) -> Figure:
-    """Upright intervals along a condition, joined by lines, panels side by side.
-
-    Args:
-        table: see above; a truth is the same in a whole panel.
-        x: column of the condition.
-        marks: column that tells the lines of a panel apart; if it is `panels`, there is no legend.
-        panels: column that tells the panels apart, and names them.
-        xlabel: label below all panels.
-        ylabel: label beside them.
-        height: of the figure in inches.
-        nudge: by which lines are moved apart, so that equal intervals do not cover each other.
-
-    Returns:
-        A figure as wide as the page.
-    """
-    groups = list(table.groupby(panels, sort=False))
-    size = WIDTH, height
-    figure, (axes,) = plt.subplots(1, len(groups), figsize=size, sharey=True, squeeze=False)
-    for ax, (title, part) in zip(axes, groups, strict=True):
-        for number, (kind, mine) in enumerate(part.groupby(marks, sort=False)):
-            upright(ax, mine[x] + nudge * (number - 1), mine, look(kind, number), str(kind))
-        if "truth" in table:
-            ax.axhline(100 * part["truth"].iloc[0], **DASHED)
-        ax.set_title(title)
-    axes[0].set_ylabel(ylabel)
-    figure.supxlabel(xlabel, fontsize=12)
-    return figure if marks == panels else legend_above(figure)
-
-
 def rungs(table: pd.DataFrame, ticks: str, marks: str, panels: str) -> Figure:
     """Marks side by side at every tick, over the truth and its 95 % band; a column of panels.
 
@@ -508,11 +460,10 @@ def rungs(table: pd.DataFrame, ticks: str, marks: str, panels: str) -> Figure:
         for kind, shift, one in zip(kinds, shifts, SPARE, strict=False):
             mine = part[part[marks] == kind]
             upright(ax, mine[ticks].map(names.index) + shift, mine, one, kind, **how)
-        for place, row in enumerate(part.drop_duplicates(ticks).itertuples()):
-            edges, margin = (place - 0.42, place + 0.42), Z * row.truth_se
-            band = 100 * (row.truth - margin), 100 * (row.truth + margin)
-            ax.fill_between(edges, *band, color="#BBBBBB", zorder=0)
-            ax.plot(edges, [100 * row.truth] * 2, color=BLACK, linewidth=1, zorder=1)
+        known, places = part.drop_duplicates(ticks), np.arange(len(names))
+        truth, reach = 100 * known["truth"], 100 * Z * known["truth_se"]
+        ax.bar(places, 2 * reach, 0.84, truth - reach, color="#BBBBBB", zorder=0)
+        ax.hlines(truth, places - 0.42, places + 0.42, color=BLACK, linewidth=1, zorder=1)
         ax.axhline(0, **ZERO)
         ax.set_xticks(range(len(names)), [name.replace(", ", "\n") for name in names])
         ax.set_ylabel(f"{label} (points)")

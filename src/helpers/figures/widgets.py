@@ -33,10 +33,7 @@ _WHOLE = {"style": {"description_width": "initial"}}
 
 
 def gallery(
-    images: ArrayLike,
-    ncol: int,
-    titles: Sequence[str] | None = None,
-    row_labels: Sequence[str] | None = None,
+    images: ArrayLike, ncol: int, titles: Sequence = (), row_labels: Sequence = ()
 ) -> Figure:
     """Images in rows, as wide as the page.
 
@@ -56,9 +53,7 @@ def gallery(
     pixels = as_pixels(images)
     n, height, width = pixels.shape[:3]
     nrow = -(-n // ncol)
-    letters = int(72 * WIDTH / ncol / LETTER)
-    titles = [_in_lines(title, letters) for title in ([] if titles is None else titles)]
-    row_labels = [] if row_labels is None else list(row_labels)
+    titles = [_in_lines(title, int(72 * WIDTH / ncol / LETTER)) for title in titles]
     if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
         given = f"{len(titles)} titles and {len(row_labels)} row labels"
         raise ValueError(f"{given} do not fit {n} images in {nrow} rows of {ncol}")
@@ -101,12 +96,10 @@ def as_pixels(images: ArrayLike) -> np.ndarray:
         uint8 (n, h, w, 3).
 
     Raises:
-        ValueError: another shape, or floats outside [0, 1] by more than rounding.
+        ValueError: floats outside [0, 1] by more than rounding.
     """
     batch = np.asarray(images)
     batch = batch[None] if batch.ndim == 3 else batch
-    if batch.ndim != 4 or batch.shape[1] != 3:
-        raise ValueError(f"expected images of shape (n, 3, h, w), got {np.shape(images)}")
     if batch.dtype != np.uint8:
         if not (np.abs(batch - 0.5) <= 0.501).all():
             raise ValueError("expected float images in [0, 1]")
@@ -164,12 +157,7 @@ def side_by_side(
 
 
 def attribute_explorer(
-    frames: Mapping[str, ArrayLike],
-    labels: Mapping[str, Sequence[str]],
-    alt: str,
-    width: int = 320,
-    below: Mapping[str, Sequence[Sequence[str]]] | None = None,
-    start: int = 0,
+    frames: Mapping, labels: Mapping, alt: str, width: int = 320, below=None, start: int = 0
 ) -> VBox:
     """A menu of attributes, each with a slider of its own.
 
@@ -202,15 +190,11 @@ def _stack(
 ) -> Stack:
     """Frames of which one is shown, each with its alt text and what stands below it."""
     # An img element rather than ipywidgets.Image, which has no alt text.
-    wide = Layout(width="100%")
-    shown = [
-        HTML(
-            f'<img src="{encode(frame, lossless)}" alt="{escape(f"{alt}: {label}")}" '
-            f'style="width: 100%">{_in_shares(text)}',
-            layout=wide,
-        )
-        for frame, label, text in zip(pixels, labels, texts, strict=True)
-    ]
+    shown, wide = [], Layout(width="100%")
+    for frame, label, text in zip(pixels, labels, texts, strict=True):
+        told = f'alt="{escape(f"{alt}: {label}")}" style="width: 100%"'
+        image = f'<img src="{encode(frame, lossless)}" {told}>{_in_shares(text)}'
+        shown.append(HTML(image, layout=wide))
     return Stack(shown, selected_index=0, layout=wide)
 
 

@@ -143,11 +143,6 @@ class Kind:
     left: np.ndarray
     right: np.ndarray
 
-    @property
-    def identities(self) -> int:
-        """How many identities there are in these pairs."""
-        return len(np.union1d(self.left, self.right))
-
     def totals(self, weights: np.ndarray) -> np.ndarray:
         """Weight of all pairs in every resample, (B,), from weights of identities (G, B)."""
         within = self.left == self.right
@@ -179,11 +174,7 @@ class Kind:
         Twice the sum over pairs of identities of the squared sums of residuals, k = 1 ... n.
         """
         n, (dyad, between) = len(self.left), dyads(self.left, self.right)
-        sizes = np.bincount(dyad)
-        order = np.argsort(dyad, kind="stable")
-        before = np.empty(n, dtype=np.int64)
-        before[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        size = sizes[dyad]
+        before, size = pd.Series(dyad).groupby(dyad).cumcount().to_numpy(), np.bincount(dyad)[dyad]
         # A pair takes the count c of its dyad to c + 1: sums of c², c size and size² follow.
         squares = np.cumsum(between * (2 * before + 1))
         products = np.cumsum(between * size)
@@ -271,7 +262,7 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
         variance[start + 1 : stop + 1] = squares - mean**2
     excess = np.append(0.0, kind.excess())
     variance = np.maximum(variance - excess, excess / 2)
-    identities, factor = kind.identities, inflation(kind.left, kind.right)
+    identities, factor = np.union1d(kind.left, kind.right).size, inflation(kind.left, kind.right)
     size = effective_size(share, variance * factor, identities)
     cuts = np.flatnonzero(np.diff(kind.similarity, prepend=-np.inf, append=np.inf))
     low, size, high = settled_sizes(share, size, identities, cuts)

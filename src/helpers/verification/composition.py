@@ -133,11 +133,6 @@ class Gaps:
     identities: int
     reason: str  # why there is no variance, else empty
 
-    @property
-    def gap(self) -> np.ndarray:
-        """Rare minus familiar, (k,)."""
-        return self.rare - self.familiar
-
     def variance(self, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Dyadic-robust variances, and their degrees of freedom: of each gap, or of their mean."""
         if self.reason:
@@ -214,7 +209,7 @@ def _dyadic_variance(
 
 def _crossed(gaps: Gaps) -> tuple[float, float, float, float]:
     """Of the mean gap of R trainings: standard error, degrees of freedom, within, between."""
-    runs, spread = len(gaps.gap), np.var(gaps.gap, ddof=1)
+    runs, spread = len(gaps.rare), np.var(gaps.rare - gaps.familiar, ddof=1)
     alone = gaps.variance()[0].mean()
     (of_mean,), (faces,) = gaps.variance(mean=True)
     # The variance of a mean of R is made of its R variances and R (R - 1) covariances.

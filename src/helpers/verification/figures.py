@@ -1,8 +1,9 @@
 """Figures of the verification study: error rates by group, and what each step of an attribute does.
 
 Colour and marker tell the ancestry group; filled marks and solid lines mean perceived female, open
-marks and dashed lines perceived male. What cannot be estimated is said in words in its place and
-never drawn as 0. Figure numbers are those of Liang et al. 2023. Call `helpers.figures.style` first.
+marks and dashed lines perceived male. In `draw_disparities` they tell the verdict. What cannot be
+estimated is said in words in its place and never drawn as 0. Figure numbers are those of Liang et
+al. 2023. Call `helpers.figures.style` first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,8 @@ RELATIONS = ("same seed, same group", "other seed, same group", "other seed, oth
 RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}
 """Quantiles of pairs that the paper draws in Figs 5 and 10 to 13."""
 
-_UNITS = {"pose": "pose (degrees)", "light": "light from"}
+_UNITS = {name: f"{name} (steps)" for name in STEPS}
+_UNITS |= {"pose": "pose (degrees)", "light": "light from"}
 _ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
 
 
@@ -38,7 +40,10 @@ def draw_rates(table: pd.DataFrame) -> Figure:
     label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % in each group"
     label = f"{label} (n = positive pairs)"
     tall = 1.8 + 0.76 * shown["row"].nunique()
-    return intervals(shown, "row", "row", "recogniser", label, across=2, height=tall)
+    figure = intervals(shown, "row", "row", "recogniser", label, across=2, height=tall)
+    if table["fnmr"].isna().all():
+        figure.axes[0].set_xlim(0, 100)
+    return figure
 
 
 def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
@@ -52,8 +57,8 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
             reference, estimate, low, high, low90, high90, n, verdict and reason; and recogniser.
         tolerance: against which the verdicts were made; the grey band.
     """
-    measure, reference = table[["measure", "reference"]].iloc[0]
-    label, verdict = f"{measure}, minus {reference} (points)", table["verdict"].astype(str)
+    label = "{measure}, minus {reference} (points)".format(**table.iloc[0])
+    verdict = table["verdict"].astype(str)
     limits = np.where(verdict == "inconclusive", "", f" ±{100 * tolerance:g} points")
     shown = table.assign(row=_counted(table, "n"), told=verdict + limits)
     tall = 1.8 + 0.76 * shown["row"].nunique()
@@ -157,7 +162,7 @@ def draw_pairs(
                 ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
             ax.axhline(threshold, **DASHED, zorder=1)
         line[0].set_ylabel(value)
-        line[len(line) // 2].set_xlabel(_unit(attribute), fontsize=11)
+        line[len(line) // 2].set_xlabel(_UNITS[attribute], fontsize=11)
     sizes = rows.groupby(["relation", "attribute", "group", "step"], observed=True).size()
     for ax, relation in zip(axes[0], relations, strict=True):
         ax.set_title(f"{relation}\nn = {_count(sizes[relation])} a mark", fontsize=11)
@@ -190,7 +195,7 @@ def draw_step_effects(table: pd.DataFrame) -> Figure:
         _beside(ax, own, steps, names, 5.5)
         _say_missing(ax, own.drop_duplicates("group").set_index("group")["reason"])
         ax.set_ylabel("change in\nsimilarity")
-        ax.set_title(_unit(attribute), loc="left", fontsize=12)
+        ax.set_title(_UNITS[attribute], loc="left", fontsize=12)
     _legend(figure, (table["group"] + "\n" + _counted(table, "seeds", "{} seeds")).unique(), {})
     return figure
 
@@ -210,10 +215,6 @@ def _counted(table: pd.DataFrame, kind: str, form: str = "{group}\nn = {}") -> p
 def _count(n: pd.Series) -> str:
     low, high = int(n.min()), int(n.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _unit(attribute: str) -> str:
-    return _UNITS.get(attribute, f"{attribute} (steps)")
 
 
 def _beside(

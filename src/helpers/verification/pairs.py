@@ -49,7 +49,6 @@ NEUTRAL: Mapping[str, float] = {
 """What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
 LIGHTS = {"up": (0.0, 60.0), "down": (0.0, -40.0), "left": (-65.0, 10.0), "right": (65.0, 10.0)}
 """Azimuth and elevation, in degrees, of the light that comes from there."""
-LIGHT_POWER = 0.7
 STEPS_TO_TARGET = 2
 WALK, LONGEST = 0.05, 8.0
 """One step of the walk to a target, and how far it looks, in units of the direction's step."""
@@ -142,8 +141,8 @@ def variants(
     images = [own]
     images += [do(own, yaw=yaw) for yaw in STEPS["pose"]]
     for azimuth, elevation in (LIGHTS[name] for name in STEPS["light"]):
-        scene = {"light_azimuth": azimuth, "light_elevation": elevation}
-        images.append(do(own, **scene, light_power=LIGHT_POWER))
+        scene = {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
+        images.append(do(own, **scene))
     for attribute in ("expression", "age"):
         direction = np.asarray(directions[attribute], dtype=np.float64)
         far = walk_to_score(generator, codes, direction, attribute, targets[attribute])
@@ -393,7 +392,6 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
     seeds = both.groupby([*by, "seed_first"], sort=False, observed=True)
     means = seeds[["similarity", "estimate"]].mean()
     table = over_seeds(means["estimate"], by)
-    levels = means["similarity"].groupby(by, sort=False, observed=True)
-    table.insert(0, "similarity", levels.mean())
+    table.insert(0, "similarity", over_seeds(means["similarity"], by)["estimate"])
     table["reason"] = np.where(table["seeds"] < 2, "one seed", "")
     return table.reset_index().astype({"group": object, "attribute": object})
