@@ -100,16 +100,9 @@ LOOKS: Mapping[str, Look] = {
 }
 """Roles that keep their look through the whole book: name in small letters → `Look`."""
 
-SPARE = (
-    Look(BLUE, "o", ""),
-    Look(ORANGE, "s", "///"),
-    Look(GREEN, "^", "..."),
-    Look(PURPLE, "D", "xxx"),
-    Look(SKY, "v", "\\\\\\"),
-    Look(VERMILION, "P", "++"),
-    Look(GREY, "X", "oo"),
-    Look(BLACK, "*", "--"),
-)
+_COLOURS = BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY, BLACK
+_HATCHES = "", "///", "...", "xxx", "\\\\\\", "++", "oo", "--"
+SPARE = tuple(map(Look, _COLOURS, "os^DvPX*", _HATCHES))
 """Looks for groups that have no role, taken in order."""
 
 
@@ -141,7 +134,7 @@ def style() -> None:
         "hatch.color": "white",
         "image.interpolation": "lanczos",
     }
-    sns.set_theme("notebook", "ticks", [look.colour for look in SPARE], rc=settings)
+    sns.set_theme("notebook", "ticks", _COLOURS, rc=settings)
 
 
 def _without_negative_zeros(column: pd.Series) -> pd.Series:
@@ -208,17 +201,15 @@ def bars(
             here, one = chosen & (hues == name), look(name, position)
             how = {"color": one.colour, "hatch": one.hatch, "edgecolor": "white", "alpha": strength}
             how["error_kw"] = {"alpha": strength, "ecolor": BLACK, "capsize": 4}
-            how["label"] = str(name) if strength == 1 else None
-            rates, whiskers = table.loc[here, "rate"], _whiskers(table[here])
-            ax.bar(places[here], rates, 0.92 * width, yerr=whiskers, **how)
+            how |= {"label": str(name) if strength == 1 else None, "yerr": _whiskers(table[here])}
+            ax.bar(places[here], table.loc[here, "rate"], 0.92 * width, **how)
         if strength < 1 and enough.any():
             ax.dataLim.set(limits)
     crowded = _counts_below(ax, table["n"], places, len(ticks), width)
     ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
     ax.grid(axis="x", visible=False)
-    counted = " (n under each bar)" if crowded else ""
-    ax.set(ylabel=ylabel, xlabel=_spaced(table.index.names[0] or "") + counted)
-    ax.set_xlim(-0.55, len(ticks) - 0.45)
+    named = _spaced(table.index.names[0] or "") + " (n under each bar)" * crowded
+    ax.set(ylabel=ylabel, xlabel=named, xlim=(-0.55, len(ticks) - 0.45))
     ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
     ax.yaxis.set_major_formatter(_PERCENT)
     if side_by_side > 1:
@@ -239,7 +230,7 @@ def _counts_below(ax: Axes, n: pd.Series, places: pd.Series, ticks: int, width: 
         below = {"xytext": (0, -4 - lower), "textcoords": "offset points", "ha": "center"}
         ax.annotate(count, (place, 0), fontsize=10, va="top", **below)
     ax.tick_params(axis="x", length=0, pad=30 if staggered else 18)
-    return crowded
+    return bool(crowded)
 
 
 def forest(
@@ -288,18 +279,16 @@ def matched_scatter(pairs: pd.DataFrame) -> Axes:
     top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
     ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
     for position, (group, n, other) in enumerate(pairs[["n_first", "n_second"]].itertuples()):
-        row, one = pairs.iloc[[position]], SPARE[position % len(SPARE)]
+        row, how = pairs.iloc[[position]], SPARE[position].mark | {"linestyle": "none"}
         xerr, yerr = (_whiskers(row, "rate", end) for end in ("_first", "_second"))
-        how = {"fmt": one.marker, "color": one.colour, "markersize": 8, "elinewidth": 1}
         # A mark at a rate of 0 stands on the axis, which would hide half of it.
-        how |= {"clip_on": False, "zorder": 3, "xerr": xerr, "yerr": yerr}
-        label = f"{_cell(group)}, n = {n:,} against {other:,}"
-        ax.errorbar(row["rate_first"], row["rate_second"], label=label, **how)
+        how |= {"markersize": 8, "elinewidth": 1, "clip_on": False, "zorder": 3}
+        how["label"] = f"{_cell(group)}, n = {n:,} against {other:,}"
+        ax.errorbar(row["rate_first"], row["rate_second"], yerr, xerr, **how)
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
-    first, second = pairs[["first", "second"]].iloc[0]
-    ax.set(xlabel=f"error rate, {first}", ylabel=f"error rate, {second}")
-    ax.xaxis.set_major_formatter(_PERCENT)
-    ax.yaxis.set_major_formatter(_PERCENT)
+    for axis, side in ((ax.xaxis, "first"), (ax.yaxis, "second")):
+        axis.set_label_text(f"error rate, {pairs[side].iloc[0]}")
+        axis.set_major_formatter(_PERCENT)
     ax.figure.legend(loc="outside lower center", ncol=1 if len(pairs) < 4 else 2)
     return ax
 
@@ -321,10 +310,9 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None 
     order, hues = _levels(frame[by]), _levels(frame[hue])
     looks = {name: look(name, position) for position, name in enumerate(hues)}
     what = {"x": by, "y": value, "hue": hue, "order": order, "hue_order": hues}
-    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width"}
-    how |= {"linewidth": 1, "saturation": 1, "legend": "full"}
-    palette = {name: one.colour for name, one in looks.items()}
-    sns.violinplot(frame, **what, **how, palette=palette, ax=ax)
+    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width", "legend": "full"}
+    how["palette"] = {name: one.colour for name, one in looks.items()}
+    sns.violinplot(frame, **what, **how, linewidth=1, saturation=1, ax=ax)
     counts = frame[by].value_counts()
     ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
     ax.set(xlabel="", ylabel=value.replace("_", " "))
@@ -355,8 +343,8 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
     cells = ax.collections[0]
     shown = cells.get_facecolors()[~np.ma.getmaskarray(cells.get_array()).ravel()]
     for text, colour in zip(ax.texts, shown, strict=True):
-        text.set_color(BLACK if sns.utils.relative_luminance(colour) > EVEN else "white")
-        text.set_text(text.get_text().replace("-", "−"))
+        readable = BLACK if sns.utils.relative_luminance(colour) > EVEN else "white"
+        text.set(color=readable, text=text.get_text().replace("-", "−"))
     ax.tick_params(axis="x", rotation=40, length=0)
     ax.tick_params(axis="y", rotation=0, length=0)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
@@ -502,9 +490,8 @@ def legend_above(figure: Figure, order: Sequence[str] = (), columns: int = 4) ->
     handles: dict[str, object] = {}
     for ax in figure.axes:
         handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    names = [name for name in dict.fromkeys([*order, *handles]) if name in handles]
-    shown = [handles[name] for name in names]
-    figure.legend(shown, names, loc="outside upper center", ncol=columns)
+    shown = {name: handles[name] for name in [*order, *handles] if name in handles}
+    figure.legend([*shown.values()], [*shown], loc="outside upper center", ncol=columns)
     return figure
 
 

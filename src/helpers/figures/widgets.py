@@ -18,13 +18,13 @@ import numpy as np
 from ipywidgets import HTML, Box, Dropdown, Layout, SelectionSlider, Stack, VBox, jslink
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
-from PIL import Image as Pillow
+from PIL import Image
 
 from helpers.figures.panels import WIDTH
 
 QUALITY = 82
 """Of the WebP frames; a rendered face of 128 pixels takes about 3 kB."""
-LETTER = 5.6
+LETTER = 6.2
 """Points of a usual letter of size 10, as they stand above images."""
 _WHOLE = {"style": {"description_width": "initial"}}
 
@@ -192,9 +192,11 @@ def _stack(
     # An img element rather than ipywidgets.Image, which has no alt text.
     shown, wide = [], Layout(width="100%")
     for frame, label, text in zip(pixels, labels, texts, strict=True):
+        stream = io.BytesIO()
+        Image.fromarray(frame).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
+        source = "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
         told = f'alt="{escape(f"{alt}: {label}")}" style="width: 100%"'
-        image = f'<img src="{encode(frame, lossless)}" {told}>{_in_shares(text)}'
-        shown.append(HTML(image, layout=wide))
+        shown.append(HTML(f'<img src="{source}" {told}>{_in_shares(text)}', layout=wide))
     return Stack(shown, selected_index=0, layout=wide)
 
 
@@ -202,10 +204,3 @@ def _in_shares(texts: Sequence[str]) -> str:
     """Texts side by side, each in the middle of an equal share of the width."""
     shares = (f'<span style="flex: 1; text-align: center">{escape(text)}</span>' for text in texts)
     return f'<div style="display: flex">{"".join(shares)}</div>' if texts else ""
-
-
-def encode(image: np.ndarray, lossless: bool = False) -> str:
-    """One image, uint8 (h, w, 3), as the data address of a WebP file."""
-    stream = io.BytesIO()
-    Pillow.fromarray(image).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
-    return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
