@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import RidgeCV
-from sklearn.svm import LinearSVC
 
 from helpers import directions
 from helpers.directions import Hyperplanes, fit_hyperplanes, fit_ridge, fit_svm
@@ -35,14 +34,6 @@ def test_ridge_zero_is_a_score_of_one_half():
     plane = fit_ridge(W, SCORES["age"])
     predicted = RidgeCV(alphas=directions.ALPHAS).fit(W, SCORES["age"]).predict(W)
     np.testing.assert_allclose(W @ plane.normal + plane.intercept, predicted - 0.5, atol=1e-12)
-
-
-def test_svm_is_scikit_learns():
-    model = LinearSVC(C=0.3, dual=False, class_weight="balanced")
-    model.fit(W, SCORES["makeup"] > 0.4)
-    plane = fit_svm(W, SCORES["makeup"], 0.4, c=0.3)
-    np.testing.assert_allclose(plane.normal, model.coef_[0])
-    assert plane.intercept == pytest.approx(model.intercept_[0])
 
 
 def test_fit_hyperplanes_collects_both_kinds():

@@ -11,7 +11,6 @@ from helpers.pruning import (
     PAPER_RULES,
     complete_pairs,
     complete_transects,
-    completeness,
     prune,
 )
 
@@ -72,13 +71,3 @@ def test_complete_transects_and_pairs(transects):
     partner = (0, 1, 0, 0)
     assert len(pairs) == len(transects) - 2
     assert partner not in set(pairs.itertuples(index=False, name=None))
-
-
-def test_completeness_counts_units_before_and_after(transects):
-    table = completeness(transects, transects.drop(index=[0, 8, 15]), AXES)
-    assert list(table["unit"]) == ["image", "transect", "pair", "pair", "pair"]
-    assert list(table["axis"]) == ["", "", *AXES]
-    assert list(table["before"]) == [40, 5, 20, 20, 20]
-    # Transect 1 lacks two opposite corners: two pairs along every axis; transect 0 lacks one.
-    assert list(table["after"]) == [37, 3, 17, 17, 17]
-    np.testing.assert_allclose(table["share"], table["after"] / table["before"])

@@ -71,18 +71,6 @@ def test_base_latents_have_what_is_held(world):
     for name in (*AXES, "age"):
         values = [planes.select([name]).decision_values(w) for w in (base, free)]
         np.testing.assert_allclose(*values, atol=1e-12)
-    with pytest.raises(ValueError, match="age cannot be held besides: an axis, or age"):
-        base_latents(world, planes, AXES, 9, held={"age": 0.0}, **recipe)
-
-
-def test_base_latents_hold_age_and_begin_with_the_same_faces(world):
-    """Age is that of the sampled face; scaling the planes or asking for more changes nothing."""
-    planes = exact_planes(world)
-    few = base_latents(world, planes, AXES, 5, youngest=0.0, held={}, seed=1, stage="test")
-    more = base_latents(world, planes.unit(), AXES, 8, youngest=0.0, held={}, seed=1, stage="test")
-    np.testing.assert_allclose(few, more[:5], atol=1e-12)
-    other = base_latents(world, planes, AXES, 5, youngest=0.0, held={}, seed=1, stage="another")
-    assert np.abs(other - few).max() > 0.1
 
 
 @given(SEEDS, st.integers(1, 6))
@@ -142,16 +130,6 @@ def test_raw_normals_shift_the_other_axes():
     values = hyperplanes.decision_values(cells)[:, :, 0]
     np.testing.assert_allclose(values[..., 0], np.tile([-1, 1], (7, 1)), atol=1e-12)
     np.testing.assert_allclose(values[..., 1], np.tile([-0.6, 0.6], (7, 1)), atol=1e-12)
-
-
-def test_held_attributes_outside_the_grid_keep_their_decision_value():
-    everything = planes(5, 5)
-    dual = dual_basis(everything.normals, vif_cap=np.inf)
-    axes = everything.select(("0", "1"))
-    cells = grid(latents(5), *axes_of(axes), dual[:2], [[-1, 0, 1], [-2, 2]])
-    others = everything.select(("2", "3", "4"))
-    values = others.decision_values(cells)
-    assert_decision_values(others, cells, values[:, :1, :1])
 
 
 def test_printed_step_is_right_for_unit_directions_only():

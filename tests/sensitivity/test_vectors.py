@@ -4,16 +4,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import torch
-from sklearn.svm import LinearSVC
-from statsmodels.stats.proportion import proportion_confint
 
-from helpers import directions
-from helpers.sensitivity import consistency, lines
+from helpers.sensitivity import lines
 from helpers.sensitivity.vectors import (
     attribute_vector,
     balanced_rows,
-    traverse,
 )
 
 HALVED, SHARE = "Smiling", 0.8
@@ -53,19 +48,6 @@ ALONG = CODES @ PLANTED[0] + RNG.normal(0, 0.3, N)
 POSITIVE, NEGATIVE = np.flatnonzero(ALONG > 0.3)[:300], np.flatnonzero(ALONG < 0.3)[:300]
 
 
-def test_direction_is_scikit_learns_on_four_fifths():
-    """Nearly that of all rows, and exactly the same for the same seed only."""
-    vector = attribute_vector(CODES, POSITIVE, NEGATIVE, SHARE, seed=1)
-    rows = np.concatenate([POSITIVE, NEGATIVE])
-    model = LinearSVC(C=directions.C, dual=False).fit(CODES[rows], np.arange(600) < 300)
-    assert vector.direction @ model.coef_[0] / np.linalg.norm(model.coef_[0]) > 0.99
-    again, other = (
-        attribute_vector(CODES, POSITIVE, NEGATIVE, SHARE, seed=seed) for seed in (1, 2)
-    )
-    np.testing.assert_array_equal(again.direction, vector.direction)
-    assert not np.allclose(other.direction, vector.direction)
-
-
 def test_balancing_keeps_a_correlated_attribute_out():
     """Young codes smile more often: only the balanced vector is free of smiling."""
     smiling, young = CODES @ PLANTED[0] > 0, CODES @ PLANTED[1] + 0.7 * CODES @ PLANTED[0] > 0
@@ -80,31 +62,6 @@ def test_balancing_keeps_a_correlated_attribute_out():
     assert leaks[1] < leaks[0]
 
 
-class Pale:
-    """Every image shows the first two numbers of its code, as levels of 255."""
-
-    latent_dim = 3
-    device = torch.device("cpu")
-
-    def __init__(self) -> None:
-        self.asked = []
-
-    def synthesize(self, w):
-        self.asked.append(w)
-        levels = torch.cat([w[:, :2], torch.zeros(len(w), 1)], 1) / 255
-        return levels[:, :, None, None].expand(-1, -1, 4, 5)
-
-
-def test_images_stand_by_code_and_step():
-    z = torch.tensor([[10.0, 20, 0], [30, 40, 0], [50, 60, 1]])
-    images = traverse(Pale(), z, [1.0, -2, 0.5], [-2, 0, 3, 1])
-    assert images.shape == (3, 4, 3, 4, 5) and images.dtype == np.uint8
-    for i, code in enumerate(z):
-        for j, step in enumerate((-2, 0, 3, 1)):
-            level = [code[0] + step, code[1] - 2 * step, 0]
-            assert (images[i, j] == np.array(level)[:, None, None]).all()
-
-
 def test_lines_join_codes_of_one_class_and_use_none_twice():
     z, positive = RNG.standard_normal((50, 6)), np.arange(50) < 31
     codes, ends = lines(z, positive, seed=3)
@@ -116,17 +73,3 @@ def test_lines_join_codes_of_one_class_and_use_none_twice():
     place = (offset * along).sum(axis=1) / (along**2).sum(axis=1)
     assert ((place >= 0) & (place < 1)).all() and place.std() > 0.1
     np.testing.assert_allclose(offset, place[:, None] * along, atol=1e-12)
-
-
-def test_consistency_counts_codes_that_keep_their_class():
-    table = consistency(np.array([True, True, True, False]), np.array([0.5, 0.9, 0.1, 0.2]), 0.5)
-    assert table[["n", "events"]].to_numpy().tolist() == [[4, 3], [3, 2], [1, 1]]
-    for ends in table.index:
-        n, kept, *interval = table.loc[ends]
-        np.testing.assert_allclose(interval[1:], proportion_confint(kept, n, method="wilson"))
-    assert (
-        consistency(np.array([True]), np.array([0.5]), 0.5)
-        .loc["negative", ["estimate", "low", "high"]]
-        .isna()
-        .all()
-    )

@@ -92,18 +92,3 @@ def test_rates_and_disparities_stand_at_their_value_or_say_why_not(audited):
             shown = own.dropna(subset="low")[["low", "high"]]
             np.testing.assert_allclose(ends(ax), 100 * shown)
             assert ("no positives" in words(ax)) == (name == LACKING)
-
-
-def test_curves_hold_exact_points_down_to_one_false_match(audited):
-    curves = audited["curves"]
-    figure = drawn.draw_curves(curves, audited["fixed"])
-    for ax, name in zip(figure.axes, RECOGNISERS, strict=True):
-        assert (f"{GROUPS[2]}: no positives" in words(ax)) == (name == LACKING)
-        own = curves[curves["recogniser"] == name]
-        estimable = [g for g in GROUPS if own.loc[own["group"] == g, "fnmr"].notna().all()]
-        lines = [line for line in ax.lines if len(line.get_xdata()) > 1]
-        for line, group in zip(lines, estimable, strict=True):
-            exact = own[(own["group"] == group) & (own["fmr"] > 0)].groupby("fmr")["fnmr"].min()
-            fmr, fnmr = line.get_data()
-            assert fmr.min() == 1 / 408 and (exact[fmr] == fnmr).all()
-    assert figure.axes[0].get_title(loc="left") == "pose, n = 0 to 192 / 408"

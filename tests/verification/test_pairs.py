@@ -58,33 +58,6 @@ def test_pairs_agree_with_the_images_they_point_to(paper):
     assert (same == (frame["kind"] == "positive")).all()
 
 
-def test_all_groups_compare_the_same_seeds_and_use_each_equally():
-    frame = verification.image_pairs(prototype_frame(9), seed=4)
-    negative = frame[frame["kind"] == "negative"]
-    used = [
-        set(zip(part["seed_first"], part["seed_second"], strict=True))
-        for _, part in negative.groupby("group")
-    ]
-    assert all(pairs == used[0] for pairs in used) and len(used[0]) == 27
-    assert set(negative.groupby("prototype_second").size()) == {51}
-    other = verification.image_pairs(prototype_frame(9), seed=5)
-    assert not other.equals(frame) and verification.image_pairs(prototype_frame(9), seed=4).equals(
-        frame
-    )
-
-
-def test_cross_pairs_differ_in_seed_and_group_and_visit_all_groups():
-    prototypes = prototype_frame(10)
-    frame = verification.cross_pairs(prototypes, seed=2)
-    assert len(frame) == len(prototypes) * 3 * 17
-    assert (frame["seed_first"] != frame["seed_second"]).all()
-    assert (frame["group"] != frame["group_second"]).all()
-    assert frame.groupby(["group", "group_second"]).ngroups == 30
-    assert not frame.duplicated(["first", "second"]).any()
-    index = verification.image_index(prototypes)
-    assert (index["group"].to_numpy()[frame["second"]] == frame["group_second"]).all()
-
-
 def test_variants_change_what_they_should_and_nothing_else(generator, prototypes):
     latents, index = prototypes
     directions = dict(zip(TARGETS, generator.exact_directions(["smiling", "age"]), strict=True))
@@ -112,21 +85,6 @@ def test_variants_change_what_they_should_and_nothing_else(generator, prototypes
     for light, scene in LIGHTS.items():
         lit = values[steps["light"] & (frame["step"] == light)]
         assert len(lit) == 48 and np.allclose(lit[["light_azimuth", "light_elevation"]], scene)
-
-
-def test_two_steps_of_expression_and_age_reach_the_papers_scores(generator, prototypes):
-    latents, index = prototypes
-    directions = dict(zip(TARGETS, generator.exact_directions(["smiling", "age"]), strict=True))
-    parameters, frame = verification.variants(generator, latents, index, directions, TARGETS)
-    for attribute, name in (("expression", "smiling"), ("age", "age")):
-        score = parameters[:, INDEX[name]].numpy()
-        last = score[(frame["attribute"] == attribute) & (frame["step"] == "2")]
-        np.testing.assert_allclose(last, TARGETS[attribute], atol=0.02)
-        # Steps are equally long in latent space.
-        codes = np.log(score / (1 - score)).reshape(48, 17)
-        place = 9 if attribute == "expression" else 13
-        walk = np.insert(codes[:, place : place + 4], 2, codes[:, 0], axis=1)
-        np.testing.assert_allclose(np.diff(walk), np.diff(walk)[:, :1].repeat(4, 1), atol=1e-3)
 
 
 def test_consensus_is_the_mean_of_the_middle_five():

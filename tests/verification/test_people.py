@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import facerender
-from facerender.parameters import ANCESTRY_REFERENCES, INDEX
+from facerender.parameters import INDEX
 from helpers import verification
 from helpers.verification import ANCESTRIES, GROUPS, split_groups
 from helpers.verification.people import identity_set, nearest_ancestry, render_heads
@@ -40,15 +40,6 @@ def test_training_sets_have_their_compositions_and_the_skewed_ones_nobody_in_com
     assert len(set.union(*skewed)) == 3 * n
     others = verification.draw_sets(frame, n, seed=3)
     assert all(set(rows) != set(others[name]) for name, rows in sets.items())
-
-
-def test_a_group_is_nearest_to_its_own_reference():
-    points = verification.ancestry_point(ANCESTRIES)
-    assert nearest_ancestry(points).tolist() == [0, 1, 2]
-    scattered = np.random.default_rng(0).normal(size=(50, 2))
-    references = np.array(list(ANCESTRY_REFERENCES.values()))
-    expected = np.linalg.norm(scattered[:, None] - references, axis=2).argmin(1)
-    np.testing.assert_array_equal(nearest_ancestry(scattered), expected)
 
 
 def test_whitening_leaves_the_head_and_nothing_else(generator, prototypes):
