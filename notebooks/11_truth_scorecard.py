@@ -1124,9 +1124,27 @@ def in_panels(table: pd.DataFrame, x: str, scale: float = 1) -> pd.DataFrame:
 
 LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
+
+# %% tags=["hide-input"]
+def draw_paths(table, x, marks, panel, xlabel, ylabel, height=3.4, nudge=0.0) -> plt.Figure:
+    """Intervals along a condition, joined by lines, and the truth, panels side by side."""
+    groups = list(table.groupby(panel, sort=False))
+    figure, axes = plt.subplots(1, len(groups), figsize=(figures.WIDTH, height), sharey=True)
+    for ax, (title, part) in zip(axes, groups, strict=True):
+        for number, (kind, mine) in enumerate(part.groupby(marks, sort=False)):
+            places, look = mine[x] + nudge * (number - 1), figures.look(kind, number)
+            panels.upright(ax, places, mine, look, kind)
+        if "truth" in table:
+            ax.axhline(100 * part["truth"].iloc[0], **panels.DASHED)
+        ax.set_title(title)
+    axes[0].set_ylabel(ylabel)
+    figure.supxlabel(xlabel, fontsize=12)
+    return figure if marks == panel else panels.legend_above(figure)
+
+
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
 along = "share of the raw normal (%)"
-figure = panels.paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE)
+figure = draw_paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE)
 _ = figure.axes[0].set_ylim(0, None)
 
 
@@ -1197,7 +1215,7 @@ noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], 
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
 doubled = noisy[noisy["noise"] == "twice the noise"]
-figure = panels.paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
+figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
 _ = figure.axes[0].set_ylim(0, None)
 
 # %% tags=["hide-input"]
@@ -1223,7 +1241,7 @@ confounded["truth"] = confounded["model"].map(skin_effect)
 path = middle(confounded, ["model", "estimator"])
 path["swapped"] = 100 * path["estimator"].astype(float)
 along = "share of hair labels swapped (%)"
-_ = panels.paths(path, "swapped", "model", "model", along, "dark − light skin (points)")
+_ = draw_paths(path, "swapped", "model", "model", along, "dark − light skin (points)")
 
 # %%
 path = 100 * confounded.pivot_table("estimate", "model", "estimator")
@@ -1630,7 +1648,7 @@ leaked = pd.concat(
 WOMEN = "effect on women's errors (points)"
 along = "transects with earrings (%)"
 drawn = in_panels(leaked, "share", 100)
-figure = panels.paths(drawn, *LINES, along, WOMEN, height=3.8, nudge=1.5)
+figure = draw_paths(drawn, *LINES, along, WOMEN, height=3.8, nudge=1.5)
 for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), strict=True):
     ax.axhline(0, **panels.ZERO)
     for model, first in rows[rows["share"] == 0].set_index("model")["estimate"].items():

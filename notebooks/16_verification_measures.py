@@ -51,6 +51,7 @@
 # %%
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -58,16 +59,16 @@ from IPython.display import Markdown
 from sklearn.linear_model import LogisticRegression
 
 import facerender
-from helpers import figures, models, verification
+from helpers import annotations, figures, models, verification
 from helpers.annotations import crowd_pairs
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.claims import claim, told
 from helpers.directions import Hyperplanes
-from helpers.figures import widgets
+from helpers.figures import panels, widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
-from helpers.verification import figure_steps as drawing
+from helpers.verification import figures as drawing
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -231,10 +232,21 @@ planes = {
     "crowd, all samples": verification.group_planes(codes, gender, group),
 }
 
+# %% tags=["hide-input"]
+WATCHED = ["skin_colour", "hair_length", "facial_hair"]
+start, exact, leaks = codes[:200].double(), verification.exact_planes(generator), {}
+for labels, fitted in (planes | {"exact": exact}).items():
+    normals = fitted.unit().normals
+    cosines = (normals * exact.normals).sum(1).clip(-1, 1)
+    for name, normal, cosine in zip(exact.names, normals, cosines, strict=True):
+        step = torch.from_numpy(normal)
+        ends = (generator.parameters(one) for one in (start + step, start - step))
+        high, low = map(facerender.visible_scores, ends)
+        found = {"accuracy": fitted.scores.get(name), "angle": np.degrees(np.arccos(cosine))}
+        leaks[name, labels] = found | (high - low).mean()[WATCHED].to_dict()
+
 # %%
-watched = ("skin_colour", "hair_length", "facial_hair")
-leaks = verification.label_leakage(generator, codes[:200], planes, watched)
-leaks = leaks.set_index(["plane", "labels"])
+leaks = pd.DataFrame(leaks, dtype=np.float64).T.rename_axis(["plane", "labels"])
 words = leaks.sort_index().rename(columns=lambda name: name.replace("_", " "))
 words.style.format("{:z.2f}", na_rep="has no labels")
 
@@ -388,16 +400,46 @@ scores = verification.crowd_scores(
 perceived = pd.concat([image_table, scores], axis=1)
 uncanny = (perceived["fakeness"] >= UNCANNY).to_numpy()
 
+
+# %% tags=["hide-input"]
+def draw_perceived(frame: pd.DataFrame) -> None:
+    """Perceived scores by what was to be shown, with their median: a panel per attribute."""
+    edges = np.linspace(-0.025, 1.025, 22)  # a mean of five levels by several raters: 0, .05, ...
+    parts = list(frame.groupby("attribute", sort=False))
+    _, axes = plt.subplots(1, len(parts), figsize=(figures.WIDTH, 3.15))
+    for ax, (name, part) in zip(axes, parts, strict=True):
+        scores = dict(list(part.groupby("shown")["score"]))
+        order = GROUPS if GROUPS[0] in scores else ("-2", "-1", "0", "1", "2")
+        for place, shown in enumerate(order):
+            look, base = figures.look(shown, 6), place + 0.42
+            counts, _ = np.histogram(scores[shown], edges)
+            bars = {"values": base - 0.82 * counts / counts.max(), "edges": edges, "baseline": base}
+            if look.filled:
+                ax.stairs(**bars, color=look.colour, fill=True, alpha=0.45)
+            ax.stairs(**bars, color=look.colour, linewidth=1.2, linestyle=look.mark["linestyle"])
+            ax.plot([scores[shown].median()] * 2, [place - 0.1, base], color="black", linewidth=2)
+        panels.name_rows(ax, [shown.replace("-", "−") for shown in order])
+        low, *_, high = (word.lower() for word in annotations.ATTRIBUTES[name])
+        ax.set(xlim=(-0.05, 1.05), xticks=(0, 0.5, 1), xticklabels=[f"0\n{low}", "", f"1\n{high}"])
+        for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
+            label.set(ha=side, size=10)
+        sizes = sorted({f"{len(one):,}" for one in scores.values()}, key=len)
+        title = "perceived gender" if name == "gender" else name.replace("_", " ")
+        ax.set_title(
+            f"{title}\nn = {' to '.join(dict.fromkeys(sizes[:: len(sizes) - 1 or 1]))}", fontsize=12
+        )
+
+
 # %% mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group. If people see what was meant, scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}
 whole = perceived.rename(columns={"group": "shown"}).drop(columns="attribute")
 seen = [whole.melt("shown", ["gender"], "attribute", "score")]
 for name, column in {"expression": "smiling", "age": "age"}.items():
     rows = perceived[perceived["attribute"].isin([name, "prototype"])]
     seen.insert(0, rows.assign(attribute=column, shown=rows["step"], score=rows[column]))
-_ = drawing.draw_perceived(pd.concat(seen))
+_ = draw_perceived(pd.concat(seen))
 
 # %% mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
-_ = drawing.draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
+_ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
 # %% mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness (the paper's figure 18); from the paper's limit upwards they are left out."}}
 worst = perceived["fakeness"].nlargest(8)
@@ -463,6 +505,8 @@ ratings = read.ratings.to_numpy()
 pairs = pairs.loc[read.ratings.index]
 pairs["hcic"] = verification.hcic(ratings)
 pairs["spread"] = ratings.std(1) / 4
+
+# %%
 relations = dict(zip(("positive", "negative", "different group"), drawing.RELATIONS, strict=True))
 pairs["relation"] = pairs["kind"].map(relations)
 fake = uncanny[pairs["first"]] | uncanny[pairs["second"]]

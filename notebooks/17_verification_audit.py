@@ -58,11 +58,14 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, holm
 from helpers.figures import widgets
+from helpers.figures.panels import lying, name_rows
 from helpers.models import checkpoints
 from helpers.verification import figures as drawing
 from helpers.world import do
@@ -205,11 +208,47 @@ def sweep(name: str) -> pd.DataFrame:
     return verification.vertex_bootstrap(*some, **boot, thresholds=points).curves
 
 
+PAIRS_OF = {"fnmr": "positives", "fmr": "negatives"}
+
+
+# %% tags=["hide-input"]
+def draw_frames(rates: pd.DataFrame) -> np.ndarray:
+    """Rates of every group with 95 % intervals, a frame per threshold, on square-root scales."""
+    figure = Figure(figsize=(3.4, 3.3), dpi=130, layout="constrained")
+    canvas, axes = FigureCanvasAgg(figure), figure.subplots(1, 2, sharey=True)
+    root = lambda x: np.sign(x) * np.sqrt(np.abs(x)), lambda x: np.sign(x) * np.square(x)
+    for ax, (rate, kind) in zip(axes, PAIRS_OF.items(), strict=True):
+        ax.set_xscale("function", functions=root)
+        ax.set(xlim=(root[1](-0.6), root[1](10.6)), title=f"{rate.upper()} (%)")
+        ax.set_xticks(ticks := (0, 5, 25, 50, 100), map(str, ticks), fontsize=10)
+        ax.set_xlabel(f"{rates[kind].min():,} to {rates[kind].max():,}\n{kind}", fontsize=10)
+        name_rows(ax, ["\n".join(group.rsplit(" ", 1)) for group in GROUPS])
+        ax.tick_params(axis="y", labelsize=10)
+    heading, frames = figure.suptitle(" ", fontsize=11), []
+    canvas.draw()
+    figure.set_layout_engine("none")  # all frames share one layout
+    for threshold, own in rates.groupby("threshold"):
+        heading.set_text(f"threshold {threshold:.4f}")
+        drawn = []
+        for (group, row), place in product(own.groupby("group"), range(2)):
+            columns = [list(PAIRS_OF)[place] + end for end in ("", "_low", "_high")]
+            part = row[columns].set_axis(["estimate", "low", "high"], axis=1)
+            at, look = [GROUPS.index(group)], figures.look(group)
+            drawn.append(lying(axes[place], at, part, look, "", markersize=7, capsize=3))
+        canvas.draw()
+        frames.append(np.asarray(canvas.buffer_rgba())[..., :3].transpose(2, 0, 1).copy())
+        for bar in drawn:
+            bar.remove()
+    return np.stack(frames)
+
+
 # %%
 swept = {name: sweep(name) for name in (names[0], verification.CONTROL)}
-frames = {name: drawing.draw_frames(table) for name, table in swept.items()}
-values = [drawing.name_thresholds(table["threshold"].unique()) for table in swept.values()]
-steps = [" / ".join(both) for both in zip(*values, strict=True)]
+frames = {name: draw_frames(table) for name, table in swept.items()}
+
+# %%
+values = [table["threshold"].dropna().unique() for table in swept.values()]
+steps = [" / ".join(f"{value:.4f}" for value in both) for both in zip(*values, strict=True)]
 steps[len(steps) // 2] += " (set)"
 what = "Error rates of six groups at thresholds of the first recogniser / the control"
 widgets.side_by_side(frames, steps, "threshold", what, width=340, charts=True)

@@ -11,7 +11,6 @@ from helpers.pruning import (
     PAPER_RULES,
     complete_pairs,
     complete_transects,
-    completeness,
     prune,
 )
 
@@ -65,17 +64,6 @@ def test_missing_scores_are_dropped_and_counted_apart():
     assert list(report["dropped_here"]) == [1, 1]
 
 
-def test_a_missing_column_is_named():
-    with pytest.raises(ValueError, match="no column .*skin_colour"):
-        prune(pd.DataFrame({"fakeness": [0.1], "gender": [0.1], "hair_length": [0.1]}), PAPER_RULES)
-
-
-def test_no_rules_keep_everything(transects):
-    kept, report = prune(transects, {})
-    assert len(kept) == len(transects)
-    assert report.empty
-
-
 def test_complete_transects_and_pairs(transects):
     kept = transects.drop(index=0)  # transect 0, cell (0, 0, 0)
     assert set(complete_transects(kept, 8)["transect"]) == {1, 2, 3, 4}
@@ -83,19 +71,3 @@ def test_complete_transects_and_pairs(transects):
     partner = (0, 1, 0, 0)
     assert len(pairs) == len(transects) - 2
     assert partner not in set(pairs.itertuples(index=False, name=None))
-
-
-def test_completeness_counts_units_before_and_after(transects):
-    table = completeness(transects, transects.drop(index=[0, 8, 15]), AXES)
-    assert list(table["unit"]) == ["image", "transect", "pair", "pair", "pair"]
-    assert list(table["axis"]) == ["", "", *AXES]
-    assert list(table["before"]) == [40, 5, 20, 20, 20]
-    # Transect 1 lacks two opposite corners: two pairs along every axis; transect 0 lacks one.
-    assert list(table["after"]) == [37, 3, 17, 17, 17]
-    np.testing.assert_allclose(table["share"], table["after"] / table["before"])
-
-
-def test_completeness_when_a_whole_level_is_gone(transects):
-    table = completeness(transects, transects[transects["skin_level"] == 1], AXES)
-    assert list(table["after"]) == [20, 0, 0, 10, 10]
-    assert completeness(transects, transects.iloc[:0], AXES)["share"].eq(0).all()

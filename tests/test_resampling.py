@@ -7,10 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 from helpers import resampling
-from helpers.effects import bootstrap_paper_logit
 from helpers.resampling import (
-    as_codes,
-    as_resamples,
     cluster_codes,
     draw_weights,
     resampled_sums,
@@ -33,18 +30,6 @@ def test_weights_depend_on_seed_and_number_of_the_resample_only():
     assert not np.array_equal(weights, draw_weights(8, range(50), seed=2))
 
 
-@pytest.mark.parametrize("clusters", [["a", None, "b"], [1.0, np.nan, 2.0]])
-def test_a_missing_identifier_is_named(clusters):
-    with pytest.raises(ValueError, match="row 1 has no cluster"):
-        cluster_codes(clusters)
-
-
-@pytest.mark.parametrize("n_boot", [-3, 0, 2.5, "a"])
-def test_the_number_of_resamples_is_checked(n_boot):
-    with pytest.raises(ValueError, match=f"n_boot is {n_boot!r}, a whole number of at least 1"):
-        bootstrap_paper_logit([[0.0], [1.0]], [0, 1], n_boot, seed=1)
-
-
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, csr_array])
 def test_sums_of_resamples_are_those_of_their_weights(kind, monkeypatch):
     values = np.random.default_rng(0).integers(0, 9, (30, 4)).astype(float)
@@ -55,28 +40,7 @@ def test_sums_of_resamples_are_those_of_their_weights(kind, monkeypatch):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_one_cluster_cannot_be_resampled():
-    with pytest.raises(ValueError, match="at least two clusters"):
-        draw_weights(1, range(3), seed=1)
-
-
 def test_cluster_codes_follow_the_sorted_identifiers():
     codes, identifiers = cluster_codes(["b", "a", "b"])
     np.testing.assert_array_equal(codes, [1, 0, 1])
     assert list(identifiers) == ["a", "b"]
-
-
-def test_a_missing_identifier_is_named_as_the_reader_wrote_it():
-    with pytest.raises(ValueError, match="row 4 has no cluster"):
-        cluster_codes(pd.Series(["a", None], [3, 4]))
-
-
-def test_rows_without_a_cluster_are_their_own():
-    np.testing.assert_array_equal(as_codes(None, 3), [0, 1, 2])
-    with pytest.raises(ValueError, match="2 identifiers for 3 rows"):
-        as_codes([0, 1], 3)
-
-
-def test_a_least_number_of_resamples():
-    with pytest.raises(ValueError, match="n_boot is 1, a whole number of at least 2"):
-        as_resamples(1, least=2)

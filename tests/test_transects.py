@@ -1,19 +1,16 @@
 """Projection and grids against the identities that define them, at float64."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from test_orthogonalization import at_cosine, random_normals
 
-from helpers import transects
 from helpers.directions import Hyperplanes
 from helpers.generators import KnownTruthGenerator
 from helpers.orthogonalization import dual_basis
 from helpers.transects import base_latents, grid, index, project, project_cyclic
-from helpers.world import known_truth
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -74,34 +71,6 @@ def test_base_latents_have_what_is_held(world):
     for name in (*AXES, "age"):
         values = [planes.select([name]).decision_values(w) for w in (base, free)]
         np.testing.assert_allclose(*values, atol=1e-12)
-    with pytest.raises(ValueError, match="age cannot be held besides: an axis, or age"):
-        base_latents(world, planes, AXES, 9, held={"age": 0.0}, **recipe)
-
-
-def test_base_latents_hold_age_and_begin_with_the_same_faces(world):
-    """Age is that of the sampled face; scaling the planes or asking for more changes nothing."""
-    planes = exact_planes(world)
-    few = base_latents(world, planes, AXES, 5, youngest=0.0, held={}, seed=1, stage="test")
-    more = base_latents(world, planes.unit(), AXES, 8, youngest=0.0, held={}, seed=1, stage="test")
-    np.testing.assert_allclose(few, more[:5], atol=1e-12)
-    other = base_latents(world, planes, AXES, 5, youngest=0.0, held={}, seed=1, stage="another")
-    assert np.abs(other - few).max() > 0.1
-
-
-def test_base_latents_do_not_depend_on_how_many_are_made_together(world, monkeypatch):
-    settings = {"youngest": 0.0, "held": {"makeup": -1.0}, "seed": 1, "stage": "test"}
-    together = base_latents(world, exact_planes(world), AXES, 10, **settings)
-    monkeypatch.setattr(known_truth, "_CODES", 3)
-    monkeypatch.setattr(transects, "_TOGETHER", 7)
-    apart = base_latents(world, exact_planes(world), AXES, 10, **settings)
-    np.testing.assert_allclose(apart, together, atol=1e-6)
-
-
-def test_base_latents_refuse_when_there_are_too_few_adults(world):
-    with pytest.raises(ValueError, match=r"only 0 of 40 sampled faces .* at least 99; 10 are"):
-        base_latents(
-            world, exact_planes(world), AXES, 10, youngest=99, held={}, seed=1, stage="test"
-        )
 
 
 @given(SEEDS, st.integers(1, 6))
@@ -124,17 +93,6 @@ def test_projection_is_the_nearest_point(seed):
     np.testing.assert_allclose(units.T @ in_span, removed.T, atol=1e-10)
 
 
-def test_projection_onto_other_values():
-    hyperplanes = planes(0, 3)
-    w = latents(0)
-    values = np.array([0.5, -1.0, 2.0])
-    shared = project(w, hyperplanes.normals, hyperplanes.intercepts, values)
-    assert_decision_values(hyperplanes, shared, values)
-    own = hyperplanes.decision_values(w) * [0, 1, 1]  # clears one, holds the others where they are
-    held = project(w, hyperplanes.normals, hyperplanes.intercepts, own)
-    assert_decision_values(hyperplanes, held, own)
-
-
 @pytest.mark.parametrize("cosine", [-0.45, 0.0, 0.3, 0.45])
 def test_cyclic_projection_converges_to_the_closed_form(cosine):
     normals = at_cosine(cosine, count=3 if cosine >= 0 else 2, dimensions=32)
@@ -145,22 +103,6 @@ def test_cyclic_projection_converges_to_the_closed_form(cosine):
         project(latents(2), normals, intercepts),
         atol=1e-9,
     )
-
-
-def test_cyclic_projection_is_done_after_one_round_for_orthogonal_planes():
-    normals, intercepts = at_cosine(0.0, count=4, dimensions=32), np.arange(4.0)
-    np.testing.assert_allclose(
-        project_cyclic(latents(2), normals, intercepts, rounds=1),
-        project(latents(2), normals, intercepts),
-        atol=1e-12,
-    )
-
-
-def test_cyclic_projection_has_not_converged_for_nearly_collinear_planes():
-    normals, intercepts = at_cosine(0.99, dimensions=32), np.array([1.0, -1.0])
-    exact = project(latents(2), normals, intercepts)
-    cyclic = project_cyclic(latents(2), normals, intercepts)
-    assert np.linalg.norm(cyclic - exact, axis=1).max() > 0.1
 
 
 @given(SEEDS, st.sampled_from([(3,), (2, 4), (2, 1, 3)]))
@@ -181,14 +123,6 @@ def axes_of(hyperplanes: Hyperplanes) -> tuple[np.ndarray, np.ndarray]:
     return hyperplanes.normals, hyperplanes.intercepts
 
 
-@given(SEEDS)
-def test_one_axis_is_exact_along_any_direction(seed):
-    hyperplanes = planes(seed, 1)
-    direction = hyperplanes.unit().normals + 0.1 * latents(seed, 1)
-    cells = grid(latents(seed), *axes_of(hyperplanes), direction, [[-1.5, 1.7]])
-    assert_decision_values(hyperplanes, cells, np.array([[-1.5], [1.7]]))
-
-
 def test_raw_normals_shift_the_other_axes():
     normals = at_cosine(0.6, dimensions=32)
     hyperplanes = Hyperplanes(("a", "b"), normals, np.zeros(2))
@@ -196,25 +130,6 @@ def test_raw_normals_shift_the_other_axes():
     values = hyperplanes.decision_values(cells)[:, :, 0]
     np.testing.assert_allclose(values[..., 0], np.tile([-1, 1], (7, 1)), atol=1e-12)
     np.testing.assert_allclose(values[..., 1], np.tile([-0.6, 0.6], (7, 1)), atol=1e-12)
-
-
-def test_unannotated_rest_of_the_latent_is_shared_by_a_transect():
-    """Cells differ within the span of the directions only."""
-    hyperplanes = planes(4, 3)
-    dual = dual_basis(hyperplanes.normals, vif_cap=np.inf)
-    cells = grid(latents(4), *axes_of(hyperplanes), dual, [[-1, 1]] * 3)
-    differences = (cells - cells[:, :1, :1, :1]).reshape(-1, 32)
-    assert np.linalg.matrix_rank(differences) == 3
-
-
-def test_held_attributes_outside_the_grid_keep_their_decision_value():
-    everything = planes(5, 5)
-    dual = dual_basis(everything.normals, vif_cap=np.inf)
-    axes = everything.select(("0", "1"))
-    cells = grid(latents(5), *axes_of(axes), dual[:2], [[-1, 0, 1], [-2, 2]])
-    others = everything.select(("2", "3", "4"))
-    values = others.decision_values(cells)
-    assert_decision_values(others, cells, values[:, :1, :1])
 
 
 def test_printed_step_is_right_for_unit_directions_only():
@@ -227,15 +142,6 @@ def test_printed_step_is_right_for_unit_directions_only():
         assert_decision_values(hyperplanes, cells, np.array([[-1.5], [1.7]]) / length)
 
 
-def test_results_do_not_depend_on_the_batch():
-    hyperplanes = planes(7, 3)
-    dual = dual_basis(hyperplanes.normals, vif_cap=np.inf)
-    w, values = latents(7, 11), [[-1, 1], [0, 1], [0.5]]
-    whole = grid(w, *axes_of(hyperplanes), dual, values)
-    parts = [grid(w[i : i + 4], *axes_of(hyperplanes), dual, values) for i in range(0, 11, 4)]
-    np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-12)
-
-
 def test_index_is_aligned_with_the_grid():
     hyperplanes = planes(8, 3)
     dual = dual_basis(hyperplanes.normals, vif_cap=np.inf)
@@ -245,37 +151,3 @@ def test_index_is_aligned_with_the_grid():
     requested = frame[[f"{name}_decision" for name in axes]].to_numpy()
     assert_decision_values(hyperplanes, cells.reshape(-1, 32), requested)
     assert len(frame) == 7 * 12 and frame["image_id"].is_unique
-
-
-def test_index_format():
-    frame = index(2, {"a": [-1.0, 1.0], "b": [0.0, 0.5]})
-    expected = pd.DataFrame(
-        {
-            "image_id": [f"0000{t}_{a}{b}" for t in (0, 1) for a in (0, 1) for b in (0, 1)],
-            "transect": [0] * 4 + [1] * 4,
-            "a_level": [0, 0, 1, 1] * 2,
-            "a_decision": [-1.0, -1.0, 1.0, 1.0] * 2,
-            "b_level": [0, 1] * 4,
-            "b_decision": [0.0, 0.5] * 4,
-        }
-    )
-    pd.testing.assert_frame_equal(frame, expected)
-
-
-def test_index_refuses_an_axis_that_no_digit_can_count():
-    with pytest.raises(ValueError, match="axis age has 11 levels; at most 10"):
-        index(1, {"age": np.arange(11)})
-
-
-def test_bad_input():
-    normals, intercepts, w = np.eye(3)[:2], np.zeros(2), np.zeros((4, 3))
-    with pytest.raises(ValueError, match=r"normals: shape \(2, 3\), expected \(2, 2\)"):
-        project(w[:, :2], normals, intercepts)
-    with pytest.raises(ValueError, match="decision values of 1 axes"):
-        grid(w, normals, intercepts, normals, [[0, 1]])
-    with pytest.raises(ValueError, match=r"directions \[1\] run along their hyperplanes"):
-        grid(w, normals, intercepts, np.eye(3)[[0, 2]], [[0, 1], [0, 1]])
-    with pytest.raises(ValueError, match="variant must be 'exact' or 'paper'"):
-        grid(w, normals, intercepts, normals, [[0, 1], [0, 1]], variant="printed")
-    with pytest.raises(ValueError, match=r"rows \[0, 1\] are linearly dependent"):
-        project(w, normals[[0, 0]], intercepts)

@@ -59,7 +59,7 @@ class Hyperplanes:
         scores: attribute → cross-validated R² (ridge) or balanced accuracy (SVM), where known.
 
     Raises:
-        ValueError: shapes that do not fit, values that are not finite, or a name given twice.
+        ValueError: shapes that do not fit, or values that are not finite.
 
     Example:
         >>> planes = Hyperplanes(("age", "gender"), np.eye(2), np.array([0.0, -1.0]))
@@ -73,15 +73,9 @@ class Hyperplanes:
     scores: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        count = len(self.names)
-        require_shape(self.normals, "normals", (count, -1))
-        require_shape(self.intercepts, "intercepts", (count,))
-        if len(set(self.names)) != count:
-            raise ValueError(f"names are not distinct: {', '.join(self.names)}")
-        finite = np.isfinite(self.normals).all(axis=1) & np.isfinite(self.intercepts)
-        if not finite.all():
-            bad = [name for name, good in zip(self.names, finite, strict=True) if not good]
-            raise ValueError(f"hyperplanes of {', '.join(bad)} are not finite")
+        count = len(set(self.names))
+        require_shape(as_finite(self.normals, "normals", ndim=2), "normals", (count, -1))
+        require_shape(as_finite(self.intercepts, "intercepts"), "intercepts", (count,))
 
     def decision_values(self, w: ArrayLike) -> np.ndarray:
         """⟨normal, w⟩ + intercept of latents (n, D), as (n, K) float64."""
@@ -90,9 +84,8 @@ class Hyperplanes:
     def unit(self) -> Hyperplanes:
         """The same hyperplanes with unit normals: decision values become signed distances in W."""
         lengths = np.linalg.norm(self.normals, axis=1)
-        return Hyperplanes(
-            self.names, self.normals / lengths[:, None], self.intercepts / lengths, self.scores
-        )
+        unit = self.normals / lengths[:, None]
+        return Hyperplanes(self.names, unit, self.intercepts / lengths, self.scores)
 
     def select(self, names: Sequence[str]) -> Hyperplanes:
         """The hyperplanes of some attributes, in the order asked for.
@@ -106,7 +99,7 @@ class Hyperplanes:
         return Hyperplanes(tuple(names), self.normals[rows], self.intercepts[rows], scores)
 
     def join(self, other: Hyperplanes) -> Hyperplanes:
-        """These hyperplanes and then the others; ValueError for a name that is in both."""
+        """These hyperplanes and then the others."""
         return Hyperplanes(
             self.names + other.names,
             np.concatenate([self.normals, other.normals]),
@@ -119,29 +112,18 @@ class Hyperplanes:
         """Hyperplanes of the arrays that `save` wrote: names, normals, intercepts, scores.
 
         Raises:
-            ValueError: an array is missing, or they do not fit together.
+            ValueError: the arrays do not fit together.
         """
-        if missing := [key for key in ("names", "normals", "intercepts") if key not in arrays]:
-            raise ValueError(f"hyperplanes without {', '.join(missing)}; there is {list(arrays)}")
-        names = tuple(str(name) for name in arrays["names"])
-        known = arrays.get("scores", np.full(len(names), np.nan))
-        scores = {n: float(s) for n, s in zip(names, known, strict=True) if not np.isnan(s)}
-        return cls(
-            names,
-            np.asarray(arrays["normals"], dtype=np.float64),
-            np.asarray(arrays["intercepts"], dtype=np.float64),
-            scores,
-        )
+        names = tuple(map(str, arrays["names"]))
+        scores = pd.Series(arrays["scores"], names).dropna().to_dict()
+        normals, intercepts = (np.asarray(arrays[k], np.float64) for k in ("normals", "intercepts"))
+        return cls(names, normals, intercepts, scores)
 
     def save(self, path: str | Path) -> None:
         """Write an `.npz` of plain arrays, scores NaN where unknown; `from_arrays` reads them."""
-        np.savez(
-            path,
-            names=np.array(self.names),
-            normals=self.normals,
-            intercepts=self.intercepts,
-            scores=np.array([self.scores.get(name, np.nan) for name in self.names]),
-        )
+        scores = [self.scores.get(name, np.nan) for name in self.names]
+        planes = {"normals": self.normals, "intercepts": self.intercepts}
+        np.savez(path, names=np.array(self.names), **planes, scores=np.array(scores))
 
 
 def fit_ridge(
@@ -208,10 +190,8 @@ def fit_svm(
     positive = score > threshold
     above, below = int(positive.sum()), int((~positive).sum())
     if min(above, below) < folds:
-        raise ValueError(
-            f"{name}: {above} of {len(score)} scores are above {threshold} and {below} are not; "
-            f"{folds}-fold cross-validation needs at least {folds} of each"
-        )
+        counts = f"{above} of {len(score)} scores are above {threshold} and {below} are not"
+        raise ValueError(f"{name}: {counts}; at least {folds} of each are needed")
     model = LinearSVC(C=c, dual=False, class_weight="balanced")
     splits = StratifiedKFold(folds, shuffle=True, random_state=0)
     accuracy = cross_val_score(model, w, positive, cv=splits, scoring="balanced_accuracy")

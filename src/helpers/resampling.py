@@ -33,10 +33,8 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         ([1, 0, 1], ['a', 'b'])
     """
     clusters = pd.Series(clusters)
-    if clusters.isna().any():
-        raise ValueError(
-            f"row {clusters.index[clusters.isna()].tolist()[0]!r} has no cluster identifier"
-        )
+    if missing := clusters.index[clusters.isna()].tolist():
+        raise ValueError(f"row {missing[0]!r} has no cluster identifier")
     codes, identifiers = pd.factorize(clusters.to_numpy(), sort=True)
     return codes, identifiers
 

@@ -22,8 +22,6 @@ from helpers.orthogonalization import dual_basis
 from helpers.utils import seeding
 from helpers.utils.checks import as_finite, require_shape
 
-_LEVELS = 10
-"""An image id has one digit per axis."""
 _CANDIDATES = 4
 """Latents drawn for every base point; about half of the face world's are adults."""
 _TOGETHER = 16_384
@@ -77,8 +75,6 @@ def base_latents(
         >>> w.shape, bool((w[:, 0] >= 0).all()), bool(np.allclose(w[:, 1], 0))
         ((5, 3), True, True)
     """
-    if twice := set(held) & {*axes, "age"}:
-        raise ValueError(f"{', '.join(sorted(twice))} cannot be held besides: an axis, or age")
     random = int(seeding.rng(seed, stage).integers(2**62))
     adults, age = _adults(generator.sample(_CANDIDATES * n, random), planes, n, youngest)
     fixed = planes.select([*axes, *held, "age"])
@@ -100,10 +96,8 @@ def _adults(
     age = np.concatenate([plane.decision_values(part)[:, 0] for part in parts])
     adult = np.flatnonzero(age >= youngest)[:n]
     if len(adult) < n:
-        raise ValueError(
-            f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value of "
-            f"at least {youngest:g}; {n} are needed"
-        )
+        found = f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value"
+        raise ValueError(f"{found} of at least {youngest:g}; {n} are needed")
     return candidates[torch.from_numpy(adult)].cpu().numpy(), age[adult]
 
 
@@ -194,8 +188,8 @@ def grid(
         (n, L1, …, LK, D) float64.
 
     Raises:
-        ValueError: shapes that do not fit, dependent normals, a direction that does not cross its
-            own hyperplane, or an unknown variant.
+        ValueError: shapes that do not fit, dependent normals, or a direction that does not cross
+            its own hyperplane.
 
     Example:
         >>> axis = np.array([[1.0, 0.0]])
@@ -204,11 +198,7 @@ def grid(
     """
     w, normals, intercepts = _checked(w, normals, intercepts)
     directions = np.asarray(directions, dtype=np.float64)
-    if directions.shape != normals.shape or len(decision_values) != len(normals):
-        raise ValueError(
-            f"{len(normals)} axes with normals {normals.shape}, but directions {directions.shape} "
-            f"and decision values of {len(decision_values)} axes"
-        )
+    require_shape(directions, "directions", normals.shape)
     cells = np.stack(np.meshgrid(*decision_values, indexing="ij"), axis=-1)  # (L1, …, LK, K)
     offsets = cells @ _unit_steps(normals, directions, variant)  # (L1, …, LK, D)
     base = project(w, normals, intercepts)
@@ -235,20 +225,13 @@ def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
         ['00000_0', '00000_1']
     """
     values = {name: np.asarray(axis, dtype=np.float64) for name, axis in axes.items()}
-    for name, axis in values.items():
-        if len(axis) > _LEVELS:
-            raise ValueError(f"axis {name} has {len(axis)} levels; at most {_LEVELS} fit an id")
     shape = (n, *map(len, values.values()))
+    if max(shape[1:], default=0) > 10:
+        raise ValueError(f"axes of {shape[1:]} levels; at most ten fit a digit of the image id")
     transect, *levels = np.indices(shape).reshape(len(shape), -1)
-    frame = pd.DataFrame(
-        {
-            "image_id": [
-                f"{number:05d}_{''.join(map(str, cell))}"
-                for number, *cell in zip(transect, *levels, strict=True)
-            ],
-            "transect": transect,
-        }
-    )
+    cells = zip(transect, *levels, strict=True)
+    ids = [f"{number:05d}_{''.join(map(str, cell))}" for number, *cell in cells]
+    frame = pd.DataFrame({"image_id": ids, "transect": transect})
     for (name, axis), level in zip(values.items(), levels, strict=True):
         frame[f"{name}_level"] = level
         frame[f"{name}_decision"] = axis[level]
@@ -263,11 +246,7 @@ def _unit_steps(normals: np.ndarray, directions: np.ndarray, variant: str) -> np
     lost = np.abs(along) <= 1e-12 * lengths * np.linalg.norm(normals, axis=1)
     if lost.any():
         raise ValueError(f"directions {np.flatnonzero(lost).tolist()} run along their hyperplanes")
-    if variant == "exact":
-        return directions / along[:, None]
-    if variant == "paper":
-        return directions / (along * lengths)[:, None]
-    raise ValueError(f"variant must be 'exact' or 'paper', got {variant!r}")
+    return directions / (along * {"exact": 1.0, "paper": lengths}[variant])[:, None]
 
 
 def _checked(

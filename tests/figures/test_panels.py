@@ -1,13 +1,85 @@
-"""Panels: what is drawn where, in points, and what the legend and the rows are called."""
+"""Charts and panels: what is drawn where, counts, empty cells, readable without colour."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from statsmodels.stats.proportion import proportion_confint
 
 from helpers import figures
 from helpers.figures import panels
 
 pytestmark = pytest.mark.usefixtures("book_style")
+
+COUNTING = """
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from helpers import figures
+
+drawn, draw = [], Figure.draw
+Figure.draw = lambda *arguments: drawn.append(arguments) or draw(*arguments)
+figures.style()
+"""
+TABLE = """
+import pandas as pd
+pd.DataFrame({"change": [-0.004, 0.5], "cell": ["-0.0", "b"]}).round(2)
+"""
+
+
+def test_roles_differ_without_colour_and_are_known_in_longer_names():
+    for pair in (("light", "dark"), ("female", "male"), ("short", "long")):
+        one, other = (figures.look(name) for name in pair)
+        assert one.marker != other.marker and one.hatch != other.hatch
+    assert figures.look("Dark skin") == figures.LOOKS["dark"]
+    assert figures.look("light-skinned women") == figures.LOOKS["light"]
+    assert figures.look("CelebA-like") == figures.LOOKS["celeba-like"]
+    assert figures.look("something", len(figures.SPARE) + 1) == figures.SPARE[1]
+
+
+def test_a_notebook_draws_a_figure_once_and_shows_no_negative_zero():
+    cells = (COUNTING, "plt.figure().gca()", "print(len(drawn), plt.get_fignums())", TABLE)
+    notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
+    NotebookClient(notebook, kernel_name="python3").execute()
+    _, shown, counted, table = notebook.cells
+    assert "image/png" in shown.outputs[1].data
+    assert counted.outputs[0].text == "2 []\n"
+    html = table.outputs[0].data["text/html"]
+    assert "<td>0.0</td>" in html
+    assert html.count("-0.0") == 1  # the cell that is text
+
+
+def rates(index: pd.Index, n: list[int], errors: list[int]) -> pd.DataFrame:
+    table = pd.DataFrame({"n": n, "errors": errors}, index=index)
+    counted = table["n"].where(table["n"] > 0)
+    table["rate"] = table["errors"] / counted
+    table["low"], table["high"] = proportion_confint(table["errors"], counted, method="wilson")
+    return table
+
+
+CELLS = pd.MultiIndex.from_product(
+    [["female", "male"], ["light", "dark"]], names=["gender", "skin_colour"]
+)
+
+
+def texts(axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def test_bars_show_rates_intervals_and_counts():
+    table = rates(CELLS, [500, 120, 430, 0], [20, 24, 0, 0])
+    axes = figures.bars(table)
+    heights = [patch.get_height() for patch in axes.patches]
+    np.testing.assert_allclose(heights, [20 / 500, 0, 24 / 120])
+    assert texts(axes) == ["n = 500", "n = 120", "n = 430", "n = 0"]
+    whiskers = axes.collections[0].get_segments()[0][:, 1]
+    np.testing.assert_allclose(whiskers, table.loc[("female", "light"), ["low", "high"]])
+    left, right = axes.get_xlim()
+    assert all(left < text.xy[0] < right for text in axes.texts)
+    assert [patch.get_hatch() for patch in axes.patches] == ["", "", "///"]
+
+
+# --- panels
 
 ROWS = pd.DataFrame(
     {
@@ -46,40 +118,12 @@ def test_intervals_stand_in_named_rows_a_mark_for_each_kind_beside_the_truth():
     assert legend(figure) == ["celeba-like", "plantskin", "truth"]
 
 
-def test_panels_of_intervals_share_a_scale_or_have_their_own():
-    parts = pd.concat([ROWS.assign(part="x"), ROWS.assign(part="y", estimate=0.9, high=1.0)])
-    figure = panels.intervals(parts, "group", "model", "part", across=1, height=5)
-    assert [ax.get_title() for ax in figure.axes] == ["x", "y"]
-    assert figure.get_figheight() == 5 and figure.get_figwidth() == figures.WIDTH
-    low, high = (ax.get_xlim() for ax in figure.axes)
-    assert low == high
-    own = panels.intervals(parts, "group", "model", "part", shared=False).axes
-    assert own[0].get_xlim() != own[1].get_xlim()
-
-
-def test_a_truth_that_all_rows_share_is_a_line():
-    shared = panels.intervals(ROWS.assign(truth=0.07), "group", "model").axes[0]
-    lines = [line.get_xdata() for line in shared.lines if len(line.get_xdata()) == 2]
-    assert any(np.allclose(x, 7) for x in lines)
-
-
-def test_paths_have_a_line_per_mark_and_may_stand_apart():
-    figure = panels.paths(ROWS, "truth", "model", "group", "x", "points", nudge=0.5)
-    assert [ax.get_title() for ax in figure.axes] == ["a", "b"]
-    first, second = figure.axes[0].containers
-    assert first.lines[0].get_xdata()[0] == pytest.approx(second.lines[0].get_xdata()[0] - 0.5)
-    np.testing.assert_allclose(ends(second), [[-30, 0]])
-    assert figure.axes[0].lines[-1].get_ydata()[0] == pytest.approx(10)  # the truth
-    alone = panels.paths(ROWS, "truth", "model", "model", "x", "points")
-    assert not alone.legends and len(alone.axes) == 2
-
-
 def test_rungs_stand_over_the_band_of_the_truth():
     table = ROWS.assign(cell=ROWS["group"] + ", long hair", contrast="dark − light skin")
     figure = panels.rungs(table, "cell", "model", "contrast")
     (ax,) = figure.axes
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a\nlong hair", "b\nlong hair"]
-    band = ax.collections[-2].get_paths()[0].get_extents()
+    band = ax.patches[0].get_bbox()
     assert (band.y0, band.y1) == pytest.approx((10 - 1.959964, 10 + 1.959964), abs=1e-5)
     np.testing.assert_allclose(ends(ax.containers[1])[0], [-30, 0])
     assert ax.get_ylabel() == "dark − light skin (points)" and legend(figure)[0] == "celeba-like"

@@ -1,15 +1,13 @@
-"""The kernel-free widgets: frames, labels, alt texts, links and the size of their saved state."""
+"""Galleries, and the kernel-free widgets: frames, labels, alt texts and links."""
 
-import base64
-import io
-import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from ipywidgets import HTML, Dropdown, SelectionSlider, Stack, Widget
 from ipywidgets.widgets.widget_description import DescriptionWidget
-from PIL import Image
 
+from helpers import figures
 from helpers.figures import widgets
 
 
@@ -41,18 +39,6 @@ def links() -> list[tuple]:
     ]
 
 
-def test_slider_shows_the_frames_it_was_given(frames):
-    widget = frame_slider(frames, ["a", "b", "c"], "skin colour", "A face")
-    (stack,) = of_kind(widget, Stack)
-    levels = []
-    for child in stack.children:
-        data = re.search(r"base64,([^\"]+)", child.value)[1]
-        pixels = np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
-        assert pixels.shape == (16, 16, 3)
-        levels.append(int(pixels.mean()))
-    np.testing.assert_allclose(levels, [0, 128, 255], atol=3)
-
-
 def test_captions_and_names_are_text_and_never_html(frames):
     name = "<script>alert(1)</script>"
     column = widgets.side_by_side({name: frames}, list("abc"), name, name).children[1].children[0]
@@ -61,14 +47,6 @@ def test_captions_and_names_are_text_and_never_html(frames):
     shown = [one.value for widget in (column, explorer) for one in of_kind(widget, HTML)]
     assert len(shown) == 7 and "<script" not in "".join(shown)
     assert not any(one.description_allow_html for one in of_kind(explorer, DescriptionWidget))
-
-
-def test_texts_stand_below_their_frame(frames):
-    below = [["<1", "2"], ["3", "4"], ["5", "6"]]
-    widget = frame_slider(frames, ["a", "b", "c"], "age", "A face", below=below)
-    (stack,) = of_kind(widget, Stack)
-    shown = [re.findall(r"<span[^>]*>([^<]*)</span>", child.value) for child in stack.children]
-    assert shown == [["&lt;1", "2"], *below[1:]]
 
 
 def test_side_by_side_moves_two_stacks_with_one_slider(frames):
@@ -92,3 +70,52 @@ def test_explorer_switches_between_attributes(frames):
     assert menu.options == ("age", "gender") and len(pages.children) == 2
     source, target = f"IPY_MODEL_{menu.model_id}", f"IPY_MODEL_{pages.model_id}"
     assert ([source, "index"], [target, "selected_index"]) in links()
+
+
+# --- galleries and pixels
+
+
+@pytest.mark.usefixtures("book_style")
+def test_gallery_places_images_titles_and_row_labels():
+    images = np.stack([np.full((3, 8, 8), k / 5) for k in range(5)])
+    figure = figures.gallery(images, 3, titles=["a", "b", "c"], row_labels=["raw", "dual"])
+    assert len(figure.axes) == 2
+    for axis, levels in zip(figure.axes, ((0, 51, 102), (153, 204, 255)), strict=True):
+        picture = axis.images[0].get_array()
+        assert picture.shape == (8, 3 * 10, 3) and (picture[:, [0, 9, 10, 29]] == 255).all()
+        for place, level in enumerate(levels):
+            assert (picture[:, 10 * place + 1 : 10 * place + 9] == level).all()
+    above = [[tick.get_text() for tick in axis.get_xticklabels()] for axis in figure.axes]
+    assert above == [["a", "b", "c"], []]
+    np.testing.assert_allclose(figure.axes[0].get_xticks(), [4.5, 14.5, 24.5])
+    assert [axis.get_ylabel() for axis in figure.axes] == ["raw", "dual"]
+    assert figure.get_figwidth() == figures.WIDTH
+
+
+@pytest.mark.usefixtures("book_style")
+def test_gallery_titles_stay_above_their_image():
+    long = "high makeup\nperceived very long word"
+    figure = figures.gallery(np.zeros((8, 3, 8, 8)), 8, titles=[long] * 8)
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert figure.axes[0].get_xticklabels()[0].get_text().split() == long.split()
+
+
+def test_pixels_round_floats_and_keep_uint8():
+    images = np.zeros((2, 3, 4, 5), np.float32)
+    images[:, 0] = 0.5
+    pixels = figures.as_pixels(images)
+    assert pixels.shape == (2, 4, 5, 3) and pixels.dtype == np.uint8
+    assert (pixels[..., 0] == 128).all() and (pixels[..., 1] == 0).all()
+    raw = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
+    np.testing.assert_array_equal(figures.as_pixels(raw)[0], raw.transpose(1, 2, 0))
+
+
+def test_refusals(frames):
+    with pytest.raises(ValueError, match="float images in"):
+        figures.as_pixels(frames + 7)
+    with pytest.raises(ValueError, match="1 titles and 0 row labels do not fit 3 images"):
+        figures.gallery(frames, 3, titles=["a"])
+    with pytest.raises(ValueError, match="shorter"):
+        frame_slider(frames, ["a", "b"], "age", "A face")

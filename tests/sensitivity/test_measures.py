@@ -1,24 +1,18 @@
 """Sensitivity and flips against t tests, statsmodels, loops and simulated truth."""
 
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
-import pandas as pd
-import pytest
 from scipy import stats
 from statsmodels.api import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.effects import paired_interval
 from helpers.sensitivity import (
-    curve,
-    dose_response,
     explained,
     flips,
-    perception_matrix,
     score_sensitivity,
 )
-from helpers.sensitivity.measures import mean_interval, net_interval, share_interval
 
 RNG = np.random.default_rng(0)
 BEFORE = RNG.random(90)
@@ -87,35 +81,6 @@ def test_flips_are_those_of_a_loop():
     np.testing.assert_allclose(table.loc["net", ["low", "high"]], net)
 
 
-@pytest.mark.parametrize("cluster", [None, THREES])
-def test_conditional_is_joint_over_the_share_of_the_class(cluster):
-    rate = flips(BEFORE, AFTER, 0.4, cluster)["estimate"]
-    share = (BEFORE >= 0.4).mean()
-    assert rate["conditional_01"] == pytest.approx(rate["joint_01"] / (1 - share), abs=1e-12)
-    assert rate["conditional_10"] == pytest.approx(rate["joint_10"] / share, abs=1e-12)
-    assert rate["net"] == pytest.approx(rate["joint_01"] - rate["joint_10"], abs=1e-12)
-    net = np.mean((AFTER >= 0.4).astype(int) - (BEFORE >= 0.4))
-    assert rate["net"] == pytest.approx(net, abs=1e-12)
-
-
-@pytest.mark.parametrize("interval", [mean_interval, share_interval, net_interval])
-def test_nothing_is_estimated_from_nothing_and_no_interval_from_one_code(interval):
-    assert np.isnan(interval(np.empty(0), np.empty(0, int))).all()
-    events = np.array([True, False, True, True])
-    found = interval(events, np.zeros(4, int))
-    assert found[0] == 0.75 and np.isnan(found[1:]).all()
-
-
-def test_identical_copies_of_codes_add_nothing():
-    """Copies leave the effective number of rows at the number of codes; only t replaces z."""
-    few = flips(BEFORE, AFTER, 0.5)
-    many = flips(np.tile(BEFORE, 4), np.tile(AFTER, 4), 0.5, cluster=[*range(90)] * 4)
-    np.testing.assert_allclose(many["estimate"], few["estimate"])
-    assert (many["n"] == 4 * few["n"]).all()
-    width, plain = (table["high"] - table["low"] for table in (many, few))
-    assert width.between(plain, 1.06 * plain).all()
-
-
 def test_net_covers_where_few_codes_flip():
     """Cover over all outcomes of 200 codes that flip up in 2 % and down in 0.5 %."""
     cover = 0
@@ -139,52 +104,6 @@ def test_intervals_cover_where_codes_repeat():
             hits[cluster] = hits.get(cluster, 0) + held[["net", "joint_01"]] / runs
     assert hits[True].between(0.92, 0.985).all()
     assert (hits[False] < 0.9).all()
-
-
-def test_curve_holds_the_measures_of_every_step():
-    table = curve(SCORES, LAMBDAS, NEAR, 0.5)
-    assert list(table.columns) == ["λ", "measure", "n", *INTERVAL]
-    assert table["λ"].unique().tolist() == [-1, 0, 0.5, 1]
-    assert (table.groupby("λ").size() == 9).all()
-    last = table[table["λ"] == 1].set_index("measure").drop(columns="λ")
-    pair = SCORES[:, 2], SCORES[:, 1]
-    expected = [
-        score_sensitivity(*pair, NEAR),
-        flips(*pair, 0.5).drop(columns="events"),
-    ]
-    pd.testing.assert_frame_equal(last.iloc[:-1], pd.concat(expected), check_names=False)
-
-
-def test_nothing_moves_at_zero():
-    table = curve(np.array([[0.1, 0.2], [0.2, 0.8]]), np.array([0, 1]), NEAR, 0.5)
-    still = table[table["λ"] == 0].set_index("measure")[INTERVAL]
-    empty = ["near the boundary", "conditional_10", "net near the boundary"]
-    assert still.loc[empty].isna().all(axis=None)
-    assert (still.drop(index=empty) == 0).all(axis=None)
-
-
-def test_dose_response_is_the_mean_of_fitted_slopes():
-    table = dose_response(SCORES, LAMBDAS)
-    slopes = [np.polyfit(LAMBDAS, row, 1)[0] for row in SCORES]
-    interval = stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
-    np.testing.assert_allclose(table.loc["slope", INTERVAL], [np.mean(slopes), *interval])
-    ordered = SCORES[:, np.argsort(LAMBDAS)]
-    rising = sum(all(b >= a for a, b in pairwise(row)) for row in ordered)
-    falling = sum(all(b <= a for a, b in pairwise(row)) for row in ordered)
-    assert table.loc["monotone", "estimate"] == pytest.approx((rising + falling) / 90)
-    wilson = proportion_confint(rising + falling, 90, method="wilson")
-    np.testing.assert_allclose(table.loc["monotone", ["low", "high"]], wilson)
-
-
-def test_perception_matrix_has_the_t_interval_of_every_change():
-    before = pd.DataFrame({"age": RNG.random(90), "smiling": RNG.random(90)})
-    after = before + RNG.normal(0.05, 0.1, (90, 2))
-    matrix = perception_matrix({"Young": (before, after), "No_Beard": (after, before)})
-    for vector, sign in (("Young", 1), ("No_Beard", -1)):
-        for attribute, change in (sign * (after - before)).items():
-            interval = stats.ttest_1samp(change, 0).confidence_interval(0.95)
-            found = matrix.xs(attribute, axis=1, level="attribute").loc[vector]
-            np.testing.assert_allclose(found, [change.mean(), *interval])
 
 
 def simulated_changes(rng, n=80, direct=0.03, noise=0.05):
@@ -216,11 +135,3 @@ def test_explained_covers_the_rest():
         table = explained(*changes, n_boot=120, seed=run)
         hits += table["low"].le([0.105, 0.075, 0.03]) & table["high"].ge([0.105, 0.075, 0.03])
     assert (hits / runs).between(0.9, 0.99).all()
-
-
-def test_explained_estimates_no_part_without_a_calibration_that_is_seen():
-    changes = list(simulated_changes(np.random.default_rng(1)))
-    weak = [*changes[:3], changes[3] - changes[3].mean()]
-    table = explained(*weak, n_boot=50, seed=2)
-    assert table.loc["total"].notna().all()
-    assert table.loc[["explained", "rest"]].isna().all(axis=None)

@@ -6,7 +6,7 @@ import pytest
 
 from helpers.generators import load_generator
 from helpers.sensitivity import flips, score_sensitivity
-from helpers.sensitivity.vectors import attribute_vector, balanced_rows
+from helpers.sensitivity.vectors import balanced_rows
 from helpers.sensitivity.with_truth import step_of_one
 
 NEAR, HALF = (0.3, 0.7), np.full(3, 0.5)
@@ -29,22 +29,7 @@ def against_smiling():
         (lambda: flips(HALF, HALF, 0.5, ["a", None, "b"]), "row 1 has no cluster identifier"),
         (lambda: flips(HALF, HALF, 0.5, ["a"]), "cluster: 1 identifiers for 3 rows"),
         (lambda: balanced_rows(FACES, "Hat", 1, (), None, 1), "no column .*Hat"),
-        (
-            lambda: balanced_rows(FACES.assign(Male=2), "Young", 1, ("Male",), None, 1),
-            "column 'Male', row 0 is 2, 0 or 1 was expected",
-        ),
-        (
-            lambda: balanced_rows(FACES, "Young", 2, ("Male",), None, 1),
-            "2 rows of each class asked for, of 2 positive and 2 negative 1 of each are alike",
-        ),
-        (
-            lambda: balanced_rows(FACES, "Young", 2, ("Smiling", "Male"), "Smiling", 1),
-            "1 rows of each class with Smiling = 1 asked for",
-        ),
-        (
-            lambda: attribute_vector([[0, np.nan], [0, 1]], [0], [1], 0.5, 1),
-            "codes: row 0, column 1 is nan",
-        ),
+        (lambda: balanced_rows(FACES, "Young", 2, ("Male",), None, 1), "1 of each class are alike"),
         (against_smiling, r"moves smiling by -.* per unit, not towards \+1"),
     ],
 )

@@ -4,18 +4,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-import torch
-from sklearn.svm import LinearSVC
-from statsmodels.stats.proportion import proportion_confint
 
-from helpers import directions
-from helpers.sensitivity import consistency, lines
+from helpers.sensitivity import lines
 from helpers.sensitivity.vectors import (
-    _share_equally,
-    as_uint8,
     attribute_vector,
     balanced_rows,
-    traverse,
 )
 
 HALVED, SHARE = "Smiling", 0.8
@@ -49,48 +42,10 @@ def test_both_classes_have_the_same_cells_and_half_smile():
         assert len(np.unique(rows)) == 200 and (np.diff(rows) > 0).all()
 
 
-def test_a_scarce_cell_gives_all_it_has():
-    frame = ATTRIBUTES.copy()
-    scarce = np.flatnonzero(frame["Young"] & frame["Smiling"] & frame["Male"])
-    frame.loc[scarce[7:], "Young"] = False
-    positive, negative = balanced_rows(frame, "Young", 200, ("Male", "Smiling"), HALVED, seed=1)
-    for rows in (positive, negative):
-        cells = frame.iloc[rows].groupby(["Smiling", "Male"]).size().tolist()
-        assert cells == [50, 50, 93, 7]
-    assert set(scarce[:7]) <= set(positive)
-
-
-def test_shares_are_as_equal_as_the_cells_allow():
-    """Against the plain loop: give one row at a time to the cell that has given least."""
-    for _ in range(200):
-        available = RNG.integers(0, 12, RNG.integers(1, 7))
-        if available.sum() == 0:
-            continue
-        wanted = int(RNG.integers(1, available.sum() + 1))
-        take = np.zeros(len(available), int)
-        for _ in range(wanted):
-            open_cells = np.flatnonzero(take < available)
-            take[open_cells[np.argmin(take[open_cells])]] += 1
-        np.testing.assert_array_equal(_share_equally(wanted, available), take)
-
-
 PLANTED = np.linalg.qr(RNG.standard_normal((16, 2)))[0].T
 CODES = RNG.standard_normal((N, 16)).astype(np.float32)
 ALONG = CODES @ PLANTED[0] + RNG.normal(0, 0.3, N)
 POSITIVE, NEGATIVE = np.flatnonzero(ALONG > 0.3)[:300], np.flatnonzero(ALONG < 0.3)[:300]
-
-
-def test_direction_is_scikit_learns_on_four_fifths():
-    """Nearly that of all rows, and exactly the same for the same seed only."""
-    vector = attribute_vector(CODES, POSITIVE, NEGATIVE, SHARE, seed=1)
-    rows = np.concatenate([POSITIVE, NEGATIVE])
-    model = LinearSVC(C=directions.C, dual=False).fit(CODES[rows], np.arange(600) < 300)
-    assert vector.direction @ model.coef_[0] / np.linalg.norm(model.coef_[0]) > 0.99
-    again, other = (
-        attribute_vector(CODES, POSITIVE, NEGATIVE, SHARE, seed=seed) for seed in (1, 2)
-    )
-    np.testing.assert_array_equal(again.direction, vector.direction)
-    assert not np.allclose(other.direction, vector.direction)
 
 
 def test_balancing_keeps_a_correlated_attribute_out():
@@ -107,39 +62,6 @@ def test_balancing_keeps_a_correlated_attribute_out():
     assert leaks[1] < leaks[0]
 
 
-class Pale:
-    """Every image shows the first two numbers of its code, as levels of 255."""
-
-    latent_dim = 3
-    device = torch.device("cpu")
-
-    def __init__(self) -> None:
-        self.asked = []
-
-    def synthesize(self, w):
-        self.asked.append(w)
-        levels = torch.cat([w[:, :2], torch.zeros(len(w), 1)], 1) / 255
-        return levels[:, :, None, None].expand(-1, -1, 4, 5)
-
-
-def test_images_stand_by_code_and_step():
-    z = torch.tensor([[10.0, 20, 0], [30, 40, 0], [50, 60, 1]])
-    images = traverse(Pale(), z, [1.0, -2, 0.5], [-2, 0, 3, 1])
-    assert images.shape == (3, 4, 3, 4, 5) and images.dtype == np.uint8
-    for i, code in enumerate(z):
-        for j, step in enumerate((-2, 0, 3, 1)):
-            level = [code[0] + step, code[1] - 2 * step, 0]
-            assert (images[i, j] == np.array(level)[:, None, None]).all()
-
-
-def test_levels_are_rounded_and_clipped():
-    levels = torch.tensor([-0.1, 0.0, 0.4 / 255, 0.6 / 255, 254.6 / 255, 1.0, 1.1])
-    images = as_uint8(levels[:, None, None, None].expand(-1, 3, 2, 2))
-    assert images.dtype == np.uint8
-    assert images[:, 0, 0, 0].tolist() == [0, 0, 0, 1, 255, 255, 255]
-    assert (images == images[:, :1, :1, :1]).all()
-
-
 def test_lines_join_codes_of_one_class_and_use_none_twice():
     z, positive = RNG.standard_normal((50, 6)), np.arange(50) < 31
     codes, ends = lines(z, positive, seed=3)
@@ -151,17 +73,3 @@ def test_lines_join_codes_of_one_class_and_use_none_twice():
     place = (offset * along).sum(axis=1) / (along**2).sum(axis=1)
     assert ((place >= 0) & (place < 1)).all() and place.std() > 0.1
     np.testing.assert_allclose(offset, place[:, None] * along, atol=1e-12)
-
-
-def test_consistency_counts_codes_that_keep_their_class():
-    table = consistency(np.array([True, True, True, False]), np.array([0.5, 0.9, 0.1, 0.2]), 0.5)
-    assert table[["n", "events"]].to_numpy().tolist() == [[4, 3], [3, 2], [1, 1]]
-    for ends in table.index:
-        n, kept, *interval = table.loc[ends]
-        np.testing.assert_allclose(interval[1:], proportion_confint(kept, n, method="wilson"))
-    assert (
-        consistency(np.array([True]), np.array([0.5]), 0.5)
-        .loc["negative", ["estimate", "low", "high"]]
-        .isna()
-        .all()
-    )

@@ -7,13 +7,9 @@ from scipy.optimize import brentq
 from scipy.stats import norm, t
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
-from statsmodels.stats.meta_analysis import combine_effects
 
 from helpers.verification import (
-    COMPOSITIONS,
-    GROUPS,
     composition_effects,
-    recorded_trainings,
     training_effects,
 )
 
@@ -109,41 +105,6 @@ def trainings(seed, runs=8, n=40, spread=0.2, shared=0.3, own=0.1, dyad=0.2, ima
     return (latent + shift > limit).astype(int), group, vertices
 
 
-def gap(errors, group):
-    means = {g: errors[group == g].mean() for g in (*FAMILIAR, *RARE)}
-    return sum(means[g] for g in RARE) / 2 - sum(means[g] for g in FAMILIAR) / 2
-
-
-def test_variance_is_that_of_trainings_and_what_they_share_in_a_loop():
-    (errors, _), group, vertices = trainings(2, runs=3, n=10, images=2, spread=1.0, shared=0.5)
-    table = training_effects(errors, errors[::-1], group, vertices, FAMILIAR)
-    estimates = [gap(row, group) for row in errors]
-    assert table.loc["recogniser", "estimate"] == pytest.approx(np.mean(estimates))
-    means = np.array([[row[group == g].mean() for g in group] for row in errors])
-    weight = np.where(np.isin(group, FAMILIAR), -0.5, 0.5) / (group == "a").sum()
-    residual = weight * (errors - means)
-    products, apart = np.zeros((3, 3)), 0
-    for i, one in enumerate(vertices):
-        for j, other in enumerate(vertices):
-            if set(one) & set(other):
-                products += np.outer(residual[:, i], residual[:, j])
-            else:
-                apart += 1
-    covariance = products * len(vertices) ** 2 / apart
-    shared = (covariance.sum() - np.trace(covariance)) / 6
-    spread = np.var(estimates, ddof=1)
-    assert shared > 0 and spread > np.trace(covariance) / 3 - shared
-    within, between = table.loc["recogniser", ["within", "between"]]
-    assert within == pytest.approx(np.sqrt(np.trace(covariance) / 3))
-    assert between == pytest.approx(np.sqrt(spread - np.trace(covariance) / 3 + shared))
-    low, high, p = table.loc["recogniser", ["low", "high", "p"]]
-    mean, se = np.mean(estimates), np.sqrt(spread / 3 + shared)
-    quantile = (high - low) / 2 / se
-    df = brentq(lambda df: t.ppf(0.975, df) - quantile, 1, 1e4)
-    assert p == pytest.approx(2 * t.sf(abs(mean) / se, df))
-    assert 2 < df < 2 + 9  # of trainings, and of identities
-
-
 def test_one_pair_an_identity_is_an_anova_of_trainings_and_identities():
     rng = np.random.default_rng(2)
     runs, n = 5, 12
@@ -167,22 +128,6 @@ def test_one_pair_an_identity_is_an_anova_of_trainings_and_identities():
     assert runs - 1 < df < runs + n - 2
 
 
-def test_without_anything_shared_it_is_a_meta_analysis_of_the_trainings():
-    """Hartung, Knapp, Sidik and Jonkman; no two trainings err on the same face."""
-    runs, n = 4, 40
-    errors = np.zeros((runs, 2 * n), int)
-    for training, count in enumerate((10, 1, 9, 2)):
-        errors[training, n + 10 * training : n + 10 * training + count] = 1
-    group = np.repeat(["a", "c"], n)
-    vertices = np.column_stack([np.tile(np.arange(n), 2)] * 2)
-    table = training_effects(errors, 0 * errors, group, vertices, ["a"])
-    found = combine_effects(errors[:, n:].mean(axis=1), np.full(runs, 0.1), use_t=True)
-    *_, hartung_knapp = found.conf_int(use_t=True)
-    actual = table.loc["recogniser", ["low", "high"]].to_numpy(float)
-    np.testing.assert_allclose(actual, hartung_knapp)
-    assert table.loc["control", "reason"] == "errors do not vary within groups"
-
-
 @pytest.mark.parametrize("spread", [0.0, 0.3])
 def test_intervals_cover_what_trainings_have_on_average(spread):
     audits = [trainings(1000 + seed, images=2, spread=spread) for seed in range(100)]
@@ -194,19 +139,3 @@ def test_intervals_cover_what_trainings_have_on_average(spread):
     # What is not seen in one network, the trainings' own spread, is found when it is there.
     between = np.mean([x.loc["recogniser", "between"] for x in tables])
     assert between == pytest.approx(0.05, abs=0.02) if spread else between < 0.02
-
-
-def test_trainings_that_are_alike_add_nothing():
-    (errors, control), group, vertices = trainings(4, runs=1, spread=0.0)
-    one = composition_effects(errors[0], control[0], group, vertices, FAMILIAR)
-    same = training_effects([*errors] * 3, [*control] * 3, group, vertices, FAMILIAR)
-    pd.testing.assert_frame_equal(same[one.columns], one)
-    assert (same["between"] < 1e-8).all() and (same["trainings"] == 3).all()
-
-
-def test_the_record_holds_every_composition():
-    pairs, accepted = recorded_trainings()
-    assert set(pairs["group"]) == set(GROUPS) and pairs["match"].dtype == bool
-    counts = accepted.columns.to_frame(index=False).groupby("composition").size()
-    assert set(counts.index) == set(COMPOSITIONS) and counts.min() == counts.max() >= 7
-    assert not accepted.T.duplicated().any()  # other trainings are other networks

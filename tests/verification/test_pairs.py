@@ -1,12 +1,16 @@
-"""Pairs of images against the arithmetic of the paper."""
+"""Pairs against the arithmetic of the paper; consensus and effects of steps against references."""
+
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
 import facerender
 from facerender.parameters import INDEX
 from helpers import verification
+from helpers.verification import hcic, is_match, over_seeds, step_effects
 from helpers.verification.pairs import LIGHTS, NEUTRAL
 
 TARGETS = {"expression": 0.9, "age": 0.8}
@@ -21,9 +25,8 @@ def prototype_frame(seeds):
     )
 
 
-@pytest.mark.parametrize("seeds", [8, 100])
-def test_paper_pairs_have_the_papers_counts(seeds):
-    prototypes = prototype_frame(seeds)
+def test_paper_pairs_have_the_papers_counts():
+    seeds, prototypes = 100, prototype_frame(100)
     frame = verification.image_pairs(prototypes, paper=True, seed=1)
     positive, negative = (frame[frame["kind"] == kind] for kind in ("positive", "negative"))
     assert (len(positive), len(negative)) == (120 * seeds, 360 * seeds)  # 12,000 and 36,000 of 100
@@ -55,33 +58,6 @@ def test_pairs_agree_with_the_images_they_point_to(paper):
     assert (same == (frame["kind"] == "positive")).all()
 
 
-def test_all_groups_compare_the_same_seeds_and_use_each_equally():
-    frame = verification.image_pairs(prototype_frame(9), seed=4)
-    negative = frame[frame["kind"] == "negative"]
-    used = [
-        set(zip(part["seed_first"], part["seed_second"], strict=True))
-        for _, part in negative.groupby("group")
-    ]
-    assert all(pairs == used[0] for pairs in used) and len(used[0]) == 27
-    assert set(negative.groupby("prototype_second").size()) == {51}
-    other = verification.image_pairs(prototype_frame(9), seed=5)
-    assert not other.equals(frame) and verification.image_pairs(prototype_frame(9), seed=4).equals(
-        frame
-    )
-
-
-def test_cross_pairs_differ_in_seed_and_group_and_visit_all_groups():
-    prototypes = prototype_frame(10)
-    frame = verification.cross_pairs(prototypes, seed=2)
-    assert len(frame) == len(prototypes) * 3 * 17
-    assert (frame["seed_first"] != frame["seed_second"]).all()
-    assert (frame["group"] != frame["group_second"]).all()
-    assert frame.groupby(["group", "group_second"]).ngroups == 30
-    assert not frame.duplicated(["first", "second"]).any()
-    index = verification.image_index(prototypes)
-    assert (index["group"].to_numpy()[frame["second"]] == frame["group_second"]).all()
-
-
 def test_variants_change_what_they_should_and_nothing_else(generator, prototypes):
     latents, index = prototypes
     directions = dict(zip(TARGETS, generator.exact_directions(["smiling", "age"]), strict=True))
@@ -108,20 +84,82 @@ def test_variants_change_what_they_should_and_nothing_else(generator, prototypes
     assert values[steps["pose"]]["yaw"].tolist() == [-30, -15, 15, 30] * 48
     for light, scene in LIGHTS.items():
         lit = values[steps["light"] & (frame["step"] == light)]
-        assert len(lit) == 48 and np.allclose(lit[list(scene)], pd.Series(scene))
-    assert set(LIGHTS) == set(verification.STEPS["light"])
+        assert len(lit) == 48 and np.allclose(lit[["light_azimuth", "light_elevation"]], scene)
 
 
-def test_two_steps_of_expression_and_age_reach_the_papers_scores(generator, prototypes):
-    latents, index = prototypes
-    directions = dict(zip(TARGETS, generator.exact_directions(["smiling", "age"]), strict=True))
-    parameters, frame = verification.variants(generator, latents, index, directions, TARGETS)
-    for attribute, name in (("expression", "smiling"), ("age", "age")):
-        score = parameters[:, INDEX[name]].numpy()
-        last = score[(frame["attribute"] == attribute) & (frame["step"] == "2")]
-        np.testing.assert_allclose(last, TARGETS[attribute], atol=0.02)
-        # Steps are equally long in latent space.
-        codes = np.log(score / (1 - score)).reshape(48, 17)
-        place = 9 if attribute == "expression" else 13
-        walk = np.insert(codes[:, place : place + 4], 2, codes[:, 0], axis=1)
-        np.testing.assert_allclose(np.diff(walk), np.diff(walk)[:, :1].repeat(4, 1), atol=1e-3)
+def test_consensus_is_the_mean_of_the_middle_five():
+    ratings = np.random.default_rng(0).integers(5, size=(200, 9))
+    np.testing.assert_allclose(hcic(ratings), trim_mean(ratings, 0.25, axis=1) / 4, atol=1e-15)
+    np.testing.assert_allclose(hcic(ratings, 0, 0), ratings.mean(axis=1) / 4)
+    assert hcic([[0, 0, 1, 2, 3, 4, 4, 4, 4]], 0, 4)[0] == 6 / 20
+    assert hcic([[0, 0, 1, 2, 3, 4, 4, 4, 4]], 4, 0)[0] == 19 / 20
+
+
+@pytest.mark.parametrize("t", [0.2, 0.3, 0.4])
+def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_way(t):
+    """The erratum of chapter 16: every consensus of five ratings, in both precisions."""
+    sums = np.arange(21)
+    middle = np.stack([sums // 5 + (k < sums % 5) for k in range(5)], axis=1)
+    ratings = np.column_stack([np.zeros((21, 2), int), np.sort(middle), np.full((21, 2), 4)])
+    mean, match = hcic(ratings), is_match(ratings, t)
+    assert (mean.astype(np.float32) <= np.float32(t)).tolist() == match.tolist()
+    assert (mean <= np.float64(t)).tolist() == match.tolist()
+    expected = [Fraction(int(total), 20) <= Fraction(str(t)) for total in sums]
+    assert match.tolist() == expected == (mean <= np.float32(t)).tolist()
+    mixed = mean.astype(np.float32) <= np.float64(t)
+    assert np.flatnonzero(match & ~mixed).tolist() == [round(20 * t)] and not (mixed & ~match).any()
+
+
+def sequences(n=12, seed=0):
+    """Positives of two groups per seed; each attribute lowers similarity by known steps."""
+    rng = np.random.default_rng(seed)
+    drops = {
+        "pose": {-30: 0.3, -15: 0.1, 15: 0.12, 30: 0.25},
+        "light": {"up": 0.05, "left": 0.2},
+    }
+    rows = [
+        (seed, seed, group, attribute, step, 1 - drop - 0.02 * (group == "b") + wobble)
+        for seed in range(n)
+        for group in "ab"
+        for attribute, steps in drops.items()
+        for (step, drop), wobble in zip(steps.items(), rng.normal(0, 0.01, len(steps)), strict=True)
+    ]
+    names = ["seed_first", "seed_second", "group", "attribute", "step", "similarity"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_steps_are_compared_with_the_next_towards_the_prototype():
+    frame = sequences()
+    table = step_effects(frame).set_index(["group", "attribute", "step"])
+    steps = [("pose", step) for step in (-30, -15, 15, 30)] + [("light", "up"), ("light", "left")]
+    assert list(table.index) == [(group, *step) for group in ("a", "b", "all") for step in steps]
+    table = table.sort_index(key=lambda level: level.astype(str))
+    references = table.loc["a"]["reference"].to_dict()
+    assert references["pose", -30] == -15 and references["pose", 30] == 15
+    assert references["pose", -15] == references["light", "up"] == "prototype"
+    of = frame[(frame["group"] == "b") & (frame["attribute"] == "pose")]
+    wide = of.pivot_table(index="seed_first", columns="step", values="similarity")
+    test = ttest_1samp(wide[-30] - wide[-15], 0)
+    row = table.loc[("b", "pose", -30)]
+    assert row["estimate"] == pytest.approx(test.statistic * test._standard_error)
+    interval = test.confidence_interval()
+    assert row[["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
+    assert row["similarity"] == pytest.approx(wide[-30].mean())
+    up = frame[(frame["group"] == "a") & (frame["step"] == "up")]["similarity"]
+    assert table.loc[("a", "light", "up"), "estimate"] == pytest.approx(up.mean() - 1)
+
+
+def test_means_over_seeds_are_student_intervals():
+    rng = np.random.default_rng(1)
+    first, second = (pd.DataFrame(rng.random((9, 2)), columns=["a", "b"]) for _ in range(2))
+    second.loc[3, "b"] = np.nan
+    difference = (first - second).rename_axis("seed").melt(ignore_index=False, var_name="group")
+    table = over_seeds(difference.set_index("group", append=True)["value"], ["group"])
+    assert table["seeds"].tolist() == [9, 8]
+    for column in "ab":
+        kept = second[column].notna()
+        test = ttest_rel(first.loc[kept, column], second.loc[kept, column])
+        ends = test.confidence_interval(0.95)
+        np.testing.assert_allclose(table.loc[column, ["low", "high"]], [ends.low, ends.high])
+        expected = (first - second).loc[kept, column].mean()
+        assert table.loc[column, "estimate"] == pytest.approx(expected)

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import facerender
-from helpers import verification
 from helpers.artifacts import lineage
+from helpers.verification.people import render_heads
 from helpers.world import batches
 from helpers.world.batches import render_to_store
 
@@ -107,7 +107,7 @@ def test_values_outside_the_range_are_clipped_and_holes_refused(path):
 def test_another_renderer_makes_anew(tmp_path):
     parameters = facerender.defaults(2)
     whole = render_to_store(parameters, 16, tmp_path / "faces.npy").copy()
-    path, render = tmp_path / "faces.npy", verification.render_heads
+    path, render = tmp_path / "faces.npy", render_heads
     heads = render_to_store(parameters, 16, path, render=render)
     assert (heads[:, :, 0, 0] == 255).all() and (whole[:, :, 0, 0] != 255).any()
 

@@ -3,21 +3,23 @@
 Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
-from helpers.figures.charts import bars, forest, gallery, heatmap, matched_scatter, violins
-from helpers.figures.looks import (
+from helpers.figures.panels import (
     BLACK,
     BLUE,
-    GREEN,
     GREY,
     LOOKS,
     ORANGE,
-    PURPLE,
     SKY,
     SPARE,
     VERMILION,
     WIDTH,
     Look,
-    as_pixels,
+    bars,
+    forest,
+    heatmap,
     look,
+    matched_scatter,
     style,
+    violins,
 )
+from helpers.figures.widgets import as_pixels, gallery

@@ -28,7 +28,6 @@ CONFIDENCE = 0.95
 INTERVAL = ["estimate", "low", "high"]
 
 Interval = tuple[float, float, float]
-"""An estimate and the ends of its interval; NaN where there is nothing to estimate from."""
 
 
 # --- scores and decisions
@@ -109,19 +108,12 @@ def flips(
     before, after, codes = _pair(scores_before, scores_after, cluster)
     before, after = decisions(before, threshold), decisions(after, threshold)
     up, down = ~before & after, before & ~after
-    shares = {
-        "joint_01": (up, codes),
-        "joint_10": (down, codes),
-        "conditional_01": (up[~before], codes[~before]),
-        "conditional_10": (down[before], codes[before]),
-    }
-    rows = {
-        flip: (len(events), int(events.sum()), *share_interval(events, of))
-        for flip, (events, of) in shares.items()
-    }
+    shares = {"joint_01": (up, codes), "joint_10": (down, codes)}
+    shares["conditional_01"] = up[~before], codes[~before]
+    shares["conditional_10"] = down[before], codes[before]
     net = up.astype(float) - down
-    rows["net"] = (len(net), int(net.sum()), *net_interval(net, codes))
-    return as_table(rows, "flip", ["n", "events"])
+    net = {"net": (len(net), int(net.sum()), *net_interval(net, codes))}
+    return pd.concat([share_table(shares, "flip"), as_table(net, "flip", ["n", "events"])])
 
 
 def curve(
@@ -179,11 +171,8 @@ def dose_response(scores: np.ndarray, lambdas: np.ndarray) -> pd.DataFrame:
     steps = np.diff(scores[:, np.argsort(lambdas)])
     one_way = (steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)
     monotone = one_way & (steps != 0).any(axis=1)
-    rows = {
-        "slope": (len(scores), *mean_interval(slopes, codes)),
-        "monotone": (len(scores), *share_interval(monotone, codes)),
-    }
-    return as_table(rows, "measure")
+    found = {"slope": mean_interval(slopes, codes), "monotone": share_interval(monotone, codes)}
+    return as_table({name: (len(codes), *ends) for name, ends in found.items()}, "measure")
 
 
 def decisions(scores: np.ndarray, threshold: float) -> np.ndarray:
@@ -221,26 +210,17 @@ def perception_matrix(pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) ->
     """
     tables = {}
     for vector, (before, after) in pairs.items():
-        changes = {name: after[name].to_numpy() - before[name].to_numpy() for name in before}
-        rows = {name: mean_interval(one, np.arange(len(one))) for name, one in changes.items()}
-        tables[vector] = pd.DataFrame(rows, INTERVAL)
-    matrices = {
-        statistic: pd.DataFrame(
-            {vector: table.loc[statistic] for vector, table in tables.items()}
-        ).T
-        for statistic in INTERVAL
-    }
-    return pd.concat(matrices, axis=1, names=["statistic", "attribute"]).rename_axis("vector")
+        changes = pd.DataFrame(
+            after[before.columns].to_numpy() - before.to_numpy(), columns=before.columns
+        )
+        tables[vector] = mean_changes(changes).T
+    stacked = pd.concat(tables, names=["vector", "statistic"])
+    matrices = {name: stacked.xs(name, level="statistic") for name in INTERVAL}
+    return pd.concat(matrices, axis=1, names=["statistic", "attribute"])
 
 
 def explained(
-    score_change: ArrayLike,
-    perceived_change: ArrayLike,
-    calibration_score_change: ArrayLike,
-    calibration_perceived_change: ArrayLike,
-    *,
-    n_boot: int,
-    seed: int,
+    score: ArrayLike, seen: ArrayLike, by_score: ArrayLike, by_seen: ArrayLike, *, n_boot, seed
 ) -> pd.DataFrame:
     """Does a vector move the score more than the smile that people see change accounts for?
 
@@ -257,10 +237,10 @@ def explained(
     does not attenuate β, as it would a regression slope.
 
     Args:
-        score_change: of f along d_a, (n,), a row per code.
-        perceived_change: of perceived smiling along d_a, (n,).
-        calibration_score_change: of f along the smiling vector, (n,), rows as above.
-        calibration_perceived_change: of perceived smiling along the smiling vector, (n,).
+        score: change of f along d_a, (n,), a row per code.
+        seen: change of perceived smiling along d_a, (n,).
+        by_score: change of f along the smiling vector, (n,), rows as above.
+        by_seen: change of perceived smiling along the smiling vector, (n,).
         n_boot: resamples of codes; each gives all three rows.
         seed: of the resamples.
 
@@ -269,8 +249,7 @@ def explained(
         explained and rest are missing where the calibration's mean perceived change is not
         distinguishable from zero, so that β may be anything.
     """
-    calibration = calibration_score_change, calibration_perceived_change
-    changes = np.stack([score_change, perceived_change, *calibration], axis=1).astype(np.float64)
+    changes = np.stack([score, seen, by_score, by_seen], axis=1).astype(np.float64)
     codes = np.arange(len(changes))
     index = pd.Index(["total", "explained", "rest"], name="part")
     table = pd.DataFrame(np.nan, index, INTERVAL)
@@ -293,6 +272,22 @@ def _parts(means: np.ndarray) -> np.ndarray:
 
 
 # --- intervals over codes
+
+
+def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
+    """Mean of every column of changes (n, K), a row per code, with its 95 % t interval: (K, 3)."""
+    codes = np.arange(len(changes))
+    rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=INTERVAL)
+
+
+def share_table(shares: Mapping[str, tuple[np.ndarray, np.ndarray]], index: str) -> pd.DataFrame:
+    """A row per key of `shares`, which hold events (n,), bool, and the rows' codes."""
+    rows = {
+        name: (len(events), int(events.sum()), *share_interval(events, codes))
+        for name, (events, codes) in shares.items()
+    }
+    return as_table(rows, index, ["n", "events"])
 
 
 def as_table(

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from helpers.directions import C
 from helpers.generators import Generator
-from helpers.sensitivity.measures import as_table, decisions, share_interval
+from helpers.sensitivity.measures import as_table, decisions, share_table
 from helpers.utils import seeding
 from helpers.utils.checks import as_binary, as_finite, require_columns
 
@@ -59,12 +59,7 @@ def random_directions(count: int, dimension: int, seed: int) -> np.ndarray:
 
 
 def balanced_rows(
-    attributes: pd.DataFrame,
-    name: str,
-    n_each: int,
-    balance: Sequence[str],
-    halved: str | None,
-    seed: int,
+    attributes: pd.DataFrame, name: str, n: int, balance: Sequence, halved: str | None, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows with and without an attribute that are alike in other attributes (section 4.2).
 
@@ -73,22 +68,21 @@ def balanced_rows(
     give equally many, except that a cell with fewer gives all it has and the others share the
     rest equally; an odd row goes to the first cells with rows to spare. If `halved` is in
     `balance`, this holds within faces that have it and within faces that do not, which give half
-    of `n_each` each.
+    of `n` each.
 
     Args:
         attributes: bool (n, K), for example of `celeba_attributes`.
         name: the attribute to separate.
-        n_each: rows of each class (the paper: 800).
+        n: rows of each class (the paper: 800).
         balance: other columns, for example ("Smiling", "Male"), or () for any rows.
         halved: the one of them that half of each class has, such as the classifier's target.
         seed: of the choice within cells; more rows add to those of fewer.
 
     Returns:
-        Positions of the positive and of the negative rows, each int (n_each,), ascending.
+        Positions of the positive and of the negative rows, each int (n,), ascending.
 
     Raises:
-        ValueError: a column is missing or not binary, or there are too few rows; the message has
-            the counts.
+        ValueError: a column is missing or not binary, or there are too few rows.
     """
     balance = list(balance)
     require_columns(attributes, [name, *balance])
@@ -98,21 +92,15 @@ def balanced_rows(
     n_cells = 2 ** len(balance)
     sides = {side: as_binary(attributes[name]) == side for side in (True, False)}
     found = [np.bincount(cells[rows], minlength=n_cells) for rows in sides.values()]
-    half = np.zeros(n_cells, int)
-    if halved in balance:
-        half = np.arange(n_cells) >> (len(balance) - 1 - balance.index(halved)) & 1
+    place = len(balance) - 1 - balance.index(halved) if halved in balance else n_cells
+    half = np.arange(n_cells) >> place & 1
     strata = [half == level for level in np.unique(half)]
-    wanted, take = n_each // len(strata), np.zeros(n_cells, np.int64)
+    wanted, take = n // len(strata), np.zeros(n_cells, np.int64)
     for stratum in strata:
         available = np.minimum(*found)[stratum]
         if available.sum() < wanted:
-            n_with, n_without = (count[stratum].sum() for count in found)
-            where = f" with {halved} = {half[stratum][0]}" if len(strata) > 1 else ""
-            raise ValueError(
-                f"{name}: {wanted} rows of each class{where} asked for, of "
-                f"{n_with} positive and {n_without} negative {available.sum()} of each are alike "
-                f"in {balance}"
-            )
+            alike = f"{available.sum()} of each class are alike in {balance}"
+            raise ValueError(f"{name}: {wanted} rows of each class asked for, {alike}")
         take[stratum] = _share_equally(wanted, available)
     positive, negative = (
         np.sort(_choose(np.where(rows, cells, -1), take, seed, f"{name}/{side}"))
@@ -140,12 +128,7 @@ def _choose(cells: np.ndarray, take: np.ndarray, seed: int, stage: str) -> np.nd
 
 
 def attribute_vector(
-    codes: ArrayLike,
-    positive: np.ndarray,
-    negative: np.ndarray,
-    training_share: float,
-    seed: int,
-    name: str = "",
+    codes: ArrayLike, positive: ArrayLike, negative: ArrayLike, share: float, seed: int, name=""
 ) -> AttributeVector:
     """Direction orthogonal to a linear SVM's boundary between codes with and without an attribute.
 
@@ -155,7 +138,7 @@ def attribute_vector(
     Args:
         codes: latent codes (n, D), finite, of about unit variance in each coordinate.
         positive, negative: rows of the codes with and without the attribute, as of `balanced_rows`.
-        training_share: part of each class to train on (the paper: 0.8); one row at least is left.
+        share: part of each class to train on (the paper: 0.8); one row at least is left.
         seed: of the split.
         name: the attribute, to be kept with its vector.
     """
@@ -163,7 +146,7 @@ def attribute_vector(
     parts = []
     for side, members in {"positive": positive, "negative": negative}.items():
         draw = seeding.rng(seed, f"attribute vector/{name}/{side}")
-        held_out = len(members) - min(round(training_share * len(members)), len(members) - 1)
+        held_out = len(members) - min(round(share * len(members)), len(members) - 1)
         parts.append(np.split(draw.permutation(members), [held_out]))
     test, training = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     is_positive = np.isin(np.arange(len(codes)), positive)
@@ -249,8 +232,4 @@ def consistency(positive_ends: np.ndarray, scores: np.ndarray, threshold: float)
     """
     kept = decisions(scores, threshold) == positive_ends
     parts = {"total": kept, "positive": kept[positive_ends], "negative": kept[~positive_ends]}
-    rows = {
-        ends: (len(part), int(part.sum()), *share_interval(part, np.arange(len(part))))
-        for ends, part in parts.items()
-    }
-    return as_table(rows, "ends", ["n", "events"])
+    return share_table({ends: (part, np.arange(len(part))) for ends, part in parts.items()}, "ends")

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from facerender.parameters import INDEX, visible_scores
 from helpers.generators import KnownTruthGenerator
-from helpers.sensitivity.measures import CONFIDENCE, INTERVAL, mean_interval
+from helpers.sensitivity.measures import CONFIDENCE, mean_changes
 from helpers.utils import seeding
 from helpers.world import do
 from helpers.world.known_truth import AGE_GATES, LATENTS, age_gate
@@ -102,18 +102,16 @@ class KnownTruth:
 
     def exact_steps(self) -> dict[str, np.ndarray]:
         """Steps (512,) that move one attribute's coordinate by one SD and no other at all."""
-        return {
-            name: sign * self.generator.exact_directions([parameter])[0]
-            for name, (parameter, sign) in self.parameters.items()
-        }
+        exact = self.generator.exact_directions
+        return {name: sign * exact([of])[0] for name, (of, sign) in self.parameters.items()}
 
     def changes_by_hand(self) -> pd.DataFrame:
         """Change of every face's score when one attribute alone is set, by do(): (n, vectors)."""
-        changed = {
-            name: do_step(self.generator, self.many, step, self.parameters[name][0])
-            for name, step in self.exact_steps().items()
-        }
-        return self._changes(self.generator.parameters(self.many), changed, "by_hand")
+        steps, world = self.exact_steps(), self.generator
+        changed = [
+            do_step(world, self.many, steps[n], of) for n, (of, _) in self.parameters.items()
+        ]
+        return self._changes(self.many, dict(zip(steps, changed, strict=True)), "by_hand")
 
     def changes(self, steps: Mapping[str, np.ndarray], name: str) -> pd.DataFrame:
         """Change of every audited code's score along each step: (n, vectors).
@@ -122,14 +120,13 @@ class KnownTruth:
             steps: vector → (512,).
             name: of the images' file.
         """
-        return self._changes(self.generator.parameters(self.audit), self._moved(steps), name)
+        return self._changes(self.audit, self._moved(steps), name)
 
     def smile_changes(self, steps: Mapping[str, np.ndarray]) -> pd.DataFrame:
         """Change of the smile that is seen in every audited code's face: (n, vectors)."""
-        start = visible_scores(self.generator.parameters(self.audit))["smiling"]
-        ends = self._moved(steps)
-        smiles = {name: visible_scores(faces)["smiling"] for name, faces in ends.items()}
-        return pd.DataFrame({name: smile - start for name, smile in smiles.items()})
+        faces = self._moved({"": np.zeros(self.audit.shape[1])} | steps)
+        smiles = pd.DataFrame({n: visible_scores(one)["smiling"] for n, one in faces.items()})
+        return smiles.sub(smiles.pop(""), axis=0)
 
     def predicted_error(self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame) -> pd.DataFrame:
         """What leakage adds to each estimate if effects are proportional and add up.
@@ -143,12 +140,8 @@ class KnownTruth:
         Returns:
             A row per vector, a column per attribute; a vector's own attribute is 0.
         """
-        effects = pd.Series(
-            {
-                parameter: sign * truth.loc[name, "estimate"]
-                for name, (parameter, sign) in self.parameters.items()
-            }
-        )
+        own = self.parameters.items()
+        effects = pd.Series({of: sign * truth.loc[name, "estimate"] for name, (of, sign) in own})
         moves = leakage(self.generator, np.stack([*steps.values()]), effects.index)
         brought = moves.set_axis([*steps]) * effects
         for name in steps:
@@ -159,27 +152,13 @@ class KnownTruth:
         ends = {name: moved(self.audit, step) for name, step in steps.items()}
         return {name: self.generator.parameters(codes) for name, codes in ends.items()}
 
-    def _changes(self, start: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
-        faces = torch.stack([start, *changed.values()])
+    def _changes(self, codes: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
+        faces = torch.stack([self.generator.parameters(codes), *changed.values()])
         before, *after = self.score(faces.flatten(0, 1), name).reshape(len(faces), -1)
         return pd.DataFrame(np.stack(after, 1) - before[:, None], columns=[*changed])
 
 
 # --- held against the truth
-
-
-def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
-    """Score sensitivity (sensitivity, eq 3) of every column of changes, with its 95 % t interval.
-
-    Args:
-        changes: of a score, (n, vectors).
-
-    Returns:
-        A row per vector; columns estimate, low, high.
-    """
-    codes = np.arange(len(changes))
-    rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=INTERVAL)
 
 
 def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:

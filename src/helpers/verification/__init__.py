@@ -6,7 +6,6 @@ from helpers.verification.composition import (
     recorded_trainings,
     training_effects,
 )
-from helpers.verification.consensus import hcic, is_match, over_seeds, step_effects
 from helpers.verification.curves import fixed_threshold, similarity
 from helpers.verification.group_disparities import disparities
 from helpers.verification.pairs import (
@@ -15,9 +14,13 @@ from helpers.verification.pairs import (
     STEPS,
     below_targets,
     cross_pairs,
+    hcic,
     image_index,
     image_pairs,
+    is_match,
     neutral,
+    over_seeds,
+    step_effects,
     variants,
 )
 from helpers.verification.people import (
@@ -29,19 +32,16 @@ from helpers.verification.people import (
     ancestry_point,
     draw_sets,
     group_counts,
-    identity_set,
-    nearest_ancestry,
     pool_composition,
-    render_heads,
     render_people,
     split_groups,
     store_heads,
 )
 from helpers.verification.prototypes import (
     crowd_scores,
+    exact_planes,
     group_planes,
     judge_prototypes,
-    label_leakage,
     max_min_selection,
     perceived_ancestry,
     walk_to_groups,

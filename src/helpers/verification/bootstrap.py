@@ -46,8 +46,6 @@ from helpers.verification.curves import (
     NO_PAIRS,
     GroupPairs,
     allowed_matches,
-    as_match_rates,
-    as_thresholds,
     by_group,
     held_rates,
     rate_table,
@@ -112,31 +110,23 @@ def vertex_bootstrap(
 
     Raises:
         ValueError: as `fixed_threshold`; a missing identity, fewer than two of them or two
-            resamples, a rate outside of (0, 1), or a threshold that is NaN.
+            resamples.
     """
-    fmr = as_match_rates(fmr)
-    common = None if thresholds is None else as_thresholds(thresholds)
-    groups = list(by_group(similarity, is_match, group))
-    codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed)
-    curves, at_fmr = [], []
-    for pairs in groups:
-        found = resample(pairs, codes, weights, fmr)
-        at = pairs.thresholds if common is None else common
+    fmr, curves, at_fmr = np.array(fmr, np.float64), [], []
+    codes, weights = draw_vertices(vertices, n_boot, seed)
+    for pairs in by_group(similarity, is_match, group):
+        accepted, rejected, draws = resample(pairs, codes, weights, fmr)
+        at = pairs.thresholds if thresholds is None else np.asarray(thresholds, np.float64)
         curve = rate_table(pairs, np.array([np.nan]) if pairs.reason == NO_PAIRS else at)
-        for rate, sweep, kind in (
-            ("fnmr", found.accepted, pairs.positive),
-            ("fmr", found.rejected, pairs.negative),
-        ):
-            below = np.searchsorted(kind, curve["threshold"])
-            ends = np.array(sweep.interval())[:, below]
-            low, high = ends if rate == "fnmr" else 1 - ends[::-1]
-            curve[f"{rate}_low"], curve[f"{rate}_high"] = low, high
+        ends = accepted.interval()[:, np.searchsorted(pairs.positive, curve["threshold"])]
+        curve["fnmr_low"], curve["fnmr_high"] = ends
+        ends = rejected.interval()[:, np.searchsorted(pairs.negative, curve["threshold"])]
+        curve["fmr_low"], curve["fmr_high"] = 1 - ends[::-1]
         held = held_rates(pairs, fmr)
         fnmr = held["fnmr"].to_numpy()
-        size = found.held_size(fnmr)
-        held["low"], held["high"] = interval(fnmr, size, found.accepted.identities)
-        kinds = found.accepted, found.rejected
-        few = [one.identities and np.isnan(one.inflation) for one in kinds]
+        size = held_size(fnmr, draws, accepted)
+        held["low"], held["high"] = interval(fnmr, size, accepted.identities)
+        few = [kind.identities and np.isnan(kind.inflation) for kind in (accepted, rejected)]
         for table, lacks in ((curve, any(few)), (held, few[0])):
             if lacks:
                 table["reason"] = table["reason"].where(table["reason"] != "", TOO_FEW)
@@ -152,11 +142,6 @@ class Kind:
     similarity: np.ndarray
     left: np.ndarray
     right: np.ndarray
-
-    @property
-    def identities(self) -> int:
-        """How many identities there are in these pairs."""
-        return len(np.union1d(self.left, self.right))
 
     def totals(self, weights: np.ndarray) -> np.ndarray:
         """Weight of all pairs in every resample, (B,), from weights of identities (G, B)."""
@@ -189,11 +174,7 @@ class Kind:
         Twice the sum over pairs of identities of the squared sums of residuals, k = 1 ... n.
         """
         n, (dyad, between) = len(self.left), dyads(self.left, self.right)
-        sizes = np.bincount(dyad)
-        order = np.argsort(dyad, kind="stable")
-        before = np.empty(n, dtype=np.int64)
-        before[order] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        size = sizes[dyad]
+        before, size = pd.Series(dyad).groupby(dyad).cumcount().to_numpy(), np.bincount(dyad)[dyad]
         # A pair takes the count c of its dyad to c + 1: sums of c², c size and size² follow.
         squares = np.cumsum(between * (2 * before + 1))
         products = np.cumsum(between * size)
@@ -231,31 +212,23 @@ class Sweep:
     identities: int
     inflation: float
 
-    def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """95 % interval of every share, (n + 1,) twice."""
+    def interval(self) -> np.ndarray:
+        """95 % interval of every share, (2, n + 1)."""
         low, high = interval(self.share, self.end_sizes, self.identities)
-        return low[0], high[1]
+        return np.stack([low[0], high[1]])
 
 
-def vertex_codes(vertices: ArrayLike, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the identities of `m` pairs (m, 2), and the identities in sorted order (G,)."""
-    vertices = np.asarray(vertices)
-    if vertices.shape != (m, 2):
-        raise ValueError(f"vertices of shape {vertices.shape}: identities ({m}, 2) were expected")
-    missing = pd.isna(vertices).any(axis=1)
-    if missing.any():
-        raise ValueError(f"vertices, row {missing.argmax()}: an identity is missing")
-    codes, identities = cluster_codes(vertices.ravel())
-    return codes.reshape(m, 2), identities
+def vertex_codes(vertices: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the identities of pairs (m, 2), and the identities in sorted order (G,)."""
+    codes, identities = cluster_codes(np.asarray(vertices).ravel())
+    return codes.reshape(-1, 2), identities
 
 
-def draw_vertices(
-    vertices: ArrayLike, m: int, n_boot: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the identities of `m` pairs (m, 2), and how often each is drawn, (G, n_boot)."""
+def draw_vertices(vertices: ArrayLike, n_boot: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the identities of pairs (m, 2), and how often each is drawn, (G, n_boot)."""
     # One resample has no variance, and would make all identities err alike.
     resamples = as_resamples(n_boot, least=2)
-    codes, identities = vertex_codes(vertices, m)
+    codes, identities = vertex_codes(vertices)
     weights = draw_weights(len(identities), resamples, seed, STAGE)
     return codes, np.ascontiguousarray(weights.T)
 
@@ -268,9 +241,9 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     """
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
-        nothing, below = np.full((3, 1), np.nan), np.full(cuts.shape, np.nan)
-        reached = np.ones(needs.shape, int)
-        return Sweep(nothing[0], nothing[0], nothing[:2], below, reached, 0, np.nan)
+        nothing, reached = np.full((2, 1), np.nan), np.ones(needs.shape, int)
+        below = np.full(cuts.shape, np.nan)
+        return Sweep(nothing[0], nothing[0], nothing, below, reached, 0, np.nan)
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
     share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
@@ -278,11 +251,7 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     for start, weight in kind.cumulative(weights):
         stop = start + len(weight)
         for need, count in zip(needs, reached, strict=True):
-            # Few chunks are where some resamples reach their need: the others need no look.
-            if (weight[-1] < need).all():
-                count += len(weight)
-            elif (weight[0] < need).any():
-                count += np.count_nonzero(weight < need, axis=0)
+            count += np.count_nonzero(weight < need, axis=0)
         weight *= scale
         for cut, found in zip(cuts, at, strict=True):
             here = np.flatnonzero((cut > start) & (cut <= stop) & drawn)
@@ -293,7 +262,7 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
         variance[start + 1 : stop + 1] = squares - mean**2
     excess = np.append(0.0, kind.excess())
     variance = np.maximum(variance - excess, excess / 2)
-    identities, factor = kind.identities, inflation(kind.left, kind.right)
+    identities, factor = np.union1d(kind.left, kind.right).size, inflation(kind.left, kind.right)
     size = effective_size(share, variance * factor, identities)
     cuts = np.flatnonzero(np.diff(kind.similarity, prepend=-np.inf, append=np.inf))
     low, size, high = settled_sizes(share, size, identities, cuts)
@@ -338,46 +307,35 @@ def settled_sizes(
     return np.minimum(size, settled)
 
 
-@dataclass(frozen=True)
-class Resampled:
-    """Resampled rates of a group; NaN what it lacks pairs for."""
-
-    accepted: Sweep  # of the positives
-    rejected: Sweep  # of the negatives
-    held: np.ndarray  # FNMR of every resample at its own threshold for each FMR, (k, B)
-
-    def held_size(self, fnmr: np.ndarray) -> np.ndarray:
-        """As how many independent pairs the positives count for each FNMR at an FMR, (k,)."""
-        variance = pd.DataFrame(self.held).var(axis=1, ddof=0).to_numpy()
-        return effective_size(fnmr, variance * self.accepted.inflation, self.accepted.identities)
-
-
 def resample(
-    pairs: GroupPairs,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    fmr: np.ndarray,
-    thresholds: Sequence[float] = (),
-) -> Resampled:
+    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: np.ndarray, thresholds=()
+) -> tuple[Sweep, Sweep, np.ndarray]:
     """Rates of a group in every resample, at each held FMR (k,) and at thresholds (t,).
 
-    `codes` (m, 2) tell the identities of all pairs, `weights` (G, B) how often each is drawn.
+    `codes` (m, 2) tell the identities of all pairs, `weights` (G, B) how often each is drawn. Of
+    the positives, of the negatives, and the FNMR of every resample at its own threshold for each
+    FMR, (k, B); NaN what the group lacks pairs for.
     """
     positives = Kind(pairs.positive, *codes[pairs.positive_rows].T)
     negatives = Kind(pairs.negative, *codes[pairs.negative_rows].T)
-    below = [
-        np.searchsorted(kind.similarity, thresholds)[:, None] * np.ones(weights.shape[1], int)
-        for kind in (positives, negatives)
-    ]
+    each = np.ones(weights.shape[1], int)
     total = negatives.totals(weights)
     needs = total - allowed_matches(fmr[:, None], total)
-    rejected = sweep(negatives, weights, below[1], needs)
+    below = np.searchsorted(pairs.negative, thresholds)[:, None] * each
+    rejected = sweep(negatives, weights, below, needs)
     # Without any negative there is no last one to reject, and no FNMR either.
     last = np.append(-np.inf, pairs.negative)[np.minimum(rejected.reached, len(pairs.negative))]
     cuts = np.searchsorted(pairs.positive, last, side="right")
-    accepted = sweep(positives, weights, np.concatenate([below[0], cuts]), needs[:0])
+    below = np.searchsorted(pairs.positive, thresholds)[:, None] * each
+    accepted = sweep(positives, weights, np.concatenate([below, cuts]), needs[:0])
     fixed, held = np.split(accepted.below, [len(thresholds)])
-    return Resampled(replace(accepted, below=fixed), rejected, np.where(total > 0, held, np.nan))
+    return replace(accepted, below=fixed), rejected, np.where(total > 0, held, np.nan)
+
+
+def held_size(fnmr: np.ndarray, draws: np.ndarray, accepted: Sweep) -> np.ndarray:
+    """As how many independent pairs the positives count for each FNMR at an FMR, (k,)."""
+    variance = pd.DataFrame(draws).var(axis=1, ddof=0).to_numpy()
+    return effective_size(fnmr, variance * accepted.inflation, accepted.identities)
 
 
 def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:

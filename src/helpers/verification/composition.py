@@ -11,7 +11,6 @@ setting); those of a single network, where trainings differed by three points, i
 audits).
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +19,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from helpers.utils.checks import as_binary, require_alike, require_present
 from helpers.verification.bootstrap import TOO_FEW, dyads, inflation, vertex_codes
 from helpers.verification.curves import NO_PAIRS
 
-RECOGNISER, CONTROL, DIFFERENCE = "recogniser", "control", "difference"
 NO_VARIATION = "errors do not vary within groups"
 RECORD = Path(__file__).with_suffix(".trainings.parquet")
 """What the networks of `benchmarks/training_runs.py` accept."""
@@ -52,11 +49,7 @@ def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def composition_effects(
-    errors: ArrayLike,
-    control: ArrayLike,
-    group: ArrayLike,
-    vertices: ArrayLike,
-    familiar: Collection[str],
+    errors: ArrayLike, control: ArrayLike, group: ArrayLike, vertices: ArrayLike, common: list[str]
 ) -> pd.DataFrame:
     """Error rate of groups rarely seen in training minus that of familiar ones, with a control.
 
@@ -71,7 +64,7 @@ def composition_effects(
         group: of the pairs, (m,). All categories of a categorical are groups; without pairs of one
             of them nothing is estimable, as the mean over the others is another quantity.
         vertices: identities of both images, (m, 2).
-        familiar: groups that the recogniser's training set shows often.
+        common: groups that the recogniser's training set shows often.
 
     Returns:
         Rows "recogniser", "control" and "difference" (of the first two), with the columns rare and
@@ -82,22 +75,16 @@ def composition_effects(
         rarer than a few in a hundred and pairs of two identities err all or not at all.
 
     Raises:
-        ValueError: values other than 0 and 1, another length, a missing group or identity, a
-            familiar group that is none of the groups, and no familiar or no other group.
+        ValueError: common groups that are not some, but not all, of the groups.
     """
-    both = as_binary(errors, "errors"), as_binary(control, "control")
-    require_alike(both[1], "control", both[0], "errors")
-    gaps = gaps_of(np.vstack([*both, both[0] - both[1]]), group, vertices, familiar)
+    both = np.array([errors, control], np.float64)
+    gaps = gaps_of(np.vstack([both, both[:1] - both[1:]]), group, vertices, common)
     variance, df = gaps.variance()
     return gap_table(gaps, gaps.rare, gaps.familiar, np.sqrt(variance), df)
 
 
 def training_effects(
-    errors: ArrayLike,
-    control: ArrayLike,
-    group: ArrayLike,
-    vertices: ArrayLike,
-    familiar: Collection[str],
+    errors: ArrayLike, control: ArrayLike, group: ArrayLike, vertices: ArrayLike, common: list[str]
 ) -> pd.DataFrame:
     """Error rate of groups rarely seen minus that of familiar ones, over trainings and faces.
 
@@ -113,7 +100,7 @@ def training_effects(
     Args:
         errors: whether each pair is an error of each training's network, 0 or 1, (R, m), R ≥ 2.
         control: the same of the control's trainings; row by row they share a seed.
-        group, vertices, familiar: as of `composition_effects`.
+        group, vertices, common: as of `composition_effects`.
 
     Returns:
         Its rows and columns, the interval and p over trainings and faces, and besides
@@ -125,18 +112,14 @@ def training_effects(
         - trainings: R.
 
     Raises:
-        ValueError: as `composition_effects`, or fewer than two trainings.
+        ValueError: as `composition_effects`.
     """
-    both = _by_training(errors, "errors"), _by_training(control, "control")
-    require_alike(both[1], "control", both[0], "errors")
-    if len(both[0]) < 2:
-        raise ValueError("errors are of one training: how trainings differ takes two or more")
-    gaps = [gaps_of(rows, group, vertices, familiar) for rows in (*both, both[0] - both[1])]
-    found = pd.DataFrame([_crossed(of_trainings) for of_trainings in gaps])
-    rare, common = np.array([[x.rare.mean(), x.familiar.mean()] for x in gaps]).T
-    table = gap_table(gaps[0], rare, common, *found[["se", "df"]].to_numpy().T)
-    spreads = found[["within", "between"]].set_axis(table.index)
-    return table.join(spreads).assign(trainings=len(both[0]))
+    both = np.asarray(errors, np.float64), np.asarray(control, np.float64)
+    gaps = [gaps_of(rows, group, vertices, common) for rows in (*both, both[0] - both[1])]
+    se, df, within, between = np.array([_crossed(of_trainings) for of_trainings in gaps]).T
+    rare, familiar = np.array([[x.rare.mean(), x.familiar.mean()] for x in gaps]).T
+    table = gap_table(gaps[0], rare, familiar, se, df)
+    return table.assign(within=within, between=between, trainings=len(both[0]))
 
 
 @dataclass(frozen=True)
@@ -150,11 +133,6 @@ class Gaps:
     identities: int
     reason: str  # why there is no variance, else empty
 
-    @property
-    def gap(self) -> np.ndarray:
-        """Rare minus familiar, (k,)."""
-        return self.rare - self.familiar
-
     def variance(self, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Dyadic-robust variances, and their degrees of freedom: of each gap, or of their mean."""
         if self.reason:
@@ -164,18 +142,14 @@ class Gaps:
         return inflation(*self.codes.T) * variance, df
 
 
-def gaps_of(
-    errors: np.ndarray, group: ArrayLike, vertices: ArrayLike, familiar: Collection[str]
-) -> Gaps:
+def gaps_of(errors: np.ndarray, group: ArrayLike, vertices: ArrayLike, common: list[str]) -> Gaps:
     """Gaps of the rows of `errors` (k, m), see `composition_effects`."""
-    codes, identities = vertex_codes(vertices, len(group))
+    codes, identities = vertex_codes(vertices)
     groups = pd.Categorical(group)
-    require_alike(groups.codes, "group", errors[0], "errors")
-    require_present(pd.Series(groups, name="group"), "a group")
-    known = groups.categories.isin(list(familiar))
-    if known.sum() < len(set(familiar)) or known.all() or not known.any():
+    known = groups.categories.isin(common)
+    if known.sum() < len(common) or known.all() or not known.any():
         names = groups.categories.tolist()
-        raise ValueError(f"familiar groups {list(familiar)} must be some, but not all, of {names}")
+        raise ValueError(f"common groups {common} must be some, but not all, of {names}")
     place, sizes = groups.codes, np.bincount(groups.codes, minlength=len(known))
     sums = np.array([np.bincount(place, row, len(known)) for row in errors])
     means = sums / np.where(sizes > 0, sizes, np.nan)
@@ -187,27 +161,21 @@ def gaps_of(
     else:
         empty = groups.categories[sizes == 0].map(str)
         residuals, reason = None, f"{NO_PAIRS} of {', '.join(empty)}"
-    rare, common = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
-    return Gaps(rare, common, residuals, codes, len(identities), reason)
+    rare, familiar = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
+    return Gaps(rare, familiar, residuals, codes, len(identities), reason)
 
 
 def gap_table(
     gaps: Gaps, rare: np.ndarray, familiar: np.ndarray, se: np.ndarray, df: np.ndarray
 ) -> pd.DataFrame:
     """Rows of recogniser, control and difference, with Student intervals of so many degrees."""
-    reason = gaps.reason or np.where(se > 0, "", NO_VARIATION)
     estimate, margin = rare - familiar, stdtrit(df, 0.975) * se
-    columns = {
-        "rare": rare,
-        "familiar": familiar,
-        "estimate": estimate,
-        "low": estimate - margin,
-        "high": estimate + margin,
-        "p": 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan)),
-        "identities": gaps.identities,
-        "reason": reason,
-    }
-    table = pd.DataFrame(columns, index=[RECOGNISER, CONTROL, DIFFERENCE])
+    table = {"rare": rare, "familiar": familiar, "estimate": estimate}
+    table |= {"low": estimate - margin, "high": estimate + margin}
+    table["p"] = 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan))
+    table = pd.DataFrame(table, index=["recogniser", "control", "difference"])
+    table["identities"] = gaps.identities
+    table["reason"] = gaps.reason or np.where(se > 0, "", NO_VARIATION)
     table.loc[table["reason"] != "", ["low", "high", "p"]] = np.nan
     return table
 
@@ -239,17 +207,9 @@ def _dyadic_variance(
     return variance, df
 
 
-def _by_training(errors: ArrayLike, name: str) -> np.ndarray:
-    """Errors (R, m) as float64."""
-    rows = np.asarray(errors)
-    if rows.ndim != 2:
-        raise ValueError(f"{name} of shape {rows.shape}: a row per training was expected, (R, m)")
-    return as_binary(rows.ravel(), name).reshape(rows.shape).astype(np.float64)
-
-
-def _crossed(gaps: Gaps) -> dict[str, float]:
-    """Standard error of the mean of the gaps of R trainings, and what it is made of."""
-    runs, spread = len(gaps.gap), np.var(gaps.gap, ddof=1)
+def _crossed(gaps: Gaps) -> tuple[float, float, float, float]:
+    """Of the mean gap of R trainings: standard error, degrees of freedom, within, between."""
+    runs, spread = len(gaps.rare), np.var(gaps.rare - gaps.familiar, ddof=1)
     alone = gaps.variance()[0].mean()
     (of_mean,), (faces,) = gaps.variance(mean=True)
     # The variance of a mean of R is made of its R variances and R (R - 1) covariances.
@@ -259,9 +219,5 @@ def _crossed(gaps: Gaps) -> dict[str, float]:
     df = variance**2 / squares if squares > 0 else np.nan
     if variance < of_mean:
         variance, df = of_mean, faces
-    return {
-        "se": np.sqrt(variance),
-        "df": df,
-        "within": np.sqrt(alone),
-        "between": np.sqrt(np.maximum(spread - (alone - shared), 0)),
-    }
+    between = np.sqrt(np.maximum(spread - (alone - shared), 0))
+    return np.sqrt(variance), df, np.sqrt(alone), between

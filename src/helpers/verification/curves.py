@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.utils.checks import as_binary, as_finite, check_range, require_alike, require_present
+from helpers.utils.checks import as_binary, as_finite, require_alike, require_present
 
 NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
 PAIRS_AT_ONCE = 8192
@@ -31,20 +31,12 @@ def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
         float64 (m,) in [-1, 1].
 
     Raises:
-        ValueError: an embedding that is not finite or all zero, or a pair without such a row,
-            naming the row.
+        ValueError: an embedding that is not finite or all zero, naming the row.
     """
     embeddings, pairs = as_finite(embeddings, "embeddings", 2), np.asarray(pairs)
     largest = np.abs(embeddings).max(axis=1, keepdims=True)
     if not largest.all():
         raise ValueError(f"embeddings: row {largest.argmin()} is all zeros and has no direction")
-    absent = ((pairs < 0) | (pairs >= len(embeddings))).any(axis=1)
-    if absent.any():
-        row = absent.argmax()
-        raise ValueError(
-            f"pairs, row {row}: images {pairs[row].tolist()}, but there are {len(embeddings)} "
-            "embeddings"
-        )
     # First by the largest component: squares of very large or small ones leave what floats hold.
     unit = embeddings / largest
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
@@ -127,10 +119,10 @@ def fixed_threshold(
         a rate is NaN ("no positives", "no negatives", "no pairs"), else empty.
 
     Raises:
-        ValueError: lengths that differ, a missing group, a similarity that is not finite, a
-            threshold that is NaN or an `is_match` other than 0 and 1, naming the row.
+        ValueError: lengths that differ, a missing group, a similarity that is not finite, or an
+            `is_match` other than 0 and 1, naming the row.
     """
-    at = as_thresholds(threshold)
+    at = np.array([threshold], np.float64)
     tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]
     return pd.concat(tables, ignore_index=True)
 
@@ -140,8 +132,8 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     similarity = as_finite(similarity, "similarity")
     positive = as_binary(np.asarray(is_match), "is_match").astype(bool)
     groups = pd.Categorical(group)
-    require_alike(positive, "is_match", similarity, "similarity")
-    require_alike(groups.codes, "group", similarity, "similarity")
+    for values, name in ((positive, "is_match"), (groups.codes, "group")):
+        require_alike(values, name, similarity, "similarity")
     require_present(pd.Series(groups, name="group"), "a group")
     order = np.argsort(similarity, kind="stable")
     codes, positive = groups.codes[order], positive[order]
@@ -150,36 +142,16 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
         yield GroupPairs(label, *(similarity[some] for some in rows), *rows)
 
 
-def as_match_rates(fmr: ArrayLike) -> np.ndarray:
-    """False match rates, float64 (k,); raises ValueError for one outside of (0, 1)."""
-    return np.array(
-        [check_range("fmr", rate, 0, 1, "()") for rate in np.atleast_1d(fmr)], dtype=np.float64
-    )
-
-
-def as_thresholds(thresholds: ArrayLike) -> np.ndarray:
-    """Thresholds, float64 (k,), infinite ones included; raises ValueError for NaN.
-
-    NaN sorts above every similarity, and would pass for a threshold that rejects all pairs.
-    """
-    thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    if np.isnan(thresholds).any():
-        raise ValueError("threshold: nan where a similarity was expected")
-    return thresholds
-
-
 def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:
     """Rows of `fixed_threshold` for one group at the given thresholds (k,)."""
     fnmr, fmr = pairs.rates(thresholds)
-    columns = {"group": pairs.label, "threshold": thresholds, "fnmr": fnmr, "fmr": fmr}
-    return pd.DataFrame(columns | pairs.counts | {"reason": pairs.reason})
+    rates = {"group": pairs.label, "threshold": thresholds, "fnmr": fnmr, "fmr": fmr}
+    return pd.DataFrame(rates | pairs.counts | {"reason": pairs.reason})
 
 
 def held_rates(pairs: GroupPairs, fmr: np.ndarray) -> pd.DataFrame:
     """FNMR of one group at its own threshold for each rate (k,); see `Bands.at_fmr`."""
-    found = [pairs.threshold_at(target) for target in fmr]
-    thresholds = np.array([threshold for threshold, _ in found])
-    reasons = [reason for _, reason in found]
+    thresholds, reasons = zip(*map(pairs.threshold_at, fmr), strict=True)
     fnmr = np.where(np.isnan(thresholds), np.nan, pairs.rates(thresholds)[0])
-    columns = {"group": pairs.label, "fmr": fmr, "threshold": thresholds, "fnmr": fnmr}
-    return pd.DataFrame(columns | pairs.counts | {"reason": reasons})
+    rates = {"group": pairs.label, "fmr": fmr, "threshold": thresholds, "fnmr": fnmr}
+    return pd.DataFrame(rates | pairs.counts | {"reason": reasons})

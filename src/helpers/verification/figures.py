@@ -1,44 +1,32 @@
-"""Figures of error rates, and the marks of groups in all figures of the verification study.
+"""Figures of the verification study: error rates by group, and what each step of an attribute does.
 
 Colour and marker tell the ancestry group; filled marks and solid lines mean perceived female, open
-marks and dashed lines perceived male. What cannot be estimated is said in words in its place and
-never drawn as 0. Figure numbers are those of Liang et al. 2023. Call `helpers.figures.style` first.
+marks and dashed lines perceived male. In `draw_disparities` they tell the verdict. What cannot be
+estimated is said in words in its place and never drawn as 0. Figure numbers are those of Liang et
+al. 2023. Call `helpers.figures.style` first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
-from helpers.figures import widgets
-from helpers.figures.looks import BLACK, BLUE, GREEN, VERMILION, WIDTH
-from helpers.verification.consensus import ALL
-from helpers.verification.pairs import STEPS
-from helpers.verification.people import GROUPS
+from helpers.figures.panels import BLACK, DASHED, EDGE, WIDTH, WORDS, intervals, look
+from helpers.verification.pairs import ALL, PROTOTYPE, STEPS
 
-# Not blue beside orange, nor purple beside green: elsewhere in the book those pairs are skin colour
-# and perceived gender, which are no part of an ancestry group.
-ANCESTRY_LOOKS = {"african": (VERMILION, "o"), "east asian": (GREEN, "s"), "european": (BLUE, "D")}
-VERDICTS = {EXCEEDS: ("X", True), INCONCLUSIVE: ("o", False), WITHIN: ("o", True)}
-"""Marker of each verdict, and whether it is filled."""
-KINDS = {"fnmr": "positives", "fmr": "negatives"}
-"""Error rates, and which pairs they are rates of."""
-FRAME, FRAME_DPI = (3.4, 3.3), 130
-"""Inches of a slider's frame: half of the page, the whole of a phone."""
+RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
+RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}
+"""Quantiles of pairs that the paper draws in Figs 5 and 10 to 13."""
 
-_PERCENT = PercentFormatter(1, symbol="")
-_POINTS = FuncFormatter(lambda value, _: minus(f"{100 * value:+.3g}" if value else "0"))
-# GREY is too pale for words.
-WORDS = {"fontsize": 10, "color": "#555555", "style": "italic"}
-_EDGE = {"color": "#DDDDDD", "linewidth": 0.8, "zorder": 0}
+_UNITS = {name: f"{name} (steps)" for name in STEPS}
+_UNITS |= {"pose": "pose (degrees)", "light": "light from"}
+_ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
 
 
 def draw_rates(table: pd.DataFrame) -> Figure:
@@ -48,14 +36,13 @@ def draw_rates(table: pd.DataFrame) -> Figure:
         table: as `helpers.verification.Bands.at_fmr` at one FMR: columns group, fmr, fnmr, low,
             high, positives and reason; and recogniser.
     """
-    figure, panels, groups = _panels(table, "positives")
-    for ax, own in panels:
-        _level(ax, own, "fnmr", {group: style(group) for group in groups})
-        ax.xaxis.set_major_formatter(_PERCENT)
-    right = max(table["high"].max(), 0.01) if table["high"].notna().any() else 1
-    ax.set_xlim(-0.025 * right, 1.05 * right)
-    held = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % in each group"
-    figure.supxlabel(f"{held} (n = positive pairs)", fontsize=12)
+    shown = table.assign(estimate=table["fnmr"], row=_counted(table, "positives"))
+    label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % in each group"
+    label = f"{label} (n = positive pairs)"
+    tall = 1.8 + 0.76 * shown["row"].nunique()
+    figure = intervals(shown, "row", "row", "recogniser", label, across=2, height=tall)
+    if table["fnmr"].isna().all():
+        figure.axes[0].set_xlim(0, 100)
     return figure
 
 
@@ -70,28 +57,16 @@ def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
             reference, estimate, low, high, low90, high90, n, verdict and reason; and recogniser.
         tolerance: against which the verdicts were made; the grey band.
     """
-    figure, panels, groups = _panels(table, "n")
-    for ax, own in panels:
-        ax.axvspan(-tolerance, tolerance, color="#DDDDDD", linewidth=0, zorder=0)
-        ax.axvline(0, color=BLACK, linewidth=1, zorder=1)
-        styles = {group: style(group) for group in groups}
-        for row in own.itertuples():
-            look, (marker, filled) = styles[row.group], VERDICTS.get(row.verdict, ("o", False))
-            look |= {"marker": marker, "markerfacecolor": look["color"] if filled else "white"}
-            thick = {"color": look["color"], "linewidth": 4, "solid_capstyle": "butt"}
-            ax.plot([row.low90, row.high90], [groups.index(row.group)] * 2, **thick, zorder=2.5)
-        _level(ax, own, "estimate", styles)
-        ax.xaxis.set_major_formatter(_POINTS)
-    measure, reference = table[["measure", "reference"]].iloc[0]
-    figure.supxlabel(f"{measure}, minus {reference} (points)", fontsize=12)
-    look = {"color": BLACK, "linestyle": "", "markersize": 7}
-    handles = [
-        Line2D([], [], **look, marker=marker, markerfacecolor=BLACK if filled else "white")
-        for marker, filled in VERDICTS.values()
-    ]
-    within = f" ±{100 * tolerance:g} points"
-    names = [verdict + within * (verdict != INCONCLUSIVE) for verdict in VERDICTS]
-    figure.legend(handles, names, loc="outside upper center", ncol=3)
+    label = "{measure}, minus {reference} (points)".format(**table.iloc[0])
+    verdict = table["verdict"].astype(str)
+    limits = np.where(verdict == "inconclusive", "", f" ±{100 * tolerance:g} points")
+    shown = table.assign(row=_counted(table, "n"), told=verdict + limits)
+    tall = 1.8 + 0.76 * shown["row"].nunique()
+    figure = intervals(shown, "row", "told", "recogniser", label, across=2, height=tall)
+    for ax, (_, own) in zip(figure.axes, shown.groupby("recogniser", sort=False), strict=True):
+        ax.axvspan(-100 * tolerance, 100 * tolerance, color="#DDDDDD", linewidth=0, zorder=0)
+        ends, colours = 100 * own[["low90", "high90"]], [look(told).colour for told in own["told"]]
+        ax.hlines(range(len(own)), ends["low90"], ends["high90"], colours, linewidth=4, zorder=1.5)
     return figure
 
 
@@ -107,44 +82,37 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
             with attribute and recogniser. Drawn as triangles; those that point left have an FMR
             below 1 / negatives.
     """
-    groups, attributes = groups_of(curves), ordered(curves["attribute"], STEPS)
-    names = list(curves["recogniser"].unique())
+    attributes, names = curves["attribute"].unique(), curves["recogniser"].unique()
     size, shape = (WIDTH, 1.35 + 1.6 * len(attributes)), (len(attributes), len(names))
     figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey=True, squeeze=False)
-    ax = axes[0, 0]
-    floor = 0.9 / curves["negatives"].max()
-    ax.set(xscale="log", xlim=(floor, max(0.5, fixed["fmr"].max())))
+    ax, right = axes[0, 0], max(0.5, fixed["fmr"].max())
+    ax.set(xscale="log", xlim=(0.9 / curves["negatives"].max(), right))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
     ax.yaxis.set_major_locator(MaxNLocator(4))
-    ax.yaxis.set_major_formatter(_PERCENT)
-    place = ["attribute", "recogniser", "group"]
-    own, at = (dict(list(table.groupby(place, observed=True))) for table in (curves, fixed))
-    for row, attribute in zip(axes, attributes, strict=True):
-        for ax, name in zip(row, names, strict=True):
-            missing = {}
-            for number, group in enumerate(groups):
-                rows = own[attribute, name, group]
-                if rows["reason"].iloc[0]:
-                    missing[group] = rows["reason"].iloc[0]
-                if not rows[["fnmr", "fmr"]].isna().any(axis=None):
-                    _curve(ax, number, group, rows, at[attribute, name, group].iloc[0])
-            say_missing(ax, missing)
+    ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+    by, at = ["attribute", "recogniser"], fixed.set_index(["attribute", "recogniser", "group"])
+    parts = dict(list(curves.groupby(by, sort=False)))
+    for ax, place in zip(axes.flat, product(attributes, names), strict=True):
+        groups = list(parts[place].groupby("group", sort=False))
+        for number, (group, rows) in enumerate(groups):
+            if not rows[["fnmr", "fmr"]].isna().any(axis=None):
+                _curve(ax, number, group, rows, at.loc[(*place, group)])
+        _say_missing(ax, {group: rows["reason"].iloc[0] for group, rows in groups})
+    for row, attribute in zip(axes[:, 0], attributes, strict=True):
         counts = curves[curves["attribute"] == attribute]
-        n = " / ".join(count(counts[kind]) for kind in KINDS.values())
+        n = " / ".join(_count(counts[kind]) for kind in ("positives", "negatives"))
         # Wider than its panel, which must not matter; an empty title keeps its place.
-        row[0].set_title(f"{attribute}, n = {n}", loc="left", fontsize=11).set_in_layout(False)
-        row[0].set_title(" ", fontsize=11)
-        row[0].set_ylabel("FNMR (%)")
-    for ax, below, name in zip(axes[0], axes[-1], names, strict=True):
-        ax.set_title(f"{name}\n", fontsize=12)
+        row.set_title(f"{attribute}, n = {n}", loc="left", fontsize=11).set_in_layout(False)
+        row.set_title(" ", fontsize=11)
+        row.set_ylabel("FNMR (%)")
+    for top, below, name in zip(axes[0], axes[-1], names, strict=True):
+        top.set_title(f"{name}\n", fontsize=12)
         below.set_xlabel("FMR (%)")
-    top = np.nanmax([ax.dataLim.y1 for ax in axes.flat])
-    axes[0, 0].set_ylim(0, 1.03 * top if top > 0 else 1)
+    axes[0, 0].set_ylim(0)
     triangle = Line2D([], [], color=BLACK, marker="^", linestyle="", markersize=7)
     title = "FNMR against FMR by group; n = positive / negative pairs of a group"
-    extra = {"one threshold\nfor all groups": triangle}
-    legend(figure, dict(zip(groups, groups, strict=True)), extra, lines=True, title=title)
+    _legend(figure, curves["group"].unique(), {"one threshold\nfor all groups": triangle}, title)
     return figure
 
 
@@ -153,181 +121,134 @@ def _curve(ax: Axes, place: int, group: str, rows: pd.DataFrame, fixed: pd.Serie
     # Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
     path = rows[rows["fmr"] > 0].sort_values("threshold")
     path = path[~np.log10(path["fmr"]).round(2).duplicated()]
-    look, ends = style(group), (path["fnmr_low"], path["fnmr_high"])
-    ax.fill_between(path["fmr"], *ends, color=look["color"], alpha=0.1, linewidth=0)
+    mark, ends = look(group).mark, (path["fnmr_low"], path["fnmr_high"])
+    ax.fill_between(path["fmr"], *ends, color=mark["color"], alpha=0.1, linewidth=0)
     every = (0.04 + 0.05 * place, 0.4)
-    ax.plot(path["fmr"], path["fnmr"], **look, linewidth=1.3, markersize=3.5, markevery=every)
+    ax.plot(path["fmr"], path["fnmr"], **mark, linewidth=1.3, markersize=3.5, markevery=every)
     floor = 1 / rows["negatives"].iloc[0]
-    triangle = look | {"marker": "<" if fixed["fmr"] < floor else "^", "markeredgewidth": 1.4}
-    at = max(fixed["fmr"], floor), fixed["fnmr"]
-    ax.plot(*at, **triangle, markersize=6.5, clip_on=False, zorder=4)
+    mark |= {"marker": "<" if fixed["fmr"] < floor else "^", "markeredgewidth": 1.4}
+    ax.plot(max(fixed["fmr"], floor), fixed["fnmr"], **mark, markersize=6.5, clip_on=False)
 
 
-def draw_frames(rates: pd.DataFrame) -> np.ndarray:
-    """FNMR and FMR of every group with 95 % intervals, a frame per threshold, for a slider.
+def draw_pairs(
+    frame: pd.DataFrame, attributes: Sequence[str], value: str, threshold: float
+) -> Figure:
+    """A value of pairs by step: median and middle 70 % of each group (Figs 4, 5, 10-12, 14).
 
-    Rates stand on a square-root scale from 0 to 100 %, which leaves room for small ones.
+    A row per attribute and a column per relation, all on the same scale.
 
     Args:
-        rates: as `helpers.verification.Bands.curves` at thresholds that all groups have in common.
-
-    Returns:
-        uint8 (thresholds, 3, h, w), in the order of the table.
+        frame: one row per pair, columns relation (of `RELATIONS`), attribute, step (of the second
+            image; "0" is the prototype), group (of the first) and the value. Rows of other
+            attributes are left out, those of "prototype" are taken.
+        attributes: of `helpers.verification.ATTRIBUTES`.
+        value: "similarity", or "rating": the consensus of a pair, see `helpers.verification.hcic`.
+        threshold: from which, or up to which, a pair counts as a match; a dashed line.
     """
-    styles = {group: style(group) for group in groups_of(rates)}
-    figure = Figure(figsize=FRAME, dpi=FRAME_DPI, layout="constrained")
-    canvas, axes = FigureCanvasAgg(figure), figure.subplots(1, 2, sharey=True)
-    for ax, (rate, kind) in zip(axes, KINDS.items(), strict=True):
-        # The root of a margin below 0 continues the scale on the other side.
-        scale = lambda x: np.sign(x) * np.sqrt(np.abs(x)), lambda x: np.sign(x) * np.square(x)
-        ax.set_xscale("function", functions=scale)
-        ax.set(xlim=(scale[1](-0.06), scale[1](1.06)))
-        ticks = (0, 0.05, 0.25, 0.5, 1)
-        ax.set_xticks(ticks, [f"{100 * tick:g}" for tick in ticks], fontsize=10)
-        ax.set_title(f"{rate.upper()} (%)", fontsize=11)
-        ax.set_xlabel(f"{count(rates[kind])}\n{kind}", fontsize=10)
-        name_rows(ax, ["\n".join(group.rsplit(" ", 1)) for group in styles])
-    heading = figure.suptitle(" ", fontsize=11)
-    canvas.draw()
-    # All frames share one layout.
-    figure.set_layout_engine("none")
-    thresholds, frames = rates["threshold"].dropna().unique(), []
-    for threshold, label in zip(thresholds, name_thresholds(thresholds), strict=True):
-        heading.set_text(f"threshold {label}")
-        own, moving = rates[~(rates["threshold"] != threshold)], []
-        for ax, rate in zip(axes, KINDS, strict=True):
-            ends = {"low": own[f"{rate}_low"], "high": own[f"{rate}_high"]}
-            moving += _level(ax, own.assign(**ends), rate, styles)
-        canvas.draw()
-        frames.append(widgets.as_frame(canvas))
-        for bar in moving:
-            bar.remove()
-    return np.stack(frames)
+    rows = frame[frame["attribute"].isin([*attributes, PROTOTYPE])].astype({"step": str})
+    relations = [one for one in RELATIONS if one in set(rows["relation"])]
+    size, shape = (WIDTH, 1.2 + 1.9 * len(attributes)), (len(attributes), len(relations))
+    figure, axes = plt.subplots(*shape, figsize=size, sharex="row", sharey=True, squeeze=False)
+    for line, attribute in zip(axes, attributes, strict=True):
+        before, after = np.split(np.array(STEPS[attribute], str), 2)
+        steps, own = [*before, "0", *after], rows["attribute"].isin([attribute, PROTOTYPE])
+        values = rows[own].groupby(["relation", "group", "step"], observed=True)[value]
+        ranges = pd.DataFrame({name: values.quantile(q) for name, q in RANGE.items()})
+        for ax, relation in zip(line, relations, strict=True):
+            of_relation = ranges.loc[relation].reset_index()
+            _beside(ax, of_relation, steps, steps, 3.6)
+            for place in (steps.index(step) for step in {*steps} - {*of_relation["step"]}):
+                words = WORDS | {"ha": "center", "va": "bottom"}
+                ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
+            ax.axhline(threshold, **DASHED, zorder=1)
+        line[0].set_ylabel(value)
+        line[len(line) // 2].set_xlabel(_UNITS[attribute], fontsize=11)
+    sizes = rows.groupby(["relation", "attribute", "group", "step"], observed=True).size()
+    for ax, relation in zip(axes[0], relations, strict=True):
+        ax.set_title(f"{relation}\nn = {_count(sizes[relation])} a mark", fontsize=11)
+    if value == "rating":
+        axes[0, 0].set_ylim(-0.06, 1.06)
+        axes[0, 0].set_yticks(list(_ANSWERS), list(_ANSWERS.values()))
+    dashed = {f"threshold {threshold:.3g}": Line2D([], [], **DASHED)}
+    _legend(figure, frame["group"].unique(), dashed)
+    return figure
 
 
-def name_thresholds(thresholds: Sequence[float]) -> list[str]:
-    """Thresholds with as many decimals, two or more, as tell them apart.
+def draw_step_effects(table: pd.DataFrame) -> Figure:
+    """What each step does to similarity, with 95 % intervals: a panel per attribute.
 
-    Example:
-        >>> name_thresholds([0.9991, 0.9993])
-        ['0.9991', '0.9993']
+    Args:
+        table: as `helpers.verification.step_effects`, for one recogniser: columns group (and
+            "all"), attribute, step, reference, estimate, low, high, seeds and reason.
     """
-    for decimals in range(2, 9):
-        names = [f"{threshold:.{decimals}f}" for threshold in thresholds]
-        if len({*names}) == len({*thresholds}):
-            break
-    return [minus(name) for name in names]
-
-
-def _panels(
-    table: pd.DataFrame, counted: str
-) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]], list[str]]:
-    """A panel per recogniser with a row per group, and the recogniser's part of the table."""
-    groups, panels = groups_of(table), []
-    labels = [
-        f"{group}\nn = {count(table.loc[table['group'] == group, counted])}" for group in groups
-    ]
-    size = WIDTH, 1.8 + 0.76 * len(groups)
-    figure, axes = plt.subplots(2, 2, figsize=size, sharex=True, sharey=True)
-    for ax, (name, own) in zip(axes.flat, table.groupby("recogniser", sort=False), strict=True):
-        ax.set_title(name)
-        name_rows(ax, labels)
-        panels.append((ax, own))
-    return figure, panels, groups
-
-
-def _level(
-    ax: Axes, table: pd.DataFrame, middle: str, styles: Mapping[str, dict]
-) -> list[ErrorbarContainer]:
-    """A level interval per group from the top down, or in words why there is none."""
-    drawn, places = [], list(styles)
-    for row in table.to_dict("records"):
-        place, look = places.index(row["group"]), styles[row["group"]]
-        if row["reason"]:
-            words = WORDS | {"va": "center", "backgroundcolor": "white"}
-            ax.text(0.03, place, row["reason"], transform=ax.get_yaxis_transform(), **words)
-            continue
-        spans = np.abs([[row["low"] - row[middle]], [row["high"] - row[middle]]])
-        look = look | {"linestyle": "none", "markersize": 7, "capsize": 3, "elinewidth": 1.5}
-        drawn.append(ax.errorbar([row[middle]], [place], xerr=spans, **look, zorder=3))
-    return drawn
+    parts = list(table.astype({"step": str, "reference": str}).groupby("attribute", sort=False))
+    size = WIDTH, 0.9 + 1.75 * len(parts)
+    figure, axes = plt.subplots(len(parts), 1, figsize=size, sharey=True, squeeze=False)
+    for ax, (attribute, own) in zip(axes.flat, parts, strict=True):
+        from_step = own.drop_duplicates("step").set_index("step")["reference"]
+        steps = [step for step in map(str, STEPS[attribute]) if step in from_step]
+        # Directions of light all start from the prototype.
+        ordered = set(from_step) != {PROTOTYPE}
+        against = from_step.replace(PROTOTYPE, "0")[steps]
+        ax.axhline(0, color=BLACK, linewidth=1, zorder=1)
+        names = [f"{step} from {other}" if ordered else step for step, other in against.items()]
+        _beside(ax, own, steps, names, 5.5)
+        _say_missing(ax, own.drop_duplicates("group").set_index("group")["reason"])
+        ax.set_ylabel("change in\nsimilarity")
+        ax.set_title(_UNITS[attribute], loc="left", fontsize=12)
+    _legend(figure, (table["group"] + "\n" + _counted(table, "seeds", "{} seeds")).unique(), {})
+    return figure
 
 
 # --- what figures share
 
 
-def ordered(names: Iterable[str], order: Iterable[str]) -> list[str]:
-    names = set(names)
-    return [name for name in order if name in names]
-
-
-def groups_of(table: pd.DataFrame) -> list[str]:
-    """Groups of a table in the order of `GROUPS`, then "all"."""
-    return ordered(table["group"], (*GROUPS, ALL))
-
-
-def style(group: str) -> dict[str, object]:
-    """Of a line with marks."""
-    ancestry, _, gender = group.rpartition(" ")
-    colour, marker = ANCESTRY_LOOKS.get(ancestry, (BLACK, "*"))
-    return {
-        "color": colour,
-        "marker": marker,
-        "markerfacecolor": "white" if gender == "male" else colour,
-        "markeredgecolor": colour,
-        "linestyle": (0, (3, 1.5)) if gender == "male" else "-",
+def _counted(table: pd.DataFrame, kind: str, form: str = "{group}\nn = {}") -> pd.Series:
+    """Names of the rows' groups with how many there are of a kind, from which to which."""
+    told = {
+        group: form.format(_count(n), group=group)
+        for group, n in table.groupby("group", sort=False)[kind]
     }
+    return table["group"].map(told)
 
 
-def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Named rows from the top down, with thin lines between them."""
-    for edge in range(len(names) + 1):
-        ax.axhline(edge - 0.5, **_EDGE)
-    ax.set_yticks(range(len(names)), names, fontsize=10)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.grid(axis="y", visible=False)
-    ax.tick_params(axis="y", length=0)
+def _count(n: pd.Series) -> str:
+    low, high = int(n.min()), int(n.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def name_ticks(ax: Axes, names: Sequence[str]) -> None:
-    """Named columns, with thin lines between them."""
+def _beside(
+    ax: Axes, rows: pd.DataFrame, steps: Sequence[str], names: Sequence[str], size: float
+) -> None:
+    """Ranges (low to high) by step, which has a name; groups beside each other."""
+    groups = list(rows.groupby("group", sort=False, observed=True))
+    for (group, own), shift in zip(groups, np.linspace(-0.36, 0.36, len(groups)), strict=True):
+        places, one = own["step"].map(steps.index).to_numpy(float) + shift, look(group, 7)
+        spans = own[["low", "high"]].sub(own["estimate"], axis=0).abs().to_numpy(float).T
+        still = one.mark | {"linestyle": "none", "markersize": 8 if group == ALL else size}
+        _, _, (lines,) = ax.errorbar(places, own["estimate"], yerr=spans, **still, elinewidth=1.3)
+        lines.set_linestyle(one.mark["linestyle"])
     for edge in range(1, len(names)):
-        ax.axvline(edge - 0.5, **_EDGE)
-    ax.set_xticks(range(len(names)), map(minus, names))
+        ax.axvline(edge - 0.5, **EDGE)
+    ax.set_xticks(range(len(names)), [name.replace("-", "−") for name in names], fontsize=10)
     ax.set_xlim(-0.5, len(names) - 0.5)
     ax.grid(axis="x", visible=False)
     ax.tick_params(axis="x", length=0)
 
 
-def say_missing(ax: Axes, missing: Mapping[str, str]) -> None:
+def _say_missing(ax: Axes, reasons: Mapping[str, str]) -> None:
     """Why groups are not in a panel, in its upper right corner."""
-    lines = [f"{group}: {reason}" for group, reason in missing.items()]
+    lines = [f"{group}: {reason}" for group, reason in reasons.items() if reason]
     words = WORDS | {"ha": "right", "va": "top"}
     ax.text(0.98, 0.97, "\n".join(lines), transform=ax.transAxes, **words)
 
 
-def count(n: pd.Series) -> str:
-    """One number, or from which to which."""
-    low, high = int(n.min()), int(n.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def minus(text: object) -> str:
-    """With a minus sign instead of a hyphen."""
-    return str(text).replace("-", "−")
-
-
-def legend(
-    figure: Figure,
-    labels: Mapping[str, str],
-    extra: Mapping[str, Line2D],
-    lines: bool = False,
-    title: str | None = None,
+def _legend(
+    figure: Figure, groups: Sequence[str], extra: Mapping[str, Line2D], title: str | None = None
 ) -> None:
     """Groups beneath the figure, the two perceived genders of an ancestry group in one column."""
-    plain = {} if lines else {"linestyle": "none"}
-    handles = [Line2D([], [], **(style(group) | plain), markersize=6) for group in labels]
-    names = [*labels.values(), *extra]
-    where = {"loc": "outside lower center", "ncol": -(-len(names) // 2), "fontsize": 10}
-    handles = [*handles, *extra.values()]
+    marks = [look(group, 7).mark | ({} if title else {"linestyle": "none"}) for group in groups]
+    handles = [*(Line2D([], [], **mark, markersize=6) for mark in marks), *extra.values()]
+    where = {"loc": "outside lower center", "ncol": -(-len(handles) // 2), "fontsize": 10}
+    names = [*groups, *extra]
     figure.legend(handles, names, **where, title=title, columnspacing=1.2, handletextpad=0.5)

@@ -1,6 +1,6 @@
 """Differences between groups in FNMR and FMR: intervals, tests and verdicts."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -8,22 +8,14 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
-from helpers.verification.bootstrap import TOO_FEW, Sweep, draw_vertices, resample
-from helpers.verification.curves import (
-    NO_NEGATIVES,
-    NO_POSITIVES,
-    GroupPairs,
-    as_match_rates,
-    as_thresholds,
-    by_group,
-    held_rates,
-)
+from helpers.utils.checks import require_members
+from helpers.verification.bootstrap import TOO_FEW, Sweep, draw_vertices, held_size, resample
+from helpers.verification.curves import NO_NEGATIVES, NO_POSITIVES, GroupPairs, by_group, held_rates
 
 HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(NamedTuple):
     """One error rate of one group."""
 
     estimate: float
@@ -76,16 +68,13 @@ def disparities(
         - reason: why something is not estimable (NaN), else empty.
 
     Raises:
-        ValueError: as `vertex_bootstrap`; the reference is no group, or the tolerance not above 0.
+        ValueError: as `vertex_bootstrap`, or the reference is no group.
     """
-    target = as_match_rates(fmr)
-    (threshold,) = as_thresholds(threshold)
     groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
-    if reference not in groups:
-        raise ValueError(f"the reference {reference!r} is none of the groups {list(groups)}")
-    codes, weights = draw_vertices(vertices, len(np.asarray(similarity)), n_boot, seed)
+    require_members([reference], groups, "reference group")
+    codes, weights = draw_vertices(vertices, n_boot, seed)
     rates = {
-        label: _rates(pairs, codes, weights, target, threshold) for label, pairs in groups.items()
+        label: _rates(pairs, codes, weights, fmr, threshold) for label, pairs in groups.items()
     }
     base = rates.pop(reference)
     rows = [
@@ -101,25 +90,25 @@ def disparities(
 
 
 def _rates(
-    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: np.ndarray, threshold: float
+    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: float, threshold: float
 ) -> dict[str, Rate]:
     """The three rates of a group."""
-    found = resample(pairs, codes, weights, fmr, [threshold])
-    held = held_rates(pairs, fmr).iloc[0]
-    counts = found.accepted.identities, len(pairs.positive)
-    size = found.held_size(held["fnmr"])[0]
+    at = np.array([fmr], np.float64)
+    accepted, rejected, draws = resample(pairs, codes, weights, at, [threshold])
+    held = held_rates(pairs, at).iloc[0]
+    counts = accepted.identities, len(pairs.positive)
+    size = held_size(held["fnmr"], draws, accepted)[0]
     fnmr, fmr_at = pairs.rates(threshold)
     return {
-        HELD: Rate(held["fnmr"], size, found.held[0], *counts, held["reason"]),
-        FNMR: _at_threshold(fnmr, found.accepted, pairs.positive, threshold, NO_POSITIVES),
+        HELD: Rate(held["fnmr"], size, draws[0], *counts, held["reason"]),
+        FNMR: _at_threshold(fnmr, accepted, pairs.positive, threshold, NO_POSITIVES),
         # Its draws are shares without an error, which correlate in the same way.
-        FMR: _at_threshold(fmr_at, found.rejected, pairs.negative, threshold, NO_NEGATIVES),
+        FMR: _at_threshold(fmr_at, rejected, pairs.negative, threshold, NO_NEGATIVES),
     }
 
 
 def _at_threshold(rate: float, sweep: Sweep, kind: np.ndarray, threshold: float, none: str) -> Rate:
-    size = sweep.size[np.searchsorted(kind, threshold)]
-    reason = "" if len(kind) else none
+    size, reason = sweep.size[np.searchsorted(kind, threshold)], "" if len(kind) else none
     return Rate(rate, size, sweep.below[0], sweep.identities, len(kind), reason)
 
 
@@ -138,22 +127,13 @@ def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
         quantile = stdtrit(df[0], 0.975)
         limits = [hybrid_score_interval(*pair, stdtrit(df, level)) for level in (0.975, 0.95)]
         (p,) = hybrid_score_p(*pair, df)
-    (low, high), inner = np.array(limits)[..., 0]
-    return {
-        "rate": rate.estimate,
-        "reference_rate": base.estimate,
-        "estimate": rate.estimate - base.estimate,
-        "low": low,
-        "high": high,
-        "low90": inner[0],
-        "high90": inner[1],
-        "p": p,
-        "n": rate.n,
-        "identities": rate.identities,
-        "verdict": str(verdict(low, high, *inner, tolerance)),
-        "mde": float(mde((high - low) / (2 * quantile))),
-        "reason": reason,
-    }
+    (low, high), (low90, high90) = np.array(limits)[..., 0]
+    found = {"rate": rate.estimate, "reference_rate": base.estimate}
+    found["estimate"] = rate.estimate - base.estimate
+    found |= {"low": low, "high": high, "low90": low90, "high90": high90, "p": p}
+    found |= {"n": rate.n, "identities": rate.identities}
+    found["verdict"] = str(verdict(low, high, low90, high90, tolerance))
+    return found | {"mde": float(mde((high - low) / (2 * quantile))), "reason": reason}
 
 
 def _correlation(

@@ -1,24 +1,32 @@
-"""The 17 images of a prototype, and which images the study compares (Liang et al. 2023, 3.2, 3.4).
+"""The 17 images of a prototype, which of them the study compares, and what is said of the pairs.
 
 Every prototype has 17 images in consecutive rows, itself first and then four steps each of pose,
-light, expression and age, in the order of `STEPS`: image row = 17 · prototype + variant. Pose and
-light are the renderer's own parameters, as pose is EG3D's; expression and age are walked in latent
-space.
+light, expression and age, in the order of `STEPS`: image row = 17 · prototype + variant (Liang et
+al. 2023, 3.2, 3.4). Pose and light are the renderer's own parameters, as pose is EG3D's; expression
+and age are walked in latent space.
+
+Nine raters place a pair on five points, 0 "likely same" ... 4 "likely different". The paper drops
+the two highest and the two lowest and averages the other five: the Human Consensus Identity
+Confidence (4.1.1). Steps are interventions on one prototype, all else held fixed, so differences
+within prototypes are effects. Prototypes made from one seed share most of a face: the seed is the
+unit (Fig 5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 from torch import Tensor
 
 from facerender.parameters import visible_scores
 from helpers.utils import seeding
+from helpers.utils.checks import check_range, refuse
 from helpers.world import do
 
 STEPS: Mapping[str, tuple] = {
@@ -35,32 +43,22 @@ IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
 OTHERS = 3
 """Other prototypes that each is compared with, as in the paper."""
 NEUTRAL: Mapping[str, float] = {
-    "yaw": 0.0,
-    "pitch": 0.0,
-    "light_azimuth": 0.0,
-    "light_elevation": 20.0,
-    "light_power": 0.5,
-    "glasses": 0.0,
-    "hair_style": 0.0,
+    **dict.fromkeys(("yaw", "pitch", "light_azimuth", "glasses", "hair_style"), 0.0),
+    **{"light_elevation": 20.0, "light_power": 0.5},
 }
 """What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
-LIGHTS: Mapping[str, Mapping[str, float]] = {
-    name: {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
-    for name, azimuth, elevation in (
-        ("up", 0.0, 60.0),
-        ("down", 0.0, -40.0),
-        ("left", -65.0, 10.0),
-        ("right", 65.0, 10.0),
-    )
-}
-"""Azimuth and elevation, in degrees, of the light that comes from there, and its power."""
+LIGHTS = {"up": (0.0, 60.0), "down": (0.0, -40.0), "left": (-65.0, 10.0), "right": (65.0, 10.0)}
+"""Azimuth and elevation, in degrees, of the light that comes from there."""
 STEPS_TO_TARGET = 2
 WALK, LONGEST = 0.05, 8.0
 """One step of the walk to a target, and how far it looks, in units of the direction's step."""
+HIGHEST = 4
+"""The rating "likely different"."""
+PROTOTYPE, ALL = "prototype", "all"
 
 _WALKED = {"expression": "smiling", "age": "age"}
 _STEPS = [(name, str(step)) for name, steps in STEPS.items() for step in steps]
-_VARIANTS = pd.DataFrame([("prototype", "0"), *_STEPS], columns=["attribute", "step"])
+_VARIANTS = pd.DataFrame([(PROTOTYPE, "0"), *_STEPS], columns=["attribute", "step"])
 _VARIANTS["variant"] = range(IMAGES_EACH)
 # The prototype is the middle of each of the four sequences of five (paper, section 3.2).
 _MIDDLES = pd.DataFrame({"attribute": ATTRIBUTES, "step": "0", "variant": 0})
@@ -84,8 +82,8 @@ def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
         Columns seed, prototype, group, attribute and step (str; "0" is the prototype itself).
     """
     numbered = prototypes[["seed", "group"]].assign(prototype=range(len(prototypes)))
-    columns = ["seed", "prototype", "group", "attribute", "step"]
-    return numbered.merge(_VARIANTS, how="cross")[columns]
+    rows = numbered.merge(_VARIANTS, how="cross")
+    return rows[["seed", "prototype", "group", "attribute", "step"]]
 
 
 def neutral(parameters: Tensor) -> Tensor:
@@ -140,41 +138,34 @@ def variants(
     """
     codes = np.asarray(codes, dtype=np.float64)
     own = neutral(generator.parameters(torch.from_numpy(codes)))
-    images = own[:, None].repeat(1, IMAGES_EACH, 1)
-    for attribute, steps in STEPS.items():
-        place = 1 + 4 * ATTRIBUTES.index(attribute)
-        if attribute in targets:
-            direction = np.asarray(directions[attribute], dtype=np.float64)
-            score = partial(_visible, generator, attribute=attribute)
-            length = walk_to_score(codes, direction, score, targets[attribute]) / STEPS_TO_TARGET
-        for order, step in enumerate(steps):
-            if attribute in targets:
-                walked = codes + step * length[:, None] * direction
-                changed = neutral(generator.parameters(torch.from_numpy(walked)))
-            else:
-                changed = do(own, **(LIGHTS[step] if attribute == "light" else {"yaw": step}))
-            images[:, place + order] = changed
-    return images.reshape(-1, images.shape[-1]), image_index(prototypes)
+    images = [own]
+    images += [do(own, yaw=yaw) for yaw in STEPS["pose"]]
+    for azimuth, elevation in (LIGHTS[name] for name in STEPS["light"]):
+        scene = {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
+        images.append(do(own, **scene))
+    for attribute in ("expression", "age"):
+        direction = np.asarray(directions[attribute], dtype=np.float64)
+        far = walk_to_score(generator, codes, direction, attribute, targets[attribute])
+        for step in STEPS[attribute]:
+            walked = codes + step * (far / STEPS_TO_TARGET)[:, None] * direction
+            images.append(neutral(generator.parameters(torch.from_numpy(walked))))
+    return torch.stack(images, 1).flatten(0, 1), image_index(prototypes)
 
 
 def walk_to_score(
-    codes: np.ndarray,
-    direction: np.ndarray,
-    score: Callable[[np.ndarray], np.ndarray],
-    target: float,
+    generator, codes: np.ndarray, direction: np.ndarray, attribute: str, target: float
 ) -> np.ndarray:
     """How far to move along a direction until a face scores `target`: the paper's d, (n,).
 
     "Move along the normal vector with a small step size until a certain score is predicted" (Liang
     et al. 2023, section 3.2).
     """
-    distance = np.zeros(len(codes))
-    walking = np.arange(len(codes))
+    distance, walking = np.zeros(len(codes)), np.arange(len(codes))
     while len(walking):
         distance[walking] += WALK
         if distance[walking[0]] > LONGEST:
             raise ValueError(f"row {walking[0]} does not score {target} within {LONGEST:g} steps")
-        now = score(codes[walking] + distance[walking, None] * direction)
+        now = _visible(generator, codes[walking] + distance[walking, None] * direction, attribute)
         walking = walking[now < target]
     return distance
 
@@ -213,11 +204,10 @@ def image_pairs(prototypes: pd.DataFrame, paper: bool = False, *, seed: int) -> 
     Raises:
         ValueError: a group of too few prototypes for pairs that differ.
     """
-    own = np.arange(len(prototypes))
-    first, second = _ring_partners(prototypes, seed)
-    others = _SEQUENCES if paper else _VARIANTS
-    positive = _expand(prototypes, own, own, others if paper else others[1:], "positive")
-    negative = _expand(prototypes, first, second, others, "negative")
+    own, (first, second) = np.arange(len(prototypes)), _ring_partners(prototypes, seed)
+    same, other = (_SEQUENCES, _SEQUENCES) if paper else (_VARIANTS[1:], _VARIANTS)
+    positive = _expand(prototypes, own, own, same, "positive")
+    negative = _expand(prototypes, first, second, other, "negative")
     return pd.concat([positive, negative], ignore_index=True)
 
 
@@ -253,13 +243,10 @@ def cross_pairs(prototypes: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
 def _ring_places(prototypes: pd.DataFrame, seed: int) -> np.ndarray:
     """Place of each prototype's seed in the ring of all seeds, (n,)."""
-    sizes = prototypes["group"].value_counts()
+    sizes, least = prototypes["group"].value_counts(), 2 * OTHERS + 1
     # In a smaller ring two seeds would choose each other.
-    if sizes.min() <= 2 * OTHERS:
-        raise ValueError(
-            f"group {sizes.idxmin()!r} has {sizes.min()} prototypes; pairs with {OTHERS} others "
-            f"that differ need at least {2 * OTHERS + 1}"
-        )
+    if sizes.min() < least:
+        raise ValueError(f"group {sizes.idxmin()!r} has fewer than {least} prototypes")
     seeds, position = np.unique(prototypes["seed"], return_inverse=True)
     return seeding.rng(seed, "identities: pairs").permutation(len(seeds))[position]
 
@@ -267,29 +254,144 @@ def _ring_places(prototypes: pd.DataFrame, seed: int) -> np.ndarray:
 def _ring_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of prototypes and of the others of their group that they are compared with."""
     place = _ring_places(prototypes, seed)
-    first, second = [], []
+    ends = []
     for members in prototypes.groupby("group", sort=False).indices.values():
         ring = members[np.argsort(place[members])]
-        for shift in range(1, OTHERS + 1):
-            first.append(ring)
-            second.append(np.roll(ring, -shift))
-    order = np.argsort(np.concatenate(first), kind="stable")
-    return np.concatenate(first)[order], np.concatenate(second)[order]
+        ends += [(ring, np.roll(ring, -shift)) for shift in range(1, OTHERS + 1)]
+    ends = np.concatenate(ends, axis=1)
+    return tuple(ends[:, np.argsort(ends[0], kind="stable")])
 
 
-def _expand(
-    prototypes: pd.DataFrame,
-    first: np.ndarray,
-    second: np.ndarray,
-    variants: pd.DataFrame,
-    kind: str,
-) -> pd.DataFrame:
+def _expand(prototypes: pd.DataFrame, first, second, others: pd.DataFrame, kind) -> pd.DataFrame:
     """Each pair of prototypes times the variants of the second."""
     ends = pd.DataFrame({"prototype_first": first, "prototype_second": second})
-    frame = ends.merge(variants, how="cross").assign(kind=kind)
+    frame = ends.merge(others, how="cross").assign(kind=kind)
     frame["first"] = frame["prototype_first"] * IMAGES_EACH
     frame["second"] = frame["prototype_second"] * IMAGES_EACH + frame["variant"]
     frame["group"] = prototypes["group"].to_numpy()[frame["prototype_first"]]
     for side in ("first", "second"):
         frame[f"seed_{side}"] = prototypes["seed"].to_numpy()[frame[f"prototype_{side}"]]
     return frame[_COLUMNS]
+
+
+# --- what people and recognisers say of pairs
+
+
+def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
+    """Consensus of every pair: 0 all raters say same ... 1 all say different.
+
+    Args:
+        ratings: whole numbers 0 ... 4, (n, raters), none missing.
+        n_low, n_high: how many of the lowest and of the highest ratings of a pair are dropped.
+
+    Returns:
+        float64 (n,).
+
+    Raises:
+        ValueError: a rating that is missing, not whole or off the scale (naming its row), or no
+            more raters than would be dropped.
+
+    Example:
+        >>> from helpers import verification
+        >>> verification.hcic([[0, 0, 0, 1, 1, 2, 2, 4, 4]]).tolist()
+        [0.3]
+    """
+    total, kept = _kept_sum(ratings, n_low, n_high)
+    return total / (HIGHEST * kept)
+
+
+def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> np.ndarray:
+    """Whether `hcic(ratings, n_low, n_high)` <= t, without rounding.
+
+    The paper's t are 0.2, 0.3 and 0.4, and many pairs lie exactly on them: the mean of five ratings
+    is 0.3 when they sum to 6. So sums are compared as integers with the decimal `t`. A mean in
+    single precision is a little above each of these limits in double precision, so that all of
+    these pairs would become non-matches.
+
+    Args:
+        ratings, n_low, n_high: as of `hcic`.
+        t: highest consensus that counts as a match, in [0, 1].
+
+    Returns:
+        bool (n,).
+
+    Raises:
+        ValueError: as `hcic`, and for a `t` outside of [0, 1].
+    """
+    check_range("t", t, 0, 1)
+    total, kept = _kept_sum(ratings, n_low, n_high)
+    return total <= int(Fraction(str(t)) * HIGHEST * kept)
+
+
+def _kept_sum(ratings: ArrayLike, n_low: int, n_high: int) -> tuple[np.ndarray, int]:
+    """Sum of the ratings that are kept, int64 (n,), and how many these are."""
+    ratings = np.asarray(ratings)
+    expected = f"a whole number from 0 (likely same) to {HIGHEST} (likely different)"
+    refuse(~np.isin(ratings, np.arange(HIGHEST + 1)), ratings, "ratings", expected)
+    stop = ratings.shape[1] - n_high
+    if stop <= n_low:
+        raise ValueError(f"of {ratings.shape[1]} ratings none is left without {n_low} and {n_high}")
+    return np.sort(ratings.astype(np.int64))[:, n_low:stop].sum(axis=1), stop - n_low
+
+
+def over_seeds(values: pd.Series, by: Sequence[str]) -> pd.DataFrame:
+    """Means over seeds with 95 % Student intervals between them.
+
+    Args:
+        values: (n,) at most one per seed in each cell; missing ones do not count.
+        by: levels of the index that tell the cells; whatever else is in it tells the seeds.
+
+    Returns:
+        Index `by`, in order of appearance; columns estimate, low, high (NaN of a single seed) and
+        seeds.
+    """
+    cells = values.dropna().groupby(list(by), sort=False, observed=True)
+    mean, seeds = cells.mean(), cells.size()
+    half = stdtrit(seeds - 1, 0.975) * cells.sem()
+    ends = {"low": mean - half, "high": mean + half}
+    return pd.DataFrame({"estimate": mean, **ends, "seeds": seeds})
+
+
+def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Effect of every step of an attribute on similarity, by group and over all groups.
+
+    A step is compared with the next one towards the prototype on its side, within each prototype:
+    −30° with −15°, and −15° with the prototype itself, whose similarity to itself is 1. Steps
+    without an order (directions of light) are compared with the prototype.
+
+    Args:
+        frame: positive pairs, with the columns seed_first, group, attribute, step (a number, or the
+            name of a direction; each at most once a prototype) and similarity. Pairs of a prototype
+            with itself (step 0) are left out.
+
+    Returns:
+        A row per group (then "all", for which a seed's groups are averaged first), attribute and
+        step, with the columns group, attribute, step, reference, similarity (mean), estimate (mean
+        difference over seeds), low, high (95 % Student interval over seeds), seeds, and reason: why
+        the interval is NaN, else empty.
+    """
+    number = pd.to_numeric(frame["step"], errors="coerce").astype(np.float64)
+    cell = ["seed_first", "group", "attribute"]
+    rows = frame[[*cell, "step", "similarity"]].assign(number=number)[number != 0]
+    steps = rows[["attribute", "step", "number"]].drop_duplicates().astype({"step": object})
+    steps = steps.sort_values("number", key=abs)
+    # Directions have no side, and so nothing nearer.
+    side = [steps["attribute"], np.sign(steps["number"])]
+    steps["reference"] = steps.groupby(side)["step"].shift().fillna(PROTOTYPE)
+    rows = rows.astype({"step": object}).merge(steps, on=["attribute", "step", "number"])
+    known = rows.set_index([*cell, "step"])["similarity"]
+    nearer = known.reindex(pd.MultiIndex.from_frame(rows[[*cell, "reference"]])).to_numpy()
+    own = rows["reference"] == PROTOTYPE
+    rows["estimate"] = rows["similarity"] - np.where(own, 1.0, nearer)
+    groups = [*map(str, pd.Categorical(frame["group"]).categories), ALL]
+    both = pd.concat([rows.astype({"group": str}), rows.assign(group=ALL)])
+    both["group"] = pd.Categorical(both["group"], groups)
+    both["attribute"] = pd.Categorical(both["attribute"], frame["attribute"].unique())
+    both = both.dropna(subset="estimate").sort_values(["group", "attribute", "number"])
+    by = ["group", "attribute", "step", "reference"]
+    seeds = both.groupby([*by, "seed_first"], sort=False, observed=True)
+    means = seeds[["similarity", "estimate"]].mean()
+    table = over_seeds(means["estimate"], by)
+    table.insert(0, "similarity", over_seeds(means["similarity"], by)["estimate"])
+    table["reason"] = np.where(table["seeds"] < 2, "one seed", "")
+    return table.reset_index().astype({"group": object, "attribute": object})

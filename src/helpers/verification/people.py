@@ -10,8 +10,9 @@ composition by group that is known, because it was chosen (`RECOGNISERS`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,8 +49,7 @@ _HAIR_LENGTH = ((0.55, 0.15), (0.18, 0.08))  # mean and spread, women and men
 _SKIN = (0.42, 0.20)  # in all groups alike: ancestry is a matter of shape here
 
 
-@dataclass(frozen=True)
-class Design:
+class Design(NamedTuple):
     """One audited recogniser: its loss, and the share of its identities that each group has."""
 
     loss: str
@@ -58,8 +58,7 @@ class Design:
 
 def _shares(african: float, east_asian: float, european: float) -> dict[str, float]:
     """Shares of `GROUPS` from those of the ancestry groups, half of each perceived as male."""
-    ancestry = (african, east_asian, european)
-    return dict(zip(GROUPS, np.repeat(ancestry, 2) / 2, strict=True))
+    return dict(zip(GROUPS, np.repeat((african, east_asian, european), 2) / 2, strict=True))
 
 
 CONTROL = "balanced"
@@ -97,8 +96,8 @@ def split_groups(groups: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     Returns:
         The ancestry group, str (n,), and whether male, bool (n,).
     """
-    parts = [group.rsplit(" ", 1) for group in groups]
-    return np.array([a for a, _ in parts]), np.array([g == "male" for _, g in parts])
+    ancestry, gender = np.array([group.rsplit(" ", 1) for group in groups]).T
+    return ancestry, gender == "male"
 
 
 def ancestry_point(ancestry: Sequence[str]) -> np.ndarray:
@@ -155,8 +154,8 @@ def pool_composition(n: int) -> dict[str, int]:
     Returns:
         Group → number of identities.
     """
-    skewed, control = _parts(n)
-    return {group: max(sum(p[group] for p in skewed), control[group]) for group in GROUPS}
+    sets = pd.DataFrame([group_counts(design.shares, n) for design in RECOGNISERS.values()])
+    return np.maximum(sets[:-1].sum(), sets.iloc[-1]).to_dict()
 
 
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
@@ -174,26 +173,17 @@ def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]
         Recogniser → rows of the pool, sorted int64.
     """
     identities = pool.drop_duplicates("identity")
-    needed, (skewed, control) = pool_composition(n), _parts(n)
-    chosen: dict[str, list[np.ndarray]] = {name: [] for name in RECOGNISERS}
-    for group in needed:
+    *skewed, control = (group_counts(design.shares, n) for design in RECOGNISERS.values())
+    chosen = []
+    for group in GROUPS:
         members = identities.loc[identities["group"] == group, "identity"].to_numpy()
         draws = seeding.rng(seed, f"identity set: {group}")
         order = members[draws.permutation(len(members))]
         ends = np.cumsum([part[group] for part in skewed])
-        parts = [*np.split(order, ends)[:-1], draws.permutation(order)[: control[group]]]
-        for name, part in zip(chosen, parts, strict=True):
-            chosen[name].append(part)
-    return {
-        name: np.flatnonzero(pool["identity"].isin(np.concatenate(parts)))
-        for name, parts in chosen.items()
-    }
-
-
-def _parts(n: int) -> tuple[list[dict[str, int]], dict[str, int]]:
-    """Compositions of the skewed sets, in the order of `RECOGNISERS`, and of the control."""
-    *skewed, control = (group_counts(design.shares, n) for design in RECOGNISERS.values())
-    return skewed, control
+        chosen.append([*np.split(order, ends)[:-1], draws.permutation(order)[: control[group]]])
+    sets = map(np.concatenate, zip(*chosen, strict=True))
+    rows = (np.flatnonzero(pool["identity"].isin(members)) for members in sets)
+    return dict(zip(RECOGNISERS, rows, strict=True))
 
 
 def identity_set(
@@ -329,8 +319,7 @@ def store_heads(parameters: Tensor, size: int, path: Path, device: str) -> np.nd
     return render_to_store(parameters, size, path, device=device, render=render_heads)
 
 
-@dataclass(frozen=True)
-class People:
+class People(NamedTuple):
     """Invented people in several images each, a row per image.
 
     Attributes:

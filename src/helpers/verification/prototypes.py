@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
 from facerender.parameters import ANCESTRY_REFERENCES, INDEX, visible_scores
 from helpers.annotations import crowd
-from helpers.directions import Hyperplanes, fit_svm
+from helpers.directions import Hyperplanes, fit_hyperplanes
 from helpers.transects import project
 from helpers.utils import seeding
 from helpers.verification.people import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
@@ -49,11 +48,7 @@ def group_planes(codes: ArrayLike, male: ArrayLike, ancestry: ArrayLike) -> Hype
     ancestry = np.asarray(ancestry)
     targets = {"gender": np.asarray(male, dtype=np.float64)}
     targets |= {name: (ancestry == k).astype(float) for k, name in enumerate(ANCESTRIES)}
-    fitted = [fit_svm(codes, pd.Series(y, name=name), 0.5) for name, y in targets.items()]
-    normals = np.stack([plane.normal for plane in fitted])
-    intercepts = np.array([plane.intercept for plane in fitted])
-    scores = dict(zip(PLANES, [plane.score for plane in fitted], strict=True))
-    return Hyperplanes(PLANES, normals, intercepts, scores).unit()
+    return fit_hyperplanes(codes, pd.DataFrame(targets), [], dict.fromkeys(PLANES, 0.5)).unit()
 
 
 def exact_planes(generator) -> Hyperplanes:
@@ -61,23 +56,21 @@ def exact_planes(generator) -> Hyperplanes:
 
     That of an ancestry group is perpendicular, in the ancestry plane, to the way from the average
     of all to its reference; the three normals lie in one plane and add up to zero.
+
+    Args:
+        generator: the known-truth generator.
+
+    Returns:
+        Hyperplanes as of `group_planes`, without scores.
     """
     normals, intercepts = generator.exact_hyperplanes(["gender", "ancestry_x", "ancestry_y"])
     references = np.array(list(ANCESTRY_REFERENCES.values()))
-    return Hyperplanes(
-        PLANES,
-        np.concatenate([normals[:1], references @ normals[1:]]),
-        np.concatenate([intercepts[:1], references @ intercepts[1:]]),
-    ).unit()
+    both = ([one[:1], references @ one[1:]] for one in (normals, intercepts))
+    return Hyperplanes(PLANES, *map(np.concatenate, both)).unit()
 
 
 def walk_to_groups(
-    codes: ArrayLike,
-    planes: Hyperplanes,
-    *,
-    gender: float,
-    ancestry: float,
-    others: Mapping[str, float | None],
+    codes: ArrayLike, planes: Hyperplanes, *, gender: float, ancestry: float, others: Mapping
 ) -> tuple[np.ndarray, pd.DataFrame]:
     """Latents of the six prototypes of every seed.
 
@@ -101,54 +94,20 @@ def walk_to_groups(
     """
     codes = np.asarray(codes, dtype=np.float64)
     held = planes.select(list(others))
-    kept = held.decision_values(codes)
-    for column, value in enumerate(others.values()):
-        if value is not None:
-            kept[:, column] = value
+    asked = np.array([np.nan if value is None else value for value in others.values()])
+    kept = np.where(np.isnan(asked), held.decision_values(codes), asked)
     moved = np.empty((len(codes), len(GROUPS), codes.shape[1]))
     for k, (name, male) in enumerate(zip(*split_groups(GROUPS), strict=True)):
         own = planes.select(["gender", name])
         pair = planes.select([other for other in ANCESTRIES if other != name])
         # On this plane a face leans to neither of the other two ancestry groups.
-        normals = np.concatenate([own.normals, pair.normals[:1] - pair.normals[1:], held.normals])
-        intercepts = np.concatenate(
-            [own.intercepts, pair.intercepts[:1] - pair.intercepts[1:], held.intercepts]
-        )
+        even = Hyperplanes(("even",), -np.diff(pair.normals, axis=0), -np.diff(pair.intercepts))
+        goal = own.join(even).join(held)
         target = np.tile([gender if male else -gender, ancestry, 0.0], (len(codes), 1))
-        moved[:, k] = project(codes, normals, intercepts, np.hstack([target, kept]))
+        target = np.hstack([target, kept])
+        moved[:, k] = project(codes, goal.normals, goal.intercepts, target)
     seed, group = np.repeat(np.arange(len(codes)), len(GROUPS)), np.tile(GROUPS, len(codes))
     return moved.reshape(-1, codes.shape[1]), pd.DataFrame({"seed": seed, "group": group})
-
-
-def label_leakage(
-    generator, codes: ArrayLike, planes: Mapping[str, Hyperplanes], attributes: Sequence[str]
-) -> pd.DataFrame:
-    """How much of the labels' bias the fitted normals carry.
-
-    Args:
-        generator: the known-truth generator.
-        codes: latents (n, D), starting points of the moves.
-        planes: origin of the labels ("classifier", "crowd") → its `group_planes`.
-        attributes: visible scores to watch.
-
-    Returns:
-        One row per origin and plane, "exact" for comparison: columns labels, plane, accuracy (cross
-        validated), angle (degrees from the exact normal) and per attribute the mean change of its
-        score from a distance of 1 below to 1 above, along the normal as it is.
-    """
-    codes, exact = np.asarray(codes, dtype=np.float64), exact_planes(generator)
-    rows = []
-    for labels, fitted in {**planes, "exact": exact}.items():
-        fitted = fitted.unit().select(PLANES)
-        cosines = (fitted.normals * exact.normals).sum(1).clip(-1, 1)
-        for name, normal, cosine in zip(PLANES, fitted.normals, cosines, strict=True):
-            ends = torch.from_numpy(np.stack([codes + normal, codes - normal]))
-            high, low = (visible_scores(generator.parameters(end)) for end in ends)
-            change = (high - low).mean()[list(attributes)].to_dict()
-            accuracy, angle = fitted.scores.get(name, np.nan), float(np.degrees(np.arccos(cosine)))
-            row = {"labels": labels, "plane": name, "accuracy": accuracy, "angle": angle}
-            rows.append(row | change)
-    return pd.DataFrame(rows)
 
 
 # --- what a crowd sees
@@ -260,14 +219,12 @@ def max_min_selection(landmarks: ArrayLike, n: int) -> np.ndarray:
     if len(landmarks) < n:
         raise ValueError(f"{n} seeds are wanted, and there are {len(landmarks)} to choose from")
     chosen = np.zeros(n, dtype=np.int64)
-    nearest = _distance(landmarks, 0)
-    for step in range(1, n):
-        nearest[chosen[step - 1]] = -np.inf
-        chosen[step] = nearest.argmax()
-        nearest = np.minimum(nearest, _distance(landmarks, chosen[step]))
+    nearest = np.full(len(landmarks), np.inf)
+    for step in range(n):
+        if step:
+            chosen[step] = nearest.argmax()
+        # Of the group in which two seeds are most alike.
+        apart = np.sqrt(((landmarks - landmarks[chosen[step]]) ** 2).sum((2, 3))).min(1)
+        nearest = np.minimum(nearest, apart)
+        nearest[chosen[step]] = -np.inf
     return chosen
-
-
-def _distance(landmarks: np.ndarray, seed: int) -> np.ndarray:
-    """Distance of all seeds to one, of the group in which they are most alike, (seeds,)."""
-    return np.sqrt(((landmarks - landmarks[seed]) ** 2).sum((2, 3))).min(1)
