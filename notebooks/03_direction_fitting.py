@@ -393,10 +393,9 @@ claim(
 # %%
 SWAY = 0.5
 swayed = scores["gender"] - SWAY * (scores["hair_length"] - 0.5)
-labels = {"crowd": scores["gender"], "swayed by hair": swayed.clip(0, 1)}
-normals = {
-    who: directions.fit_ridge(w.cpu(), label, folds=2).normal for who, label in labels.items()
-}
+labels = pd.DataFrame({"crowd": scores["gender"], "swayed by hair": swayed.clip(0, 1)})
+of_labels = directions.fit_hyperplanes(w.cpu(), labels, [*labels], {})
+normals = dict(zip(labels, of_labels.normals, strict=True))
 
 # %%
 targets = exact.unit().select(["gender", "hair_length"])

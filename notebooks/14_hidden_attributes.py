@@ -541,7 +541,8 @@ random = seeding.rng(seed, "14_hidden_attributes/placebo").standard_normal(
 
 # %%
 seen = facerender.to_frame(population).astype(float)
-fitted = {name: directions.fit_ridge(w.cpu(), seen[name]).normal for name in CANDIDATES}
+of_looks = directions.fit_hyperplanes(w.cpu(), seen, CANDIDATES, {})
+fitted = dict(zip(CANDIDATES, of_looks.normals, strict=True))
 placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | fitted
 
 # %% [markdown]

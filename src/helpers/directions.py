@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.svm import LinearSVC
 
@@ -152,10 +153,22 @@ def fit_ridge(
         (0.1, 1.0)
     """
     w, score, _ = _checked(w, score)
-    model = RidgeCV(alphas=alphas).fit(w, score)
-    splits = KFold(folds, shuffle=True, random_state=0)
-    r2 = cross_val_score(RidgeCV(alphas=alphas), w, score, cv=splits, scoring="r2")
-    return Plane(model.coef_, float(model.intercept_) - 0.5, float(r2.mean()))
+    return _ridges(w, score[:, None], folds, alphas)[0]
+
+
+def _ridges(
+    w: np.ndarray, scores: np.ndarray, folds: int = 5, alphas: Sequence[float] = ALPHAS
+) -> list[Plane]:
+    """One plane for each column of scores (n, K): they share the decomposition of the latents."""
+    model = RidgeCV(alphas=alphas, alpha_per_target=True)
+    r2 = []
+    for seen, unseen in KFold(folds, shuffle=True, random_state=0).split(w):
+        predicted = model.fit(w[seen], scores[seen]).predict(w[unseen])
+        r2.append(r2_score(scores[unseen], predicted, multioutput="raw_values"))
+    model.fit(w, scores)
+    normals, zeros = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+    rows = zip(normals, zeros, np.mean(r2, axis=0), strict=True)
+    return [Plane(normal, float(zero) - 0.5, float(score)) for normal, zero, score in rows]
 
 
 def fit_svm(
@@ -223,7 +236,9 @@ def fit_hyperplanes(
         ('age', 'makeup')
     """
     require_members([*continuous, *binary], scores.columns, "score")
-    planes = {name: fit_ridge(w, scores[name]) for name in continuous}
+    checked = [_checked(w, scores[name])[:2] for name in continuous]
+    ridges = _ridges(checked[0][0], np.stack([y for _, y in checked], axis=1)) if checked else []
+    planes = dict(zip(continuous, ridges, strict=True))
     planes |= {name: fit_svm(w, scores[name], threshold) for name, threshold in binary.items()}
     return Hyperplanes(
         names=tuple(planes),
