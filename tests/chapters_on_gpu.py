@@ -8,7 +8,6 @@ it. Artifacts are read from and go to the folder named by `HELPERS_ARTIFACTS`.
 
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
@@ -19,7 +18,7 @@ import pretended_gpu
 import runner
 from matplotlib import pyplot as plt
 
-from helpers.artifacts import lineage, profiles
+from helpers.artifacts import lineage
 
 
 def be(step: str, profile: str) -> None:
@@ -27,7 +26,7 @@ def be(step: str, profile: str) -> None:
     if step in lineage.STUDIES:
         runner.call(lineage.STUDIES[step], "main", ["--profile", profile])
         return
-    values = asdict(profiles.load(profile)) | {"profile": profile, "device": "cuda"}
+    values = vars(lineage.load_profile(profile)) | {"profile": profile, "device": "cuda"}
     content = execute.parameterised(lineage.source_of(step), values)
     names = {"__name__": "__main__"}
     for number, cell in enumerate(content.cells):

@@ -21,8 +21,7 @@ import torch
 
 import facerender
 from helpers import artifacts, generators, models
-from helpers.artifacts import lineage
-from helpers.artifacts.stage import RESULTS
+from helpers.artifacts import RESULTS, lineage
 from helpers.generators import wgan_training
 from helpers.generators.wgan_training import BATCH
 from helpers.sensitivity import examination, train_wgan

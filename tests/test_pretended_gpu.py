@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from helpers.utils.devices import resolve_device
+from helpers.utils.checks import resolve_device
 
 
 @pytest.fixture

@@ -23,10 +23,8 @@ import yaml
 
 from helpers import artifacts
 from helpers.artifacts import lineage, manifests
-from helpers.artifacts import pages as records
 from helpers.artifacts.lineage import ROOT
-from helpers.claims import Claim, of_page
-from helpers.utils.numbers import with_minus
+from helpers.claims import Claim, of_page, with_minus
 from helpers.utils.parallel import alone
 
 BOOK = ROOT / "book"
@@ -101,7 +99,7 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
         ValueError: an executed page is damaged.
     """
     for page in contents() if among is None else among:
-        notebook = records.executed(page, profile)
+        notebook = manifests.executed(page, profile)
         try:
             found = list(of_page(notebook)) if notebook.is_file() else []
         except (ValueError, KeyError, TypeError, AttributeError):

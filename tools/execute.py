@@ -12,7 +12,6 @@ import ast
 import logging
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import jupytext
@@ -23,7 +22,7 @@ from nbclient.exceptions import DeadKernelError
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.artifacts import atomic, lineage, pages, profiles
+from helpers.artifacts import atomic, lineage, manifests
 
 
 class LoggingEngine(NBClientEngine):
@@ -83,10 +82,10 @@ def run(page: str, profile: str, device: str, log: Path, study: str | None = Non
 
     With a study, the page shows that in place of the example.
     """
-    made_from, more = pages.basis(page, profile), {"study": study} if study else {}
-    out = pages.executed(page, profile)
+    made_from, more = manifests.basis(page, profile), {"study": study} if study else {}
+    out = manifests.executed(page, profile)
     execute(lineage.source_of(page), out, profile, device, log, **more)
-    pages.record(page, profile, made_from, study)
+    manifests.record(page, profile, made_from, study)
 
 
 def execute(
@@ -100,28 +99,23 @@ def execute(
         ValueError: unknown profile, or a notebook without parameters cell.
         RuntimeError: a cell failed, or the kernel was killed; what ran is in `….failed.ipynb`.
     """
-    values = asdict(profiles.load(profile)) | {"profile": profile, "device": device} | more
+    sizes = vars(lineage.load_profile(profile))
+    values = sizes | {"profile": profile, "device": device} | more
     content = parameterised(notebook, values)
     failed = out.with_suffix(".failed.ipynb")
     failed.unlink(missing_ok=True)
     out.parent.mkdir(parents=True, exist_ok=True)
+    options = {"engine_name": "logging", "log": log, "kernel_name": "python3"}
+    options |= {"progress_bar": False, "kernel_manager_class": kernels.manager(log)}
+    # Saving after each cell takes longer than many cells; a failure is saved anyway.
+    options["request_save_on_cell_execute"] = False
+    # Where the kernel starts; `cwd` would move every thread of this process.
+    options["resources"] = {"metadata": {"path": str(notebook.parent)}}
     with tempfile.TemporaryDirectory() as scratch:
         source, result = Path(scratch, "in.ipynb"), Path(scratch, "out.ipynb")
         nbformat.write(content, source)
         try:
-            papermill.execute_notebook(
-                source,
-                result,
-                engine_name="logging",
-                log=log,
-                kernel_name="python3",
-                # Where the kernel starts; `cwd` would move every thread of this process.
-                resources={"metadata": {"path": str(notebook.parent)}},
-                progress_bar=False,
-                # Saving after each cell takes longer than many cells; a failure is saved anyway.
-                request_save_on_cell_execute=False,
-                kernel_manager_class=kernels.manager(log),
-            )
+            papermill.execute_notebook(source, result, **options)
         except PapermillExecutionError as error:
             failed.write_bytes(result.read_bytes())
             raise RuntimeError(
@@ -129,10 +123,8 @@ def execute(
                 f"{error.source}\n---- {error.ename}: {error.evalue}"
             ) from None
         except DeadKernelError:
-            raise RuntimeError(
-                "its kernel was killed. Systems do so when memory is short: run less at a time "
-                "(JOBS=1) or a smaller profile"
-            ) from None
+            hint = "Systems do so when memory is short: try JOBS=1 or a smaller profile"
+            raise RuntimeError(f"its kernel was killed. {hint}") from None
         executed = nbformat.read(result, as_version=4)
     # Times of this run, of which the book has no use.
     for holder in (executed, *executed.cells):

@@ -24,12 +24,12 @@ from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
 CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
-# Of this repository, whose files may be edited during a run, no more than what keeps Ctrl-C mute.
+# None of this repository, whose files may be edited during a run.
 # torch's optimisers import torch._dynamo when the first is made; here all processes share it.
 DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp"]
 COMPUTING = ["pandas", "torch", "torch._dynamo", "numba", "statsmodels.formula.api"]
 FITTING = ["sklearn.linear_model", "sklearn.model_selection", "sklearn.svm"]
-CONTEXT.set_forkserver_preload(["tools.quiet", *DRAWING, *COMPUTING, *FITTING])
+CONTEXT.set_forkserver_preload([*DRAWING, *COMPUTING, *FITTING])
 # matplotlib reads it when it is imported, and a kernel chooses it only after that.
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 
@@ -45,7 +45,6 @@ def _be(log: Path, work: Callable, *arguments: object) -> None:
     # Looking through what was imported before the fork would copy a hundred megabytes.
     gc.freeze()
     os.setsid()  # an interrupt at the keyboard is for the runner
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_runner, daemon=True).start()
     with log.open("a") as stream:
         os.dup2(stream.fileno(), 1)

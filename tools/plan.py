@@ -9,21 +9,14 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import book
-from helpers import artifacts
-from helpers.artifacts import lineage, manifests, pages, profiles
+from helpers.artifacts import lineage, manifests
 
 BOOK = "book"
-RENDERER = "renderer"
-"""What draws faces is compiled before the first step that draws, once for a state of its code."""
-TRAINING = (
-    "02_face_world",
-    "15_sensitivity_flips",
-    "16_verification_measures",
-    "learned_generator",
-)
-"""Stages whose networks are shipped; `--train 1` trains them."""
-OWN_STUDY = "21_own_study"
-"""The page that shows a study of somebody's own generator, or the example."""
+RENDERER = "renderer"  # compiled before the first step that draws, once for a state of its code
+# Stages whose networks are shipped; `--train 1` trains them.
+TRAINING = ("02_face_world", "15_sensitivity_flips", "16_verification_measures")
+TRAINING += ("learned_generator",)
+OWN_STUDY = "21_own_study"  # it shows a study of somebody's own generator, or the example
 _DRAWING = lineage.SOURCE / "facerender" / "rendering.py"
 
 
@@ -69,7 +62,8 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
         return book.why_stale(profile)
     if step == RENDERER:
         return None if compiled().is_file() else "not compiled"
-    stale = artifacts.why_stale if step in lineage.STUDIES else pages.why_stale
+    of_study = step in lineage.STUDIES
+    stale = manifests.why_stale if of_study else manifests.why_page_is_stale
     if reason := stale(step, profile):
         return reason
     if step in TRAINING and train is not None and train != manifests.read(step, profile)["train"]:
@@ -116,7 +110,7 @@ def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> f
 
 def known_seconds(profile: str) -> dict[str, float]:
     """Step → seconds that it takes on two cores, as measured once."""
-    path = profiles.FOLDER / "seconds.json"
+    path = lineage.PROFILES / "seconds.json"
     return json.loads(path.read_text(encoding="utf-8")).get(profile, {})
 
 

@@ -27,7 +27,7 @@ import runner
 
 import book
 from helpers import artifacts
-from helpers.artifacts import lineage, profiles
+from helpers.artifacts import lineage
 from helpers.utils.parallel import alone
 
 # Sums depend on how many threads share them, and so would results on the number of cores; what
@@ -61,7 +61,7 @@ def main(arguments: list[str]) -> int:
     os.environ.update(dict.fromkeys(THREADS, "1"))
     if asked.train is not None:
         os.environ["TRAIN"] = str(asked.train)
-    profiles.load(asked.profile)
+    lineage.load_profile(asked.profile)
     waits = plan.graph()
     if unknown := {asked.stage, asked.why} - {None, *waits}:
         raise ValueError(f"no step {', '.join(unknown)}; there are {', '.join(waits)}")
@@ -118,7 +118,7 @@ def study(asked: argparse.Namespace) -> str | None:
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     """Run what is stale; 1 if a step failed."""
     if asked.device != "cpu":  # importing torch takes seconds that other runs save
-        importlib.import_module("helpers.utils.devices").resolve_device(asked.device)
+        importlib.import_module("helpers.utils.checks").resolve_device(asked.device)
     asked.study = study(asked) if asked.generator else None
     if asked.generator and not asked.study:
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -15,7 +16,7 @@ import plan
 
 import book
 from helpers import artifacts
-from helpers.artifacts import MANIFEST, lineage, manifests
+from helpers.artifacts import lineage, manifests
 from helpers.utils.parallel import SIDE_BY_SIDE
 
 
@@ -31,7 +32,9 @@ def run(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     jobs = asked.jobs or 2 + (cores > 5) + (cores > 11)
     order, queue, running, failed = TopologicalSorter(waits), [], {}, 0
     order.prepare()
-    with ThreadPoolExecutor(jobs) as pool:
+    # What steps are forked from inherits it: an interrupt at the keyboard is for the runner alone.
+    mute = {"initializer": signal.pthread_sigmask, "initargs": (signal.SIG_BLOCK, {signal.SIGINT})}
+    with ThreadPoolExecutor(jobs, **mute) as pool:
         while order.is_active():
             while ready := order.get_ready():
                 for name in ready:
@@ -91,7 +94,7 @@ def perform(name: str, asked: argparse.Namespace) -> None:
             options += ["--train", "--device", asked.device]
         be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", options)
         if manifests.read(name, asked.profile)["source"] != code:
-            (artifacts.root() / asked.profile / name / MANIFEST).unlink()
+            (artifacts.root() / asked.profile / name / manifests.MANIFEST).unlink()
             raise RuntimeError("its code was edited while it started; run the same command again")
     else:
         study = asked.study if name == plan.OWN_STUDY else None

@@ -1,13 +1,11 @@
 """The coverage study: its tables, and that it can go on."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers import artifacts
-from helpers.artifacts import profiles
+from helpers.artifacts import lineage
 from helpers.scorecard import coverage_study
 from helpers.scorecard.coverage import bootstrap_effects
 from helpers.scorecard.coverage_study import INTERCEPT, LOG_ODDS, Size, coverage, study
@@ -94,8 +92,9 @@ def test_an_interrupted_study_goes_on(tmp_path, one_correlation, monkeypatch):
 
 
 def test_the_command_leaves_a_stage(artifacts_folder, monkeypatch):
-    tiny = replace(profiles.load("smoke"), n_transects=20, n_coverage=2, n_boot=10)
-    monkeypatch.setattr(profiles, "load", lambda _name: tiny)
+    tiny = lineage.load_profile("smoke")
+    vars(tiny).update(n_transects=20, n_coverage=2, n_boot=10)
+    monkeypatch.setattr(lineage, "load_profile", lambda _name: tiny)
     coverage_study.main(["--profile", "smoke"])
     table = artifacts.load("coverage_study", "coverage.parquet", "smoke")
     assert {"coverage", "low", "high", "width_ratio", "kind"} <= set(table.columns)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from helpers.utils.devices import resolve_device
+from helpers.utils.checks import resolve_device
 
 
 def test_cpu():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.utils.numbers import in_points, with_minus
+from helpers.claims import in_points, with_minus
 
 
 @pytest.mark.parametrize(

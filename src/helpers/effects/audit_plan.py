@@ -20,11 +20,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import yaml
 
-from helpers.artifacts import Stage, profiles
+from helpers.artifacts import Stage, lineage
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Plan:
         sha256: of all this.
 
     Example:
-        >>> plan = read(planned(profiles.load("smoke")))
+        >>> plan = read(planned(lineage.load_profile("smoke")))
         >>> plan.tolerance, plan.design["transects"], plan.families["effects by cell"].size
         (0.05, 40, 24)
     """
@@ -134,7 +135,7 @@ def read(content: Mapping[str, Any]) -> Plan:
         ValueError: the hash is not that of the content.
 
     Example:
-        >>> content = planned(profiles.load("smoke"))
+        >>> content = planned(lineage.load_profile("smoke"))
         >>> read(content | {"tolerance": 0.1})
         Traceback (most recent call last):
         ValueError: the plan was changed after it was made: its hash is not that of its content
@@ -156,7 +157,7 @@ def digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def planned(profile: profiles.Profile) -> dict[str, Any]:
+def planned(profile: SimpleNamespace) -> dict[str, Any]:
     """What `plan.json` holds, of the size of a profile."""
     content = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
     for family in content["families"].values():
@@ -180,7 +181,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True)
     name = parser.parse_args(arguments).profile
-    profile = profiles.load(name)
+    profile = lineage.load_profile(name)
     stage = Stage("audit_plan", profile=name, device="cpu", seed=profile.seed)
     content = planned(profile)
     stage.save("plan.json", content)

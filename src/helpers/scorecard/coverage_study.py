@@ -33,7 +33,7 @@ from joblib import delayed
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.artifacts import Stage, kept, manifests, profiles
+from helpers.artifacts import Stage, kept, lineage, manifests
 from helpers.effects import holm
 from helpers.scorecard.coverage import all_estimates, intervals, null_tests, population_at
 from helpers.scorecard.simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
@@ -259,7 +259,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True)
     name = parser.parse_args(arguments).profile
-    profile = profiles.load(name)
+    profile = lineage.load_profile(name)
     size = Size(profile.n_transects, profile.n_coverage, profile.n_boot, profile.seed)
     stage = Stage("coverage_study", profile=name, device="cpu", seed=profile.seed)
     # Parts of another size or of other code are not mixed with these.

@@ -11,7 +11,12 @@ matplotlib.use("agg")
 
 
 @pytest.fixture(autouse=True)
-def nothing_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def nothing_left_behind(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path))
     with plt.rc_context():
         yield
