@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
-from helpers.claims import CONTRADICTED, claim, of_page
+from helpers.claims import CONTRADICTED, claim, in_points, of_page, with_minus
 
 CELL = """
 from helpers.claims import claim
@@ -52,3 +52,24 @@ def test_a_page_without_claims_has_none(tmp_path):
     page = tmp_path / "page.ipynb"
     page.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, {"outputs": [{}]}]}))
     assert list(of_page(page)) == []
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [(-0.0304, "-3.0"), (-0.0, "+0.0"), (0.0004, "+0.04"), (-1e-9, "+0.00"), (0.0005001, "+0.1")],
+)
+def test_small_differences_keep_their_sign(rate, told):
+    assert in_points(rate) == told
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("(-.5 to -0.1), -inf", "(−.5 to −0.1), −inf"),
+        ("<td>-1,200</td>", "<td>−1,200</td>"),
+        ("celeba-like, 2020-07-15, 2-3, 1e-05, T_a-1, -- 5, - 5", None),
+        ("[0.1]-2, f(x)-2, --2, -index", None),
+    ],
+)
+def test_a_hyphen_before_a_number_becomes_a_minus(printed, told):
+    assert with_minus(printed) == (told or printed)

@@ -62,14 +62,13 @@ def modules(folder: Path) -> list[Path]:
 def room_page(room: Path) -> str:
     """A room: what its `__init__` says and hands on, then module after module."""
     module = dotted(room)
-    lines = [*heading(module.removeprefix("helpers."), "="), *automodule(module)]
+    lines = section(module.removeprefix("helpers."), "=", module)
     if names := [full for _, full in exports(room)]:
-        outside, _, last = module.rpartition(".")
-        taken_by = f"from {outside} import {last}" if outside else f"import {last}"
-        words = f"What ``{taken_by}`` hands on:"
-        lines += [words, "", *table(names)]
+        # Names are full ones, so no module may be the current one.
+        lines += ["What it hands on:", "", ".. currentmodule:: None", ""]
+        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{n}" for n in names), ""]
     for path in modules(room):
-        lines += [*heading(path.stem, "-"), *automodule(dotted(path))]
+        lines += section(path.stem, "-", dotted(path))
     return "\n".join(lines)
 
 
@@ -77,10 +76,8 @@ def exports(room: Path) -> Iterator[tuple[str, str]]:
     """What a room's `__init__` hands on: the name there, and the name where it is defined."""
     module = dotted(room)
     for statement in ast.parse((room / "__init__.py").read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(
-            f"{module}."
-        ):
-            for name in statement.names:
+        if isinstance(statement, ast.ImportFrom):
+            for name in statement.names if f"{statement.module}.".startswith(f"{module}.") else ():
                 yield f"{module}.{name.name}", f"{statement.module}.{name.name}"
         elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
             yield (f"{module}.{statement.name}",) * 2
@@ -92,18 +89,8 @@ def summary(path: Path) -> str:
     return " ".join(text.split("\n\n")[0].split())
 
 
-def heading(text: str, line: str) -> list[str]:
-    return [text, line * len(text), ""]
-
-
-def automodule(name: str) -> list[str]:
-    return [f".. automodule:: {name}", "   :members:", ""]
-
-
-def table(names: list[str]) -> list[str]:
-    # Names are full ones, so no module may be the current one.
-    head = [".. currentmodule:: None", "", ".. autosummary::", "   :nosignatures:", ""]
-    return [*head, *(f"   ~{name}" for name in names), ""]
+def section(title: str, line: str, module: str) -> list[str]:
+    return [title, line * len(title), "", f".. automodule:: {module}", "   :members:", ""]
 
 
 def setup(app: Sphinx) -> dict:
@@ -120,8 +107,7 @@ def setup(app: Sphinx) -> dict:
 def name_chapters(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list):
     """Say below a docstring which chapters use the name."""
     if used := chapters_of(name):
-        chapters = "chapter" if len(used) == 1 else "chapters"
-        lines += ["", f"*Used in {chapters}* {', '.join(used)}."]
+        lines += ["", f"*Used in chapters* {', '.join(used)}."]
 
 
 def chapters_of(name: str) -> list[str]:
@@ -160,22 +146,17 @@ def link_code(app: Sphinx, error: Exception | None) -> None:
         page = Path(app.outdir, f"{notebook.stem}.html")
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
-        goals = {
-            written: f"{described[full].docname}.html#{described[full].node_id}"
-            for written, full in taken(code).items()
-            if full in described
-        }
+        found = ((name, described[full]) for name, full in taken(code).items() if full in described)
+        goals = {name: f"{one.docname}.html#{one.node_id}" for name, one in found}
         if goals and page.is_file():
             page.write_text(linked(page.read_text(encoding="utf-8"), goals), encoding="utf-8")
 
 
 def linked(page: str, goals: dict[str, str]) -> str:
     """A page's HTML with links on names in highlighted code; longer names go first."""
-    names = (
-        re.escape(DOT).join(rf'<span class="n[a-z]?">{part}</span>' for part in name.split("."))
-        for name in sorted(goals, key=len, reverse=True)
-    )
-    any_name = re.compile(rf"(?<!{re.escape(DOT)})(?:{'|'.join(names)})")
+    longest = "|".join(map(re.escape, sorted(goals, key=len, reverse=True)))
+    words = re.sub(r"\w+", r'<span class="n[a-z]?">\g<0></span>', longest).replace(r"\.", DOT)
+    any_name = re.compile(rf"(?<!{DOT})(?:{words})")
 
     def link(found: re.Match) -> str:
         name = TAG.sub("", found[0])
@@ -184,9 +165,7 @@ def linked(page: str, goals: dict[str, str]) -> str:
     return any_name.sub(link, page)
 
 
-def constant_docstring(
-    _app: object, what: str, _name: str, obj: object, _o: object, lines: list[str]
-) -> None:
+def constant_docstring(_: object, what: str, _name: str, obj: object, _o: object, lines: list):
     """Below a constant stands a sentence about it, or nothing."""
     if what in ("data", "attribute") and lines:
         if lines[0] in (type(obj).__doc__ or ""):
@@ -195,9 +174,7 @@ def constant_docstring(
             lines.insert(0, "\\ ")  # napoleon would take what stands before a colon for a type
 
 
-def plain_docstring(
-    _app: object, _what: str, _name: str, _obj: object, _o: object, lines: list[str]
-) -> None:
+def plain_docstring(_: object, _what: str, _name: str, _obj: object, _o: object, lines: list):
     """Our docstrings are plain text with `code`: bars and stars of formulas are no markup."""
     example = False
     for k, line in enumerate(lines):

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import api_reference
 import vendor
-import yaml
 
 from helpers import artifacts
 from helpers.artifacts import lineage, manifests
@@ -31,11 +30,9 @@ BOOK = ROOT / "book"
 BENCHMARKS = ROOT / "benchmarks" / "results"
 TOOLS = ROOT / "tools"
 RECORD = "made_from.json"
-BETWEEN_TAGS = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")
-"""What stands in a cell of a table."""
-
+IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
+# Heads of a benchmark's columns, where they are not what the record calls them.
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
-"""Heads of a benchmark's columns, where they are not what the record calls them."""
 
 
 def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
@@ -71,25 +68,17 @@ def told(executed: str) -> str:
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            if "text/markdown" in data:
-                data["text/markdown"] = with_minus("".join(data["text/markdown"]))
-            if "text/html" in data:
-                html = "".join(data["text/html"])
-                data["text/html"] = BETWEEN_TAGS.sub(lambda part: with_minus(part[0]), html)
+            if text := "".join(data.get("text/markdown", "")):
+                data["text/markdown"] = with_minus(text)
+            if html := "".join(data.get("text/html", "")):
+                data["text/html"] = IN_CELL.sub(lambda part: with_minus(part[0]), html)
     return json.dumps(notebook)
 
 
 def contents(book: Path = BOOK) -> list[str]:
-    """The pages of the table of contents."""
-    return list(_files(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
-
-
-def _files(toc: dict | list) -> Iterator[str]:
-    """Names of all files in a table of contents, in reading order."""
-    for entry in toc if isinstance(toc, list) else [toc]:
-        yield from (entry[key] for key in ("root", "file") if key in entry)
-        for key in ("parts", "chapters", "sections"):
-            yield from _files(entry.get(key, []))
+    """The pages of the table of contents, in reading order."""
+    toc = (book / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^[\s-]*(?:root|file): *(\S+)", toc, re.MULTILINE)
 
 
 def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[str, Claim]]:
@@ -102,7 +91,7 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
         notebook = manifests.executed(page, profile)
         try:
             found = list(of_page(notebook)) if notebook.is_file() else []
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except ValueError:
             raise ValueError(f"{notebook} is damaged; {manifests.rerun(profile)}") from None
         yield from ((page, claim) for claim in found)
 
@@ -110,16 +99,12 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
 def benchmark_text(record: dict) -> str:
     """A benchmark's table, what was measured and on what, for book/benchmarks.md to include."""
     columns = [name for name in record["rows"][0] if name != "what"]
+    head = ["", *(HEADS.get(name, name) for name in columns)], ["---", *["---:"] * len(columns)]
     rows = [[row["what"], *(_shown(row[name]) for name in columns)] for row in record["rows"]]
     machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())
     facts = [*record["facts"].items(), ("machine", machine)]
-    head = ["", *(HEADS.get(name, name) for name in columns)]
-    return f"{_table(head, rows)}\n{_table(['what was measured', ''], facts, '---')}"
-
-
-def _table(head: list[str], rows: list, numbers: str = "---:") -> str:
-    lines = [head, ["---", *[numbers] * (len(head) - 1)], *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+    tables = [*head, *rows], [("what was measured", ""), ("---", "---"), *facts]
+    return "\n".join("".join(f"| {' | '.join(map(str, r))} |\n" for r in rows) for rows in tables)
 
 
 def _shown(value: float | str) -> str:
@@ -139,15 +124,14 @@ def pages_of(profile: str) -> Path:
 
 def basis(profile: str) -> dict[str, str]:
     """SHA-256 of everything that the pages are made from."""
-    tools = [TOOLS / f"{name}.py" for name in ("book", "api_reference", "vendor")]
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
-    executed = (artifacts.root() / profile).glob("*/*.ipynb")
-    notebooks = [path for path in executed if path.stem == path.parent.name]
-    package = lineage.SOURCE.rglob("*.py")
-    files = [*tools, *texts, *package, *BENCHMARKS.glob("*.*")]
+    notebooks = (artifacts.root() / profile).glob("*/*.ipynb")
+    files = [*TOOLS.glob("*.py"), *texts, *lineage.SOURCE.rglob("*.py"), *BENCHMARKS.glob("*.*")]
     names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
     # They are called the same wherever `HELPERS_ARTIFACTS` is.
-    names |= {f"artifacts/{path.relative_to(artifacts.root())}": path for path in notebooks}
+    for path in notebooks:
+        if path.stem == path.parent.name:
+            names[f"artifacts/{path.relative_to(artifacts.root())}"] = path
     return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
 
 
@@ -175,8 +159,7 @@ def run(profile: str) -> None:
         artifacts.sweep(html.parent)
         vendor.vendor()
         build(artifacts.root() / profile, html.parent)
-        with artifacts.atomic(html.with_name(RECORD)) as temporary:
-            temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+        manifests.write_json(html.with_name(RECORD), made_from)
 
 
 def build(executed: Path, out: Path, book: Path = BOOK) -> None:

@@ -22,11 +22,11 @@ import statistics
 import sys
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import jupytext
+from nbformat import NotebookNode
 
 from helpers.artifacts import lineage
 from helpers.artifacts.lineage import ROOT
@@ -56,6 +56,7 @@ UNITS = (
 MEASURED = re.compile(rf"(?<![\w.×])[−-]?\d[\d,.]*(?:\s|-|–)*(?:{UNITS})", re.IGNORECASE)
 # The level of every interval in the book is a definition, not a measurement.
 NOMINAL = re.compile(r"95\s?%(?=\s(?:[\w-]+\s){0,3}intervals?)")
+TOPS = "src", "tools"
 FROM_PAPER = "<!-- paper -->"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -63,50 +64,33 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\)")
 ROLE = re.compile(r"\{(ref|numref|eq|doc|term|cite(?::\w+)?)\}`([^`]+)`")
 
 
-@dataclass(frozen=True)
 class Cell:
     """One cell of a notebook and where it stands in it."""
 
-    place: str
-    kind: str
-    source: str
-    metadata: dict
-
-    @property
-    def tags(self) -> set[str]:
-        return set(self.metadata.get("tags", []))
-
-    @cached_property
-    def lines(self) -> int:
-        lines = (line.strip() for line in self.source.splitlines())
-        return sum(bool(line) and not line.startswith("#") for line in lines)
-
-    @cached_property
-    def words(self) -> int:
-        return len(re.findall(r"\w[\w'’\-–]*", prose(self.source)))
+    def __init__(self, place: str, cell: NotebookNode) -> None:
+        self.place, self.kind, self.source = place, cell.cell_type, cell.source
+        self.metadata = dict(cell.metadata)
+        self.tags = {*self.metadata.get("tags", [])}
+        lines = [line.strip() for line in self.source.splitlines()]
+        self.lines = sum(bool(line) and not line.startswith("#") for line in lines)
+        self.words = len(re.findall(r"\w[\w'’\-–]*", prose(self.source)))
+        told = self.metadata.get("mystnb", {})
+        self.caption = told.get("figure", {}).get("caption", "")
+        self.alt = told.get("image", {}).get("alt", "")
 
     @cached_property
     def statements(self) -> list[ast.stmt]:
         """Its statements; IPython's own lines are dropped."""
         return ast.parse(re.sub(r"^\s*[%!].*", "", self.source, flags=re.MULTILINE)).body
 
-    @property
-    def figure(self) -> tuple[str, str]:
-        """Caption and alt text of its metadata."""
-        told = self.metadata.get("mystnb", {})
-        return told.get("figure", {}).get("caption", ""), told.get("image", {}).get("alt", "")
-
 
 class Notebook:
     """A notebook's source and the cells in it."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        read = jupytext.read(path).cells
-        self.cells = [
-            Cell(f"{path.name} cell {number}", cell.cell_type, cell.source, dict(cell.metadata))
-            for number, cell in enumerate(read, 1)
-        ]
+        self.path, self.is_chapter = path, path.name[:2].isdigit()
+        read = enumerate(jupytext.read(path).cells, 1)
+        self.cells = [Cell(f"{path.name} cell {number}", cell) for number, cell in read]
         self.code = [cell for cell in self.cells if cell.kind == "code"]
         self.markdown = [cell for cell in self.cells if cell.kind == "markdown"]
 
@@ -114,26 +98,11 @@ class Notebook:
     def drawing(self) -> set[str]:
         """Names imported from a room's `figures`, and the notebook's own functions that draw."""
         every = [statement for cell in self.code for statement in cell.statements]
-        imported = {
-            name.asname or name.name
-            for one in every
-            if isinstance(one, ast.ImportFrom)
-            and re.fullmatch(r"helpers\.(\w+\.)?figures", one.module or "")
-            for name in one.names
-        } - NOT_DRAWING
+        imports = (one for one in every if isinstance(one, ast.ImportFrom) and one.module)
+        rooms = (one for one in imports if re.fullmatch(r"helpers\.(\w+\.)?figures", one.module))
+        imported = {n.asname or n.name for room in rooms for n in room.names} - NOT_DRAWING
         functions = [one for one in every if isinstance(one, ast.FunctionDef)]
         return imported | {one.name for one in functions if draws([one], imported)}
-
-    @property
-    def is_chapter(self) -> bool:
-        return self.path.name[:2].isdigit()
-
-    @cached_property
-    def ratio(self) -> float:
-        """Words of prose per line of code that a reader sees."""
-        # The first cell holds the imports, which need no explaining.
-        lines = sum(cell.lines for cell in self.code[1:] if not cell.tags & HIDDEN)
-        return sum(cell.words for cell in self.markdown) / max(lines, 1)
 
 
 def prose(markdown: str) -> str:
@@ -182,24 +151,19 @@ def pairing(notebook: Notebook) -> Iterator[str]:
 def opening(notebook: Notebook) -> Iterator[str]:
     """Imports first, then one `parameters` cell of plain scalars."""
     tagged = [cell for cell in notebook.code if "parameters" in cell.tags]
-    if len(tagged) != 1:
-        yield f"{notebook.path.name}: {len(tagged)} cells tagged parameters, expected one"
-        return
     if notebook.code[1:2] != tagged:
-        yield f"{tagged[0].place}: parameters must follow the one cell of imports"
+        yield f"{notebook.path.name}: one cell tagged parameters must follow the one of imports"
+        return
     if not all(isinstance(s, ast.Import | ast.ImportFrom) for s in notebook.code[0].statements):
         yield f"{notebook.code[0].place}: the first code cell holds imports only"
     for statement in tagged[0].statements:
         if not (isinstance(statement, ast.Assign) and is_scalar(statement.value)):
-            text = ast.unparse(statement)
-            yield f"{tagged[0].place}: `{text}` is no `name = plain scalar`"
+            yield f"{tagged[0].place}: `{ast.unparse(statement)}` is no `name = plain scalar`"
 
 
 def cell_sizes(notebook: Notebook) -> Iterator[str]:
     """Median cell, nine cells in ten, and every cell stay small."""
     sizes = sorted(cell.lines for cell in notebook.code if "remove-input" not in cell.tags)
-    if not sizes:
-        return
     if (median := statistics.median(sizes)) > MEDIAN_LINES:
         yield f"{notebook.path.name}: median cell has {median:g} lines, over {MEDIAN_LINES}"
     if sum(size <= MOST_LINES for size in sizes) < 0.9 * len(sizes):
@@ -212,8 +176,11 @@ def cell_sizes(notebook: Notebook) -> Iterator[str]:
 def balance(notebook: Notebook) -> Iterator[str]:
     """Prose explains the code, at a length that is read."""
     low, high = WORDS_PER_LINE
-    if notebook.is_chapter and not low <= notebook.ratio <= high:
-        what = f"{notebook.ratio:.1f} words of prose per line of code, expected {low} to {high}"
+    # The first cell holds the imports, which need no explaining.
+    lines = sum(cell.lines for cell in notebook.code[1:] if not cell.tags & HIDDEN)
+    ratio = sum(cell.words for cell in notebook.markdown) / max(lines, 1)
+    if notebook.is_chapter and not low <= ratio <= high:
+        what = f"{ratio:.1f} words of prose per line of code, expected {low} to {high}"
         yield f"{notebook.path.name}: {what}"
     low, high = CELL_WORDS
     for cell in notebook.markdown:
@@ -228,10 +195,9 @@ def alt_text(notebook: Notebook) -> Iterator[str]:
     for cell in notebook.code:
         run = [one for one in cell.statements if not isinstance(one, ast.FunctionDef)]
         if "mystnb" in cell.metadata or draws(run, notebook.drawing):
-            caption, alt = cell.figure
-            if len(alt) < MIN_ALT:
+            if len(cell.alt) < MIN_ALT:
                 yield f"{cell.place}: a figure needs mystnb.image.alt of {MIN_ALT} characters"
-            if not caption:
+            if not cell.caption:
                 yield f"{cell.place}: a figure needs mystnb.figure.caption"
 
 
@@ -265,18 +231,6 @@ def typed_numbers(place: str, markdown: str) -> Iterator[str]:
         yield f"{place}: {number!r} is typed into prose; print it from code"
 
 
-class Book:
-    """All texts of the book. Whether links in them lead somewhere, Sphinx says when it is built."""
-
-    def __init__(self, root: Path) -> None:
-        self.notebooks = [Notebook(path) for path in sorted(root.glob("notebooks/*.py"))]
-        pages = sorted(root.glob("book/*.md"))
-        self.texts = [(path.name, path.read_text(encoding="utf-8")) for path in pages]
-        for notebook in self.notebooks:
-            self.texts += [(cell.place, cell.source) for cell in notebook.markdown]
-            self.texts += [(cell.place, "\n\n".join(cell.figure)) for cell in notebook.code]
-
-
 def images(place: str, markdown: str) -> Iterator[str]:
     """Images in the text have alt texts."""
     for image, words, target in LINK.findall(without_code(markdown)):
@@ -284,13 +238,16 @@ def images(place: str, markdown: str) -> Iterator[str]:
             yield f"{place}: the image {target} needs an alt text"
 
 
-def check(book: Book) -> list[str]:
-    """All problems in the notebooks and pages of a book."""
+def check(root: Path) -> list[str]:
+    """All problems in the notebooks and pages of a book; that links lead somewhere, Sphinx says."""
     rules = (pairing, opening, cell_sizes, balance, alt_text, sections)
-    found = [problem for n in book.notebooks for rule in rules for problem in rule(n)]
-    for place, text in book.texts:
-        found += [*typed_numbers(place, text), *images(place, text)]
-    return found
+    texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
+    found = []
+    for notebook in map(Notebook, sorted(root.glob("notebooks/*.py"))):
+        found += [problem for rule in rules for problem in rule(notebook)]
+        texts += [(cell.place, cell.source) for cell in notebook.markdown]
+        texts += [(cell.place, f"{cell.caption}\n\n{cell.alt}") for cell in notebook.code]
+    return found + [p for text in texts for rule in (typed_numbers, images) for p in rule(*text)]
 
 
 def code_lines(path: Path) -> int:
@@ -306,9 +263,7 @@ def code_lines(path: Path) -> int:
 
 def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
     """What is counted, how much there is of it, and its limit."""
-    ours = {
-        path: code_lines(path) for top in ("src", "tools") for path in root.glob(f"{top}/**/*.py")
-    }
+    ours = {path: code_lines(path) for top in TOPS for path in root.glob(f"{top}/**/*.py")}
     for folder, most in MOST_CODE.items():
         inside = (n for path, n in ours.items() if path.is_relative_to(root / folder))
         yield f"lines of code in {folder}", sum(inside), most
@@ -345,13 +300,10 @@ def _draws(names: set[str], first: str, *path: str) -> bool:
 
 
 def main() -> None:
-    book, counted = Book(ROOT), [*sizes(ROOT)]
-    for notebook in book.notebooks:
-        print(f"{notebook.path.stem}: {notebook.ratio:.1f} words of prose per line of code")
-    for what, found, most in counted:
+    problems = check(ROOT)
+    for what, found, most in sizes(ROOT):
         print(f"{found:6,} {what}, of at most {most:,}")
-    problems = check(book)
-    problems += [f"{found} {what}, over {most}" for what, found, most in counted if found > most]
+        problems += [f"{found} {what}, over {most}"] if found > most else []
     if problems:
         print(*problems, sep="\n", file=sys.stderr)
         raise SystemExit(f"problems with the book's conventions: {len(problems)}")

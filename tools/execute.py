@@ -12,6 +12,7 @@ import ast
 import logging
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import jupytext
@@ -19,29 +20,10 @@ import kernels
 import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
-from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
 from helpers.artifacts import atomic, lineage, manifests
 
-
-class LoggingEngine(NBClientEngine):
-    """papermill's engine, which logs the first line of every cell that begins."""
-
-    @classmethod
-    def execute_managed_notebook(cls, nb_man, kernel_name, *, log: Path, **options):
-        begin = nb_man.cell_start
-
-        def cell_start(cell, cell_index=None, **more):
-            with log.open("a") as stream:
-                print(time.strftime("%X"), cell.source.partition("\n")[0], file=stream)
-            begin(cell, cell_index, **more)
-
-        nb_man.cell_start = cell_start
-        return super().execute_managed_notebook(nb_man, kernel_name, **options)
-
-
-papermill_engines.register("logging", LoggingEngine)
 logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
@@ -88,6 +70,11 @@ def run(page: str, profile: str, device: str, log: Path, study: str | None = Non
     manifests.record(page, profile, made_from, study)
 
 
+def _log(log: Path, cell: nbformat.NotebookNode, **_: object) -> None:
+    with log.open("a") as stream:
+        print(time.strftime("%X"), cell.source.partition("\n")[0], file=stream)
+
+
 def execute(
     notebook: Path, out: Path, profile: str, device: str, log: Path, **more: object
 ) -> None:
@@ -105,8 +92,12 @@ def execute(
     failed = out.with_suffix(".failed.ipynb")
     failed.unlink(missing_ok=True)
     out.parent.mkdir(parents=True, exist_ok=True)
-    options = {"engine_name": "logging", "log": log, "kernel_name": "python3"}
-    options |= {"progress_bar": False, "kernel_manager_class": kernels.manager(log)}
+    options = {
+        "kernel_name": "python3",
+        "progress_bar": False,
+        "on_cell_execute": partial(_log, log),
+    }
+    options |= {"kernel_manager_class": kernels.manager(log)}
     # Saving after each cell takes longer than many cells; a failure is saved anyway.
     options["request_save_on_cell_execute"] = False
     # Where the kernel starts; `cwd` would move every thread of this process.

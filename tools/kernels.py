@@ -8,6 +8,7 @@ they were about is lost, what they finished is not, because every file appears w
 from __future__ import annotations
 
 import gc
+import importlib
 import multiprocessing
 import os
 import runpy
@@ -39,6 +40,20 @@ def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
     process = CONTEXT.Process(target=_be, args=(log, work, *arguments))
     process.start()
     return process
+
+
+def be(log: Path, work: Callable, *arguments: object) -> None:
+    """Have a function done in a process of its own; its last words are raised if it fails."""
+    process = start(log, work, *arguments)
+    process.join()
+    if code := process.exitcode:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        killed = f"killed by signal {-code}; systems do that (9) when memory is short: try JOBS=1"
+        raise RuntimeError(killed if code < 0 else lines[-1] if lines else f"ended with {code}")
+
+
+def call(module: str, function: str, *arguments: object) -> None:
+    getattr(importlib.import_module(module), function)(*arguments)
 
 
 def _be(log: Path, work: Callable, *arguments: object) -> None:

@@ -13,7 +13,6 @@ import jupytext
 import nbformat
 from jupytext.combine import combine_inputs_with_outputs
 
-from helpers.artifacts import atomic
 from helpers.artifacts.lineage import NOTEBOOKS
 
 
@@ -35,8 +34,7 @@ def write(source: Path) -> None:
     pair = source.with_suffix(".ipynb")
     text = jupytext.writes(paired(source), fmt="ipynb").rstrip("\n") + "\n"
     if not pair.is_file() or pair.read_text(encoding="utf-8") != text:
-        with atomic(pair) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        pair.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

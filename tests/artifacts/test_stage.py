@@ -1,6 +1,5 @@
-"""Stage folders: what is written can be read back, and nothing stale or damaged is."""
+"""Stages and pages: what is written can be read back, and nothing stale or damaged is."""
 
-import json
 import os
 import shutil
 
@@ -9,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers import artifacts
-from helpers.artifacts import ArtifactError, Stage, lineage, manifests, profiles
+from helpers.artifacts import ArtifactError, Stage, lineage, manifests
 
 FIRST, SECOND = "02_face_world", "03_direction_fitting"
 
@@ -43,33 +42,9 @@ def test_round_trip_of_every_format(world):
     assert artifacts.load(FIRST, "results.json", "smoke") == {"answer": 0.5, "not": [0, 1]}
 
 
-def test_manifest_records_rows_hashes_and_versions(world):
-    stage = run(FIRST, t_parquet=pd.DataFrame({"x": [1, 2]}))
-    manifest = json.loads((stage.folder / "manifest.json").read_text())
-    assert manifest["files"]["t.parquet"]["rows"] == 2
-    assert len(manifest["files"]["t.parquet"]["sha256"]) == 64
-    assert manifest["source"] == {"a.py": "a" * 64}
-    assert manifest["versions"]["torch"] and manifest["device"] == "cpu"
-
-
 def test_unfinished_stage_cannot_be_read(world):
     Stage(FIRST, profile="smoke", device="cpu", seed=1).save("a.npy", np.eye(2))
     with pytest.raises(ArtifactError, match="has not finished.*make reproduce PROFILE=smoke"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_reopening_withdraws_the_manifest_but_keeps_files(world):
-    run(FIRST, a_npy=np.eye(2))
-    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
-    assert (stage.folder / "a.npy").is_file()
-    with pytest.raises(ArtifactError, match="has not finished"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_damaged_file(world):
-    stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "a.npy").write_bytes(b"garbage")
-    with pytest.raises(ArtifactError, match=r"a\.npy is damaged: its content is not what"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
@@ -77,10 +52,10 @@ def test_damage_that_keeps_size_and_time_is_seen(world):
     path = run(FIRST, a_npy=np.eye(2)).folder / "a.npy"
     before = path.stat().st_mtime_ns
     path.write_bytes(path.read_bytes()[:-1] + b"!")
-    with pytest.raises(ArtifactError, match="its content is not what the stage left"):
+    with pytest.raises(ArtifactError, match="its content is not what"):
         artifacts.load(FIRST, "a.npy", "smoke")
     os.utime(path, ns=(before, before))
-    with pytest.raises(ArtifactError, match="its content is not what the stage left"):
+    with pytest.raises(ArtifactError, match="its content is not what"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
@@ -91,7 +66,7 @@ def test_a_copy_is_read_again_and_not_called_damaged(world, tmp_path):
     shutil.move(tmp_path / "copy", folder)
     assert artifacts.why_stale(FIRST, "smoke") is None
     (folder / "a.npy").write_bytes(b"garbage")
-    assert "a.npy is damaged" in artifacts.why_stale(FIRST, "smoke")
+    assert "a.npy is gone or damaged" in artifacts.why_stale(FIRST, "smoke")
 
 
 def test_missing_file_and_unknown_file(world):
@@ -110,14 +85,6 @@ def test_damaged_manifest(world):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
-@pytest.mark.parametrize("content", ["{}", "[]"])
-def test_manifest_without_its_fields(world, content):
-    stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "manifest.json").write_text(content)
-    with pytest.raises(ArtifactError, match="is damaged: it lacks files, inputs"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
 def test_other_code(world):
     run(FIRST, a_npy=np.eye(2))
     world[FIRST]["c.py"] = "c" * 64
@@ -127,8 +94,8 @@ def test_other_code(world):
 
 def test_changed_profile(world, monkeypatch):
     run(FIRST, a_npy=np.eye(2))
-    other = profiles.load("laptop")
-    monkeypatch.setattr(profiles, "load", lambda name: other)
+    other = lineage.load_profile("laptop")
+    monkeypatch.setattr(lineage, "load_profile", lambda name: other)
     with pytest.raises(ArtifactError, match=r"profile smoke: \w+ is \d+ now and was \d+"):
         artifacts.load(FIRST, "a.npy", "smoke")
 
@@ -145,15 +112,6 @@ def test_changed_input_names_both_stages(world):
         artifacts.load(SECOND, "b.npy", "smoke")
 
 
-def test_rerun_with_equal_results_keeps_later_stages_valid(world):
-    run(FIRST, a_npy=np.eye(2))
-    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
-    second.load(FIRST, "a.npy")
-    second.finish({})
-    run(FIRST, a_npy=np.eye(2))
-    assert artifacts.load(SECOND, "results.json", "smoke") == {}
-
-
 def test_only_what_was_read_of_an_earlier_stage_counts(world):
     run(FIRST, a_npy=np.eye(2), b_npy=np.eye(2))
     second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
@@ -168,13 +126,6 @@ def test_another_version_of_a_library_makes_stale(world, monkeypatch):
     now = manifests.versions() | {"torch": "99"}
     monkeypatch.setattr(manifests, "versions", lambda: now)
     assert artifacts.why_stale(FIRST, "smoke").startswith("torch is 99 now and was ")
-
-
-def test_promised_file_must_exist(world):
-    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
-    stage.path("images.npy")
-    with pytest.raises(ArtifactError, match=r"promised images\.npy"):
-        stage.finish({})
 
 
 def test_code_edited_while_running(world):
@@ -194,11 +145,6 @@ def test_interrupted_write_leaves_the_old_file(world, tmp_path):
     assert list(tmp_path.glob("*.tmp")) == []
 
 
-def test_unknown_suffix(world):
-    with pytest.raises(ValueError, match=r"cannot save x\.pkl"):
-        Stage(FIRST, profile="smoke", device="cpu", seed=1).save("x.pkl", 1)
-
-
 def test_temporary_files_of_dead_processes_are_swept(tmp_path):
     (tmp_path / "deep").mkdir()
     gone = tmp_path / "deep" / ".x.json.4194304.tmp"  # above the largest number of a process
@@ -207,3 +153,68 @@ def test_temporary_files_of_dead_processes_are_swept(tmp_path):
         path.write_text("")
     artifacts.sweep(tmp_path)
     assert not gone.exists() and mine.exists() and other.exists()
+
+
+# --- pages
+
+
+NAMING, OTHER = "01_naming", "02_other"
+
+
+@pytest.fixture
+def audits(artifacts_folder, monkeypatch):
+    """Two pages that were run, of which one reads an audit file and its table."""
+    notebooks, folder = artifacts_folder / "notebooks", artifacts_folder / "audits"
+    notebooks.mkdir()
+    folder.mkdir()
+    for name in ("own.yml", "own.csv", "mine.yml"):
+        (folder / name).write_text("name: own\n")
+    (notebooks / f"{NAMING}.py").write_text(
+        '# `audits/mine.yml` is mine\naudit = "audits/own.yml"\nread(ROOT / "audits" / "own.csv")\n'
+    )
+    (notebooks / f"{OTHER}.py").write_text('table["audits"]\n')
+    monkeypatch.setattr(lineage, "ROOT", artifacts_folder)
+    monkeypatch.setattr(lineage, "NOTEBOOKS", notebooks)
+    for page in (NAMING, OTHER):
+        Stage(page, profile="smoke", device="cpu", seed=1).finish({})
+        manifests.executed(page, "smoke").write_text("{}")
+        manifests.record(page, "smoke", manifests.basis(page, "smoke"))
+    return folder
+
+
+def stale():
+    return {page: manifests.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)}
+
+
+@pytest.mark.parametrize("name", ["own.yml", "own.csv"])
+def test_an_edit_makes_the_page_stale_that_names_the_file_and_no_other(audits, name):
+    assert stale() == {NAMING: None, OTHER: None}
+    (audits / name).write_text("name: another\n")
+    assert stale() == {NAMING: f"made by other code: audits/{name}", OTHER: None}
+    (audits / name).unlink()
+    assert stale() == {NAMING: f"made by other code: audits/{name}", OTHER: None}
+
+
+def test_an_audit_that_no_page_names_makes_none_stale(audits):
+    (audits / "mine.yml").write_text("name: another\n")
+    assert stale() == {NAMING: None, OTHER: None}
+
+
+def test_a_page_that_shows_somebodys_own_study_is_stale_without_it(audits):
+    manifests.record(NAMING, "smoke", manifests.basis(NAMING, "smoke"), "audits/mine.yml")
+    assert stale() == {
+        NAMING: "it shows the study audits/mine.yml and not the example",
+        OTHER: None,
+    }
+    manifests.record(NAMING, "smoke", manifests.basis(NAMING, "smoke"))
+    assert stale() == {NAMING: None, OTHER: None}
+
+
+def test_two_chapters_alone_are_made_from_audits(repository):
+    named = {
+        path.stem: {audit.name for audit in manifests.audits(path)}
+        for path in (repository / "notebooks").glob("*.py")
+    }
+    assert named.pop("20_audit_your_model") >= {"example.yml", "table.csv", "table.yml"}
+    assert named.pop("21_own_study") == {"study.yml"}
+    assert not any(named.values()) and len(named) > 15
