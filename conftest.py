@@ -1,8 +1,11 @@
-"""Examples in docstrings run like tests: no figure stays open, artifacts go to a fresh folder."""
+"""For all tests and examples: the pins come first, and no figure of an example stays open."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import helpers  # noqa: F401  it sets the pins, and numpy is imported after
+
+# isort: split
 import matplotlib
 import pytest
 from matplotlib import pyplot as plt
@@ -14,6 +17,7 @@ matplotlib.use("agg")
 def nothing_left_behind(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
+    """Examples in docstrings write artifacts to a fresh folder."""
     if not isinstance(request.node, pytest.DoctestItem):
         yield
         return

@@ -34,10 +34,8 @@ def test_it_is_there_while_it_is_present():
 @pytest.mark.parametrize(
     "move",
     [
-        lambda x: x.to("cuda"),
-        lambda x: x.to(torch.device("cuda", 0)),
         lambda x: x.to("cuda", torch.float64),
-        lambda x: x.to(device="cuda"),
+        lambda x: x.to(device=torch.device("cuda", 0)),
         lambda x: x.to(torch.ones(1, device="cuda")),
         lambda x: x.cuda(),
         lambda x: torch.as_tensor(x, device="cuda"),
@@ -52,7 +50,10 @@ def test_moving_there_and_back(here, move):
     assert there.cpu().device.type == there.to("cpu").device.type == "cpu"
     assert there.cpu().numpy().tolist() == here.tolist()
     there += 1
-    assert here.tolist() == [0, 1, 2]
+    assert here.tolist() == [0, 1, 2] and there[1].item() == float(there.sum()) - 4 == 2
+    here[1:] = there[:2]  # copies go anywhere
+    there[here > 1] = 5
+    assert here.tolist() == [0, 1, 2] and there.tolist() == [1, 2, 5] and there.is_cuda
 
 
 @pytest.mark.parametrize(
@@ -60,12 +61,9 @@ def test_moving_there_and_back(here, move):
     [
         lambda x: x[1:].view(2, 1),
         lambda x: x * 2,
-        lambda x: x > 1,
         lambda x: x + torch.tensor(2.0),
         lambda x: torch.stack([x, x]),
-        lambda x: torch.zeros_like(x),
         lambda x: x.new_tensor([1]),
-        lambda x: x.new_zeros(2),
         lambda x: torch.empty(2, device=x.device).normal_(),
         lambda x: functional.one_hot(x.long(), 3),
         lambda x: copy.deepcopy(x),
@@ -91,17 +89,12 @@ def set_by(x, index, value):
         lambda here, there: here + there,
         lambda here, there: here * there[0],
         lambda here, there: there.mul_(here),
-        lambda here, there: here[0].add_(there[0]),
         lambda here, there: torch.cat([here, there]),
-        lambda here, there: torch.stack([here[0], there[0]]),
         lambda here, there: there @ here,
-        lambda here, there: torch.where(there > 1, there, here),
         lambda here, there: there.gather(0, torch.tensor([0])),
         lambda here, there: functional.linear(there, here[None]),
         lambda here, there: torch.bucketize(there, here),
-        lambda here, there: here[there > 1],
         lambda here, there: here[there.long()],
-        lambda here, there: set_by(here, there > 1, 0.0),
         lambda here, there: set_by(here, here > 1, there[2:]),
         lambda here, there: set_by(there, there > 0, here[1:]),
     ],
@@ -111,24 +104,12 @@ def test_two_devices_do_not_mix(here, there, mix):
         mix(here, there)
 
 
-def test_copies_go_anywhere(here, there):
-    here[1:] = there[:2]
-    assert here.tolist() == [0, 0, 1] and here.device.type == "cpu"
-    there[:] = here
-    there[here > 0] = 5
-    assert there.tolist() == [0, 0, 5] and there.is_cuda
-
-
 @pytest.mark.parametrize(
     "read", [torch.Tensor.numpy, np.asarray, lambda x: np.add(x, 1), lambda x: np.array([x[0]])]
 )
 def test_numpy_cannot_read_it(there, read):
     with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
         read(there)
-
-
-def test_numbers_can_be_read(there):
-    assert there[1].item() == float(there.sum()) - 2 == 1 and bool(there[2]) and len(there) == 3
 
 
 def test_generators_stay_on_their_device(here, there):

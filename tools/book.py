@@ -174,8 +174,8 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     shutil.rmtree(work, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
-    # Sphinx finds its extension api_reference here.
-    environment = {**os.environ, "PYTHONPATH": str(TOOLS)}
+    # Sphinx finds its extension api_reference here, and this checkout's packages.
+    environment = {**os.environ, "PYTHONPATH": f"{TOOLS}{os.pathsep}{lineage.SOURCE}"}
     command = [program, "build", source, *options]
     if subprocess.run(command, env=environment).returncode:
         raise RuntimeError("the book was not built; the warnings in its log say why")

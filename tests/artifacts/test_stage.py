@@ -11,6 +11,7 @@ from helpers import artifacts
 from helpers.artifacts import ArtifactError, Stage, lineage, manifests
 
 FIRST, SECOND = "02_face_world", "03_direction_fitting"
+LAPTOP = lineage.load_profile("laptop")
 
 
 @pytest.fixture
@@ -22,12 +23,16 @@ def world(artifacts_folder, monkeypatch):
     return code
 
 
-def run(name, **files):
-    stage = Stage(name, profile="smoke", device="cpu", seed=1)
+def opened(name=FIRST):
+    return Stage(name, profile="smoke", device="cpu", seed=1)
+
+
+def run(name=FIRST, **files):
+    stage = opened(name)
     for file, value in files.items():
         stage.save(file.replace("_", "."), value)
     stage.finish({"answer": np.float64(0.5), "not": np.arange(2)})
-    return stage
+    return stage.folder
 
 
 def test_round_trip_of_every_format(world):
@@ -40,130 +45,98 @@ def test_round_trip_of_every_format(world):
     assert (artifacts.load(FIRST, "a.npy", "smoke") == np.eye(2)).all()
     assert artifacts.load(FIRST, "z.npz", "smoke")["u"].tolist() == [1, 1, 1]
     assert artifacts.load(FIRST, "results.json", "smoke") == {"answer": 0.5, "not": [0, 1]}
+    manifest = manifests.read(FIRST, "smoke")
+    assert manifest["files"]["t.parquet"]["rows"] == 2 and manifest["device"] == "cpu"
+    with pytest.raises(ArtifactError, match=r"left no b\.npy; it left t\.parquet, j\.json"):
+        artifacts.load(FIRST, "b.npy", "smoke")
+    with pytest.raises(ValueError, match=r"cannot save x\.pkl"):
+        opened().save("x.pkl", 1)
 
 
-def test_unfinished_stage_cannot_be_read(world):
-    Stage(FIRST, profile="smoke", device="cpu", seed=1).save("a.npy", np.eye(2))
-    with pytest.raises(ArtifactError, match="has not finished.*make reproduce PROFILE=smoke"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_damage_that_keeps_size_and_time_is_seen(world):
-    path = run(FIRST, a_npy=np.eye(2)).folder / "a.npy"
+def same_size_and_time(path):
     before = path.stat().st_mtime_ns
     path.write_bytes(path.read_bytes()[:-1] + b"!")
-    with pytest.raises(ArtifactError, match="its content is not what"):
-        artifacts.load(FIRST, "a.npy", "smoke")
     os.utime(path, ns=(before, before))
-    with pytest.raises(ArtifactError, match="its content is not what"):
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda folder: opened(), "has not finished.*make reproduce PROFILE=smoke"),
+        (lambda folder: same_size_and_time(folder / "a.npy"), r"a\.npy is gone or damaged"),
+        (lambda folder: (folder / "a.npy").unlink(), r"a\.npy is gone or damaged"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), r"manifest\.json is damaged"),
+    ],
+)
+def test_what_is_unfinished_gone_or_damaged_is_not_read(world, harm, words):
+    harm(run(a_npy=np.eye(2)))
+    with pytest.raises(ArtifactError, match=words):
+        artifacts.load(FIRST, "a.npy", "smoke")
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value", "words"),
+    [
+        (lineage, "sources", lambda *_, **__: {"a.py": "other"}, "made by other code: a.py"),
+        (lineage, "load_profile", lambda name: LAPTOP, r"smoke: \w+ is \d+ now and was \d+"),
+        (manifests, "versions", lambda: {"torch": "99"}, "torch is 99 now and was "),
+    ],
+)
+def test_other_code_sizes_or_libraries_make_stale(world, monkeypatch, place, name, value, words):
+    run(a_npy=np.eye(2))
+    monkeypatch.setattr(place, name, value)
+    with pytest.raises(ArtifactError, match=words):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
 def test_a_copy_is_read_again_and_not_called_damaged(world, tmp_path):
-    folder = run(FIRST, a_npy=np.eye(2)).folder
+    folder = run(a_npy=np.eye(2))
     shutil.copytree(folder, tmp_path / "copy")  # other inodes, other times of change
     shutil.rmtree(folder)
     shutil.move(tmp_path / "copy", folder)
     assert artifacts.why_stale(FIRST, "smoke") is None
-    (folder / "a.npy").write_bytes(b"garbage")
-    assert "a.npy is gone or damaged" in artifacts.why_stale(FIRST, "smoke")
 
 
-def test_missing_file_and_unknown_file(world):
-    stage = run(FIRST, a_npy=np.eye(2))
-    with pytest.raises(ArtifactError, match=r"left no b\.npy; it left a\.npy"):
-        artifacts.load(FIRST, "b.npy", "smoke")
-    (stage.folder / "a.npy").unlink()
-    with pytest.raises(ArtifactError, match=r"a\.npy is gone"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_damaged_manifest(world):
-    stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "manifest.json").write_text('{"id": ')
-    with pytest.raises(ArtifactError, match=r"manifest\.json is damaged \(Expecting value: line 1"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_other_code(world):
-    run(FIRST, a_npy=np.eye(2))
-    world[FIRST]["c.py"] = "c" * 64
-    with pytest.raises(ArtifactError, match=f"{FIRST}.*made by other code: c.py"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_changed_profile(world, monkeypatch):
-    run(FIRST, a_npy=np.eye(2))
-    other = lineage.load_profile("laptop")
-    monkeypatch.setattr(lineage, "load_profile", lambda name: other)
-    with pytest.raises(ArtifactError, match=r"profile smoke: \w+ is \d+ now and was \d+"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_changed_input_names_both_stages(world):
-    run(FIRST, a_npy=np.eye(2))
-    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
-    second.load(FIRST, "a.npy")
-    second.save("b.npy", np.eye(3))
-    second.finish({})
-    artifacts.load(SECOND, "b.npy", "smoke")
-    run(FIRST, a_npy=2 * np.eye(2))
-    with pytest.raises(ArtifactError, match=f"{SECOND}.*made from another {FIRST}/a.npy"):
-        artifacts.load(SECOND, "b.npy", "smoke")
-
-
-def test_only_what_was_read_of_an_earlier_stage_counts(world):
-    run(FIRST, a_npy=np.eye(2), b_npy=np.eye(2))
-    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
+def test_what_was_read_of_an_earlier_stage_counts_and_nothing_else(world):
+    run(a_npy=np.eye(2), b_npy=np.eye(2))
+    second = opened(SECOND)
     second.load(FIRST, "a.npy")
     second.finish({})
-    run(FIRST, a_npy=np.eye(2), b_npy=np.eye(3))
+    run(a_npy=np.eye(2), b_npy=np.eye(3))
     assert artifacts.why_stale(SECOND, "smoke") is None
-
-
-def test_another_version_of_a_library_makes_stale(world, monkeypatch):
-    run(FIRST, a_npy=np.eye(2))
-    now = manifests.versions() | {"torch": "99"}
-    monkeypatch.setattr(manifests, "versions", lambda: now)
-    assert artifacts.why_stale(FIRST, "smoke").startswith("torch is 99 now and was ")
+    run(a_npy=2 * np.eye(2))
+    with pytest.raises(ArtifactError, match=f"{SECOND}.*made from another {FIRST}/a.npy"):
+        artifacts.load(SECOND, "results.json", "smoke")
 
 
 def test_code_edited_while_running(world):
-    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
+    stage = opened()
     world[FIRST]["a.py"] = "c" * 64
     with pytest.raises(ArtifactError, match="made by other code: a.py while it ran"):
         stage.finish({})
 
 
-def test_interrupted_write_leaves_the_old_file(world, tmp_path):
+def test_files_appear_whole_and_what_dead_processes_left_is_swept(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt), artifacts.atomic(path) as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
-    assert path.read_text() == "old"
-    assert list(tmp_path.glob("*.tmp")) == []
-
-
-def test_temporary_files_of_dead_processes_are_swept(tmp_path):
-    (tmp_path / "deep").mkdir()
-    gone = tmp_path / "deep" / ".x.json.4194304.tmp"  # above the largest number of a process
+    assert path.read_text() == "old" and list(tmp_path.glob("*.tmp")) == []
+    gone = tmp_path / ".x.json.4194304.tmp"  # above the largest number of a process
     mine, other = tmp_path / f".x.json.{os.getpid()}.tmp", tmp_path / ".notes.tmp"
-    for path in (gone, mine, other):
-        path.write_text("")
+    for left in (gone, mine, other):
+        left.write_text("")
     artifacts.sweep(tmp_path)
     assert not gone.exists() and mine.exists() and other.exists()
 
 
 # --- pages
 
-
 NAMING, OTHER = "01_naming", "02_other"
 
 
-@pytest.fixture
-def audits(artifacts_folder, monkeypatch):
-    """Two pages that were run, of which one reads an audit file and its table."""
+def test_a_page_is_made_from_the_audits_that_it_names(artifacts_folder, monkeypatch):
     notebooks, folder = artifacts_folder / "notebooks", artifacts_folder / "audits"
     notebooks.mkdir()
     folder.mkdir()
@@ -175,39 +148,29 @@ def audits(artifacts_folder, monkeypatch):
     (notebooks / f"{OTHER}.py").write_text('table["audits"]\n')
     monkeypatch.setattr(lineage, "ROOT", artifacts_folder)
     monkeypatch.setattr(lineage, "NOTEBOOKS", notebooks)
-    for page in (NAMING, OTHER):
-        Stage(page, profile="smoke", device="cpu", seed=1).finish({})
+
+    def remade(page, study=None):
+        opened(page).finish({})
         manifests.executed(page, "smoke").write_text("{}")
-        manifests.record(page, "smoke", manifests.basis(page, "smoke"))
-    return folder
+        manifests.record(page, "smoke", manifests.basis(page, "smoke"), study)
 
+    def stale():
+        return [manifests.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)]
 
-def stale():
-    return {page: manifests.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)}
-
-
-@pytest.mark.parametrize("name", ["own.yml", "own.csv"])
-def test_an_edit_makes_the_page_stale_that_names_the_file_and_no_other(audits, name):
-    assert stale() == {NAMING: None, OTHER: None}
-    (audits / name).write_text("name: another\n")
-    assert stale() == {NAMING: f"made by other code: audits/{name}", OTHER: None}
-    (audits / name).unlink()
-    assert stale() == {NAMING: f"made by other code: audits/{name}", OTHER: None}
-
-
-def test_an_audit_that_no_page_names_makes_none_stale(audits):
-    (audits / "mine.yml").write_text("name: another\n")
-    assert stale() == {NAMING: None, OTHER: None}
-
-
-def test_a_page_that_shows_somebodys_own_study_is_stale_without_it(audits):
-    manifests.record(NAMING, "smoke", manifests.basis(NAMING, "smoke"), "audits/mine.yml")
-    assert stale() == {
-        NAMING: "it shows the study audits/mine.yml and not the example",
-        OTHER: None,
-    }
-    manifests.record(NAMING, "smoke", manifests.basis(NAMING, "smoke"))
-    assert stale() == {NAMING: None, OTHER: None}
+    remade(NAMING)
+    remade(OTHER)
+    assert stale() == [None, None]
+    (folder / "mine.yml").write_text("name: another\n")
+    assert stale() == [None, None]
+    for name in ("own.yml", "own.csv"):
+        (folder / name).write_text("name: another\n")
+        assert stale() == [f"made by other code: audits/{name}", None]
+        remade(NAMING)
+    remade(NAMING, "audits/mine.yml")
+    assert stale() == ["it shows the study audits/mine.yml and not the example", None]
+    remade(NAMING)
+    opened(OTHER).finish({"another": 1})
+    assert stale() == [None, f"it shows another {OTHER} than there is now"]
 
 
 def test_two_chapters_alone_are_made_from_audits(repository):
