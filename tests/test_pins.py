@@ -24,14 +24,8 @@ from numpy._core._multiarray_umath import __cpu_features__ as used
 shown = dict(torch=torch.backends.cpu.get_cpu_capability(), numpy=[k for k in used if used[k]])
 shown["pins"] = {name: os.environ.get(name) for name in %r}
 """ % [*helpers.PINS]
-NOTEBOOK = f"""# %% tags=["parameters"]
-profile = "laptop"
-
-# %%
-import json
-{ASK}
-print(json.dumps(shown))
-"""
+ASK_JSON = f"{ASK}\nimport json; print(json.dumps(shown))"
+NOTEBOOK = f"""# %% tags=["parameters"]\nprofile = "laptop"\n\n# %%\n{ASK_JSON}\n"""
 # As the runner starts: `run` is imported, then kernels start, forked from what imported libraries.
 RUNNER = """
 import sys
@@ -67,8 +61,7 @@ def test_a_worker_of_the_tests_has_them():
 @PINNED
 @pytest.mark.parametrize("start", ["import helpers", "from helpers import models"])
 def test_a_program_has_them_by_importing_the_package(outside, start):
-    code = f"{start}\n{ASK}\nimport json; print(json.dumps(shown))"
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", f"{start}\n{ASK_JSON}"]
     done = subprocess.run(command, env=outside, check=True, capture_output=True, text=True)
     check(json.loads(done.stdout))
 
@@ -93,7 +86,7 @@ def test_a_kernel_of_a_reader_has_them(outside, repository, tmp_path, monkeypatc
     try:
         told = []
         client.execute_interactive(
-            f"{ASK}\nimport json; print(json.dumps(shown))",
+            ASK_JSON,
             timeout=120,
             output_hook=lambda message: told.append(message["content"].get("text", "")),
         )

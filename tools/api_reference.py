@@ -8,8 +8,6 @@ This module is also the Sphinx extension (`setup`) that reads docstrings as plai
 chapters use a name, and links names in the chapters' code to these pages.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import json
@@ -17,12 +15,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from helpers.artifacts.lineage import NOTEBOOKS, SOURCE
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 TAG = re.compile(r"<[^>]+>")
 DOT = '<span class="o">.</span>'
@@ -33,15 +27,11 @@ MARKUP = re.compile(r"(?<!\\)([|*]|_(?!\w))")
 
 
 def write(source: Path) -> None:
-    """Write `api/<room>.rst` for every room and the table of rooms, `_rooms.txt`."""
-    folder = source / "api"
-    folder.mkdir()
-    rows = ["| | What it is for |", "|---|---|"]
+    """Write `api/<room>.rst` for every room."""
+    (source / "api").mkdir()
     for room in rooms():
         name = dotted(room).removeprefix("helpers.")
-        (folder / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
-        rows.append(f"| [{name}](api/{name}) | {summary(room / '__init__.py')} |")
-    (source / "_rooms.txt").write_text("\n".join([*rows, ""]), encoding="utf-8")
+        (source / "api" / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
 
 
 def rooms() -> list[Path]:
@@ -83,17 +73,11 @@ def exports(room: Path) -> Iterator[tuple[str, str]]:
             yield (f"{module}.{statement.name}",) * 2
 
 
-def summary(path: Path) -> str:
-    """The first sentence of a module's docstring."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return " ".join(text.split("\n\n")[0].split())
-
-
 def section(title: str, line: str, module: str) -> list[str]:
     return [title, line * len(title), "", f".. automodule:: {module}", "   :members:", ""]
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: object) -> dict:
     """Connect what this module does to the build."""
     app.connect("autodoc-process-docstring", constant_docstring, priority=400)
     app.connect("autodoc-process-docstring", plain_docstring, priority=900)
@@ -104,15 +88,10 @@ def setup(app: Sphinx) -> dict:
     return {"parallel_read_safe": True}
 
 
-def name_chapters(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list):
+def name_chapters(_: object, _what: str, name: str, _obj: object, _o: object, lines: list):
     """Say below a docstring which chapters use the name."""
-    if used := chapters_of(name):
+    if used := [chapter for chapter, names in names_of_chapters().items() if name in names]:
         lines += ["", f"*Used in chapters* {', '.join(used)}."]
-
-
-def chapters_of(name: str) -> list[str]:
-    """Numbers of the chapters that use what is defined under this full name."""
-    return sorted(chapter for chapter, names in names_of_chapters().items() if name in names)
 
 
 @cache
@@ -139,7 +118,7 @@ def taken(code: str) -> dict[str, str]:
     return {written: defined.get(full, full) for written, full in found.items()}
 
 
-def link_code(app: Sphinx, error: Exception | None) -> None:
+def link_code(app: object, error: Exception | None) -> None:
     """Link the names in the chapters' code that these pages describe."""
     described = {} if error else app.env.get_domain("py").objects
     for notebook in Path(app.srcdir).glob("*.ipynb"):

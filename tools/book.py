@@ -5,8 +5,6 @@ names, and leaves build/<profile>/html. A warning is an error; then the pages of
 build stay as they are.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,21 +12,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 import api_reference
 import vendor
 
-from helpers import artifacts
 from helpers.artifacts import lineage, manifests
-from helpers.artifacts.lineage import ROOT
 from helpers.claims import Claim, of_page, with_minus
 from helpers.utils.parallel import alone
 
-BOOK = ROOT / "book"
-BENCHMARKS = ROOT / "benchmarks" / "results"
-TOOLS = ROOT / "tools"
+BOOK = lineage.ROOT / "book"
+BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
+TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
 # Heads of a benchmark's columns, where they are not what the record calls them.
@@ -53,8 +48,6 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
             continue
         notebook = executed / page / f"{page}.ipynb"
-        if not notebook.is_file():
-            raise FileNotFoundError(f"{notebook} is missing: the chapter {page} was not run")
         text = told(notebook.read_text(encoding="utf-8"))
         (source / notebook.name).write_text(text, encoding="utf-8")
 
@@ -65,13 +58,12 @@ def told(executed: str) -> str:
     What cells print as text stays, because that is what somebody who runs the code sees.
     """
     notebook = json.loads(executed)
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            if text := "".join(data.get("text/markdown", "")):
-                data["text/markdown"] = with_minus(text)
-            if html := "".join(data.get("text/html", "")):
-                data["text/html"] = IN_CELL.sub(lambda part: with_minus(part[0]), html)
+    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", []))
+    for data in (output.get("data", {}) for output in outputs):
+        if text := "".join(data.get("text/markdown", "")):
+            data["text/markdown"] = with_minus(text)
+        if html := "".join(data.get("text/html", "")):
+            data["text/html"] = IN_CELL.sub(lambda part: with_minus(part[0]), html)
     return json.dumps(notebook)
 
 
@@ -113,25 +105,20 @@ def _shown(value: float | str) -> str:
     return f"{value:,.0f}" if value >= 1000 else with_minus(f"{value:.3g}")
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def pages_of(profile: str) -> Path:
     """The folder of a profile's pages."""
-    return ROOT / "build" / profile / "html"
+    return lineage.ROOT / "build" / profile / "html"
 
 
 def basis(profile: str) -> dict[str, str]:
     """SHA-256 of everything that the pages are made from."""
+    artifacts = manifests.root()
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
-    notebooks = (artifacts.root() / profile).glob("*/*.ipynb")
     files = [*TOOLS.glob("*.py"), *texts, *lineage.SOURCE.rglob("*.py"), *BENCHMARKS.glob("*.*")]
-    names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
+    names = {os.path.relpath(path, lineage.ROOT): path for path in files if path.is_file()}
     # They are called the same wherever `HELPERS_ARTIFACTS` is.
-    for path in notebooks:
-        if path.stem == path.parent.name:
-            names[f"artifacts/{path.relative_to(artifacts.root())}"] = path
+    executed = (p for p in artifacts.glob(f"{profile}/*/*.ipynb") if p.stem == p.parent.name)
+    names |= {f"artifacts/{path.relative_to(artifacts)}": path for path in executed}
     return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
 
 
@@ -154,11 +141,11 @@ def run(profile: str) -> None:
     """Build a profile's pages, and record what they were made from; raises as `build`."""
     html, made_from = pages_of(profile), basis(profile)
     # Runs of two profiles fetch to one place, and those with other artifacts build in one.
-    with alone(html.parents[1] / ".lock", partial(print, flush=True)):
+    with alone(html.parents[1] / ".lock", print):
         html.with_name(RECORD).unlink(missing_ok=True)
-        artifacts.sweep(html.parent)
+        manifests.sweep(html.parent)
         vendor.vendor()
-        build(artifacts.root() / profile, html.parent)
+        build(manifests.root() / profile, html.parent)
         manifests.write_json(html.with_name(RECORD), made_from)
 
 

@@ -13,8 +13,6 @@ What the rules mean by a word:
   room's `figures`, or a `.plot` method.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import re
@@ -29,7 +27,6 @@ import jupytext
 from nbformat import NotebookNode
 
 from helpers.artifacts import lineage
-from helpers.artifacts.lineage import ROOT
 
 # Lines of code at most, without docstrings, comments and blanks: of a folder, of a module, and of
 # the helpers that one of the first chapters imports, directly or through others; how many modules,
@@ -70,6 +67,8 @@ class Cell:
     def __init__(self, place: str, cell: NotebookNode) -> None:
         self.place, self.kind, self.source = place, cell.cell_type, cell.source
         self.metadata = dict(cell.metadata)
+        outputs = bool(cell.get("outputs") or cell.get("execution_count"))
+        self.content = self.kind, self.source.strip(), self.metadata, outputs
         self.tags = {*self.metadata.get("tags", [])}
         lines = [line.strip() for line in self.source.splitlines()]
         self.lines = sum(bool(line) and not line.startswith("#") for line in lines)
@@ -137,15 +136,10 @@ def pairing(notebook: Notebook) -> Iterator[str]:
     if not pair.is_file():
         yield f"{pair.name}: is missing; run `make notebooks`"
         return
-    paired = jupytext.read(pair).cells
-    if any(cell.get("outputs") or cell.get("execution_count") for cell in paired):
-        yield f"{pair.name}: holds outputs; run `make notebooks`"
-    here = [(cell.kind, cell.source.strip(), cell.metadata) for cell in notebook.cells]
-    there = [(cell.cell_type, cell.source.strip(), dict(cell.metadata)) for cell in paired]
+    here, there = ([cell.content for cell in one.cells] for one in (notebook, Notebook(pair)))
     if here != there:
-        same = [a == b for a, b in zip(here, there, strict=False)]
-        number = [*same, False].index(False) + 1
-        yield f"{pair.name} cell {number}: differs from its .py; run `make notebooks`"
+        number = [*(a == b for a, b in zip(here, there, strict=False)), False].index(False) + 1
+        yield f"{pair.name} cell {number}: differs from its .py or has outputs; `make notebooks`"
 
 
 def opening(notebook: Notebook) -> Iterator[str]:
@@ -157,13 +151,14 @@ def opening(notebook: Notebook) -> Iterator[str]:
     if not all(isinstance(s, ast.Import | ast.ImportFrom) for s in notebook.code[0].statements):
         yield f"{notebook.code[0].place}: the first code cell holds imports only"
     for statement in tagged[0].statements:
-        if not (isinstance(statement, ast.Assign) and is_scalar(statement.value)):
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        if not isinstance(getattr(value, "operand", value), ast.Constant):  # maybe a negative one
             yield f"{tagged[0].place}: `{ast.unparse(statement)}` is no `name = plain scalar`"
 
 
 def cell_sizes(notebook: Notebook) -> Iterator[str]:
     """Median cell, nine cells in ten, and every cell stay small."""
-    sizes = sorted(cell.lines for cell in notebook.code if "remove-input" not in cell.tags)
+    sizes = [cell.lines for cell in notebook.code if "remove-input" not in cell.tags]
     if (median := statistics.median(sizes)) > MEDIAN_LINES:
         yield f"{notebook.path.name}: median cell has {median:g} lines, over {MEDIAN_LINES}"
     if sum(size <= MOST_LINES for size in sizes) < 0.9 * len(sizes):
@@ -279,13 +274,6 @@ def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
         yield f"lines of helpers behind {chapter.stem}", sum(map(ours.get, found)), MOST_REACHED
 
 
-def is_scalar(value: ast.expr) -> bool:
-    """Whether an expression is a literal number (maybe negative), text, True, False or None."""
-    if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
-        value = value.operand
-    return isinstance(value, ast.Constant)
-
-
 def draws(code: list[ast.stmt], names: set[str]) -> bool:
     """Whether statements call something that makes a figure, or one of `names`."""
     calls = (n.func for one in code for n in ast.walk(one) if isinstance(n, ast.Call))
@@ -300,8 +288,8 @@ def _draws(names: set[str], first: str, *path: str) -> bool:
 
 
 def main() -> None:
-    problems = check(ROOT)
-    for what, found, most in sizes(ROOT):
+    problems = check(lineage.ROOT)
+    for what, found, most in sizes(lineage.ROOT):
         print(f"{found:6,} {what}, of at most {most:,}")
         problems += [f"{found} {what}, over {most}"] if found > most else []
     if problems:

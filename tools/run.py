@@ -4,22 +4,16 @@ Content alone says what is stale (`helpers.artifacts.why_stale`), never times. E
 process of its own, and no process outlives this one. A profile is run by one process at a time.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 
 if __name__ == "__main__":  # the imports below take seconds
     print("reading what there is and what it was made from …", file=sys.stderr, flush=True)
+    # All that is started watches this process, and ends with it.
+    stop = "interrupted; finished work is kept, run the same command to go on\n"
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup
-
-        def interrupt(*_: object) -> None:
-            words = "interrupted; finished work is kept, run the same command to go on"
-            print(words, file=sys.stderr, flush=True)
-            os._exit(130)  # all that was started watches this process, and ends with it
-
-        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGINT, lambda *_: sys.stderr.write(stop) and os._exit(130))
 
 import argparse
 import importlib
@@ -34,7 +28,6 @@ from pathlib import Path
 import plan
 
 import book
-from helpers import artifacts
 from helpers.artifacts import lineage, manifests
 from helpers.utils.parallel import SIDE_BY_SIDE, alone
 
@@ -63,7 +56,7 @@ def options() -> argparse.ArgumentParser:
 def main(arguments: list[str]) -> int:
     asked = options().parse_args(arguments)
     # Chapters run in other folders, and pass this on.
-    os.environ["HELPERS_ARTIFACTS"] = str(artifacts.root().absolute())
+    os.environ["HELPERS_ARTIFACTS"] = str(manifests.root().absolute())
     os.environ.update(dict.fromkeys(THREADS, "1"))
     if asked.train is not None:
         os.environ["TRAIN"] = str(asked.train)
@@ -81,10 +74,9 @@ def main(arguments: list[str]) -> int:
         return 0
     if asked.claims:
         return claims(asked.profile)
-    folder = artifacts.root() / asked.profile
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = manifests.root() / asked.profile
     with alone(folder / ".lock", tell):
-        artifacts.sweep(folder)
+        manifests.sweep(folder)
         return reproduce(asked, plan.needed(waits, asked.stage or plan.BOOK))
 
 
@@ -95,7 +87,7 @@ def claims(profile: str, ran: list[str] | None = None) -> int:
         if ran is None or not claim.holds:
             print(f"  {'holds' if claim.holds else 'FALSE'}  {page}: {claim.sentence}")
     false = sum(not claim.holds for _, claim in said)
-    print(f"{profile}: {book.counted(len(said), 'claim')}, {false} contradicted by this run")
+    print(f"{profile}: {len(said)} claims, {false} contradicted by this run")
     return int(false > 0)
 
 
@@ -133,9 +125,7 @@ def run_steps(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     jobs = asked.jobs or 2 + (cores > 5) + (cores > 11)
     order, queue, running, failed = TopologicalSorter(waits), [], {}, 0
     order.prepare()
-    # What steps are forked from inherits it: an interrupt at the keyboard is for the runner alone.
-    mute = {"initializer": signal.pthread_sigmask, "initargs": (signal.SIG_BLOCK, {signal.SIGINT})}
-    with ThreadPoolExecutor(jobs, **mute) as pool:
+    with ThreadPoolExecutor(jobs) as pool:
         while order.is_active():
             while ready := order.get_ready():
                 for name in ready:
@@ -163,12 +153,12 @@ def is_stale(name: str, asked: argparse.Namespace) -> bool:
     """Whether a step must be run; a file that cannot be judged fails it when it is run."""
     try:
         return plan.why(name, asked.profile, asked.train, asked.study) is not None
-    except (OSError, SyntaxError, ValueError, artifacts.ArtifactError):
+    except (OSError, SyntaxError, ValueError, manifests.ArtifactError):
         return True
 
 
 def log_of(name: str, asked: argparse.Namespace) -> Path:
-    return artifacts.root() / asked.profile / "logs" / f"{name}.log"
+    return manifests.root() / asked.profile / "logs" / f"{name}.log"
 
 
 def perform(name: str, asked: argparse.Namespace) -> None:
@@ -191,16 +181,16 @@ def perform(name: str, asked: argparse.Namespace) -> None:
             plan.compiled().touch()
     elif name in lineage.STUDIES:
         options = ["--profile", asked.profile]
-        if asked.train and name in plan.TRAINING:
+        if asked.train and name in plan.TRAINS:
             options += ["--train", "--device", asked.device]
         code = lineage.sources(name, drawing=False)
         be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", options)
         if manifests.read(name, asked.profile)["source"] != code:
-            (artifacts.root() / asked.profile / name / manifests.MANIFEST).unlink()
+            (manifests.root() / asked.profile / name / manifests.MANIFEST).unlink()
             raise RuntimeError("its code was edited while it started; run the same command again")
     else:
-        study = asked.study if name == plan.OWN_STUDY else None
-        execute.run(name, asked.profile, asked.device, log, study)
+        own = asked.study if name == plan.OWN_STUDY else None
+        execute.run(name, asked.profile, asked.device, log, own)
     if name in lineage.stages():
         manifests.read(name, asked.profile)  # raises if it never said that it ended
 
@@ -231,6 +221,6 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
+    except (ValueError, OSError, SyntaxError, manifests.ArtifactError) as error:
         of_file = isinstance(error, OSError) and error.filename  # whose number says little
         sys.exit(f"{error.filename}: {error.strerror}" if of_file else str(error))

@@ -26,11 +26,7 @@ PACKAGES = {
     "@jupyter-widgets/html-manager@1.0.15": "sha512-5thBIV6ymNgmPVOHvzx+gGy8ZSKmSazhtGw4/c4xJDVzRhG9PTeQsRjF3FUTopvFi//SABeNz1yp47bCrJ3CQA==",  # noqa: E501
 }
 # Files that pages use, of whose path the group stays.
-KEPT = re.compile(
-    r"package/(?:es5/|dist/)?(tex-chtml\.js|output/chtml/fonts/woff-v2/.+\.woff|LICENSE"
-    r"|embed\.js|[^/]+\.(?:woff2?|ttf))"
-)
-
+KEPT = re.compile(r"package/(?:es5/|dist/)?(tex-chtml\.js|embed\.js|LICENSE|.+\.(?:woff2?|ttf))")
 
 # npm by itself tries for minutes; who sets these variables is more patient.
 IMPATIENT = {"npm_config_fetch_retries": "1", "npm_config_fetch_timeout": "20000"}
@@ -46,8 +42,8 @@ def npm_command() -> list[str]:
 def pack(package: str, folder: Path) -> Path:
     """Download one package's tarball into `folder`; SystemExit with npm's own words if it fails."""
     command = [*npm_command(), "pack", "--loglevel=error", package]
-    environment = IMPATIENT | os.environ
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    options = {"capture_output": True, "text": True, "cwd": folder}
+    done = subprocess.run(command, env=IMPATIENT | os.environ, **options)
     tarballs = list(folder.glob("*.tgz"))
     if done.returncode or len(tarballs) != 1:
         hint = f"npm could not fetch {package}, which the book's pages need; is there a network?"
@@ -76,8 +72,7 @@ def vendor(folder: Path = VENDOR) -> Path:
             tarball = pack(package, Path(scratch))
             digest = hashlib.sha512(tarball.read_bytes()).digest()
             if (found := "sha512-" + base64.b64encode(digest).decode()) != integrity:
-                words = f"npm fetched {found}, expected {integrity}; nothing was kept"
-                raise SystemExit(f"{package}: {words}")
+                raise SystemExit(f"{package}: npm fetched {found}, expected {integrity}")
             extract(tarball, Path(scratch, "vendor", Path(package).name.partition("@")[0]))
             tarball.unlink()
         shutil.rmtree(folder, ignore_errors=True)

@@ -154,7 +154,7 @@ def test_a_pair_that_is_missing_out_of_step_or_with_outputs(book, tmp_path):
     notebook, pair = jupytext.read(source), source.with_suffix(".ipynb")
     notebook.cells[1].execution_count = 1
     jupytext.write(notebook, pair)
-    assert "01_chapter.ipynb: holds outputs" in str(check(tmp_path)[0])
+    assert "01_chapter.ipynb cell 2: differs from its .py or has outputs" in str(check(tmp_path)[0])
     notebook.cells[1].execution_count, notebook.cells[2].source = None, "n = 5"
     jupytext.write(notebook, pair)
     assert "ipynb cell 3: differs" in str(check(tmp_path)[0])

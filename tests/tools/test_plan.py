@@ -38,23 +38,14 @@ def test_the_renderer_is_compiled_before_the_chapters_where_numba_would_do_so(
     assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
 
 
-@pytest.mark.parametrize(
-    ("stale", "steps"), [({"renderer"}, []), ({"renderer", "a"}, ["renderer", "a"])]
-)
-def test_a_renderer_that_nobody_waits_for_is_no_work(monkeypatch, stale, steps):
-    monkeypatch.setattr(plan, "why", lambda name, *_: "edited" if name in stale else None)
-    assert plan.stale({"renderer": [], "a": ["renderer"]}, "smoke", None) == steps
-
-
-def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
+@pytest.mark.parametrize("train", [0, 1])
+def test_other_weights_than_those_in_use_are_asked_for(monkeypatch, train):
     monkeypatch.setattr(plan.manifests, "why_stale", lambda *_: None)
-    monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 0})
+    monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": train})
     assert plan.why("learned_generator", "smoke", None) is None
-    assert plan.why("learned_generator", "smoke", 0) is None
-    assert "TRAIN=1 asks for other networks" in plan.why("learned_generator", "smoke", 1)
-    monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 1})
-    assert plan.why("learned_generator", "smoke", None) is None
-    assert "TRAIN=0 asks for other networks" in plan.why("learned_generator", "smoke", 0)
+    assert plan.why("learned_generator", "smoke", train) is None
+    reason = plan.why("learned_generator", "smoke", 1 - train)
+    assert reason == f"TRAIN={1 - train} asks for other networks than those in use"
 
 
 def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch):
@@ -79,18 +70,3 @@ def test_the_pages_are_stale_when_one_is_gone(monkeypatch, tmp_path):
     assert book.why_stale("smoke") is None
     (tmp_path / book.RECORD).write_text('{"x": "2", "a/b": "1"}')
     assert book.why_stale("smoke") == "changed: x, a/b"
-
-
-def test_a_benchmark_is_shown_as_two_tables():
-    rows = [{"what": "a", "seconds": 0.5, "MB": 1234.5, "edit": "seen"}]
-    record = {"rows": rows, "facts": {"images": 7}, "machine": {"cores": 2, "system": "Linux"}}
-    assert book.benchmark_text(record).splitlines() == [
-        "|  | CPU seconds, least of three | MB | edit |",
-        "| --- | ---: | ---: | ---: |",
-        "| a | 0.5 | 1,234 | seen |",
-        "",
-        "| what was measured |  |",
-        "| --- | --- |",
-        "| images | 7 |",
-        "| machine | cores 2, system Linux |",
-    ]
