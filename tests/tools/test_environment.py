@@ -51,13 +51,10 @@ def test_the_lock_has_the_same_pins_with_hashes_of_all_platforms(repository, pin
         assert found and all(map(HASH.fullmatch, found)), entry[:200]
         hashes[str(Requirement(pin))] = found
     assert set(hashes) == {str(p) for name, p in pins.items() if not UNHASHED.fullmatch(name)}
+    for name in ("requirements.lock", "constraints.txt", "environment.yml"):  # no index is named
+        assert not re.search(r"://|--\S*(index|find-links)", (repository / name).read_text()), name
     compiled = next(found for pin, found in hashes.items() if pin.startswith("numpy=="))
     assert len(compiled) > 20
-
-
-def test_no_index_is_named(repository):
-    for name in ("requirements.lock", "constraints.txt", "environment.yml"):
-        assert not re.search(r"://|--\S*(index|find-links)", (repository / name).read_text()), name
 
 
 @pytest.mark.parametrize("python", ["3.11.0", "3.14.0"])
