@@ -100,11 +100,12 @@ class Repository:
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             try:
-                if mine in path.read_text(errors="replace").split("\0"):
-                    found.append(psutil.Process(int(path.parent.name)))
+                process = psutil.Process(int(path.parent.name))
+                ours = mine in path.read_text(errors="replace").split("\0")
+                found += [process] if ours and process.status() != psutil.STATUS_ZOMBIE else []
             except (OSError, psutil.Error):
                 continue
-        return [p for p in found if p.status() != psutil.STATUS_ZOMBIE]
+        return found
 
     def survivors(self, seconds: float = 15.0) -> list[psutil.Process]:
         """Processes that are still there after some seconds at most."""

@@ -47,20 +47,15 @@ def test_no_kill_loses_anything_or_leaves_a_process(tiny, finished, number):
     assert not list(tiny.artifacts.rglob(".*.tmp"))
 
 
-def kernels_are_imported(tiny):
-    until = time.monotonic() + 60
-    while not any("forkserver" in " ".join(one.cmdline()) for one in tiny.processes()):
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("moment", ["imports", "imports of kernels", "work"])
 def test_an_interrupt_at_the_keyboard_ends_quietly_and_keeps_what_is_finished(tiny, moment):
     process = tiny.start()
     assert "reading what there is" in process.stdout.readline()  # before anything is imported
-    if moment != "imports":
-        (tiny.kernel if moment == "work" else lambda: kernels_are_imported(tiny))()
-        time.sleep(0.4)
+    if moment == "imports of kernels":
+        assert "2 steps may run" in process.stdout.readline()
+        time.sleep(2)
+    if moment == "work":
+        tiny.kernel()
     time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)  # the terminal's whole group
     words, _ = process.communicate(timeout=60)
