@@ -26,7 +26,7 @@ ACCEPTED: dict[str, str] = {}
 
 def ask(*command: str | Path, folder: Path) -> dict:
     """What a command prints as JSON; nothing if it prints anything else or never ends."""
-    environment = {f"npm_config_{name}": value for name, value in vendor.IMPATIENT.items()}
+    environment = dict(vendor.IMPATIENT)
     options = {"cwd": folder, "env": environment | os.environ, "timeout": 300}
     try:
         return json.loads(subprocess.run(command, capture_output=True, text=True, **options).stdout)

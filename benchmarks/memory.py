@@ -15,8 +15,8 @@ import signal
 import sys
 import tempfile
 import threading
-from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import nbformat
@@ -24,7 +24,7 @@ import papermill
 from record import RESULTS, write_rows
 
 from helpers import artifacts, figures
-from helpers.artifacts import Stage, profiles
+from helpers.artifacts import Stage, lineage
 from helpers.effects import audit_plan
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -104,7 +104,7 @@ def run(chapter: str, values: dict[str, object], scratch: Path) -> dict[str, flo
     return found
 
 
-def make_plan(profile: profiles.Profile) -> None:
+def make_plan(profile: SimpleNamespace) -> None:
     """Leave the plan of an audit of this size where chapters 02 and 08 read it."""
     stage = Stage("audit_plan", profile="smoke", device="cpu", seed=profile.seed)
     content = audit_plan.planned(profile)
@@ -114,14 +114,11 @@ def make_plan(profile: profiles.Profile) -> None:
 
 def run_all(n_transects: int) -> dict[str, dict[str, float]]:
     """Execute the chapters one after the other, in a folder of their own."""
-    smoke, run_as = profiles.load("smoke"), {"profile": "smoke", "device": "cpu"}
-    size = replace(
-        profiles.load("laptop"),
-        n_transects=n_transects,
-        image_size=smoke.image_size,
-        figure_size=smoke.figure_size,
-        n_boot=smoke.n_boot,
-    )
+    smoke, run_as = lineage.load_profile("smoke"), {"profile": "smoke", "device": "cpu"}
+    size = lineage.load_profile("laptop")
+    for name in ("image_size", "figure_size", "n_boot"):
+        setattr(size, name, getattr(smoke, name))
+    size.n_transects = n_transects
     made = artifacts.root() / "smoke"
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "smoke")
@@ -132,10 +129,10 @@ def run_all(n_transects: int) -> dict[str, dict[str, float]]:
         try:
             make_plan(size)
             for chapter in OF_THE_PLAN:
-                run(chapter, asdict(smoke) | run_as, Path(scratch))
+                run(chapter, vars(smoke) | run_as, Path(scratch))
             found = {}
             for chapter in CHAPTERS:
-                peak = found[chapter] = run(chapter, asdict(size) | run_as, Path(scratch))
+                peak = found[chapter] = run(chapter, vars(size) | run_as, Path(scratch))
                 words = f"{peak['MB']:,.0f} MB, {peak['seconds']:,.0f} s"
                 print(f"{n_transects:7,d} {chapter}: {words}", flush=True)
         finally:
@@ -170,9 +167,9 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
     ]
     facts = {
         "images of a transect": 8,
-        "pixels, noise": "{0} x {0}".format(profiles.load("smoke").image_size),
-        "raters of an image": profiles.load("laptop").n_raters,
-        "resamples": profiles.load("smoke").n_boot,
+        "pixels, noise": "{0} x {0}".format(lineage.load_profile("smoke").image_size),
+        "raters of an image": lineage.load_profile("laptop").n_raters,
+        "resamples": lineage.load_profile("smoke").n_boot,
         "limit of a kernel": f"{LIMIT / 2**30:.0f} GiB",
     }
     write_rows("memory", facts, rows, ["numpy", "pandas", "torch"])

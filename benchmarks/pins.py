@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from record import REPEATS, seconds, write_rows
 
-from helpers.utils.pins import PINS
+from helpers import PINS
 
 TASKS = {
     "training": "50 steps of the book's small network",

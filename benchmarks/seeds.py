@@ -23,8 +23,7 @@ import pandas as pd
 import yaml
 from record import write_rows
 
-from helpers.artifacts import lineage
-from helpers.artifacts.manifests import MANIFEST, RESULTS
+from helpers.artifacts import RESULTS, lineage, manifests
 from helpers.claims import of_page
 from helpers.effects.labels import Z
 
@@ -74,14 +73,14 @@ def keep(made: Path, kept: Path) -> None:
     """Keep the results of all stages, and none of the gigabytes that they rest on."""
     part = kept.with_name(f".{kept.name}")
     shutil.rmtree(part, ignore_errors=True)
-    for path in made.glob(f"*/{MANIFEST}"):
+    for path in made.glob(f"*/{manifests.MANIFEST}"):
         manifest = json.loads(path.read_text(encoding="utf-8"))
         # A stage that made its results alone, of nothing else, is as whole as any to who reads it.
         results = {RESULTS: manifest["files"][RESULTS]}
         text = json.dumps(manifest | {"inputs": {}, "files": results}, indent=1)
         folder = part / path.parent.name
         folder.mkdir(parents=True)
-        (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        (folder / manifests.MANIFEST).write_text(f"{text}\n", encoding="utf-8")
         shutil.copy2(path.with_name(RESULTS), folder)
     part.rename(kept)
     shutil.rmtree(made)

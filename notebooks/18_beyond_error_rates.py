@@ -72,7 +72,7 @@ from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, contrasts, labels, max_t_intervals
 from helpers.generators import load_generator
 from helpers.utils import seeding
-from helpers.utils.numbers import in_points
+from helpers.claims import in_points
 from helpers.world.batches import render_to_store
 from helpers.world import counterfactuals, do
 

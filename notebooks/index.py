@@ -25,7 +25,7 @@ import facerender
 from helpers import artifacts, effects, figures
 from helpers.claims import claim
 from helpers.world import do
-from helpers.utils.numbers import in_points, with_minus
+from helpers.claims import in_points, with_minus
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"

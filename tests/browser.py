@@ -12,20 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-PROGRAM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+PROGRAM = next(filter(None, map(shutil.which, NAMES)), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update"]
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
@@ -51,11 +43,6 @@ def serve(folder: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
-
-
-def _told(line: ConsoleMessage) -> str:
-    """What the console says, and of which address: a missing file has no name in the text."""
-    return f"{line.text} ({line.location['url']})"
 
 
 @contextmanager
@@ -84,7 +71,12 @@ def visit(browser: Browser, address: str, viewport: dict[str, int]) -> Iterator[
     one.page.on("request", lambda request: one.requests.append(request.url))
     one.page.on("pageerror", lambda error: one.errors.append(str(error)))
     one.page.on(
-        "console", lambda line: one.errors.append(_told(line)) if line.type == "error" else None
+        "console",
+        lambda line: (
+            one.errors.append(f"{line.text} ({line.location['url']})")
+            if line.type == "error"
+            else None
+        ),
     )
     one.page.goto(address, wait_until="networkidle")
     if one.page.locator(".widget-subarea").count():

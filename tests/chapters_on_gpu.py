@@ -8,26 +8,25 @@ it. Artifacts are read from and go to the folder named by `HELPERS_ARTIFACTS`.
 
 import os
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
 import execute
+import kernels
 import matplotlib
 import pretended_gpu
-import runner
 from matplotlib import pyplot as plt
 
-from helpers.artifacts import lineage, profiles
+from helpers.artifacts import lineage
 
 
 def be(step: str, profile: str) -> None:
     """Run the cells of a chapter as papermill would, or a study."""
     if step in lineage.STUDIES:
-        runner.call(lineage.STUDIES[step], "main", ["--profile", profile])
+        kernels.call(f"helpers.{lineage.STUDIES[step]}", "main", ["--profile", profile])
         return
-    values = asdict(profiles.load(profile)) | {"profile": profile, "device": "cuda"}
+    values = vars(lineage.load_profile(profile)) | {"profile": profile, "device": "cuda"}
     content = execute.parameterised(lineage.source_of(step), values)
     names = {"__name__": "__main__"}
     for number, cell in enumerate(content.cells):

@@ -1,22 +1,16 @@
-"""Shared by all tests: the repository on the path, artifacts of a test in its own folder."""
+"""Shared by all tests: the repository, artifacts of a test in its own folder, one browser."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import helpers  # noqa: F401  it sets the pins, and numpy is imported after
-
-# isort: split
 import browser
 import hypothesis
-import matplotlib
 import pytest
 from matplotlib import pyplot as plt
 from playwright.sync_api import Browser
 
 from helpers import figures
 
-ROOT = Path(__file__).parents[1]
-matplotlib.use("agg")
 # A busy machine is no failure.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
@@ -24,7 +18,7 @@ hypothesis.settings.load_profile("patient")
 
 @pytest.fixture
 def repository() -> Path:
-    return ROOT
+    return Path(__file__).parents[1]
 
 
 @pytest.fixture

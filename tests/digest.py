@@ -45,8 +45,7 @@ from helpers.utils import seeding
 from helpers.world import known_truth, populations
 
 RECORD = Path(__file__).with_suffix(".json")
-PROCESSOR = "Haswell"
-"""That is emulated: the oldest that has AVX2, and far from what one computes on today."""
+PROCESSOR = "Haswell"  # that is emulated: the oldest that has AVX2
 ATTRIBUTES = ("age", "smiling", "makeup", "gender")
 LAYERS: dict[str, Callable[[], Iterable]] = {}
 

@@ -1,11 +1,13 @@
 """Tests of sentences that are bound to a check, and of what the runner makes of them."""
 
+import json
+
 import nbformat
 import numpy as np
 import pytest
 from nbclient import NotebookClient
 
-from helpers.claims import CONTRADICTED, claim, of_page
+from helpers.claims import CONTRADICTED, claim, in_points, of_page, with_minus
 
 CELL = """
 from helpers.claims import claim
@@ -35,3 +37,30 @@ def test_a_page_shows_a_box_where_the_run_contradicts_it(tmp_path, holds):
     nbformat.write(page, tmp_path / "page.ipynb")
     (found,) = of_page(tmp_path / "page.ipynb")
     assert found == claim("The gap is {g:points} points.", holds, title="A gap", g=-0.0304)
+
+
+def test_a_page_without_claims_has_none(tmp_path):
+    page = tmp_path / "page.ipynb"
+    page.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, {"outputs": [{}]}]}))
+    assert list(of_page(page)) == []
+
+
+@pytest.mark.parametrize(
+    ("rate", "told"),
+    [(-0.0304, "-3.0"), (-0.0, "+0.0"), (0.0004, "+0.04"), (-1e-9, "+0.00"), (0.0005001, "+0.1")],
+)
+def test_small_differences_keep_their_sign(rate, told):
+    assert in_points(rate) == told
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("(-.5 to -0.1), -inf", "(−.5 to −0.1), −inf"),
+        ("<td>-1,200</td>", "<td>−1,200</td>"),
+        ("celeba-like, 2020-07-15, 2-3, 1e-05, T_a-1, -- 5, - 5", None),
+        ("[0.1]-2, f(x)-2, --2, -index", None),
+    ],
+)
+def test_a_hyphen_before_a_number_becomes_a_minus(printed, told):
+    assert with_minus(printed) == (told or printed)

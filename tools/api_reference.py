@@ -8,8 +8,6 @@ This module is also the Sphinx extension (`setup`) that reads docstrings as plai
 chapters use a name, and links names in the chapters' code to these pages.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import json
@@ -17,12 +15,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from helpers.artifacts.lineage import NOTEBOOKS, SOURCE
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 TAG = re.compile(r"<[^>]+>")
 DOT = '<span class="o">.</span>'
@@ -33,15 +27,11 @@ MARKUP = re.compile(r"(?<!\\)([|*]|_(?!\w))")
 
 
 def write(source: Path) -> None:
-    """Write `api/<room>.rst` for every room and the table of rooms, `_rooms.txt`."""
-    folder = source / "api"
-    folder.mkdir()
-    rows = ["| | What it is for |", "|---|---|"]
+    """Write `api/<room>.rst` for every room."""
+    (source / "api").mkdir()
     for room in rooms():
         name = dotted(room).removeprefix("helpers.")
-        (folder / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
-        rows.append(f"| [{name}](api/{name}) | {summary(room / '__init__.py')} |")
-    (source / "_rooms.txt").write_text("\n".join([*rows, ""]), encoding="utf-8")
+        (source / "api" / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
 
 
 def rooms() -> list[Path]:
@@ -62,14 +52,13 @@ def modules(folder: Path) -> list[Path]:
 def room_page(room: Path) -> str:
     """A room: what its `__init__` says and hands on, then module after module."""
     module = dotted(room)
-    lines = [*heading(module.removeprefix("helpers."), "="), *automodule(module)]
+    lines = section(module.removeprefix("helpers."), "=", module)
     if names := [full for _, full in exports(room)]:
-        outside, _, last = module.rpartition(".")
-        taken_by = f"from {outside} import {last}" if outside else f"import {last}"
-        words = f"What ``{taken_by}`` hands on:"
-        lines += [words, "", *table(names)]
+        # Names are full ones, so no module may be the current one.
+        lines += ["What it hands on:", "", ".. currentmodule:: None", ""]
+        lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{n}" for n in names), ""]
     for path in modules(room):
-        lines += [*heading(path.stem, "-"), *automodule(dotted(path))]
+        lines += section(path.stem, "-", dotted(path))
     return "\n".join(lines)
 
 
@@ -77,36 +66,18 @@ def exports(room: Path) -> Iterator[tuple[str, str]]:
     """What a room's `__init__` hands on: the name there, and the name where it is defined."""
     module = dotted(room)
     for statement in ast.parse((room / "__init__.py").read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom) and f"{statement.module}.".startswith(
-            f"{module}."
-        ):
-            for name in statement.names:
+        if isinstance(statement, ast.ImportFrom):
+            for name in statement.names if f"{statement.module}.".startswith(f"{module}.") else ():
                 yield f"{module}.{name.name}", f"{statement.module}.{name.name}"
         elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
             yield (f"{module}.{statement.name}",) * 2
 
 
-def summary(path: Path) -> str:
-    """The first sentence of a module's docstring."""
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return " ".join(text.split("\n\n")[0].split())
+def section(title: str, line: str, module: str) -> list[str]:
+    return [title, line * len(title), "", f".. automodule:: {module}", "   :members:", ""]
 
 
-def heading(text: str, line: str) -> list[str]:
-    return [text, line * len(text), ""]
-
-
-def automodule(name: str) -> list[str]:
-    return [f".. automodule:: {name}", "   :members:", ""]
-
-
-def table(names: list[str]) -> list[str]:
-    # Names are full ones, so no module may be the current one.
-    head = [".. currentmodule:: None", "", ".. autosummary::", "   :nosignatures:", ""]
-    return [*head, *(f"   ~{name}" for name in names), ""]
-
-
-def setup(app: Sphinx) -> dict:
+def setup(app: object) -> dict:
     """Connect what this module does to the build."""
     app.connect("autodoc-process-docstring", constant_docstring, priority=400)
     app.connect("autodoc-process-docstring", plain_docstring, priority=900)
@@ -117,16 +88,10 @@ def setup(app: Sphinx) -> dict:
     return {"parallel_read_safe": True}
 
 
-def name_chapters(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list):
+def name_chapters(_: object, _what: str, name: str, _obj: object, _o: object, lines: list):
     """Say below a docstring which chapters use the name."""
-    if used := chapters_of(name):
-        chapters = "chapter" if len(used) == 1 else "chapters"
-        lines += ["", f"*Used in {chapters}* {', '.join(used)}."]
-
-
-def chapters_of(name: str) -> list[str]:
-    """Numbers of the chapters that use what is defined under this full name."""
-    return sorted(chapter for chapter, names in names_of_chapters().items() if name in names)
+    if used := [chapter for chapter, names in names_of_chapters().items() if name in names]:
+        lines += ["", f"*Used in chapters* {', '.join(used)}."]
 
 
 @cache
@@ -153,29 +118,24 @@ def taken(code: str) -> dict[str, str]:
     return {written: defined.get(full, full) for written, full in found.items()}
 
 
-def link_code(app: Sphinx, error: Exception | None) -> None:
+def link_code(app: object, error: Exception | None) -> None:
     """Link the names in the chapters' code that these pages describe."""
     described = {} if error else app.env.get_domain("py").objects
     for notebook in Path(app.srcdir).glob("*.ipynb"):
         page = Path(app.outdir, f"{notebook.stem}.html")
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
         code = "\n".join("".join(one["source"]) for one in cells if one["cell_type"] == "code")
-        goals = {
-            written: f"{described[full].docname}.html#{described[full].node_id}"
-            for written, full in taken(code).items()
-            if full in described
-        }
+        found = ((name, described[full]) for name, full in taken(code).items() if full in described)
+        goals = {name: f"{one.docname}.html#{one.node_id}" for name, one in found}
         if goals and page.is_file():
             page.write_text(linked(page.read_text(encoding="utf-8"), goals), encoding="utf-8")
 
 
 def linked(page: str, goals: dict[str, str]) -> str:
     """A page's HTML with links on names in highlighted code; longer names go first."""
-    names = (
-        re.escape(DOT).join(rf'<span class="n[a-z]?">{part}</span>' for part in name.split("."))
-        for name in sorted(goals, key=len, reverse=True)
-    )
-    any_name = re.compile(rf"(?<!{re.escape(DOT)})(?:{'|'.join(names)})")
+    longest = "|".join(map(re.escape, sorted(goals, key=len, reverse=True)))
+    words = re.sub(r"\w+", r'<span class="n[a-z]?">\g<0></span>', longest).replace(r"\.", DOT)
+    any_name = re.compile(rf"(?<!{DOT})(?:{words})")
 
     def link(found: re.Match) -> str:
         name = TAG.sub("", found[0])
@@ -184,9 +144,7 @@ def linked(page: str, goals: dict[str, str]) -> str:
     return any_name.sub(link, page)
 
 
-def constant_docstring(
-    _app: object, what: str, _name: str, obj: object, _o: object, lines: list[str]
-) -> None:
+def constant_docstring(_: object, what: str, _name: str, obj: object, _o: object, lines: list):
     """Below a constant stands a sentence about it, or nothing."""
     if what in ("data", "attribute") and lines:
         if lines[0] in (type(obj).__doc__ or ""):
@@ -195,9 +153,7 @@ def constant_docstring(
             lines.insert(0, "\\ ")  # napoleon would take what stands before a colon for a type
 
 
-def plain_docstring(
-    _app: object, _what: str, _name: str, _obj: object, _o: object, lines: list[str]
-) -> None:
+def plain_docstring(_: object, _what: str, _name: str, _obj: object, _o: object, lines: list):
     """Our docstrings are plain text with `code`: bars and stars of formulas are no markup."""
     example = False
     for k, line in enumerate(lines):

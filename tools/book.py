@@ -5,8 +5,6 @@ names, and leaves build/<profile>/html. A warning is an error; then the pages of
 build stay as they are.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,30 +12,22 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 import api_reference
 import vendor
-import yaml
 
-from helpers import artifacts
 from helpers.artifacts import lineage, manifests
-from helpers.artifacts import pages as records
-from helpers.artifacts.lineage import ROOT
-from helpers.claims import Claim, of_page
-from helpers.utils.numbers import with_minus
+from helpers.claims import Claim, of_page, with_minus
 from helpers.utils.parallel import alone
 
-BOOK = ROOT / "book"
-BENCHMARKS = ROOT / "benchmarks" / "results"
-TOOLS = ROOT / "tools"
+BOOK = lineage.ROOT / "book"
+BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
+TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
-BETWEEN_TAGS = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")
-"""What stands in a cell of a table."""
-
+IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
+# Heads of a benchmark's columns, where they are not what the record calls them.
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
-"""Heads of a benchmark's columns, where they are not what the record calls them."""
 
 
 def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
@@ -58,8 +48,6 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
             continue
         notebook = executed / page / f"{page}.ipynb"
-        if not notebook.is_file():
-            raise FileNotFoundError(f"{notebook} is missing: the chapter {page} was not run")
         text = told(notebook.read_text(encoding="utf-8"))
         (source / notebook.name).write_text(text, encoding="utf-8")
 
@@ -70,28 +58,19 @@ def told(executed: str) -> str:
     What cells print as text stays, because that is what somebody who runs the code sees.
     """
     notebook = json.loads(executed)
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            if "text/markdown" in data:
-                data["text/markdown"] = with_minus("".join(data["text/markdown"]))
-            if "text/html" in data:
-                html = "".join(data["text/html"])
-                data["text/html"] = BETWEEN_TAGS.sub(lambda part: with_minus(part[0]), html)
+    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", []))
+    for data in (output.get("data", {}) for output in outputs):
+        if text := "".join(data.get("text/markdown", "")):
+            data["text/markdown"] = with_minus(text)
+        if html := "".join(data.get("text/html", "")):
+            data["text/html"] = IN_CELL.sub(lambda part: with_minus(part[0]), html)
     return json.dumps(notebook)
 
 
 def contents(book: Path = BOOK) -> list[str]:
-    """The pages of the table of contents."""
-    return list(_files(yaml.safe_load((book / "_toc.yml").read_text(encoding="utf-8"))))
-
-
-def _files(toc: dict | list) -> Iterator[str]:
-    """Names of all files in a table of contents, in reading order."""
-    for entry in toc if isinstance(toc, list) else [toc]:
-        yield from (entry[key] for key in ("root", "file") if key in entry)
-        for key in ("parts", "chapters", "sections"):
-            yield from _files(entry.get(key, []))
+    """The pages of the table of contents, in reading order."""
+    toc = (book / "_toc.yml").read_text(encoding="utf-8")
+    return re.findall(r"^[\s-]*(?:root|file): *(\S+)", toc, re.MULTILINE)
 
 
 def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[str, Claim]]:
@@ -101,10 +80,10 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
         ValueError: an executed page is damaged.
     """
     for page in contents() if among is None else among:
-        notebook = records.executed(page, profile)
+        notebook = manifests.executed(page, profile)
         try:
             found = list(of_page(notebook)) if notebook.is_file() else []
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except ValueError:
             raise ValueError(f"{notebook} is damaged; {manifests.rerun(profile)}") from None
         yield from ((page, claim) for claim in found)
 
@@ -112,16 +91,12 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
 def benchmark_text(record: dict) -> str:
     """A benchmark's table, what was measured and on what, for book/benchmarks.md to include."""
     columns = [name for name in record["rows"][0] if name != "what"]
+    head = ["", *(HEADS.get(name, name) for name in columns)], ["---", *["---:"] * len(columns)]
     rows = [[row["what"], *(_shown(row[name]) for name in columns)] for row in record["rows"]]
     machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())
     facts = [*record["facts"].items(), ("machine", machine)]
-    head = ["", *(HEADS.get(name, name) for name in columns)]
-    return f"{_table(head, rows)}\n{_table(['what was measured', ''], facts, '---')}"
-
-
-def _table(head: list[str], rows: list, numbers: str = "---:") -> str:
-    lines = [head, ["---", *[numbers] * (len(head) - 1)], *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
+    tables = [*head, *rows], [("what was measured", ""), ("---", "---"), *facts]
+    return "\n".join("".join(f"| {' | '.join(map(str, r))} |\n" for r in rows) for rows in tables)
 
 
 def _shown(value: float | str) -> str:
@@ -130,26 +105,20 @@ def _shown(value: float | str) -> str:
     return f"{value:,.0f}" if value >= 1000 else with_minus(f"{value:.3g}")
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def pages_of(profile: str) -> Path:
     """The folder of a profile's pages."""
-    return ROOT / "build" / profile / "html"
+    return lineage.ROOT / "build" / profile / "html"
 
 
 def basis(profile: str) -> dict[str, str]:
     """SHA-256 of everything that the pages are made from."""
-    tools = [TOOLS / f"{name}.py" for name in ("book", "api_reference", "vendor")]
+    artifacts = manifests.root()
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
-    executed = (artifacts.root() / profile).glob("*/*.ipynb")
-    notebooks = [path for path in executed if path.stem == path.parent.name]
-    package = lineage.SOURCE.rglob("*.py")
-    files = [*tools, *texts, *package, *BENCHMARKS.glob("*.*")]
-    names = {os.path.relpath(path, ROOT): path for path in files if path.is_file()}
+    files = [*TOOLS.glob("*.py"), *texts, *lineage.SOURCE.rglob("*.py"), *BENCHMARKS.glob("*.*")]
+    names = {os.path.relpath(path, lineage.ROOT): path for path in files if path.is_file()}
     # They are called the same wherever `HELPERS_ARTIFACTS` is.
-    names |= {f"artifacts/{path.relative_to(artifacts.root())}": path for path in notebooks}
+    executed = (p for p in artifacts.glob(f"{profile}/*/*.ipynb") if p.stem == p.parent.name)
+    names |= {f"artifacts/{path.relative_to(artifacts)}": path for path in executed}
     return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
 
 
@@ -172,13 +141,12 @@ def run(profile: str) -> None:
     """Build a profile's pages, and record what they were made from; raises as `build`."""
     html, made_from = pages_of(profile), basis(profile)
     # Runs of two profiles fetch to one place, and those with other artifacts build in one.
-    with alone(html.parents[1] / ".lock", partial(print, flush=True)):
+    with alone(html.parents[1] / ".lock", print):
         html.with_name(RECORD).unlink(missing_ok=True)
-        artifacts.sweep(html.parent)
+        manifests.sweep(html.parent)
         vendor.vendor()
-        build(artifacts.root() / profile, html.parent)
-        with artifacts.atomic(html.with_name(RECORD)) as temporary:
-            temporary.write_text(json.dumps(made_from, indent=1) + "\n", encoding="utf-8")
+        build(manifests.root() / profile, html.parent)
+        manifests.write_json(html.with_name(RECORD), made_from)
 
 
 def build(executed: Path, out: Path, book: Path = BOOK) -> None:
@@ -193,8 +161,8 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     shutil.rmtree(work, ignore_errors=True)
     program = Path(sys.executable).with_name("jupyter-book")
     options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
-    # Sphinx finds its extension api_reference here.
-    environment = {**os.environ, "PYTHONPATH": str(TOOLS)}
+    # Sphinx finds its extension api_reference here, and this checkout's packages.
+    environment = {**os.environ, "PYTHONPATH": f"{TOOLS}{os.pathsep}{lineage.SOURCE}"}
     command = [program, "build", source, *options]
     if subprocess.run(command, env=environment).returncode:
         raise RuntimeError("the book was not built; the warnings in its log say why")

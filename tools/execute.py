@@ -6,13 +6,11 @@ a copy. So the reader sees the values that were really used, once.
 A failing notebook leaves `<stage>.failed.ipynb` beside the place of its output.
 """
 
-from __future__ import annotations
-
-import ast
 import logging
+import re
 import tempfile
 import time
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import jupytext
@@ -20,62 +18,30 @@ import kernels
 import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
-from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.artifacts import atomic, lineage, pages, profiles
+from helpers.artifacts import atomic, lineage, manifests
 
-
-class LoggingEngine(NBClientEngine):
-    """papermill's engine, which logs the first line of every cell that begins."""
-
-    @classmethod
-    def execute_managed_notebook(cls, nb_man, kernel_name, *, log: Path, **options):
-        begin = nb_man.cell_start
-
-        def cell_start(cell, cell_index=None, **more):
-            with log.open("a") as stream:
-                print(time.strftime("%X"), cell.source.partition("\n")[0], file=stream)
-            begin(cell, cell_index, **more)
-
-        nb_man.cell_start = cell_start
-        return super().execute_managed_notebook(nb_man, kernel_name, **options)
-
-
-papermill_engines.register("logging", LoggingEngine)
+TIMES = ("papermill", "execution")
 logging.getLogger("papermill").setLevel(logging.ERROR)
 
 
-def with_parameters(source: str, values: dict[str, object]) -> str:
-    """The parameters cell with every `name = literal` that `values` knows rewritten in place.
-
-    Comments and order stay. Names in `values` that the cell does not declare are left out.
-    """
-    lines = source.splitlines()
-    for statement in lineage.parse(source, "parameters").body:
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if isinstance(target, ast.Name) and target.id in values:
-            value = statement.value
-            line = lines[value.lineno - 1].encode()  # ast counts columns in bytes
-            new = line[: value.col_offset] + repr(values[target.id]).encode()
-            lines[value.lineno - 1] = (new + line[value.end_col_offset :]).decode()
-    return "\n".join(lines)
-
-
 def parameterised(notebook: Path, values: dict[str, object]) -> nbformat.NotebookNode:
-    """The notebook read from its .py source with its parameters cell filled in.
+    """The notebook read from its .py source, whose parameters cell has a `name = scalar` a line.
 
-    Raises:
-        ValueError: the notebook has no cell tagged `parameters`.
+    Names that `values` has get those; comments and order stay.
     """
-    content = jupytext.read(notebook)
+    content, line = jupytext.read(notebook), re.compile(r"^(\w+)( = )[^#\n]*?((?:  #.*)?)$", re.M)
+
+    def filled(found: re.Match) -> str:
+        name, equals, comment = found.groups()
+        return f"{name}{equals}{values[name]!r}{comment}" if name in values else found[0]
+
     for number, cell in enumerate(content.cells):
         cell["id"] = f"cell-{number}"  # jupytext draws them at random
-    for cell in content.cells:
         if "parameters" in cell.metadata.get("tags", []):
-            cell.source = with_parameters(cell.source, values)
-            return content
-    raise ValueError(f"{notebook} has no cell tagged 'parameters'")
+            cell.source = line.sub(filled, cell.source)
+    return content
 
 
 def run(page: str, profile: str, device: str, log: Path, study: str | None = None) -> None:
@@ -83,10 +49,15 @@ def run(page: str, profile: str, device: str, log: Path, study: str | None = Non
 
     With a study, the page shows that in place of the example.
     """
-    made_from, more = pages.basis(page, profile), {"study": study} if study else {}
-    out = pages.executed(page, profile)
+    made_from, more = manifests.basis(page, profile), {"study": study} if study else {}
+    out = manifests.executed(page, profile)
     execute(lineage.source_of(page), out, profile, device, log, **more)
-    pages.record(page, profile, made_from, study)
+    manifests.record(page, profile, made_from, study)
+
+
+def _log(log: Path, cell: nbformat.NotebookNode, **_: object) -> None:
+    with log.open("a") as stream:
+        print(time.strftime("%X"), cell.source.partition("\n")[0], file=stream)
 
 
 def execute(
@@ -97,31 +68,25 @@ def execute(
     Its parameters are those of the profile, profile and device, and what is given besides.
 
     Raises:
-        ValueError: unknown profile, or a notebook without parameters cell.
+        ValueError: unknown profile.
         RuntimeError: a cell failed, or the kernel was killed; what ran is in `….failed.ipynb`.
     """
-    values = asdict(profiles.load(profile)) | {"profile": profile, "device": device} | more
+    values = vars(lineage.load_profile(profile)) | {"profile": profile, "device": device} | more
     content = parameterised(notebook, values)
     failed = out.with_suffix(".failed.ipynb")
     failed.unlink(missing_ok=True)
     out.parent.mkdir(parents=True, exist_ok=True)
+    options = {"kernel_name": "python3", "kernel_manager_class": kernels.manager(log)}
+    options |= {"progress_bar": False, "on_cell_execute": partial(_log, log)}
+    # Saving after each cell takes longer than many cells; a failure is saved anyway.
+    options["request_save_on_cell_execute"] = False
+    # Where the kernel starts; `cwd` would move every thread of this process.
+    options["resources"] = {"metadata": {"path": str(notebook.parent)}}
     with tempfile.TemporaryDirectory() as scratch:
         source, result = Path(scratch, "in.ipynb"), Path(scratch, "out.ipynb")
         nbformat.write(content, source)
         try:
-            papermill.execute_notebook(
-                source,
-                result,
-                engine_name="logging",
-                log=log,
-                kernel_name="python3",
-                # Where the kernel starts; `cwd` would move every thread of this process.
-                resources={"metadata": {"path": str(notebook.parent)}},
-                progress_bar=False,
-                # Saving after each cell takes longer than many cells; a failure is saved anyway.
-                request_save_on_cell_execute=False,
-                kernel_manager_class=kernels.manager(log),
-            )
+            papermill.execute_notebook(source, result, **options)
         except PapermillExecutionError as error:
             failed.write_bytes(result.read_bytes())
             raise RuntimeError(
@@ -129,14 +94,10 @@ def execute(
                 f"{error.source}\n---- {error.ename}: {error.evalue}"
             ) from None
         except DeadKernelError:
-            raise RuntimeError(
-                "its kernel was killed. Systems do so when memory is short: run less at a time "
-                "(JOBS=1) or a smaller profile"
-            ) from None
+            hint = "Systems do so when memory is short: try JOBS=1 or a smaller profile"
+            raise RuntimeError(f"its kernel was killed. {hint}") from None
         executed = nbformat.read(result, as_version=4)
-    # Times of this run, of which the book has no use.
-    for holder in (executed, *executed.cells):
-        holder.metadata.pop("papermill", None)
-        holder.metadata.pop("execution", None)
+    for holder in (executed, *executed.cells):  # the book has no use for times of this run
+        holder.metadata = {k: v for k, v in holder.metadata.items() if k not in TIMES}
     with atomic(out) as temporary:
         nbformat.write(executed, temporary)

@@ -5,9 +5,8 @@ which takes five seconds. All watch the runner, and end at once when it ends, ho
 they were about is lost, what they finished is not, because every file appears whole.
 """
 
-from __future__ import annotations
-
 import gc
+import importlib
 import multiprocessing
 import os
 import runpy
@@ -16,9 +15,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import SimpleNamespace
 
 from jupyter_client import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
@@ -26,10 +27,10 @@ from jupyter_client.provisioning import LocalProvisioner
 CONTEXT = multiprocessing.get_context("forkserver" if sys.platform == "linux" else "spawn")
 # Of this repository, whose files may be edited during a run, no more than what keeps Ctrl-C mute.
 # torch's optimisers import torch._dynamo when the first is made; here all processes share it.
-DRAWING = ["matplotlib.pyplot", "seaborn", "ipywidgets", "ipykernel.kernelapp"]
-COMPUTING = ["pandas", "torch", "torch._dynamo", "numba", "statsmodels.formula.api"]
-FITTING = ["sklearn.linear_model", "sklearn.model_selection", "sklearn.svm"]
-CONTEXT.set_forkserver_preload(["tools.quiet", *DRAWING, *COMPUTING, *FITTING])
+LIBRARIES = """tools.quiet matplotlib.pyplot seaborn ipywidgets ipykernel.kernelapp pandas torch
+torch._dynamo numba statsmodels.formula.api sklearn.linear_model sklearn.model_selection
+sklearn.svm"""
+CONTEXT.set_forkserver_preload(LIBRARIES.split())
 # matplotlib reads it when it is imported, and a kernel chooses it only after that.
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
 
@@ -39,6 +40,20 @@ def start(log: Path, work: Callable, *arguments: object) -> BaseProcess:
     process = CONTEXT.Process(target=_be, args=(log, work, *arguments))
     process.start()
     return process
+
+
+def be(log: Path, work: Callable, *arguments: object) -> None:
+    """Have a function done in a process of its own; its last words are raised if it fails."""
+    process = start(log, work, *arguments)
+    process.join()
+    if code := process.exitcode:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        killed = f"killed by signal {-code}; systems do that (9) when memory is short: try JOBS=1"
+        raise RuntimeError(killed if code < 0 else lines[-1] if lines else f"ended with {code}")
+
+
+def call(module: str, function: str, *arguments: object) -> None:
+    getattr(importlib.import_module(module), function)(*arguments)
 
 
 def _be(log: Path, work: Callable, *arguments: object) -> None:
@@ -74,25 +89,6 @@ def be_kernel(command: list[str], folder: str, environment: dict[str, str]) -> N
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
-class Kernel:
-    """A process with the methods of `subprocess.Popen` that a provisioner calls."""
-
-    stdin = stdout = stderr = None
-
-    def __init__(self, process: BaseProcess) -> None:
-        self.process, self.pid, self.kill = process, process.pid, process.kill
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
-
-    def poll(self) -> int | None:
-        return self.process.exitcode
-
-    def wait(self) -> int | None:
-        self.process.join()
-        return self.process.exitcode
-
-
 class Provisioner(LocalProvisioner):
     """Starts the kernel in a process of this module."""
 
@@ -100,7 +96,12 @@ class Provisioner(LocalProvisioner):
 
     async def launch_kernel(self, cmd: list[str], **options) -> dict:
         process = start(self.words, be_kernel, cmd, str(options["cwd"]), options["env"])
-        self.process, self.pid, self.pgid = Kernel(process), process.pid, process.pid
+        self.pid = self.pgid = process.pid
+        # With what is called of a `subprocess.Popen`.
+        calls = {"poll": lambda: process.exitcode, "wait": process.join, "kill": process.kill}
+        calls |= dict.fromkeys(("stdin", "stdout", "stderr"))
+        send = partial(os.kill, process.pid)
+        self.process = SimpleNamespace(pid=process.pid, send_signal=send, **calls)
         return self.connection_info
 
 

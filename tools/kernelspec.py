@@ -1,21 +1,14 @@
-"""Give the kernels that readers open the pins of `helpers.utils.pins`.
+"""Give the kernels that readers open the pins of `helpers`.
 
 A notebook imports numpy before it imports the package, so they stand in the environment's own
 `share/jupyter/kernels/python3`. `make env` does it; in a conda environment run this file once.
 """
 
 import sys
-from pathlib import Path
 
 from ipykernel.kernelspec import install
 
-from helpers.utils.pins import pins
-
-
-def write(environment: Path) -> None:
-    """Write the description of the kernel that Jupyter starts by default in an environment."""
-    install(prefix=str(environment), env=pins())
-
+from helpers import pins
 
 if __name__ == "__main__":
-    write(Path(sys.prefix))
+    install(prefix=sys.prefix, env=pins())

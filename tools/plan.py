@@ -1,7 +1,5 @@
 """What waits for what, what is stale and why, and how long it will take."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -9,21 +7,13 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import book
-from helpers import artifacts
-from helpers.artifacts import lineage, manifests, pages, profiles
+from helpers.artifacts import lineage, manifests
 
 BOOK = "book"
-RENDERER = "renderer"
-"""What draws faces is compiled before the first step that draws, once for a state of its code."""
-TRAINING = (
-    "02_face_world",
-    "15_sensitivity_flips",
-    "16_verification_measures",
-    "learned_generator",
-)
-"""Stages whose networks are shipped; `--train 1` trains them."""
-OWN_STUDY = "21_own_study"
-"""The page that shows a study of somebody's own generator, or the example."""
+RENDERER = "renderer"  # compiled before the first step that draws, once for a state of its code
+# Stages whose networks are shipped; `--train 1` trains them.
+TRAINS = ["02_face_world", "15_sensitivity_flips", "16_verification_measures", "learned_generator"]
+OWN_STUDY = "21_own_study"  # it shows a study of somebody's own generator, or the example
 _DRAWING = lineage.SOURCE / "facerender" / "rendering.py"
 
 
@@ -69,10 +59,10 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
         return book.why_stale(profile)
     if step == RENDERER:
         return None if compiled().is_file() else "not compiled"
-    stale = artifacts.why_stale if step in lineage.STUDIES else pages.why_stale
+    stale = manifests.why_stale if step in lineage.STUDIES else manifests.why_page_is_stale
     if reason := stale(step, profile):
         return reason
-    if step in TRAINING and train is not None and train != manifests.read(step, profile)["train"]:
+    if step in TRAINS and train is not None and train != manifests.read(step, profile)["train"]:
         return f"TRAIN={train} asks for other networks than those in use"
     return None
 
@@ -102,10 +92,7 @@ def sentence(steps: list[str], profile: str) -> str:
     """One sentence on the steps to come."""
     if not steps:
         return f"{profile}: nothing to do, everything is up to date"
-    seconds = known_seconds(profile)
-    known = sum(seconds.get(step, 0.0) for step in steps)
-    took = f", at most about {clock(known)} one by one" if known else ""
-    return f"{profile}: {book.counted(len(steps), 'step')} may run ({', '.join(steps)}){took}"
+    return f"{profile}: {len(steps)} steps may run ({', '.join(steps)})"
 
 
 def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> float:
@@ -116,7 +103,7 @@ def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> f
 
 def known_seconds(profile: str) -> dict[str, float]:
     """Step → seconds that it takes on two cores, as measured once."""
-    path = profiles.FOLDER / "seconds.json"
+    path = lineage.PROFILES / "seconds.json"
     return json.loads(path.read_text(encoding="utf-8")).get(profile, {})
 
 

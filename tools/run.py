@@ -4,31 +4,32 @@ Content alone says what is stale (`helpers.artifacts.why_stale`), never times. E
 process of its own, and no process outlives this one. A profile is run by one process at a time.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 
 if __name__ == "__main__":  # the imports below take seconds
     print("reading what there is and what it was made from …", file=sys.stderr, flush=True)
+    # All that is started watches this process, and ends with it.
+    stop = "interrupted; finished work is kept, run the same command to go on\n"
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not under nohup
-        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+        signal.signal(signal.SIGINT, lambda *_: sys.stderr.write(stop) and os._exit(130))
 
 import argparse
 import importlib
 import shutil
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import partial
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import plan
-import runner
 
 import book
-from helpers import artifacts
-from helpers.artifacts import lineage, profiles
-from helpers.utils.parallel import alone
+from helpers.artifacts import lineage, manifests
+from helpers.utils.parallel import SIDE_BY_SIDE, alone
 
 # Sums depend on how many threads share them, and so would results on the number of cores; what
 # else hangs on the machine, the pins of `helpers` settle.
@@ -38,30 +39,28 @@ tell = partial(print, flush=True)
 
 def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("profile")
-    parser.add_argument("--device", default="cpu", help="where tensors live: cpu or cuda")
-    jobs = {"type": int, "choices": range(1, 65), "metavar": "JOBS"}
-    parser.add_argument("--jobs", **jobs, help="steps side by side; by default a few")
-    trains = "1: train all networks here; 0: those that ship; by default those in use"
-    parser.add_argument("--train", type=int, choices=(0, 1), help=trains)
-    own = "weights of a generator of your own, whose study chapter 21 then shows"
-    parser.add_argument("--generator", type=Path, help=own)
-    parser.add_argument("--model", type=Path, help="of its study, an ONNX file")
-    parser.add_argument("--crowd", type=Path, help="of its study, a folder for people's exports")
-    parser.add_argument("--stage", help="run one stage and what it needs, without the pages")
-    parser.add_argument("--why", metavar="STAGE", help="say why a stage is stale")
-    parser.add_argument("--claims", action="store_true", help="list what the book says was found")
+    option = parser.add_argument
+    option("profile")
+    option("--device", default="cpu", help="where tensors live: cpu or cuda")
+    option("--jobs", type=int, choices=range(1, 65), metavar="JOBS", help="steps side by side")
+    option("--train", type=int, choices=(0, 1), help="1: all networks here; 0: those that ship")
+    option("--generator", type=Path, help="of your own, whose study chapter 21 then shows")
+    option("--model", type=Path, help="of its study, an ONNX file")
+    option("--crowd", type=Path, help="of its study, a folder for people's exports")
+    option("--stage", help="run one stage and what it needs, without the pages")
+    option("--why", metavar="STAGE", help="say why a stage is stale")
+    option("--claims", action="store_true", help="list what the book says was found")
     return parser
 
 
 def main(arguments: list[str]) -> int:
     asked = options().parse_args(arguments)
     # Chapters run in other folders, and pass this on.
-    os.environ["HELPERS_ARTIFACTS"] = str(artifacts.root().absolute())
+    os.environ["HELPERS_ARTIFACTS"] = str(manifests.root().absolute())
     os.environ.update(dict.fromkeys(THREADS, "1"))
     if asked.train is not None:
         os.environ["TRAIN"] = str(asked.train)
-    profiles.load(asked.profile)
+    lineage.load_profile(asked.profile)
     waits = plan.graph()
     if unknown := {asked.stage, asked.why} - {None, *waits}:
         raise ValueError(f"no step {', '.join(unknown)}; there are {', '.join(waits)}")
@@ -75,10 +74,9 @@ def main(arguments: list[str]) -> int:
         return 0
     if asked.claims:
         return claims(asked.profile)
-    folder = artifacts.root() / asked.profile
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = manifests.root() / asked.profile
     with alone(folder / ".lock", tell):
-        artifacts.sweep(folder)
+        manifests.sweep(folder)
         return reproduce(asked, plan.needed(waits, asked.stage or plan.BOOK))
 
 
@@ -89,7 +87,7 @@ def claims(profile: str, ran: list[str] | None = None) -> int:
         if ran is None or not claim.holds:
             print(f"  {'holds' if claim.holds else 'FALSE'}  {page}: {claim.sentence}")
     false = sum(not claim.holds for _, claim in said)
-    print(f"{profile}: {book.counted(len(said), 'claim')}, {false} contradicted by this run")
+    print(f"{profile}: {len(said)} claims, {false} contradicted by this run")
     return int(false > 0)
 
 
@@ -115,10 +113,92 @@ def study(asked: argparse.Namespace) -> str | None:
     return os.path.relpath(file, lineage.ROOT)
 
 
+def run_steps(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
+    """Run what is stale, those steps first that have the longest way to the end.
+
+    After a failure no step begins any more; what runs beside is waited for.
+
+    Returns:
+        How many steps failed.
+    """
+    cores, seconds = os.cpu_count() or 1, plan.known_seconds(asked.profile)
+    jobs = asked.jobs or 2 + (cores > 5) + (cores > 11)
+    order, queue, running, failed = TopologicalSorter(waits), [], {}, 0
+    order.prepare()
+    with ThreadPoolExecutor(jobs) as pool:
+        while order.is_active():
+            while ready := order.get_ready():
+                for name in ready:
+                    queue.append(name) if is_stale(name, asked) else order.done(name)
+            queue.sort(key=lambda name: plan.rest(name, waits, seconds))
+            while queue and len(running) < jobs and not failed:
+                name = queue.pop()
+                os.environ[SIDE_BY_SIDE] = str(min(jobs, len(running) + len(queue) + 1))
+                running[pool.submit(perform, name, asked)] = name, time.monotonic()
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name, started = running.pop(future)
+                took = f"{time.monotonic() - started:.0f} s"
+                if error := future.exception():
+                    failed += 1
+                    print(f"{name} FAILED after {took}: {error}\n  its log: {log_of(name, asked)}")
+                else:
+                    print(f"{name}: done in {took}", flush=True)
+                    order.done(name)
+    return failed
+
+
+def is_stale(name: str, asked: argparse.Namespace) -> bool:
+    """Whether a step must be run; a file that cannot be judged fails it when it is run."""
+    try:
+        return plan.why(name, asked.profile, asked.train, asked.study) is not None
+    except (OSError, SyntaxError, ValueError, manifests.ArtifactError):
+        return True
+
+
+def log_of(name: str, asked: argparse.Namespace) -> Path:
+    return manifests.root() / asked.profile / "logs" / f"{name}.log"
+
+
+def perform(name: str, asked: argparse.Namespace) -> None:
+    """Be a step, in a thread; its work is done by a process of its own.
+
+    Raises:
+        RuntimeError: it failed, with its last words.
+    """
+    import execute  # half a second that a run with no step to run saves
+    from kernels import be, call
+
+    log = log_of(name, asked)
+    log.parent.mkdir(exist_ok=True)
+    log.write_text("")
+    if name == plan.BOOK:
+        be(log, book.run, asked.profile)
+    elif name == plan.RENDERER:
+        be(log, call, "facerender.rendering", "compile_renderer")
+        with suppress(OSError):  # where it cannot be kept, every process compiles for itself
+            plan.compiled().touch()
+    elif name in lineage.STUDIES:
+        options = ["--profile", asked.profile]
+        if asked.train and name in plan.TRAINS:
+            options += ["--train", "--device", asked.device]
+        code = lineage.sources(name, drawing=False)
+        be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", options)
+        if manifests.read(name, asked.profile)["source"] != code:
+            (manifests.root() / asked.profile / name / manifests.MANIFEST).unlink()
+            raise RuntimeError("its code was edited while it started; run the same command again")
+    else:
+        own = asked.study if name == plan.OWN_STUDY else None
+        execute.run(name, asked.profile, asked.device, log, own)
+    if name in lineage.stages():
+        manifests.read(name, asked.profile)  # raises if it never said that it ended
+
+
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     """Run what is stale; 1 if a step failed."""
     if asked.device != "cpu":  # importing torch takes seconds that other runs save
-        importlib.import_module("helpers.utils.devices").resolve_device(asked.device)
+        importlib.import_module("helpers.utils.checks").resolve_device(asked.device)
     asked.study = study(asked) if asked.generator else None
     if asked.generator and not asked.study:
         return 0
@@ -129,7 +209,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
         # Python tells bytecode of a file by size and time; here content alone counts.
         for folder in lineage.SOURCE.rglob("__pycache__"):
             shutil.rmtree(folder, ignore_errors=True)
-        failed = runner.run(asked, waits)
+        failed = run_steps(asked, waits)
         print(f"the run took {plan.clock(time.monotonic() - started)}")
         claims(asked.profile, [page for page in plan.pages_of_book() if page in waits])
     if plan.BOOK in waits and not failed:
@@ -138,16 +218,9 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     return int(failed > 0)
 
 
-def interrupt(*_: object) -> None:
-    print("interrupted; finished work is kept, run the same command to go on", file=sys.stderr)
-    os._exit(130)  # all that was started watches this process, and ends with it
-
-
 if __name__ == "__main__":
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, interrupt)
     try:
         sys.exit(main(sys.argv[1:]))
-    except (ValueError, OSError, SyntaxError, artifacts.ArtifactError) as error:
+    except (ValueError, OSError, SyntaxError, manifests.ArtifactError) as error:
         of_file = isinstance(error, OSError) and error.filename  # whose number says little
         sys.exit(f"{error.filename}: {error.strerror}" if of_file else str(error))

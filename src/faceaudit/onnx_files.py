@@ -20,8 +20,7 @@ from torch.fx.passes.shape_prop import ShapeProp
 from torch.nn import functional
 
 from faceaudit.model_input import Preparation
-from helpers.artifacts import lineage
-from helpers.artifacts.stage import atomic
+from helpers.artifacts import atomic, lineage
 
 _TYPES = {
     "tensor(float)": np.float32,

@@ -17,8 +17,7 @@ from faceaudit.onnx_files import OnnxNetwork, open_session
 from faceaudit.parts import Style
 from faceaudit.specification import Specification, in_words, read_specification
 from helpers.annotations import ATTRIBUTES
-from helpers.artifacts import profiles
-from helpers.artifacts.lineage import ROOT
+from helpers.artifacts.lineage import ROOT, load_profile
 from helpers.generators import convert, load_checkpoint
 
 AUDITS = ROOT / "audits"
@@ -80,7 +79,7 @@ def write_study(
         raise ValueError(f"MODEL={model}: no such file; the ONNX file of a model was expected")
     if crowd is not None and not crowd.is_dir():
         raise ValueError(f"CROWD={crowd}: no such folder; one for people's exports was expected")
-    network, sizes = load_checkpoint(generator), profiles.load(profile)
+    network, sizes = load_checkpoint(generator), load_profile(profile)
     content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
     content["name"] = path.stem
     content["generator"] = {
@@ -143,7 +142,7 @@ def left_out(
         if asked is not None and not (own and audit.beside(own).resolve() == asked.resolve()):
             told = f"{path} counts, whose {field} is {own or 'not given'}"
             others.append(f"{name}={asked} is left out: {told}")
-    wanted, transects = profiles.load(profile), audit.design.transects
+    wanted, transects = load_profile(profile), audit.design.transects
     if (source.samples, transects) != (wanted.n_directions, wanted.n_transects):
         others.append(
             f"the sizes of PROFILE={profile} are left out: {path} counts, with {source.samples} "

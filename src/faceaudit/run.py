@@ -28,8 +28,8 @@ from faceaudit.report_page import Sheet, contact_sheet, write_html
 from faceaudit.report_schema import Report
 from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported
-from helpers.artifacts import profiles, root
-from helpers.artifacts.lineage import ROOT
+from helpers.artifacts import root
+from helpers.artifacts.lineage import ROOT, load_profile
 from helpers.utils.parallel import alone
 
 Say = Callable[[str], None]
@@ -201,7 +201,7 @@ def capped(specification: Specification, profile: str) -> Specification:
     Raises:
         ValueError: no such profile, or an audit of other images.
     """
-    sizes, design = profiles.load(profile), specification.design
+    sizes, design = load_profile(profile), specification.design
     generator = specification.generator
     made = specification.kind == "classification" and specification.images is None
     if not made or not isinstance(generator, KnownTruth) or design.transects is None:

@@ -2,10 +2,44 @@
 
 The notebooks keep every step a reader must be able to defend; this package takes input and
 output, batching, seeding, rendering, numerics and plot style.
+
+Importing it makes a processor compute with the instructions that all have, so that results are
+equal. Libraries choose their code by the processor that they find: a sum over vectors of sixteen
+numbers is rounded otherwise than one over vectors of eight, and a training makes that difference
+large. Every pin is read when its library is imported or first computes, so they are set here,
+before any module imports numpy, torch or numba; the kernels that readers open get them with their
+environment (`tools/kernelspec.py`). The page *Same numbers* says what is equal where.
 """
 
-from helpers.utils.pins import set_pins as _set_pins
+import os
+from pathlib import Path
 
 __version__ = "0.1.0"
 
-_set_pins()  # here, before any module imports numpy, torch or numba
+# Variable → value. The renderer needs none: see `EXACT` in `facerender.compiled`.
+PINS = {
+    # Convolutions of torch; without it AVX-512 has kernels of its own.
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    # Products of matrices in torch; "AVX2" would hold on Intel's processors only.
+    "MKL_CBWR": "COMPATIBLE",
+    # torch's own kernels: exp, softmax, gelu.
+    "ATEN_CPU_CAPABILITY": "avx2",
+    # Linear algebra of numpy, scipy and scikit-learn.
+    "OPENBLAS_CORETYPE": "Haswell",
+    # numpy's own kernels: exp, log, sums. It says nothing where a processor lacks them.
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
+}
+_PROCESSOR = Path("/proc/cpuinfo")
+
+
+def pins() -> dict[str, str]:
+    """Give the pins, or none where they mean nothing (arm64) or would crash (no AVX2).
+
+    Returns:
+        Variable → value.
+    """
+    known = _PROCESSOR.is_file() and " avx2 " in _PROCESSOR.read_text()
+    return PINS if known else {}
+
+
+os.environ.update(pins())  # whatever was set before

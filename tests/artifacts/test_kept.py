@@ -1,94 +1,267 @@
-"""Finished work that is kept: read whole or not at all, and known by the code that made it."""
+"""Finished work that is kept: read whole or not at all, and no image is made twice."""
 
+import errno
+import os
+import signal
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
 import pytest
+import torch
+from distributed import Client, LocalCluster
 
-from helpers.artifacts import kept, lineage, manifests
+from helpers import generators
+from helpers.artifacts import kept
+from helpers.generators.batches import synthesize_to_store
+from helpers.models.answers import answers_about
+
+SIZE, COUNT, HERE = 4, 12, Path(kept.__file__)
+ROWS = np.linspace(0, 1, 30, dtype=np.float32).reshape(10, 3)
 
 
-def test_what_was_written_is_read(tmp_path):
+@pytest.mark.parametrize("damage", [lambda b: b[:5], lambda b: b[:-1] + b"!"])
+def test_what_was_written_is_read_or_its_damage_noticed(tmp_path, damage):
     path = tmp_path / "folder" / "a.part"
     assert kept.read(path) is None
     kept.write(path, b"work")
     assert kept.read(path) == b"work"
-
-
-@pytest.mark.parametrize("at", [0, 5, -1])
-def test_a_changed_byte_is_noticed(tmp_path, at):
-    path = tmp_path / "a.part"
-    kept.write(path, b"work")
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.warns(UserWarning, match="a.part is damaged; what it held is made again"):
         assert kept.read(path) is None
 
 
-@pytest.mark.parametrize("length", [0, 5, 34])
-def test_a_truncated_file_is_noticed(tmp_path, length):
-    path = tmp_path / "a.part"
-    kept.write(path, b"work")
-    path.write_bytes(path.read_bytes()[:length])
-    with pytest.warns(UserWarning, match="a.part is damaged"):
-        assert kept.read(path) is None
+# --- sets of images
+
+
+def flat(rows, size=SIZE):
+    """Every image has the colour of its row."""
+    colours = np.round(rows * 255).astype(np.uint8)
+    return np.broadcast_to(colours[:, :, None, None], (len(rows), 3, size, size))
+
+
+class Recorder:
+    """Makes images like `flat`, remembers what was asked for and fails on the k-th call."""
+
+    def __init__(self, fail_on=None):
+        self.batches, self.fail_on = [], fail_on
+
+    def __call__(self, rows):
+        if len(self.batches) + 1 == self.fail_on:
+            raise KeyboardInterrupt
+        self.batches.append(rows)
+        return flat(rows)
+
+    def rows(self):
+        """Numbers of the rows that images were made of."""
+        return [int(row) for batch in self.batches for row in np.round(batch[:, 0] * 29 / 3)]
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A package: `rooms/work.py` takes names from two modules and from the face of a third room."""
-    package = tmp_path / "src" / "helpers"
-    files = {
-        "rooms/__init__.py": "from helpers.rooms import work\nfrom helpers.rooms import other\n",
-        "rooms/work.py": "from helpers.rooms.part import x\nfrom helpers.face import y\n"
-        "from helpers.artifacts import stage\nfrom helpers.rooms import figures\n",
-        "rooms/part.py": "",
-        "rooms/part.json": "{}",
-        "rooms/other.py": "",
-        "rooms/figures.py": "",
-        "face/__init__.py": "from helpers.face.inside import y\n",
-        "face/inside.py": "y = 1\n",
-        "artifacts/stage.py": "",
-    }
-    for name, text in files.items():
-        (package / name).parent.mkdir(parents=True, exist_ok=True)
-        (package / name).write_text(text)
-    monkeypatch.setattr(lineage, "ROOT", tmp_path)
-    monkeypatch.setattr(lineage, "SOURCE", package.parent)
-    monkeypatch.setattr(lineage, "PACKAGE", package)
-    return package
+def path(tmp_path):
+    return tmp_path / "faces.npy"
 
 
-@pytest.mark.parametrize(
-    ("file", "counts"),
-    [
-        ("rooms/work.py", True),
-        ("rooms/part.py", True),
-        ("rooms/part.json", True),
-        ("face/__init__.py", True),
-        ("face/inside.py", True),
-        ("rooms/__init__.py", False),
-        ("rooms/other.py", False),
-        ("rooms/figures.py", False),
-        ("artifacts/stage.py", False),
-    ],
-)
-def test_code_that_computes_counts_and_no_other(package, file, counts):
-    before = kept.made_by(package / "rooms" / "work.py")
-    (package / file).write_text("z = 2\n")
-    assert (kept.made_by(package / "rooms" / "work.py") != before) is counts
+def store(path, make=flat, rows=ROWS, chunk=3, **settings):
+    key = kept.content_key(rows, **settings)
+    return kept.fill(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
 
 
-def test_versions_count_of_what_is_called(package, monkeypatch):
-    before = kept.made_by(package / "rooms" / "work.py")
-    other = manifests.versions() | {"pandas": "0"}
-    monkeypatch.setattr(manifests, "versions", lambda: other)
-    assert kept.made_by(package / "rooms" / "work.py") == before
-    monkeypatch.setattr(manifests, "versions", lambda: other | {"torch": "0"})
-    assert kept.made_by(package / "rooms" / "work.py") != before
+def interrupted(path, fail_on=3):
+    with pytest.raises(KeyboardInterrupt):
+        store(path, Recorder(fail_on))
 
 
-def test_code_of_somebody_else_counts_with_what_it_takes_from_here(package, tmp_path):
-    renderer = tmp_path.parent / "renderer.py"
-    renderer.write_text("from .sibling import a\nfrom helpers.face import y\n")
-    before = kept.made_by(renderer)
-    (package / "face" / "inside.py").write_text("y = 2\n")
-    assert kept.made_by(renderer) != before
+@pytest.mark.parametrize("chunk", [1, 4, 64])
+def test_images_do_not_depend_on_chunks_and_are_reused(path, chunk):
+    if chunk == 1:
+        interrupted(path)
+    first, again = Recorder(), Recorder()
+    made = store(path, first, chunk=chunk)
+    np.testing.assert_array_equal(made, flat(ROWS))
+    assert first.rows() == [*range(6 if chunk == 1 else 0, 10)]
+    assert isinstance(made, np.memmap) and not made.flags.writeable
+    np.testing.assert_array_equal(store(path, again, chunk=5), flat(ROWS))
+    assert not again.batches
+
+
+@pytest.mark.parametrize("change", [{"rows": ROWS[::-1].copy()}, {"rows": ROWS[:9]}, {"other": 2}])
+def test_other_content_is_made_anew_and_who_reads_the_old_keeps_it(path, change):
+    old, again = store(path), Recorder()
+    made = store(path, again, **change)
+    assert sum(map(len, again.batches)) == len(made) == len(change.get("rows", ROWS))
+    np.testing.assert_array_equal(old, flat(ROWS))
+
+
+@pytest.mark.parametrize("damage", ["{", '{"key": "x"}', "", "cut"])
+def test_damaged_progress_or_a_truncated_array_makes_anew(path, damage):
+    store(path)
+    if damage == "cut":
+        os.truncate(path, 200)
+    else:
+        path.with_name("faces.npy.progress.json").write_text(damage)
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again), flat(ROWS))
+    assert len(again.rows()) == 10
+
+
+@pytest.mark.parametrize("fail_on", [None, 4])
+def test_damaged_images_are_made_again_and_no_others(path, fail_on):
+    store(path) if fail_on is None else interrupted(path, fail_on)
+    content = bytearray(path.read_bytes())
+    content[(4 - 10) * 3 * SIZE**2] ^= 4
+    path.write_bytes(content)
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again, chunk=2), flat(ROWS))
+    assert again.rows() == [3, 4, 5] + ([9] if fail_on else [])
+
+
+def test_a_full_disk_on_the_way_keeps_finished_chunks(path, monkeypatch):
+    write, calls = kept._write, []
+
+    def until_full(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(kept, "_write", until_full)
+        with pytest.raises(OSError, match="No space left"):
+            store(path)
+    again = Recorder()
+    np.testing.assert_array_equal(store(path, again), flat(ROWS))
+    assert again.rows() == [6, 7, 8, 9]
+
+
+def test_images_of_another_shape_or_type_are_refused(path):
+    with pytest.raises(ValueError, match=r"images \(3, 3, 4, 4\), got uint8 \(3, 3, 5, 5\)"):
+        store(path, partial(flat, size=SIZE + 1))
+    with pytest.raises(ValueError, match=r"expected uint8 .*, got float32"):
+        store(path, lambda rows: flat(rows).astype(np.float32))
+
+
+def test_content_key_covers_rows_and_settings():
+    rows = np.arange(6, dtype=np.float32)
+    others = rows, rows[::-1], rows.reshape(2, 3), rows.astype(np.int32)
+    assert len({kept.content_key(one, size=size) for one in others for size in (1, 2)}) == 8
+    assert kept.content_key(rows, a=1, b=2) == kept.content_key(rows.copy(), b=2, a=1)
+
+
+# --- chunks that are shared out
+
+
+def squared(number):
+    """Work that takes a while, and says in which process and with how many threads it was done."""
+    time.sleep(0.02)
+    return number**2, os.getpid(), torch.get_num_threads()
+
+
+def brightness(images):
+    """A model that is asked: brightness of red and blue, and NaN for what it does not find."""
+    means = images.mean((2, 3)) / 255
+    means[means[:, 0] < 0.4] = np.nan
+    return pd.DataFrame({"red": means[:, 0], "blue": means[:, 2]})
+
+
+def refuses(number):
+    raise ValueError(f"chunk {number} is refused")
+
+
+def slow_images(rows, started):
+    """Images of their rows' colours; leaves a file named after the process that makes them."""
+    Path(started, str(os.getpid())).touch()
+    time.sleep(0.1)
+    return flat(rows)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    # Workers that are killed are replaced by their nannies, which takes seconds.
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as running:
+        yield running
+
+
+@pytest.fixture
+def scheduler(cluster, monkeypatch):
+    monkeypatch.setenv(kept.SCHEDULER, cluster.scheduler_address)
+    with Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)
+    return cluster.scheduler_address
+
+
+def results(work, count=COUNT):
+    return dict(kept.shared_out([HERE], 2)(work, lambda number: number, count))
+
+
+def test_threads_have_one_thread_each_and_give_it_back(monkeypatch):
+    monkeypatch.delenv(kept.SCHEDULER, raising=False)
+    before, found = torch.get_num_threads(), results(squared)
+    assert all(found[number][0] == number**2 for number in range(COUNT))
+    assert {threads for _, _, threads in found.values()} == {1}
+    with pytest.raises(ValueError, match="is refused"):
+        results(refuses)
+    assert torch.get_num_threads() == before and results(squared, 0) == {}
+
+
+def test_workers_share_and_an_error_there_is_raised_here(scheduler):
+    found = results(squared)
+    assert all(found[number][0] == number**2 for number in range(COUNT))
+    makers = {pid for _, pid, _ in found.values()}
+    assert len(makers) == 2 and os.getpid() not in makers
+    assert {threads for _, _, threads in found.values()} == {1}
+    with pytest.raises(ValueError, match="chunk . is refused"):
+        results(refuses)
+
+
+def test_images_and_answers_are_the_same_bytes_as_of_one_process(scheduler, tmp_path, monkeypatch):
+    learned = generators.load_generator("wgan", size=32)
+    codes = learned.sample(10, seed=1)
+    there = synthesize_to_store(learned, codes, tmp_path / "there.npy", chunk=3)
+    said = answers_about(there, brightness, tmp_path / "a", version="1", chunk=4)
+    monkeypatch.delenv(kept.SCHEDULER)
+    here = synthesize_to_store(learned, codes, tmp_path / "here.npy", chunk=3)
+    again = answers_about(here, brightness, tmp_path / "b", version="1", chunk=4)
+    assert (tmp_path / "there.npy").read_bytes() == (tmp_path / "here.npy").read_bytes()
+    assert here.std() > 0
+    pd.testing.assert_frame_equal(said, again)
+    left = [{p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in "ab"]
+    assert left[0] == left[1]
+
+
+def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
+    rows = np.linspace(0, 1, 60, dtype=np.float32).reshape(20, 3)
+    started, killed = tmp_path / "started", []
+    started.mkdir()
+
+    def kill():
+        """Kill a worker in the midst of its first chunk."""
+        while not (makers := list(started.iterdir())):
+            time.sleep(0.01)
+        killed.append(int(makers[0].name))
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    make = partial(slow_images, started=str(started))
+    share = kept.shared_out([HERE], 1)
+    images = kept.fill(tmp_path / "i.npy", rows, make, (3, 4, 4), key="k", chunk=1, share=share)
+    killer.join()
+    makers = {int(path.name) for path in started.iterdir()}
+    assert makers - {*killed} and os.getpid() not in makers
+    np.testing.assert_array_equal(images, flat(rows))
+
+
+def test_a_worker_with_other_code_and_a_scheduler_that_is_none_are_named(scheduler, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(kept, "_code", lambda names: [f"other {os.getpid()}"])
+        with pytest.raises(ValueError, match=r"another version of helpers/artifacts/kept\.py"):
+            results(squared)
+    monkeypatch.setattr(kept, "PATIENCE", 0.5)
+    for address in ("tcp://127.0.0.1:9", "nowhere"):
+        monkeypatch.setenv(kept.SCHEDULER, address)
+        with pytest.raises(ValueError, match=f"SCHEDULER={address}: no Dask scheduler"):
+            results(squared)

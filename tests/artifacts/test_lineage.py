@@ -1,158 +1,159 @@
-"""What a stage is made from: the graph that the runner and the manifests share."""
+"""What a stage is made from, and profiles: what the runner and the manifests share."""
 
+import ast
 import os
-import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from helpers.artifacts import lineage
+from helpers.artifacts import kept, lineage, manifests
 
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A small repository: two notebooks, helpers a -> b (relative), c, package d, a study."""
+    """A small repository: two notebooks, helpers a -> b, c, package d, a study."""
     package, notebooks = tmp_path / "src" / "helpers", tmp_path / "notebooks"
-    (package / "d").mkdir(parents=True)
-    notebooks.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "a.py").write_text("def f():\n    from . import b\n    return b\n")
-    (package / "b.py").write_text("from helpers.d import part\n")
-    (package / "c.py").write_text("")
-    (package / "d" / "__init__.py").write_text("from .part import x\n")
-    (package / "d" / "part.py").write_text("from ..e import y\nx = 1\n")
-    (package / "e.py").write_text("y = 1\n")
-    (notebooks / "02_second.py").write_text(
-        "from helpers import a\n"
-        'stage.load("01_first", "x.npy")\nstage.load(name, "y")\nstage.load("survey", "z.json")\n'
-    )
-    (package / "survey").mkdir()
-    (package / "survey" / "__init__.py").write_text("")
-    (package / "survey" / "main.py").write_text("from helpers import c\n")
-    (notebooks / "01_first.py").write_text("import math\n")
-    (notebooks / "index.py").write_text("")
-    monkeypatch.setattr(lineage, "ROOT", tmp_path)
-    monkeypatch.setattr(lineage, "NOTEBOOKS", notebooks)
-    monkeypatch.setattr(lineage, "SOURCE", package.parent)
-    monkeypatch.setattr(lineage, "PACKAGE", package)
-    monkeypatch.setattr(lineage, "STUDIES", {"survey": "survey.main"})
-    return tmp_path
-
-
-def test_stages_are_numbered_notebooks_and_studies(tree):
-    assert lineage.stages() == ["01_first", "02_second", "survey"]
-
-
-def test_inputs_are_the_literal_stage_names_loaded(tree):
-    assert lineage.inputs(lineage.source_of("02_second")) == ["01_first", "survey"]
-
-
-def test_several_models_loaded_at_once_count_as_read(tree):
-    source = tree / "notebooks" / "03_third.py"
-    source.write_text('models.load_all(stage, "02_second", NAMES)\nstage.path("01_first")\n')
-    assert lineage.inputs(source) == ["02_second"]
-
-
-def test_helper_modules_are_closed_over_imports(tree):
-    found = lineage.helper_modules(lineage.source_of("02_second"))
-    names = {str(p.relative_to(tree / "src" / "helpers")) for p in found}
-    assert names == {"__init__.py", "a.py", "b.py", "d/__init__.py", "d/part.py", "e.py"}
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "async def f():\n    class C:\n        {}",
-        "if x:\n    pass\nelif y:\n    {}",
-        "for x in y:\n    pass\nelse:\n    {}",
-        "while x:\n    with y:\n        {}",
-        "try:\n    pass\nexcept E:\n    {}",
-        "try:\n    pass\nexcept* E:\n    pass\nelse:\n    {}",
-        "try:\n    pass\nfinally:\n    {}",
-        "match x:\n    case 1:\n        {}",
-    ],
-)
-def test_imports_are_found_in_every_kind_of_statement(tree, code):
-    source = tree / "notebooks" / "index.py"
-    source.write_text(code.format("from helpers import c"))
-    assert tree / "src" / "helpers" / "c.py" in lineage.helper_modules(source)
-
-
-def test_helper_modules_are_looked_for_once(tree, monkeypatch):
-    source = lineage.source_of("02_second")
-    before = lineage.helper_modules(source)
-    monkeypatch.setattr(lineage, "_closure", None)
-    assert lineage.helper_modules(source) == before
-
-
-def test_a_module_that_is_imported_comes_and_goes(tree):
-    package, source = tree / "src" / "helpers", lineage.source_of("02_second")
-    (package / "a.py").write_text("from .d import late\n")
-    before = lineage.helper_modules(source)
-    (package / "d" / "late.py").write_text("from helpers import c\n")
-    assert set(lineage.helper_modules(source)) - {*before} == {
-        package / "d" / "late.py",
-        package / "c.py",
+    files = {
+        "__init__.py": "",
+        "a.py": "def f():\n    from helpers import b\n    return b\n",
+        "b.py": "try:\n    pass\nexcept E:\n    from helpers.d import part\n",
+        "b.weights": "1",
+        "c.py": "",
+        "d/__init__.py": "from helpers.d.part import x\nfrom helpers import c\n",
+        "d/part.py": "from helpers.e import y\nfrom helpers.d import figures\nx = 1\n",
+        "d/figures.py": "",
+        "e.py": "y = 1\n",
+        "artifacts/stage.py": "",
+        "survey/__init__.py": "",
+        "survey/main.py": "from helpers import c\nfrom helpers.artifacts import stage\n",
     }
-    (package / "d" / "late.py").unlink()
-    assert lineage.helper_modules(source) == before
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    notebooks.mkdir()
+    (notebooks / "01_first.py").write_text("import math\n")
+    (notebooks / "02_second.py").write_text(
+        'from helpers import a\nstage.load("01_first", "x.npy")\nstage.load(name, "y")\n'
+        'models.load_all(stage, "survey", NAMES)\nstage.path("00_none")\n'
+    )
+    (notebooks / "index.py").write_text("")
+    places = {"ROOT": tmp_path, "NOTEBOOKS": notebooks, "SOURCE": package.parent}
+    for name, value in {**places, "PACKAGE": package, "STUDIES": {"survey": "survey.main"}}.items():
+        monkeypatch.setattr(lineage, name, value)
+    monkeypatch.setattr(kept, "PINS", package / "__init__.py")
+    return package
 
 
-@pytest.mark.parametrize(("file", "changes"), [("e.py", True), ("c.py", False)])
-def test_source_hash_follows_only_what_is_used(tree, file, changes):
-    before = lineage.sources("02_second")
-    (tree / "src" / "helpers" / file).write_text("y = 2\n")
-    assert (lineage.sources("02_second") != before) is changes
-
-
-@pytest.mark.parametrize(
-    ("file", "changes"), [("survey/main.py", True), ("c.py", True), ("a.py", False)]
-)
-def test_a_study_is_made_from_its_module_and_its_helpers(tree, file, changes):
-    before = lineage.sources("survey")
-    (tree / "src" / "helpers" / file).write_text("z = 2\n")
-    assert (lineage.sources("survey") != before) is changes
-
-
-def test_what_only_draws_does_not_change_what_a_stage_leaves(tree):
-    package = tree / "src" / "helpers"
-    (package / "d" / "figures.py").write_text("")
-    (package / "e.py").write_text("from helpers.d import figures\n")
-    every, computing = lineage.sources("02_second"), lineage.sources("02_second", drawing=False)
-    assert set(every) - set(computing) == {"src/helpers/d/figures.py"}
-
-
-def test_data_beside_a_module_belong_to_it(tree):
-    (tree / "src" / "helpers" / "b.weights").write_text("1")
-    before = lineage.sources("02_second")
-    (tree / "src" / "helpers" / "b.weights").write_text("2")
-    assert lineage.sources("02_second") != before
-
-
-def test_an_edit_that_keeps_the_time_is_seen(tree):
-    path = tree / "src" / "helpers" / "e.py"
-    before, state = lineage.sources("02_second"), path.stat()
-    path.write_text("y = 2\n")
-    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-    assert lineage.sources("02_second") != before
-
-
-def test_unknown_stage_names_those_there_are(tree):
-    with pytest.raises(ValueError, match="01_first, 02_second, survey"):
+def test_stages_and_what_they_read(tree):
+    assert lineage.stages() == ["01_first", "02_second", "survey"]
+    assert lineage.inputs(lineage.source_of("02_second")) == ["01_first", "survey"]
+    with pytest.raises(ValueError, match="no stage 03_third: .*01_first, 02_second, survey"):
         lineage.source_of("03_third")
 
 
-def test_threads_parse_one_after_the_other(monkeypatch):
-    """Python 3.11 counts how deep it is for all threads together, and raises where they differ."""
-    inside, most = [], []
+def test_helper_modules_are_closed_over_imports(tree):
+    def names(executed):
+        found = lineage.helper_modules(lineage.source_of("02_second"), executed)
+        return {str(path.relative_to(tree)) for path in found}
 
-    def parse(code, filename):
-        inside.append(code)
-        time.sleep(0.01)
-        most.append(len(inside))
-        inside.remove(code)
+    named = {"a.py", "b.py", "d/part.py", "d/figures.py", "e.py"}
+    assert names(executed=False) == named
+    assert names(executed=True) == named | {"__init__.py", "c.py", "d/__init__.py"}
 
-    monkeypatch.setattr(lineage.ast, "parse", parse)
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda n: lineage.parse(str(n), "x"), range(8)))
-    assert most == [1] * 8
+
+def test_a_module_that_is_imported_comes_and_goes(tree):
+    source = lineage.source_of("02_second")
+    (tree / "a.py").write_text("from helpers.d import late\n")
+    before = lineage.helper_modules(source, executed=False)
+    (tree / "d" / "late.py").write_text("from helpers import c\n")
+    after = lineage.helper_modules(source, executed=False)
+    assert {*after} - {*before} == {tree / "d" / "late.py"}
+    (tree / "d" / "late.py").unlink()
+    assert lineage.helper_modules(source, executed=False) == before
+
+
+@pytest.mark.parametrize(
+    ("stage", "file", "changes"),
+    [
+        ("02_second", "e.py", True),
+        ("02_second", "b.weights", True),
+        ("02_second", "d/figures.py", True),
+        ("02_second", "survey/main.py", False),
+        ("survey", "survey/main.py", True),
+        ("survey", "c.py", True),
+        ("survey", "a.py", False),
+    ],
+)
+def test_hashes_follow_what_is_used_whatever_the_time_of_an_edit(tree, stage, file, changes):
+    path, before = tree / file, lineage.sources(stage)
+    state = path.stat()
+    path.write_text("y = 2\n")
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert (lineage.sources(stage) != before) is changes
+
+
+def test_what_only_draws_does_not_change_what_a_stage_leaves(tree):
+    every, computing = lineage.sources("02_second"), lineage.sources("02_second", drawing=False)
+    assert {*every} - {*computing} == {"src/helpers/d/figures.py"}
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("b.py", True),
+        ("b.weights", True),
+        ("d/part.py", True),
+        ("__init__.py", True),  # the pins
+        ("d/__init__.py", False),
+        ("d/figures.py", False),
+        ("artifacts/stage.py", False),
+    ],
+)
+def test_kept_work_is_known_by_the_code_that_computes_it_and_no_other(tree, file, counts):
+    with (tree / "a.py").open("a") as stream:
+        stream.write("from helpers.artifacts import stage\n")
+    before = kept.made_by(tree / "a.py")
+    (tree / file).write_text("z = 2\n")
+    assert (kept.made_by(tree / "a.py") != before) is counts
+
+
+def test_kept_work_is_known_by_the_versions_of_what_it_calls(tree, monkeypatch):
+    before, other = kept.made_by(tree / "a.py"), manifests.versions() | {"pandas": "0"}
+    monkeypatch.setattr(manifests, "versions", lambda: other)
+    assert kept.made_by(tree / "a.py") == before
+    other["torch"] = "0"
+    assert kept.made_by(tree / "a.py") != before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "unknown profile 'mine'"),
+        ("a: [1\n", r"mine\.yml is no YAML of names: .*line 2"),
+        ("- 1\n", "is no YAML of names"),
+        ("seed: 1\n", "image_size is None, a whole number of at least 1 was expected"),
+        ("n_bot: 3\n", "n_bot is 3, no such name was expected"),
+        ("seed: many\n", "seed is 'many', a whole number"),
+        ("seed: -5\n", "seed is -5, a whole number"),
+        ("architecture: 1\n", "architecture is 1, text was expected"),
+    ],
+)
+def test_a_profile_that_is_not_whole_is_named(tmp_path, text, message):
+    whole = (lineage.PROFILES / "laptop.yml").read_text()
+    if text:
+        more = ": " in text and text != "seed: 1\n" and "[" not in text
+        (tmp_path / "mine.yml").write_text(whole + text if more else text)
+    with pytest.raises(ValueError, match=message):
+        lineage.load_profile("mine", tmp_path)
+
+
+def test_notebook_defaults_are_the_laptop_profile(repository):
+    laptop = vars(lineage.load_profile("laptop")) | {"profile": "laptop", "device": "cpu"}
+    found = 0
+    for source in (repository / "notebooks").glob("*.py"):
+        cell = source.read_text().split('tags=["parameters"', 1)[1].split("\n", 1)[1]
+        for node in ast.parse(cell.split("# %%", 1)[0]).body:
+            # A chapter may have a parameter of its own, which no profile sets.
+            if isinstance(node, ast.Assign) and (name := node.targets[0].id) in laptop:
+                assert laptop[name] == ast.literal_eval(node.value), f"{source.name}: {name}"
+                found += 1
+    assert found > 50

@@ -1,6 +1,5 @@
-"""Stage folders: what is written can be read back, and nothing stale or damaged is."""
+"""Stages and pages: what is written can be read back, and nothing stale or damaged is."""
 
-import json
 import os
 import shutil
 
@@ -9,9 +8,10 @@ import pandas as pd
 import pytest
 
 from helpers import artifacts
-from helpers.artifacts import ArtifactError, Stage, lineage, manifests, profiles
+from helpers.artifacts import ArtifactError, Stage, lineage, manifests
 
 FIRST, SECOND = "02_face_world", "03_direction_fitting"
+LAPTOP = lineage.load_profile("laptop")
 
 
 @pytest.fixture
@@ -23,12 +23,16 @@ def world(artifacts_folder, monkeypatch):
     return code
 
 
-def run(name, **files):
-    stage = Stage(name, profile="smoke", device="cpu", seed=1)
+def opened(name=FIRST):
+    return Stage(name, profile="smoke", device="cpu", seed=1)
+
+
+def run(name=FIRST, **files):
+    stage = opened(name)
     for file, value in files.items():
         stage.save(file.replace("_", "."), value)
     stage.finish({"answer": np.float64(0.5), "not": np.arange(2)})
-    return stage
+    return stage.folder
 
 
 def test_round_trip_of_every_format(world):
@@ -41,169 +45,139 @@ def test_round_trip_of_every_format(world):
     assert (artifacts.load(FIRST, "a.npy", "smoke") == np.eye(2)).all()
     assert artifacts.load(FIRST, "z.npz", "smoke")["u"].tolist() == [1, 1, 1]
     assert artifacts.load(FIRST, "results.json", "smoke") == {"answer": 0.5, "not": [0, 1]}
+    manifest = manifests.read(FIRST, "smoke")
+    assert manifest["files"]["t.parquet"]["rows"] == 2 and manifest["device"] == "cpu"
+    with pytest.raises(ArtifactError, match=r"left no b\.npy; it left t\.parquet, j\.json"):
+        artifacts.load(FIRST, "b.npy", "smoke")
+    with pytest.raises(ValueError, match=r"cannot save x\.pkl"):
+        opened().save("x.pkl", 1)
 
 
-def test_manifest_records_rows_hashes_and_versions(world):
-    stage = run(FIRST, t_parquet=pd.DataFrame({"x": [1, 2]}))
-    manifest = json.loads((stage.folder / "manifest.json").read_text())
-    assert manifest["files"]["t.parquet"]["rows"] == 2
-    assert len(manifest["files"]["t.parquet"]["sha256"]) == 64
-    assert manifest["source"] == {"a.py": "a" * 64}
-    assert manifest["versions"]["torch"] and manifest["device"] == "cpu"
-
-
-def test_unfinished_stage_cannot_be_read(world):
-    Stage(FIRST, profile="smoke", device="cpu", seed=1).save("a.npy", np.eye(2))
-    with pytest.raises(ArtifactError, match="has not finished.*make reproduce PROFILE=smoke"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_reopening_withdraws_the_manifest_but_keeps_files(world):
-    run(FIRST, a_npy=np.eye(2))
-    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
-    assert (stage.folder / "a.npy").is_file()
-    with pytest.raises(ArtifactError, match="has not finished"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_damaged_file(world):
-    stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "a.npy").write_bytes(b"garbage")
-    with pytest.raises(ArtifactError, match=r"a\.npy is damaged: its content is not what"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_damage_that_keeps_size_and_time_is_seen(world):
-    path = run(FIRST, a_npy=np.eye(2)).folder / "a.npy"
+def same_size_and_time(path):
     before = path.stat().st_mtime_ns
     path.write_bytes(path.read_bytes()[:-1] + b"!")
-    with pytest.raises(ArtifactError, match="its content is not what the stage left"):
-        artifacts.load(FIRST, "a.npy", "smoke")
     os.utime(path, ns=(before, before))
-    with pytest.raises(ArtifactError, match="its content is not what the stage left"):
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (lambda folder: opened(), "has not finished.*make reproduce PROFILE=smoke"),
+        (lambda folder: same_size_and_time(folder / "a.npy"), r"a\.npy is gone or damaged"),
+        (lambda folder: (folder / "a.npy").unlink(), r"a\.npy is gone or damaged"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), r"manifest\.json is damaged"),
+    ],
+)
+def test_what_is_unfinished_gone_or_damaged_is_not_read(world, harm, words):
+    harm(run(a_npy=np.eye(2)))
+    with pytest.raises(ArtifactError, match=words):
+        artifacts.load(FIRST, "a.npy", "smoke")
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value", "words"),
+    [
+        (lineage, "sources", lambda *_, **__: {"a.py": "other"}, "made by other code: a.py"),
+        (lineage, "load_profile", lambda name: LAPTOP, r"smoke: \w+ is \d+ now and was \d+"),
+        (manifests, "versions", lambda: {"torch": "99"}, "torch is 99 now and was "),
+    ],
+)
+def test_other_code_sizes_or_libraries_make_stale(world, monkeypatch, place, name, value, words):
+    run(a_npy=np.eye(2))
+    monkeypatch.setattr(place, name, value)
+    with pytest.raises(ArtifactError, match=words):
         artifacts.load(FIRST, "a.npy", "smoke")
 
 
 def test_a_copy_is_read_again_and_not_called_damaged(world, tmp_path):
-    folder = run(FIRST, a_npy=np.eye(2)).folder
+    folder = run(a_npy=np.eye(2))
     shutil.copytree(folder, tmp_path / "copy")  # other inodes, other times of change
     shutil.rmtree(folder)
     shutil.move(tmp_path / "copy", folder)
     assert artifacts.why_stale(FIRST, "smoke") is None
-    (folder / "a.npy").write_bytes(b"garbage")
-    assert "a.npy is damaged" in artifacts.why_stale(FIRST, "smoke")
 
 
-def test_missing_file_and_unknown_file(world):
-    stage = run(FIRST, a_npy=np.eye(2))
-    with pytest.raises(ArtifactError, match=r"left no b\.npy; it left a\.npy"):
-        artifacts.load(FIRST, "b.npy", "smoke")
-    (stage.folder / "a.npy").unlink()
-    with pytest.raises(ArtifactError, match=r"a\.npy is gone"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_damaged_manifest(world):
-    stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "manifest.json").write_text('{"id": ')
-    with pytest.raises(ArtifactError, match=r"manifest\.json is damaged \(Expecting value: line 1"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-@pytest.mark.parametrize("content", ["{}", "[]"])
-def test_manifest_without_its_fields(world, content):
-    stage = run(FIRST, a_npy=np.eye(2))
-    (stage.folder / "manifest.json").write_text(content)
-    with pytest.raises(ArtifactError, match="is damaged: it lacks files, inputs"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_other_code(world):
-    run(FIRST, a_npy=np.eye(2))
-    world[FIRST]["c.py"] = "c" * 64
-    with pytest.raises(ArtifactError, match=f"{FIRST}.*made by other code: c.py"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_changed_profile(world, monkeypatch):
-    run(FIRST, a_npy=np.eye(2))
-    other = profiles.load("laptop")
-    monkeypatch.setattr(profiles, "load", lambda name: other)
-    with pytest.raises(ArtifactError, match=r"profile smoke: \w+ is \d+ now and was \d+"):
-        artifacts.load(FIRST, "a.npy", "smoke")
-
-
-def test_changed_input_names_both_stages(world):
-    run(FIRST, a_npy=np.eye(2))
-    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
-    second.load(FIRST, "a.npy")
-    second.save("b.npy", np.eye(3))
-    second.finish({})
-    artifacts.load(SECOND, "b.npy", "smoke")
-    run(FIRST, a_npy=2 * np.eye(2))
-    with pytest.raises(ArtifactError, match=f"{SECOND}.*made from another {FIRST}/a.npy"):
-        artifacts.load(SECOND, "b.npy", "smoke")
-
-
-def test_rerun_with_equal_results_keeps_later_stages_valid(world):
-    run(FIRST, a_npy=np.eye(2))
-    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
+def test_what_was_read_of_an_earlier_stage_counts_and_nothing_else(world):
+    run(a_npy=np.eye(2), b_npy=np.eye(2))
+    second = opened(SECOND)
     second.load(FIRST, "a.npy")
     second.finish({})
-    run(FIRST, a_npy=np.eye(2))
-    assert artifacts.load(SECOND, "results.json", "smoke") == {}
-
-
-def test_only_what_was_read_of_an_earlier_stage_counts(world):
-    run(FIRST, a_npy=np.eye(2), b_npy=np.eye(2))
-    second = Stage(SECOND, profile="smoke", device="cpu", seed=1)
-    second.load(FIRST, "a.npy")
-    second.finish({})
-    run(FIRST, a_npy=np.eye(2), b_npy=np.eye(3))
+    run(a_npy=np.eye(2), b_npy=np.eye(3))
     assert artifacts.why_stale(SECOND, "smoke") is None
-
-
-def test_another_version_of_a_library_makes_stale(world, monkeypatch):
-    run(FIRST, a_npy=np.eye(2))
-    now = manifests.versions() | {"torch": "99"}
-    monkeypatch.setattr(manifests, "versions", lambda: now)
-    assert artifacts.why_stale(FIRST, "smoke").startswith("torch is 99 now and was ")
-
-
-def test_promised_file_must_exist(world):
-    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
-    stage.path("images.npy")
-    with pytest.raises(ArtifactError, match=r"promised images\.npy"):
-        stage.finish({})
+    run(a_npy=2 * np.eye(2))
+    with pytest.raises(ArtifactError, match=f"{SECOND}.*made from another {FIRST}/a.npy"):
+        artifacts.load(SECOND, "results.json", "smoke")
 
 
 def test_code_edited_while_running(world):
-    stage = Stage(FIRST, profile="smoke", device="cpu", seed=1)
+    stage = opened()
     world[FIRST]["a.py"] = "c" * 64
     with pytest.raises(ArtifactError, match="made by other code: a.py while it ran"):
         stage.finish({})
 
 
-def test_interrupted_write_leaves_the_old_file(world, tmp_path):
+def test_files_appear_whole_and_what_dead_processes_left_is_swept(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("old")
     with pytest.raises(KeyboardInterrupt), artifacts.atomic(path) as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
-    assert path.read_text() == "old"
-    assert list(tmp_path.glob("*.tmp")) == []
-
-
-def test_unknown_suffix(world):
-    with pytest.raises(ValueError, match=r"cannot save x\.pkl"):
-        Stage(FIRST, profile="smoke", device="cpu", seed=1).save("x.pkl", 1)
-
-
-def test_temporary_files_of_dead_processes_are_swept(tmp_path):
-    (tmp_path / "deep").mkdir()
-    gone = tmp_path / "deep" / ".x.json.4194304.tmp"  # above the largest number of a process
+    assert path.read_text() == "old" and list(tmp_path.glob("*.tmp")) == []
+    gone = tmp_path / ".x.json.4194304.tmp"  # above the largest number of a process
     mine, other = tmp_path / f".x.json.{os.getpid()}.tmp", tmp_path / ".notes.tmp"
-    for path in (gone, mine, other):
-        path.write_text("")
+    for left in (gone, mine, other):
+        left.write_text("")
     artifacts.sweep(tmp_path)
     assert not gone.exists() and mine.exists() and other.exists()
+
+
+# --- pages
+
+NAMING, OTHER = "01_naming", "02_other"
+
+
+def test_a_page_is_made_from_the_audits_that_it_names(artifacts_folder, monkeypatch):
+    notebooks, folder = artifacts_folder / "notebooks", artifacts_folder / "audits"
+    notebooks.mkdir()
+    folder.mkdir()
+    for name in ("own.yml", "own.csv", "mine.yml"):
+        (folder / name).write_text("name: own\n")
+    (notebooks / f"{NAMING}.py").write_text(
+        '# `audits/mine.yml` is mine\naudit = "audits/own.yml"\nread(ROOT / "audits" / "own.csv")\n'
+    )
+    (notebooks / f"{OTHER}.py").write_text('table["audits"]\n')
+    monkeypatch.setattr(lineage, "ROOT", artifacts_folder)
+    monkeypatch.setattr(lineage, "NOTEBOOKS", notebooks)
+
+    def remade(page, study=None):
+        opened(page).finish({})
+        manifests.executed(page, "smoke").write_text("{}")
+        manifests.record(page, "smoke", manifests.basis(page, "smoke"), study)
+
+    def stale():
+        return [manifests.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)]
+
+    remade(NAMING)
+    remade(OTHER)
+    assert stale() == [None, None]
+    (folder / "mine.yml").write_text("name: another\n")
+    assert stale() == [None, None]
+    for name in ("own.yml", "own.csv"):
+        (folder / name).write_text("name: another\n")
+        assert stale() == [f"made by other code: audits/{name}", None]
+        remade(NAMING)
+    remade(NAMING, "audits/mine.yml")
+    assert stale() == ["it shows the study audits/mine.yml and not the example", None]
+    remade(NAMING)
+    opened(OTHER).finish({"another": 1})
+    assert stale() == [None, f"it shows another {OTHER} than there is now"]
+
+
+def test_two_chapters_alone_are_made_from_audits(repository):
+    named = {
+        path.stem: {audit.name for audit in manifests.audits(path)}
+        for path in (repository / "notebooks").glob("*.py")
+    }
+    assert named.pop("20_audit_your_model") >= {"example.yml", "table.csv", "table.yml"}
+    assert named.pop("21_own_study") == {"study.yml"}
+    assert not any(named.values()) and len(named) > 15

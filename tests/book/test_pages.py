@@ -23,8 +23,6 @@ from playwright.sync_api import Locator, expect
 
 import book
 from helpers.claims import CONTRADICTED
-from helpers.generators import wgan
-from helpers.sensitivity import examination
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ROOT / "build" / "smoke" / "html"
@@ -98,9 +96,6 @@ def test_parameters_are_those_of_the_profile_and_shown_once(executed):
         "untouched = 3"
     )
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-
-
-def test_execution_leaves_no_times_and_the_widget_state(executed):
     assert "papermill" not in json.dumps([executed.metadata, *(c.metadata for c in executed.cells)])
     (state,) = executed.metadata.widgets.values()
     assert any(one["model_name"] == "StackModel" for one in state["state"].values())
@@ -176,73 +171,38 @@ def lost_links(html: Path) -> list[str]:
     return found
 
 
-@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
+UNBUILT = "the smoke book is not built: run `make smoke`"
+SMOKE_ONLY = pytest.mark.skipif(not SMOKE.is_dir(), reason=UNBUILT)
+
+
+@SMOKE_ONLY
 def test_every_chapter_leads_to_the_reference():
     chapters = list(SMOKE.glob("[0-9]*.html"))
     assert chapters
     counts = {path.stem: len(links_to_api(path.read_text())) for path in chapters}
     assert [name for name, count in counts.items() if count < 5] == []
+    assert [page.name for page in SMOKE.glob("*.html") if "Warning: " in page.read_text()] == []
     assert lost_links(SMOKE) == []
 
 
-@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
-def test_no_page_shows_a_warning():
-    assert [page.name for page in SMOKE.glob("*.html") if "Warning: " in page.read_text()] == []
-
-
-@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
+@SMOKE_ONLY
 def test_pages_show_a_box_for_every_claim_that_the_run_contradicts():
     false = Counter(page for page, claim in book.claims("smoke") if not claim.holds)
     boxes = {page: (SMOKE / f"{page}.html").read_text().count(CONTRADICTED) for page in false}
     assert false and boxes == false  # a run this small bears few claims out
 
 
-@pytest.mark.skipif(not SMOKE.is_dir(), reason="the smoke book is not built: run `make smoke`")
-def test_chapter_15_says_whether_its_generator_passes_the_gate():
-    page = (SMOKE / "15_sensitivity_flips.html").read_text()
-    card = json.loads(wgan.SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))
-    passes = examination.passes(card["gate"])
-    assert ("<strong>The generator does not pass.</strong>" in page) != passes
-
-
-def test_markup_in_docstrings():
-    lines = ["mean of |a - b| * c, see *all* of ±`x_`", ">>> 2 * '|'", "'||'", "", "* item_"]
-    api_reference.plain_docstring(None, "function", "f", len, None, lines)
-    assert lines == [
-        r"mean of \|a - b\| \* c, see *all* of ±\ ``x_``\ ",
-        ">>> 2 * '|'",
-        "'||'",
-        "",
-        r"* item\_",
-    ]
-
-
-def run_cells(folder: Path, *cells: str) -> Path:
-    """Execute a notebook of code cells, the first of which is its parameters cell."""
-    source = folder / "bad.py"
-    text = "\n\n# %%\n".join(cells)
-    source.write_text(f'# %% tags=["parameters"]\n{text}\n')
-    out = folder / "out" / "bad.ipynb"
-    execute.execute(source, out, "smoke", "cpu", folder / "bad.log")
-    return out
-
-
 def test_failing_notebook_leaves_what_ran_and_no_result(tmp_path):
+    source, out = tmp_path / "bad.py", tmp_path / "out" / "bad.ipynb"
+    cells = ["n = 1", "print('before')", "raise RuntimeError('planted')"]
+    source.write_text('# %% tags=["parameters"]\n' + "\n\n# %%\n".join(cells))
     with pytest.raises(RuntimeError) as failure:
-        run_cells(tmp_path, "n = 1", "print('before')", "raise RuntimeError('planted')")
+        execute.execute(source, out, "smoke", "cpu", tmp_path / "bad.log")
     message = str(failure.value)
     assert "cell [3]\nraise Run" in message and message.count("RuntimeError: planted") == 1
     assert "bad.failed.ipynb" in message
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["bad.failed.ipynb"]
     assert "before" in (tmp_path / "out" / "bad.failed.ipynb").read_text()
-
-
-@pytest.mark.parametrize("profile", ["smoke", "nonsense"])
-def test_notebook_without_parameters_or_unknown_profile(tmp_path, profile):
-    source = tmp_path / "n.py"
-    source.write_text("# %%\nx = 1\n")
-    with pytest.raises(ValueError, match="no cell tagged|unknown profile"):
-        execute.execute(source, tmp_path / "n.ipynb", profile, "cpu", tmp_path / "n.log")
 
 
 BROKEN = {
@@ -270,20 +230,6 @@ def test_book_that_warns_is_not_built_and_the_last_one_stays(small, tmp_path, ca
     assert (tmp_path / "html" / "index.html").read_text() == "the last good one"
 
 
-def test_chapter_that_was_not_run(tmp_path):
-    with pytest.raises(FileNotFoundError, match="the chapter 01_chapter was not run"):
-        book.assemble(tmp_path, tmp_path / "source", small_pages(tmp_path / "book"))
-
-
-def test_vendor_is_done_once_and_says_why_it_fails(tmp_path, monkeypatch):
-    done = vendor.vendor()
-    monkeypatch.setattr(vendor, "npm_command", lambda: ["false"])
-    assert vendor.vendor() == done
-    with pytest.raises(SystemExit, match=r"could not fetch mathjax@3\.2\.2"):
-        vendor.vendor(tmp_path / "fresh")
-    assert not (tmp_path / "fresh").exists()
-
-
 pages_in_chromium = [
     pytest.mark.browser,
     pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium"),
@@ -294,7 +240,7 @@ pages_in_chromium = [
 def site(request):
     """Address and folder of the small book and of the real one."""
     if request.param == "smoke" and not SMOKE.is_dir():
-        pytest.skip("the smoke book is not built: run `make smoke`")
+        pytest.skip(UNBUILT)
     html = SMOKE if request.param == "smoke" else request.getfixturevalue("small") / "html"
     with browser.serve(html) as address:
         yield address, html
@@ -430,10 +376,3 @@ class TestPages:
         for name in names(html):
             state = (html / name).read_text().split("widget-state+json")
             assert sum(map(len, state[1:])) < 1.5e6, name
-
-
-def test_contact_sheets_are_figures_which_scroll_on_a_phone():
-    page = (book.BOOK / "how-the-faces-are-made.md").read_text(encoding="utf-8")
-    assert "```{image}" not in page  # it would shrink until nothing can be read
-    assert page.count("```{figure} faces-") == page.count(":figclass: sheet") > 5
-    assert ".sheet a.full-size img" in (book.BOOK / "_static" / "book.css").read_text()

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, save
 
 from faceaudit import read_specification
 from faceaudit.own_study import left_out, study_file, write_study
-from helpers.artifacts import profiles
+from helpers.artifacts import lineage
 from helpers.generators.convert import write_converted
 
 
@@ -40,7 +40,7 @@ def written(given, generator="Faces_v1.pkl", model="red.onnx", crowd=None, profi
 @pytest.mark.parametrize("profile", ["smoke", "paper"])
 def test_the_file_has_the_profiles_sizes_and_reads_back(given, profile):
     path = written(given, profile=profile)
-    audit, sizes = read_specification(path), profiles.load(profile)
+    audit, sizes = read_specification(path), lineage.load_profile(profile)
     assert path == given / "audits" / "faces-v1.yml" and audit.name == "faces-v1"
     assert audit.generator.samples == sizes.n_directions
     assert audit.design.transects == sizes.n_transects

@@ -16,7 +16,7 @@ from faceaudit.report_page import page, write_html
 from faceaudit.report_schema import Answers
 from faceaudit.wording import ORDER, by_chance, hundredths, percent, points, told
 from helpers.artifacts.lineage import ROOT
-from helpers.utils.numbers import with_minus
+from helpers.claims import with_minus
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ import time
 
 import numpy as np
 
-from helpers.artifacts import Stage, image_store
+from helpers.artifacts import Stage, kept
 from helpers.utils import noise
 
 stage = Stage("01_first", profile=profile, device=device, seed=seed)
@@ -38,7 +38,7 @@ def make(rows):
 
 
 rows = np.linspace(0, 1, 40, dtype=np.float32)
-images = image_store.fill(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
+images = kept.fill(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
 
 # %%
 stage.save("numbers.npy", noise.AMOUNT * images.mean(axis=(1, 2, 3)))
@@ -84,8 +84,7 @@ class Repository:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            # A shell lets what it starts in its background ignore interrupts.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # not ignored
         )
 
     def run(self, *options: str, status: int = 0, **environment: str) -> str:
@@ -101,11 +100,12 @@ class Repository:
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             try:
-                if mine in path.read_text(errors="replace").split("\0"):
-                    found.append(psutil.Process(int(path.parent.name)))
+                process = psutil.Process(int(path.parent.name))
+                ours = mine in path.read_text(errors="replace").split("\0")
+                found += [process] if ours and process.status() != psutil.STATUS_ZOMBIE else []
             except (OSError, psutil.Error):
                 continue
-        return [p for p in found if p.status() != psutil.STATUS_ZOMBIE]
+        return found
 
     def survivors(self, seconds: float = 15.0) -> list[psutil.Process]:
         """Processes that are still there after some seconds at most."""
@@ -115,16 +115,12 @@ class Repository:
         return left
 
     def kernel(self, seconds: float = 60.0) -> psutil.Process:
-        """A kernel that runs a cell, which writes images."""
-        until, images = time.monotonic() + seconds, self.artifacts / "01_first"
+        """The kernel of a chapter that writes images: the youngest process that has its log."""
+        until, folder = time.monotonic() + seconds, self.artifacts / "01_first"
         while time.monotonic() < until:
-            if list(images.glob("images.npy.progress.json")):
-                for process in self.processes():
-                    if process.cmdline()[-1:] and "ipykernel" in " ".join(process.cmdline()):
-                        return process
-                holders = [p for p in self.processes() if _has_open(p, "01_first.log")]
-                if holders:
-                    return max(holders, key=lambda p: p.create_time())
+            holders = [p for p in self.processes() if _has_open(p, "01_first.log")]
+            if holders and (folder / "images.npy.progress.json").is_file():
+                return max(holders, key=lambda p: p.create_time())
             time.sleep(0.05)
         raise AssertionError("no kernel")
 
@@ -144,7 +140,10 @@ def _has_open(process: psutil.Process, name: str) -> bool:
         return False
 
 
-def _create(folder: Path) -> Repository:
+@pytest.fixture
+def tiny(tmp_path):
+    """A repository in which nothing has run."""
+    folder = tmp_path / "repository"
     for part in ("src", "tools", "profiles"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "notebooks").mkdir()
@@ -152,29 +151,24 @@ def _create(folder: Path) -> Repository:
     (folder / "notebooks" / "02_second.py").write_text(SECOND)
     (folder / "src/helpers/utils/noise.py").write_text("AMOUNT = 1.0\n")
     (folder / "src/helpers/figures/shades.py").write_text("GREY = 0.5\n")
-    return Repository(folder)
-
-
-@pytest.fixture
-def tiny(tmp_path):
-    """A repository in which nothing has run."""
-    repository = _create(tmp_path / "repository")
+    repository = Repository(folder)
     yield repository
     for process in repository.processes():
         process.send_signal(signal.SIGKILL)
 
 
 @pytest.fixture(scope="session")
-def _finished(tmp_path_factory):
-    repository = _create(tmp_path_factory.mktemp("finished") / "repository")
-    repository.run()
-    return repository
+def _ran(tmp_path_factory):
+    return tmp_path_factory.mktemp("ran") / "repository"
 
 
 @pytest.fixture
-def finished(_finished, tmp_path):
+def finished(_ran, tiny, tmp_path):
     """A repository in which both chapters have run; times of files are kept."""
-    shutil.copytree(_finished.folder, tmp_path / "finished", symlinks=True)
+    if not _ran.is_dir():
+        tiny.run()
+        shutil.copytree(tiny.folder, _ran)
+    shutil.copytree(_ran, tmp_path / "finished", symlinks=True)
     repository = Repository(tmp_path / "finished")
     yield repository
     for process in repository.processes():

@@ -12,27 +12,25 @@ import plan
 import pytest
 import run
 import yaml
-from onnx import TensorProto, helper, save
+from onnx import save
+from onnx.parser import parse_model
 
 from faceaudit import own_study
 from faceaudit.run import run_audit
 from helpers import annotations
 from helpers.annotations import crowd
-from helpers.artifacts import lineage, pages
+from helpers.artifacts import lineage, manifests
 from helpers.generators import stylegan2
 
 
 def brightness(path, scale=1.0):
     """An ONNX file that gives an image's mean, many times over."""
-    image = helper.make_tensor_value_info("images", TensorProto.FLOAT, ("n", 3, 16, 16))
-    answer = helper.make_tensor_value_info("answer", TensorProto.FLOAT, ("n",))
-    nodes = [
-        helper.make_node("ReduceMean", ["images"], ["mean"], axes=[1, 2, 3], keepdims=0),
-        helper.make_node("Mul", ["mean", "scale"], ["answer"]),
-    ]
-    number = helper.make_tensor("scale", TensorProto.FLOAT, (), [scale])
-    graph = helper.make_graph(nodes, "brightness", [image], [answer], [number])
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    graph = (
+        "m (float[n,3,16,16] images) => (float[n] answer) {{ scale = Constant<value_float={}>() "
+    )
+    graph += "mean = ReduceMean<axes=[1,2,3], keepdims=0>(images) answer = Mul(mean, scale) }}"
+    head = '<ir_version: 8, opset_import: ["" : 17]> '
+    save(parse_model(head + graph.format(float(scale))), path)
 
 
 @pytest.fixture
@@ -61,7 +59,7 @@ def shown(monkeypatch):
     monkeypatch.setattr(plan, "graph", lambda: waits)
     monkeypatch.setattr(plan, "pages_of_book", lambda: [plan.OWN_STUDY, "other"])
     monkeypatch.setattr(lineage, "stages", lambda: [])
-    monkeypatch.setattr(pages, "why_stale", lambda *_: "new")
+    monkeypatch.setattr(manifests, "why_page_is_stale", lambda *_: "new")
     monkeypatch.setattr(
         execute, "run", lambda page, profile, device, log, study: found.append((page, study))
     )
@@ -94,12 +92,9 @@ def answer(tasks, place, **levels):
     annotations.write_label_studio(said, place / "export.json")
 
 
-@pytest.mark.parametrize("given", [False, True])
-def test_from_the_generators_file_to_the_chapter(home, shown, capsys, given):
-    more = ["--crowd", "said"] if given else []
-    exports = home / "said" if given else home / "artifacts/audits/tiny/people"
-    if given:
-        (home / "said").mkdir()
+def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
+    more, exports = ["--crowd", "said"], home / "said"
+    exports.mkdir()
     assert command(*more) == 0
     (told,) = capsys.readouterr().out.splitlines()
     assert told.startswith("audits/tiny.yml is written: read it")
@@ -110,10 +105,8 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys, given):
         told = capsys.readouterr().out.splitlines()
         assert f"people: tasks for {images} images are in" in told[-1]
         assert told[-1].endswith("then run the same command again")
-        place = exports / stage if given else exports / stage / "answers"
-        said = place.relative_to(home) if given else place
-        assert f"put what you get into {said}, then" in told[-1]
-        answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", place)
+        assert f"put what you get into said/{stage}, then" in told[-1]
+        answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", exports / stage)
     assert not shown and not (home / "build").exists()
     assert command(*more) == 0
     told = capsys.readouterr().out
@@ -130,23 +123,18 @@ def test_every_run_with_a_generator_shows_its_study_and_one_without_the_example(
 ):
     monkeypatch.setattr(run, "study", lambda asked: "audits/tiny.yml")
     monkeypatch.setattr(plan.book, "why_stale", lambda profile: None)
-    monkeypatch.setattr(pages, "why_stale", lambda *_: None)
+    monkeypatch.setattr(manifests, "why_page_is_stale", lambda *_: None)
     for _ in range(2):
         assert command(stage=plan.BOOK) == 0
     assert shown == 2 * [(plan.OWN_STUDY, "audits/tiny.yml")]
     assert run.main(["smoke", "--why", plan.OWN_STUDY, "--generator", "Tiny.pkl"]) == 0
     assert f"{plan.OWN_STUDY} (smoke): GENERATOR is given" in capsys.readouterr().out
     shown.clear()
-    monkeypatch.setattr(pages, "why_stale", lambda *_: "it shows the study audits/tiny.yml")
+    monkeypatch.setattr(
+        manifests, "why_page_is_stale", lambda *_: "it shows the study audits/tiny.yml"
+    )
     assert run.main(["smoke"]) == 0
     assert sorted(shown) == [(plan.OWN_STUDY, None), ("other", None)]
-
-
-def test_no_other_page_gets_the_study(home, shown, monkeypatch):
-    monkeypatch.setattr(run, "study", lambda asked: "audits/tiny.yml")
-    monkeypatch.setattr(plan.book, "why_stale", lambda profile: None)
-    assert command(stage=plan.BOOK) == 0
-    assert sorted(shown) == [(plan.OWN_STUDY, "audits/tiny.yml"), ("other", None)]
 
 
 def test_a_fault_of_the_audit_is_a_sentence_and_no_page_is_run(home, shown):
@@ -157,23 +145,15 @@ def test_a_fault_of_the_audit_is_a_sentence_and_no_page_is_run(home, shown):
     assert "\n" not in str(raised.value) and not shown
 
 
-def test_a_generator_that_is_none_leaves_nothing(home, shown):
+def test_what_belongs_to_no_study_is_refused(home, shown):
+    with pytest.raises(ValueError, match="GENERATOR is missing"):
+        run.main(["smoke", "--crowd", "mean.onnx"])
+    with pytest.raises(ValueError, match="other does not show GENERATOR, 21_own_study does"):
+        command(stage="other")
     (home / "Tiny.pkl").write_text("no weights")
     with pytest.raises(ValueError, match=r"Tiny\.pkl: .*expected a trained generator"):
         command()
     assert not any((home / "audits").iterdir()) and not shown
-
-
-@pytest.mark.parametrize("option", ["--model", "--crowd"])
-def test_a_model_or_crowd_without_a_generator_is_refused(home, shown, option):
-    with pytest.raises(ValueError, match="GENERATOR is missing"):
-        run.main(["smoke", option, "mean.onnx"])
-
-
-def test_a_chapter_that_does_not_show_the_generator_is_refused(home, shown):
-    with pytest.raises(ValueError, match="other does not show GENERATOR, 21_own_study does"):
-        command(stage="other")
-    assert not any((home / "audits").iterdir())
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,11 +1,101 @@
-"""The command `tools/run.py`: what it is asked, and what it refuses."""
+"""The command `tools/run.py`: what is first, and what it says. Kills are in tests/faults."""
 
+import gc
 import json
+import os
+import re
+import sys
+from argparse import Namespace
 
+import kernels
+import plan
 import pytest
 import run
 
 from helpers.claims import claim
+from helpers.utils.parallel import SIDE_BY_SIDE
+
+
+@pytest.fixture
+def steps(monkeypatch, artifacts_folder):
+    """A diamond of steps in place of the book; `made` lists which were performed."""
+    waits = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"]}
+    made, stale, broken = {}, set(waits), set()
+    monkeypatch.setattr(plan, "why", lambda name, *_: "edited" if name in stale else None)
+    monkeypatch.setattr(plan, "known_seconds", lambda profile: {"a": 1, "b": 5, "c": 9, "d": 1})
+    monkeypatch.setenv(SIDE_BY_SIDE, "0")  # what the runner sets is gone after the test
+
+    def perform(name, asked):
+        made[name] = os.environ[SIDE_BY_SIDE]
+        if name in broken:
+            raise RuntimeError("a cell failed")
+
+    monkeypatch.setattr(run, "perform", perform)
+    asked = Namespace(profile="smoke", device="cpu", jobs=1, train=None, study=None)
+    return Namespace(asked=asked, made=made, stale=stale, waits=waits, broken=broken)
+
+
+def test_steps_run_after_what_they_wait_for_and_long_ones_first(steps):
+    assert run.run_steps(steps.asked, steps.waits) == 0
+    assert [*steps.made] == ["a", "c", "b", "d"]
+    steps.asked.jobs = 2  # then each is told how many share the cores
+    run.run_steps(steps.asked, steps.waits)
+    assert steps.made["a"] == steps.made["d"] == "1" and steps.made["c"] == "2"
+    steps.made.clear()
+    steps.stale -= {"a", "b"}
+    run.run_steps(steps.asked, steps.waits)
+    assert [*steps.made] == ["c", "d"]
+
+
+def test_after_a_failure_no_step_begins(steps, capsys):
+    steps.broken.add("c")
+    assert run.run_steps(steps.asked, steps.waits) == 1
+    assert [*steps.made] == ["a", "c"]
+    words = capsys.readouterr().out
+    assert re.search(r"c FAILED after \d+ s: a cell failed", words) and "c.log" in words
+
+
+def test_the_plan_counts_steps_and_time(steps):
+    steps.stale -= {"a", "b"}  # what reads a stale step may become stale
+    assert plan.stale(steps.waits, "smoke", None) == ["c", "d"]
+    assert "2 steps may run (c, d)" in plan.sentence(["c", "d"], "smoke")
+    steps.stale.clear()
+    steps.stale.add(plan.RENDERER)  # that nobody waits for
+    assert plan.stale({"renderer": [], "a": ["renderer"]}, "smoke", None) == []
+    assert "nothing to do" in plan.sentence([], "smoke")
+
+
+def fail():
+    print("one")
+    raise ValueError("two")
+
+
+def test_a_failed_process_is_told_with_its_last_words(tmp_path):
+    with pytest.raises(RuntimeError, match="ValueError: two"):
+        kernels.be(tmp_path / "a.log", fail)
+    with pytest.raises(RuntimeError, match="killed by signal 6; systems do that"):
+        kernels.be(tmp_path / "b.log", os.abort)
+
+
+def say(words: str) -> None:
+    ours = [name for name in sys.modules if name.startswith("helpers")]
+    warm = sys.platform != "linux" or "torch" in sys.modules
+    print(
+        words, os.getpgrp() == os.getpid(), warm, "helpers.effects" in ours, gc.get_freeze_count()
+    )
+
+
+def test_processes_start_with_the_libraries_alone(tmp_path):
+    log = tmp_path / "a.log"
+    kernels.start(log, say, "hello").join(60)
+    words = log.read_text().split()
+    # The package is not among them: it may be edited while others run.
+    assert words[:4] == ["hello", "True", "True", "False"]
+    # No look for garbage goes through the libraries.
+    assert int(words[4]) > 100_000 or sys.platform != "linux"
+
+
+# --- the command
 
 
 @pytest.mark.parametrize("option", ["--stage", "--why"])
@@ -21,29 +111,13 @@ def test_jobs_are_a_whole_number_above_0(jobs, capsys):
     assert "argument --jobs: invalid" in capsys.readouterr().err
 
 
-def test_claims_of_a_run_are_those_of_its_pages(artifacts_folder, capsys):
-    assert run.main(["smoke", "--claims"]) == 0
-    assert "smoke: 0 claims" in capsys.readouterr().out
-    page = artifacts_folder / "smoke" / "index" / "index.ipynb"
-    page.parent.mkdir(parents=True)
-    shown = {"metadata": {"claim": {"sentence": "Skin matters.", "holds": False, "title": ""}}}
-    page.write_text(json.dumps({"cells": [{"outputs": [shown]}]}), encoding="utf-8")
-    assert run.claims("smoke", ["01_observational_audit"]) == 0  # a run that left it alone
-    assert "0 claims" in capsys.readouterr().out
-    assert run.claims("smoke", ["01_observational_audit", "index"]) == 1
-    assert "FALSE  index: Skin matters." in capsys.readouterr().out
-    page.write_text("half a note")
-    with pytest.raises(ValueError, match=r"index\.ipynb is damaged; run `make reproduce"):
-        run.main(["smoke", "--claims"])
-
-
 def test_a_missing_gpu_is_said_before_any_work(artifacts_folder, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ValueError, match="DEVICE=cuda asked for, but torch sees no GPU"):
         run.main(["smoke", "--device", "cuda"])
 
 
-def test_claims_that_a_run_contradicts_are_listed_and_fail(artifacts_folder, capsys):
+def test_claims_of_a_run_are_those_of_its_pages(artifacts_folder, capsys):
     page = artifacts_folder / "smoke" / "index" / "index.ipynb"
     page.parent.mkdir(parents=True)
 
@@ -58,3 +132,7 @@ def test_claims_that_a_run_contradicts_are_listed_and_fail(artifacts_folder, cap
     told = capsys.readouterr().out
     assert "holds  index: Hair matters." in told and "FALSE  index: Skin does not." in told
     assert "smoke: 2 claims, 1 contradicted by this run" in told
+    assert run.claims("smoke", ["01_observational_audit"]) == 0  # a run that left it alone
+    page.write_text("half a note")
+    with pytest.raises(ValueError, match=r"index\.ipynb is damaged; run `make reproduce"):
+        run.main(["smoke", "--claims"])

@@ -2,35 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from helpers.utils import seeding
 
-ITEMS = st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=6, unique=True)
-
 
 @pytest.mark.parametrize("draw", [seeding.normals, seeding.uniforms])
-@given(items=ITEMS, data=st.data())
-def test_rows_do_not_depend_on_what_is_drawn_together(draw, items, data):
+def test_rows_do_not_depend_on_what_is_drawn_together(draw):
+    items = [3, 2**64 - 1, 0, 7]
     together = draw(7, "stage", items, 5)
-    order = data.draw(st.permutations(range(len(items))))
-    np.testing.assert_array_equal(draw(7, "stage", [items[i] for i in order], 5), together[order])
+    np.testing.assert_array_equal(draw(7, "stage", items[::-1], 3), together[::-1, :3])
     for row, item in zip(together, items, strict=True):
         np.testing.assert_array_equal(draw(7, "stage", [item], 5)[0], row)
-
-
-def test_fewer_columns_are_the_first_ones():
-    np.testing.assert_array_equal(
-        seeding.normals(1, "a", range(4), 3), seeding.normals(1, "a", range(4), 9)[:, :3]
-    )
-
-
-def test_rows_are_the_generators_draws():
-    np.testing.assert_array_equal(
-        seeding.normals(1, "a", [12], 4)[0], seeding.rng(1, "a", 12).standard_normal(4)
-    )
+    assert draw(0, "a", [], 3).shape == (0, 3)
 
 
 def test_generators_are_those_of_the_items():
@@ -39,6 +23,8 @@ def test_generators_are_those_of_the_items():
     drawn = [g.integers(10, size=5, dtype=np.int32) for g in seeding.rngs(1, "a", items)]
     alone = [seeding.rng(1, "a", k).integers(10, size=5, dtype=np.int32) for k in items]
     np.testing.assert_array_equal(drawn, alone)
+    row = seeding.normals(1, "a", [12], 4)[0]
+    np.testing.assert_array_equal(row, seeding.rng(1, "a", 12).standard_normal(4))
 
 
 def test_other_seed_stage_or_item_is_another_stream():
@@ -54,14 +40,8 @@ def test_distributions_across_items():
     assert stats.kstest(normals[:, 0], "norm").pvalue > 1e-3
     assert stats.kstest(uniforms[:, 0], "uniform").pvalue > 1e-3
     for drawn in (normals, uniforms):
-        assert drawn.dtype == np.float64
         neighbours = np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1]
-        columns = np.corrcoef(drawn.T)[0, 1]
-        assert abs(neighbours) < 0.06 and abs(columns) < 0.06
-
-
-def test_no_items():
-    assert seeding.normals(0, "a", [], 3).shape == (0, 3)
+        assert abs(neighbours) < 0.06 and abs(np.corrcoef(drawn.T)[0, 1]) < 0.06
 
 
 @pytest.mark.parametrize("item", [-1, 2**64])

@@ -1,8 +1,13 @@
-"""What a stage is made from: its source, the modules of ours that it imports, the stages it reads.
+"""What a stage is made from: its source, modules of ours that it imports, stages, and a profile.
 
 A stage is a notebook, or a study: a module of the package that is run as a command. Two readers
 share this: the runner (`tools/run.py`) and `helpers.artifacts`, which refuses a stage made by other
 code.
+
+A profile says how large a run is: a file `profiles/<name>.yml` of papermill parameters, with the
+names that laptop.yml has. A notebook's parameters cell declares those that it uses, with the laptop
+values; the executor passes it those of the chosen profile. Nothing else in the code depends on a
+profile's name.
 """
 
 from __future__ import annotations
@@ -12,29 +17,30 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterator
 from functools import cache
-from importlib.util import resolve_name
+from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOKS = ROOT / "notebooks"
 SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "helpers"
+PROFILES = ROOT / "profiles"
 
+# Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`.
 STUDIES = {
     "audit_plan": "effects.audit_plan",
     "learned_generator": "sensitivity.train_wgan",
 }
-"""Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 
 State = tuple[int, ...]
 
 _PARSING = threading.Lock()
-_CLOSURES: dict[tuple[Path, bool], tuple[list[Path], dict[Path, State]]] = {}
 _NOTEBOOK = re.compile(r"^\d\d_\w+$")
-_DERIVED = (".ipynb", ".pyc", "~")
-"""Endings of files that are made from the source beside them, by editors too."""
+_DERIVED = (".ipynb", ".pyc", "~")  # ends of files made from the source beside them
 
 
 def stages() -> list[str]:
@@ -43,11 +49,7 @@ def stages() -> list[str]:
 
 
 def source_of(stage: str) -> Path:
-    """The notebook or the module that makes a stage; pages without a number have one too.
-
-    Raises:
-        ValueError: no such stage, with the names that exist.
-    """
+    """The notebook or the module that makes a stage; pages without a number have one too."""
     module = STUDIES.get(stage, "").replace(".", "/")
     path = PACKAGE / f"{module}.py" if module else NOTEBOOKS / f"{stage}.py"
     if not path.is_file():
@@ -57,21 +59,8 @@ def source_of(stage: str) -> Path:
 
 def inputs(source: Path) -> list[str]:
     """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
-    found = _loaded(source, state(source))
-    return sorted(name for name in found if _NOTEBOOK.match(name) or name in STUDIES)
-
-
-@cache
-def _loaded(source: Path, _: State) -> frozenset[str]:
-    return frozenset(
-        argument.value
-        for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source)))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("load", "load_all")
-        for argument in node.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    )
+    _, loaded = _parts(source, state(source))
+    return sorted(name for name in loaded if _NOTEBOOK.match(name) or name in STUDIES)
 
 
 def parse(code: str, name: str) -> ast.Module:
@@ -83,33 +72,21 @@ def parse(code: str, name: str) -> ast.Module:
 def helper_modules(source: Path, executed: bool = True) -> list[Path]:
     """Files of our packages that a source file imports, directly or through other modules.
 
-    They are looked for again only when one of them is edited, or a file comes or goes beside them.
-
     Args:
         source: a notebook or a module.
         executed: all that runs on importing, which is the faces of rooms on the way and what they
             import, too; False: only files that a name is taken from.
     """
-    found, states = _CLOSURES.get((source, executed), ([], {}))
-    if not states or any(state(path) != then for path, then in states.items()):
-        found, states = _CLOSURES[source, executed] = _closure(source, executed)
-    return list(found)
-
-
-def _closure(source: Path, executed: bool) -> tuple[list[Path], dict[Path, State]]:
-    """The modules, and the states before they were read of them, the source and all folders."""
-    folders = [path for path in SOURCE.rglob("[!_]*") if path.is_dir()]
-    states = {folder: state(folder) for folder in folders}
-    tree = tuple(states.values())
-    found: set[Path] = set()
-    waiting = [source]
+    files, found, waiting = _files(), set(), [source]
     while waiting:
         module = waiting.pop()
-        states[module] = state(module)
-        new = _imports(module, states[module], executed, tree) - found
+        names, _ = _parts(module, state(module))
+        prefixes = (accumulate(name.split("."), "{}.{}".format) for name in names)
+        ways = ([files[one] for one in way if one in files] for way in prefixes)
+        new = {path for way in ways for path in way[None if executed else -1 :]} - found
         found |= new
         waiting += new
-    return sorted(found), states
+    return sorted(found)
 
 
 def sources(stage: str, drawing: bool = True) -> dict[str, str]:
@@ -131,16 +108,17 @@ def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
 
     Modules need not be this repository's: somebody may render with their own.
     """
-    kept = (path for path in modules if drawing or not _only_draws(path))
     stems: dict[Path, set[str]] = {}
-    for path in kept:
-        stems.setdefault(path.parent, set()).add(path.stem)
-    files = [
+    for path in modules:
+        inside = path.relative_to(SOURCE).parts if path.is_relative_to(SOURCE) else ()
+        if drawing or not any(part.startswith("figure") for part in inside):
+            stems.setdefault(path.parent, set()).add(path.stem)
+    files = (
         folder / name
         for folder, named in stems.items()
         for name in os.listdir(folder)
         if name.partition(".")[0] in named and "." in name and not name.endswith(_DERIVED)
-    ]
+    )
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 
@@ -172,55 +150,55 @@ def _file_hash(path: Path, _: State) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _only_draws(path: Path) -> bool:
-    """Whether a module of ours is one whose results are figures alone."""
-    inside = path.relative_to(SOURCE).parts if path.is_relative_to(SOURCE) else ()
-    return any(part.startswith("figure") for part in inside)
-
-
 @cache
-def _imports(source: Path, now: State, executed: bool, tree: tuple[State, ...]) -> frozenset[Path]:
-    """Files of our packages named by the import statements of one file, anywhere in it."""
-    first, names = None if executed else -1, _imported_names(source, now)
-    return frozenset(path for name in names for path in _files_of(name, tree)[first:])
-
-
-@cache
-def _imported_names(source: Path, _: State) -> frozenset[str]:
+def _parts(source: Path, _: State) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that a file imports, anywhere in it, and texts passed to `load` and `load_all`."""
     names: set[str] = set()
-    for node in _statements(parse(source.read_text(encoding="utf-8"), str(source))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level and source.is_relative_to(SOURCE):
-                package = source.parent.relative_to(SOURCE).parts
-                base = resolve_name("." * node.level + base, ".".join(package))
-            names.update(f"{base}.{alias.name}" for alias in node.names)
-    return frozenset(names)
+    loaded: set[str] = set()
+    for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source))):
+        match node:
+            case ast.Import(names=some):
+                names.update(one.name for one in some)
+            case ast.ImportFrom(module=base, names=some):
+                names.update(f"{base}.{one.name}" for one in some)
+            case ast.Call(func=ast.Attribute(attr="load" | "load_all"), args=passed):
+                values = (one.value for one in passed if isinstance(one, ast.Constant))
+                loaded.update(value for value in values if isinstance(value, str))
+    return frozenset(names), frozenset(loaded)
 
 
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements of a file at any depth, without looking into expressions, most of a tree."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
-            waiting += getattr(node, part, [])
+def _files() -> dict[str, Path]:
+    """Dotted name → the file of a package or module of ours."""
+    folders = [SOURCE, *(path for path in SOURCE.rglob("[!_]*") if path.is_dir())]
+    return _listed(SOURCE, tuple(map(state, folders)))
 
 
 @cache
-def _files_of(name: str, _: tuple[State, ...]) -> list[Path]:
-    """Files that importing `helpers.a.b` executes: the packages on the way and the module."""
-    parts = name.split(".")
-    files = []
-    folder = SOURCE
-    for part in parts:
-        package, module = folder / part / "__init__.py", folder / f"{part}.py"
-        if package.is_file():
-            files.append(package)
-        elif module.is_file():
-            files.append(module)
-        folder = folder / part
-    return files
+def _listed(source: Path, _: tuple[State, ...]) -> dict[str, Path]:
+    paths = (
+        (path, path.relative_to(source).with_suffix("").parts) for path in source.rglob("*.py")
+    )
+    return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths}
+
+
+def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
+    """Sizes of a run by their names; a ValueError says what is wrong with the file."""
+    path = folder / f"{name}.yml"
+    if not path.is_file():
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.yml")))
+        raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {known}")
+    values, model = _yaml(path, state(path)), _yaml(PROFILES / "laptop.yml", ())
+    for field in {**model, **values}:
+        found, kind = values.get(field), type(model.get(field))
+        if type(found) is not kind or (kind is int and found < 1):
+            wanted = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
+            raise ValueError(f"{path}: {field} is {found!r}, {wanted} was expected")
+    return SimpleNamespace(**values)
+
+
+@cache
+def _yaml(path: Path, _: State) -> dict:
+    try:
+        return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is no YAML of names: {' '.join(str(error).split())}") from None

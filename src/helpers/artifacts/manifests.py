@@ -2,27 +2,32 @@
 
 One rule says what is stale, `why_stale`, and it goes by content alone. The runner makes those
 stages again; a chapter that opens an earlier one refuses it with the same words.
+
+An executed page has a record beside it. A page draws, so it is stale where its stage is, and also
+where only its figures' code has changed, or a file of `audits/` that it names.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import asdict
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from helpers.artifacts import lineage, profiles
+from helpers.artifacts import lineage
 
-MANIFEST = "manifest.json"
-"""File with the hashes of a finished stage."""
-RESULTS = "results.json"
-"""File with a stage's headline numbers."""
-_FIELDS = {"profile", "parameters", "source", "inputs", "files", "versions", "train"}
+MANIFEST = "manifest.json"  # the hashes of a finished stage
+RESULTS = "results.json"  # a stage's headline numbers
+RECORD = "page.json"
+EXECUTOR = [lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py")]
+_OF_PAGE = {"code", "parameters", "shows", "sha256", "state", "study"}
 _RECORDED = ("torch", "numpy", "numba", "pandas", "scikit-learn", "scipy", "statsmodels")
+_AUDITS = re.compile(r'"audits(?:/|" / ")([\w.-]+)"')
 
 
 class ArtifactError(RuntimeError):
@@ -34,35 +39,19 @@ def root() -> Path:
 
     Returns:
         Its path.
-
-    Example:
-        >>> import os
-        >>> from unittest import mock
-        >>> from helpers import artifacts
-        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
-        ...     str(artifacts.root())
-        'elsewhere'
     """
     return Path(os.environ.get("HELPERS_ARTIFACTS") or lineage.ROOT / "artifacts")
 
 
 def read(stage: str, profile: str) -> dict[str, Any]:
-    """The manifest of a finished stage, whether or not it still fits.
-
-    Raises:
-        ArtifactError: there is none, or it is damaged.
-    """
+    """The manifest of a finished stage, whether or not it still fits; ArtifactError without one."""
     path = root() / profile / stage / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ArtifactError(f"stage {stage} ({profile}) has not finished: no {path}") from None
     except ValueError as error:
         raise ArtifactError(f"{path} is damaged ({error})") from None
-    entries = manifest if isinstance(manifest, dict) else {}
-    if missing := sorted(_FIELDS - entries.keys()):
-        raise ArtifactError(f"{path} is damaged: it lacks {', '.join(missing)}")
-    return entries
 
 
 def why_stale(stage: str, profile: str) -> str | None:
@@ -74,23 +63,15 @@ def why_stale(stage: str, profile: str) -> str | None:
 
     Returns:
         The first reason found, as a sentence without a full stop, or None.
-
-    Example:
-        >>> import os
-        >>> from unittest import mock
-        >>> from helpers import artifacts
-        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
-        ...     artifacts.why_stale("07_pruning", "smoke")  # doctest: +ELLIPSIS
-        'stage 07_pruning (smoke) has not finished: no ...'
     """
     try:
-        manifest = read(stage, profile)
+        manifest, sizes = read(stage, profile), vars(lineage.load_profile(profile))
         return (
-            _other(f"profile {profile}: ", manifest["parameters"], asdict(profiles.load(profile)))
+            _other(f"profile {profile}: ", manifest["parameters"], sizes)
             or changed_code(manifest["source"], lineage.sources(stage, drawing=False))
             or _other("", manifest["versions"], versions())
             or _other_inputs(manifest["inputs"], profile)
-            or _lost(stage, manifest, profile)
+            or _lost(stage, manifest["files"], profile)
         )
     except ArtifactError as error:
         return str(error)
@@ -102,25 +83,13 @@ def changed_code(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
     return f"made by other code: {', '.join(files)}" if files else None
 
 
-def checked(stage: str, profile: str) -> dict[str, Any]:
-    """The manifest of a stage that is not stale.
-
-    Raises:
-        ArtifactError: it is; the message says why, and what to run.
-    """
-    if reason := why_stale(stage, profile):
-        raise ArtifactError(f"{stage} ({profile}) cannot be read: {reason}; {rerun(profile)}")
-    return read(stage, profile)
-
-
 def intact(path: Path, recorded: Mapping[str, Any]) -> bool:
     """Whether a file has the content that its manifest recorded.
 
     A file whose state is the recorded one is not read; a copy has another, and is.
     """
-    if list(lineage.state(path)) == recorded.get("state"):
-        return True
-    return lineage.file_hash(path) == recorded["sha256"]
+    same = list(lineage.state(path)) == recorded.get("state")
+    return same or lineage.file_hash(path) == recorded["sha256"]
 
 
 @cache
@@ -150,11 +119,118 @@ def _other_inputs(inputs: Mapping[str, Mapping[str, str]], profile: str) -> str 
     return None
 
 
-def _lost(stage: str, manifest: Mapping[str, Any], profile: str) -> str | None:
-    for name, entry in manifest["files"].items():
+def _lost(stage: str, files: Mapping[str, Any], profile: str) -> str | None:
+    for name, entry in files.items():
         path = root() / profile / stage / name
-        if not path.is_file():
-            return f"{path} is gone"
-        if not intact(path, entry):
-            return f"{path} is damaged: its content is not what the stage left"
+        if not path.is_file() or not intact(path, entry):
+            return f"{path} is gone or damaged: its content is not what the stage left"
     return None
+
+
+# --- pages
+
+
+def executed(page: str, profile: str) -> Path:
+    """Where the executed notebook of a page stands."""
+    return root() / profile / page / f"{page}.ipynb"
+
+
+def basis(page: str, profile: str) -> dict[str, Any]:
+    """What a page is made from at this moment: code, and the profile's values."""
+    code = lineage.sources(page) | lineage.hashes([*EXECUTOR, *audits(lineage.source_of(page))])
+    return {"code": code, "parameters": vars(lineage.load_profile(profile))}
+
+
+def audits(source: Path) -> list[Path]:
+    """Files that are there and a notebook names as "audits/own.yml" or "audits" / "own.yml"."""
+    named = _AUDITS.findall(source.read_text(encoding="utf-8"))
+    return sorted(path for name in {*named} if (path := lineage.ROOT / "audits" / name).is_file())
+
+
+def record(page: str, profile: str, made_from: dict[str, Any], study: str | None = None) -> None:
+    """Remember what an executed page was made from, and what study it shows for the example."""
+    path = executed(page, profile)
+    left = {"sha256": lineage.file_hash(path), "state": lineage.state(path), "study": study}
+    write_json(path.with_name(RECORD), {**made_from, "shows": _shows(page, profile), **left})
+
+
+def why_page_is_stale(page: str, profile: str) -> str | None:
+    """Say why a page must be run again; None if it need not be."""
+    if page in lineage.stages() and (reason := why_stale(page, profile)):
+        return reason
+    path, now, shows = executed(page, profile), basis(page, profile), _shows(page, profile)
+    try:
+        then = json.loads(path.with_name(RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        then = {}
+    if not path.is_file() or not then.keys() >= _OF_PAGE:
+        return f"{path} is not there, or was not finished"
+    if not intact(path, then):
+        return f"{path} is not as it was left"
+    if then["study"]:
+        return f"it shows the study {then['study']} and not the example"
+    changed = [stage for stage, content in shows.items() if then["shows"].get(stage) != content]
+    return (
+        changed_code(then["code"], now["code"])
+        or _other(f"profile {profile}: ", then["parameters"], now["parameters"])
+        or (f"it shows another {', '.join(changed)} than there is now" if changed else None)
+    )
+
+
+def _shows(page: str, profile: str) -> dict[str, str]:
+    """One hash over all files of each stage of which a page tells.
+
+    That is its own, whose manifest judges what it reads; a page without one tells of all it reads.
+    """
+    own = page in lineage.stages()
+    found = {}
+    for stage in [page] if own else lineage.inputs(lineage.source_of(page)):
+        try:
+            files = read(stage, profile)["files"]
+        except ArtifactError:
+            files = {}
+        found[stage] = lineage.digest({name: files[name]["sha256"] for name in sorted(files)})
+    return found
+
+
+# --- files that appear whole
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path` to write to; it replaces `path` only on success.
+
+    Args:
+        path: of the file that is to appear whole or not at all.
+
+    Yields:
+        The temporary path.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())  # so that a power cut leaves the old or the new
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write plain values to a file that appears whole."""
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+
+def sweep(folder: Path) -> None:
+    """Remove temporary files below a folder that killed processes left there.
+
+    Args:
+        folder: whose `atomic` files of processes that are no more are removed.
+    """
+    import psutil  # seldom needed
+
+    for path in folder.rglob(".*.tmp"):
+        owner = path.name.split(".")[-2]
+        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            path.unlink(missing_ok=True)

@@ -3,7 +3,10 @@
 `artifacts/<profile>/<stage>/` holds a stage's files, its headline numbers (`results.json`) and,
 written last, `manifest.json`: hashes of every file, of the code and of the stages read. A folder
 without a manifest is unfinished and cannot be read; its finished parts are reused when the stage
-runs again. Every file appears by renaming, so none is ever half-written. Every chapter opens one.
+runs again. Every file appears by renaming, so none is ever half-written.
+
+Who only judges stages, as the runner does, need not wait for pandas: what reads and writes tables
+and arrays imports it.
 """
 
 from __future__ import annotations
@@ -11,14 +14,12 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from helpers.artifacts import lineage, manifests, profiles
-from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, rerun, root
+from helpers.artifacts import lineage, manifests
+from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, atomic, rerun, root
 
 
 def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = None) -> Any:
@@ -38,30 +39,48 @@ def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = No
     Raises:
         ArtifactError: the stage is unfinished, the file is missing or damaged, or the stage was
             made with another profile, by other code or from inputs that have changed since.
-
-    Example:
-        >>> import os
-        >>> from unittest import mock
-        >>> from helpers import artifacts
-        >>> with mock.patch.dict(os.environ, HELPERS_ARTIFACTS="elsewhere"):
-        ...     artifacts.load("07_pruning", "kept.parquet", "smoke")  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        helpers.artifacts.manifests.ArtifactError: 07_pruning (smoke) cannot be read: ...
     """
-    recorded = manifests.checked(stage, profile)["files"]
+    if reason := manifests.why_stale(stage, profile):
+        raise ArtifactError(f"{stage} ({profile}) cannot be read: {reason}; {rerun(profile)}")
+    recorded = manifests.read(stage, profile)["files"]
     if name not in recorded:
-        raise ArtifactError(
-            f"stage {stage} ({profile}) left no {name}; it left {', '.join(recorded)}"
-        )
-    path = root() / profile / stage / name
-    if not manifests.intact(path, recorded[name]):
-        raise ArtifactError(
-            f"{path} is damaged: its content is not what {stage} left; "
-            f"delete it and {rerun(profile)}"
-        )
-    from helpers.artifacts import formats  # pandas, which judging a stage does not need
+        left = ", ".join(recorded)
+        raise ArtifactError(f"stage {stage} ({profile}) left no {name}; it left {left}")
+    return _read(root() / profile / stage / name, columns)
 
-    return formats.read(path, columns)
+
+def _read(path: Path, columns: Sequence[str] | None) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    match path.suffix:
+        case ".parquet":
+            return pd.read_parquet(path, columns=None if columns is None else list(columns))
+        case ".json":
+            return json.loads(path.read_text(encoding="utf-8"))
+        case ".npy":
+            return np.load(path, mmap_mode="r")
+        case ".npz":
+            with np.load(path) as arrays:
+                return dict(arrays)
+    return path
+
+
+def _write(path: Path, suffix: str, value: Any) -> dict[str, Any]:
+    """Write a value in the format of a suffix; gives what a manifest says of its size."""
+    import numpy as np
+
+    if suffix == ".parquet":
+        value.to_parquet(path)
+        return {"rows": len(value)}
+    if suffix == ".json":
+        # Results are full of numpy's scalars and arrays.
+        text = json.dumps(value, indent=1, default=lambda one: one.tolist())
+        path.write_text(text + "\n", encoding="utf-8")
+        return {}
+    with path.open("wb") as stream:  # numpy would append its suffix to the temporary name
+        np.save(stream, value) if suffix == ".npy" else np.savez(stream, **value)
+    return {"shape": list(value.shape)} if suffix == ".npy" else {}
 
 
 class Stage:
@@ -81,24 +100,16 @@ class Stage:
 
     Raises:
         ValueError: no such stage or profile.
-
-    Example:
-        >>> import os, tempfile
-        >>> from unittest import mock
-        >>> from helpers.artifacts import Stage
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with mock.patch.dict(os.environ, HELPERS_ARTIFACTS=folder):
-        ...         stage = Stage("07_pruning", profile="smoke", device="cpu", seed=1)
-        ...         stage.finish({"kept": 0.9})
-        {'kept': 0.9}
     """
 
     def __init__(self, name: str, *, profile: str, device: str, seed: int) -> None:
         self.name, self.profile, self.device, self.seed = name, profile, device, seed
-        self.parameters = asdict(profiles.load(profile))
+        self.parameters = vars(lineage.load_profile(profile))
         self.folder = root() / profile / name
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._train = _networks_in_use(name, profile)
+        # Before the manifest goes, which says whether networks were trained here.
+        self._about = {"stage": name, "profile": profile, "device": device, "seed": seed}
+        self._about["train"] = _networks_in_use(name, profile)
         for stale in (MANIFEST, RESULTS):
             (self.folder / stale).unlink(missing_ok=True)
         self._source = lineage.sources(name, drawing=False)
@@ -125,49 +136,31 @@ class Stage:
         Raises:
             ValueError: another suffix.
         """
-        from helpers.artifacts import formats  # as in `load`
-
         path = self.path(name)
-        if path.suffix not in formats.WRITERS:
-            raise ValueError(f"cannot save {name}: expected one of {', '.join(formats.WRITERS)}")
+        if path.suffix not in (known := (".parquet", ".json", ".npy", ".npz")):
+            raise ValueError(f"cannot save {name}: expected one of {', '.join(known)}")
         with atomic(path) as temporary:
-            formats.WRITERS[path.suffix](temporary, value)
-        self._files[name].update(formats.size(value))
+            self._files[name].update(_write(temporary, path.suffix, value))
         return path
 
     def finish(self, results: Mapping[str, Any]) -> dict[str, Any]:
         """Write `results.json` with the stage's headline numbers, then the manifest.
 
         Raises:
-            ArtifactError: a promised file was never written, or the code was edited meanwhile, so
-                that nobody can say which version made the files.
+            ArtifactError: the code was edited meanwhile, so that nobody can say which version
+                made the files.
         """
-        if edited := manifests.changed_code(
-            self._source, lineage.sources(self.name, drawing=False)
-        ):
+        now = lineage.sources(self.name, drawing=False)
+        if edited := manifests.changed_code(self._source, now):
             raise ArtifactError(f"{self.name} is {edited} while it ran; {rerun(self.profile)}")
         self.save(RESULTS, results)
         for name, entry in self._files.items():
-            if not (self.folder / name).is_file():
-                raise ArtifactError(f"stage {self.name} promised {name} but did not write it")
             entry["state"] = lineage.state(self.folder / name)  # before it is read
             entry["sha256"] = lineage.file_hash(self.folder / name)
-        manifest = {
-            "stage": self.name,
-            "profile": self.profile,
-            "parameters": self.parameters,
-            "source": self._source,
-            "inputs": self._inputs,
-            "files": self._files,
-            "versions": manifests.versions(),
-            "device": self.device,
-            "seed": self.seed,
-            "train": self._train,
-            "python": platform.python_version(),
-            "cpus": os.cpu_count(),
-        }
-        with atomic(self.folder / MANIFEST) as temporary:
-            temporary.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        made_from = {"parameters": self.parameters, "source": self._source, "inputs": self._inputs}
+        where = {"python": platform.python_version(), "cpus": os.cpu_count()}
+        left = {"files": self._files, "versions": manifests.versions()}
+        manifests.write_json(self.folder / MANIFEST, self._about | made_from | left | where)
         return dict(results)
 
 
@@ -179,56 +172,3 @@ def _networks_in_use(stage: str, profile: str) -> int:
         return manifests.read(stage, profile)["train"]
     except ArtifactError:
         return 0
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` to write to; it replaces `path` only on success.
-
-    Args:
-        path: of the file that is to appear whole or not at all.
-
-    Yields:
-        The temporary path.
-
-    Example:
-        >>> import pathlib, tempfile
-        >>> from helpers import artifacts
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder, "x.txt")
-        ...     with artifacts.atomic(path) as temporary:
-        ...         _ = temporary.write_text("whole")
-        ...     path.read_text()
-        'whole'
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        _sync(temporary)
-        os.replace(temporary, path)
-        _sync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Have a file or folder written to the disk, so that a power cut leaves the old or the new."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def sweep(folder: Path) -> None:
-    """Remove temporary files below a folder that killed processes left there.
-
-    Args:
-        folder: whose `atomic` files of processes that are no more are removed.
-    """
-    import psutil  # seldom needed
-
-    for path in folder.rglob(".*.tmp"):
-        owner = path.name.split(".")[-2]
-        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
-            path.unlink(missing_ok=True)

@@ -19,8 +19,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from helpers.artifacts import kept
-from helpers.artifacts.stage import atomic
+from helpers.artifacts import atomic, kept
 
 
 def write(network: nn.Module, path: Path, card: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from types import SimpleNamespace
 
 import yaml
 
-from helpers.artifacts import Stage, profiles
+from helpers.artifacts import Stage, lineage
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def digest(content: Mapping) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def planned(profile: profiles.Profile) -> dict:
+def planned(profile: SimpleNamespace) -> dict:
     """What `plan.json` holds, of the size of a profile."""
     content = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
     for family in content["families"].values():
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", required=True)
     name = parser.parse_args(arguments).profile
-    profile = profiles.load(name)
+    profile = lineage.load_profile(name)
     stage = Stage("audit_plan", profile=name, device="cpu", seed=profile.seed)
     content = planned(profile)
     stage.save("plan.json", content)

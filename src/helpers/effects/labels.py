@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 from scipy.stats import norm
 
-from helpers.utils.numbers import in_points
+from helpers.claims import in_points
 
 LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "gender": ("female", "male"),

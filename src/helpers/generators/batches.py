@@ -15,8 +15,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from helpers.artifacts import kept
-from helpers.artifacts.image_store import as_float32, content_key, fill
-from helpers.artifacts.sharing import shared_out
+from helpers.artifacts.kept import as_float32, content_key, fill, shared_out
 from helpers.generators.base import Generator
 from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads

@@ -29,8 +29,8 @@ from helpers.utils.checks import (
     require_members,
     require_present,
     require_rows,
+    resolve_device,
 )
-from helpers.utils.devices import resolve_device
 
 FILE = "file"
 _READERS = {".csv": pd.read_csv, ".parquet": pd.read_parquet}

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.utils import seeding
-from helpers.utils.checks import check_range
-from helpers.utils.devices import resolve_device
+from helpers.utils.checks import check_range, resolve_device
 
 NOISE = ("const", "none", "random")
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}

@@ -25,8 +25,7 @@ from torch import Tensor, nn
 
 from helpers.artifacts import weights as files
 from helpers.utils import seeding
-from helpers.utils.checks import check_whole
-from helpers.utils.devices import resolve_device
+from helpers.utils.checks import check_whole, resolve_device
 
 SHIPPED = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""

@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.artifacts import kept
-from helpers.artifacts.image_store import content_key
-from helpers.artifacts.sharing import shared_out
+from helpers.artifacts.kept import content_key, shared_out
 from helpers.models.training import check_images
 from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from helpers.artifacts import manifests, weights
 from helpers.models.training import Settings, Task, check_images, fit, to_float
-from helpers.utils.devices import resolve_device
+from helpers.utils.checks import resolve_device
 
 SHIPPED = Path(__file__).with_name("shipped")
 """The networks that the book's text speaks of, trained by the laptop's recipes."""

@@ -1,4 +1,4 @@
-"""What callers may pass: checks of arguments that rooms share, for every chapter.
+"""What callers may pass: checks of arguments that rooms share.
 
 `as_*` converts and checks; `require_*` checks a frame or an array, and `check_*` one number,
 without a change. All raise a ValueError of one wording: the place, what stands there, and what was
@@ -12,34 +12,24 @@ from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike
 
-SCORE_DIGITS = 6
-"""Scores are means of few whole levels; digits beyond these are rounding, not information."""
+SCORE_DIGITS = 6  # scores are means of few whole levels; digits beyond are rounding
 
 
 # --- numbers
 
 
 def check_number(name: str, value: float) -> float:
-    """The number itself; ValueError for what is none.
-
-    Example:
-        >>> check_number("transects", 40)
-        40
-    """
+    """The number itself; ValueError for what is none."""
     if not isinstance(value, Real):
         raise ValueError(f"{name} is {value!r}, a number was expected")
     return value
 
 
 def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
-    """The number itself; ValueError unless it lies between two, `ends` included "[]" or not "()".
-
-    Example:
-        >>> check_range("alpha", 0.05, 0, 1, "()")
-        0.05
-    """
+    """The number itself; ValueError unless it lies between two, ends included "[]" or not "()"."""
     above = low <= check_number(name, value) if ends[0] == "[" else low < check_number(name, value)
     if not (above and (value <= high if ends[1] == "]" else value < high)):
         where = f"{ends[0]}{low:g}, {high:g}{ends[1]}"
@@ -48,79 +38,56 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
 
 
 def check_positive(name: str, value: float) -> float:
-    """The number itself; ValueError unless it is finite and above 0.
-
-    Example:
-        >>> check_positive("tolerance", 0.05)
-        0.05
-    """
-    if not 0 < check_number(name, value) < np.inf:
-        raise ValueError(f"{name} is {value}, a positive number was expected")
-    return value
+    """The number itself; ValueError unless it is finite and above 0."""
+    return check_range(name, value, 0, np.inf, "()")
 
 
 def check_whole(name: str, value: int, least: int) -> None:
-    """Raise ValueError unless a number is whole and at least `least`.
-
-    Example:
-        >>> check_whole("raters", 5, least=1)
-    """
+    """Raise ValueError unless a number is whole and at least `least`."""
     if not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} is {value!r}, a whole number of at least {least} was expected")
+
+
+def resolve_device(device: str | torch.device) -> torch.device:
+    """The torch device of a name such as "cpu", "cuda" or "cuda:1"; ValueError without one."""
+    try:
+        resolved = torch.device(device)
+    except RuntimeError:
+        raise ValueError(f"unknown DEVICE={device}: expected cpu or cuda") from None
+    if resolved.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"DEVICE={device} asked for, but torch sees no GPU; run with DEVICE=cpu")
+    return resolved
 
 
 # --- frames
 
 
 def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise ValueError when `frame` lacks one of `columns`.
-
-    Example:
-        >>> require_columns(pd.DataFrame({"age": [0.5]}), ["age"])
-    """
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
+    """Raise ValueError when `frame` lacks one of `columns`."""
+    if missing := [column for column in columns if column not in frame.columns]:
         raise ValueError(f"the frame has no column {missing}; it has {list(frame.columns)}")
 
 
 def require_rows(frame: pd.DataFrame) -> None:
-    """Raise ValueError for a frame without rows.
-
-    Example:
-        >>> require_rows(pd.DataFrame({"age": [0.5]}))
-    """
+    """Raise ValueError for a frame without rows."""
     if frame.empty:
         raise ValueError("the frame has no rows")
 
 
 def require_present(values: pd.Series, expected: str) -> None:
-    """Raise ValueError naming the column and the first row of `values` that is missing.
-
-    Example:
-        >>> require_present(pd.Series(["light", "dark"], name="skin"), "a level")
-    """
+    """Raise ValueError naming the column and the first row of `values` that is missing."""
     refuse(values.isna().to_numpy(), values, str(values.name), expected)
 
 
 def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) -> None:
-    """Raise ValueError when two rows agree in all `columns`, which together name a `place`.
-
-    Example:
-        >>> frame = pd.DataFrame({"transect": [0, 0], "skin_level": [0, 1]})
-        >>> require_distinct(frame, ["transect", "skin_level"], "place of a transect")
-    """
-    repeated = frame.duplicated(list(columns))
-    if repeated.any():
+    """Raise ValueError when two rows agree in all `columns`, which together name a `place`."""
+    if (repeated := frame.duplicated(list(columns))).any():
         first = frame.loc[repeated, list(columns)].iloc[0].to_dict()
         raise ValueError(f"two images in one {place}: {first}")
 
 
 def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: str) -> None:
-    """Raise ValueError naming those of `names` that are not among the known ones of `what`.
-
-    Example:
-        >>> require_members(["age"], ["age", "gender"], "hyperplane")
-    """
+    """Raise ValueError naming those of `names` that are not among the known ones of `what`."""
     if missing := [name for name in names if name not in known]:
         raise ValueError(f"no {what} of {', '.join(missing)} among {', '.join(map(str, known))}")
 
@@ -137,10 +104,6 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
 
     Raises:
         ValueError: naming the place of the first missing or fractional value.
-
-    Example:
-        >>> as_binary([True, False]).tolist()
-        [1, 0]
     """
     numbers = _floats(values, name, 1)
     refuse((numbers != 0) & (numbers != 1), values, name, "0 or 1")
@@ -150,28 +113,18 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
 def as_rates(values: pd.Series) -> np.ndarray:
     """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
 
-    Raises:
-        ValueError: naming column and row of the first that is outside or not a number.
-
-    Example:
-        >>> as_rates(pd.Series([0, 0.25, None], name="error")).tolist()
-        [0.0, 0.25, nan]
+    ValueError names column and row of the first that is outside or not a number.
     """
     rates = _floats(values, "rates", 1)
-    missing = values.isna().to_numpy()
-    refuse(~missing & ~((rates >= 0) & (rates <= 1)), values, "rates", "a number in [0, 1]")
+    bad = ~values.isna().to_numpy() & ~((rates >= 0) & (rates <= 1))
+    refuse(bad, values, "rates", "a number in [0, 1]")
     return rates
 
 
 def as_scores(score: pd.Series) -> np.ndarray:
     """Scores in [0, 1] as float64, shape (n,), rounded to `SCORE_DIGITS`.
 
-    Raises:
-        ValueError: naming column and row of the first score that is missing or outside.
-
-    Example:
-        >>> as_scores(pd.Series([0.1 + 0.2], name="age")).tolist()
-        [0.3]
+    ValueError names column and row of the first score that is missing or outside.
     """
     scores = np.round(_floats(score, "scores", 1), SCORE_DIGITS)
     refuse(~((scores >= 0) & (scores <= 1)), score, "scores", "a score in [0, 1]")
@@ -181,101 +134,45 @@ def as_scores(score: pd.Series) -> np.ndarray:
 def as_score_table(frame: pd.DataFrame) -> np.ndarray:
     """Scores in [0, 1] of a whole frame as float64 (n, columns), not rounded.
 
-    Raises:
-        ValueError: naming column and row of the first score that is missing or outside.
-
-    Example:
-        >>> as_score_table(pd.DataFrame({"age": [0.5, 1]})).tolist()
-        [[0.5], [1.0]]
+    ValueError names column and row of the first score that is missing or outside.
     """
-    columns = [_between(0, 1, frame[name], name, 1, "a score in [0, 1]") for name in frame]
-    return np.column_stack(columns)
+    return np.column_stack([_within((0, 1), frame[c], c, 1, "a score in [0, 1]") for c in frame])
 
 
 def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Probabilities as float64 of `ndim` axes; ValueError for the first outside [0, 1].
-
-    Example:
-        >>> as_probabilities([0, 0.5], "scores").tolist()
-        [0.0, 0.5]
-    """
+    """Probabilities as float64 of `ndim` axes; ValueError for the first outside [0, 1]."""
     hint = "; does the classifier return logits?"
-    return _between(0, 1, values, name, ndim, "a probability in [0, 1]", hint)
-
-
-def as_changes(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Changes of a score in [0, 1] as float64; ValueError for the first outside [-1, 1].
-
-    Example:
-        >>> as_changes([-0.5, 1], "smile").tolist()
-        [-0.5, 1.0]
-    """
-    hint = "; is it a change of probabilities?"
-    return _between(-1, 1, values, name, ndim, "a change in [-1, 1]", hint)
+    return _within((0, 1), values, name, ndim, "a probability in [0, 1]", hint)
 
 
 def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Any finite numbers as float64 of `ndim` axes; ValueError for the first that is not.
-
-    Example:
-        >>> as_finite([[1, 2]], "latents", ndim=2).shape
-        (1, 2)
-    """
+    """Any finite numbers as float64 of `ndim` axes; ValueError for the first that is not."""
     largest = np.finfo(np.float64).max
-    return _between(-largest, largest, values, name, ndim, "a finite number")
-
-
-def as_steps(lambdas: ArrayLike, n_columns: int) -> np.ndarray:
-    """Steps λ as float64 (L,); ValueError unless finite, distinct and one per column of scores.
-
-    Example:
-        >>> as_steps([-1, 0, 1], n_columns=3).tolist()
-        [-1.0, 0.0, 1.0]
-    """
-    lambdas = as_finite(lambdas, "lambdas")
-    if len(lambdas) != n_columns:
-        raise ValueError(f"lambdas: {len(lambdas)} steps for {n_columns} columns of scores")
-    if len(np.unique(lambdas)) < max(len(lambdas), 2):
-        raise ValueError(f"lambdas: expected at least 2 steps, all distinct, got {lambdas}")
-    return lambdas
+    return _within((-largest, largest), values, name, ndim, "a finite number")
 
 
 def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
-    """Raise ValueError unless both have the same shape.
-
-    Example:
-        >>> require_alike(np.zeros(3), "after", np.ones(3), "before")
-    """
+    """Raise ValueError unless both have the same shape."""
     if values.shape != like.shape:
         raise ValueError(f"{name}: shape {values.shape}, expected {like.shape} as of {other}")
 
 
 def require_shape(values: np.ndarray, name: str, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless an array has this shape; -1 stands for any length.
-
-    Example:
-        >>> require_shape(np.zeros((3, 512)), "normals", (3, -1))
-    """
+    """Raise ValueError unless an array has this shape; -1 stands for any length."""
     fits = all(n in (-1, m) for n, m in zip(shape, values.shape, strict=False))
     if len(shape) != values.ndim or not fits:
-        expected = str(shape).replace("-1", "D")
-        raise ValueError(f"{name}: shape {values.shape}, expected {expected}")
+        raise ValueError(f"{name}: shape {values.shape}, expected {shape}".replace("-1", "D"))
 
 
-def _between(
-    low: float,
-    high: float,
-    values: ArrayLike,
-    name: str,
-    ndim: int,
-    expected: str,
-    hint: str = "",
+def _within(
+    limits: tuple, values: ArrayLike, name: str, ndim: int, expected: str, hint: str = ""
 ) -> np.ndarray:
-    """Numbers from `low` to `high`, at least one of them."""
+    """Numbers within the limits, at least one of them."""
     numbers = _floats(values, name, ndim)
     if not numbers.size:
         raise ValueError(f"{name}: shape {numbers.shape}, at least one row was expected")
-    refuse(~((numbers >= low) & (numbers <= high)), values, name, expected, hint)
+    within = (numbers >= limits[0]) & (numbers <= limits[1])
+    refuse(~within, values, name, expected, hint)
     return numbers
 
 
@@ -293,11 +190,7 @@ def _floats(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
 
 
 def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: str = "") -> None:
-    """Raise the ValueError that names the first `bad` place of an array or a Series, if any.
-
-    Example:
-        >>> refuse(np.array([False, False]), [0.1, 0.2], "scores", "a score in [0, 1]")
-    """
+    """Raise the ValueError that names the first `bad` place of an array or a Series, if any."""
     if not bad.any():
         return
     place = np.argwhere(bad)[0]
@@ -307,8 +200,7 @@ def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: s
         found = values[bad].tolist()[0]
     else:
         words = f"{name}: " + ", ".join(map("{} {}".format, ("row", "column"), place))
-        found = np.asarray(values)[tuple(place)]
-        found = found.item() if isinstance(found, np.generic) else found
+        found = np.asarray(values).astype(object)[tuple(place)]
     # The hint is about numbers on another scale, not about missing ones.
     hint *= isinstance(found, Real) and bool(np.isfinite(found))
     number = f" ({bad.sum()} such values)" if bad.sum() > 1 else ""

@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 
 import facerender
 from helpers.artifacts import kept
-from helpers.artifacts.image_store import as_float32, content_key, fill
-from helpers.utils.checks import check_whole
-from helpers.utils.devices import resolve_device
+from helpers.artifacts.kept import as_float32, content_key, fill
+from helpers.utils.checks import check_whole, resolve_device
 
 _CHUNK_PIXELS = 2**21  # about a second's work, and 30 MB of images
 # On import: a file that is edited while a chapter runs is not what renders in it.

@@ -21,7 +21,7 @@ from torch import Tensor
 import facerender
 from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from helpers.utils import seeding
-from helpers.utils.devices import resolve_device
+from helpers.utils.checks import resolve_device
 
 LATENT_DIM = 512
 WORLD_SEED = 11

@@ -2,19 +2,19 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import digest
-import kernelspec
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from helpers.utils import pins
+import helpers
 
-PINNED = pytest.mark.skipif(not pins.pins(), reason="a processor without pins")
-OFF = pins.PINS["NPY_DISABLE_CPU_FEATURES"].split()
+PINNED = pytest.mark.skipif(not helpers.pins(), reason="a processor without pins")
+OFF = helpers.PINS["NPY_DISABLE_CPU_FEATURES"].split()
 # What numpy and torch made of the pins, not the variables alone: these may come too late.
 ASK = """
 import os
@@ -23,15 +23,9 @@ import torch
 from numpy._core._multiarray_umath import __cpu_features__ as used
 shown = dict(torch=torch.backends.cpu.get_cpu_capability(), numpy=[k for k in used if used[k]])
 shown["pins"] = {name: os.environ.get(name) for name in %r}
-""" % [*pins.PINS]
-NOTEBOOK = f"""# %% tags=["parameters"]
-profile = "laptop"
-
-# %%
-import json
-{ASK}
-print(json.dumps(shown))
-"""
+""" % [*helpers.PINS]
+ASK_JSON = f"{ASK}\nimport json; print(json.dumps(shown))"
+NOTEBOOK = f"""# %% tags=["parameters"]\nprofile = "laptop"\n\n# %%\n{ASK_JSON}\n"""
 # As the runner starts: `run` is imported, then kernels start, forked from what imported libraries.
 RUNNER = """
 import sys
@@ -46,14 +40,14 @@ execute.execute(source, out, "smoke", "cpu", out.with_suffix(".log"))
 @pytest.fixture
 def outside(monkeypatch):
     """An environment that says otherwise than the pins, or nothing."""
-    for name in pins.PINS:
+    for name in helpers.PINS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MKL_CBWR", "AVX512")
     return dict(os.environ)
 
 
 def check(shown):
-    assert shown["pins"] == pins.PINS
+    assert shown["pins"] == helpers.PINS
     assert shown["torch"] == "AVX2" and not set(OFF) & set(shown["numpy"])
 
 
@@ -67,8 +61,7 @@ def test_a_worker_of_the_tests_has_them():
 @PINNED
 @pytest.mark.parametrize("start", ["import helpers", "from helpers import models"])
 def test_a_program_has_them_by_importing_the_package(outside, start):
-    code = f"{start}\n{ASK}\nimport json; print(json.dumps(shown))"
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", f"{start}\n{ASK_JSON}"]
     done = subprocess.run(command, env=outside, check=True, capture_output=True, text=True)
     check(json.loads(done.stdout))
 
@@ -84,14 +77,16 @@ def test_a_kernel_of_the_runner_has_them(outside, repository, tmp_path):
 
 
 @PINNED
-def test_a_kernel_of_a_reader_has_them(outside, tmp_path, monkeypatch):
-    kernelspec.write(tmp_path)
+def test_a_kernel_of_a_reader_has_them(outside, repository, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "prefix", str(tmp_path))
+        runpy.run_path(str(repository / "tools" / "kernelspec.py"), run_name="__main__")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path / "share" / "jupyter"))
     manager, client = start_new_kernel(kernel_name="python3")
     try:
         told = []
         client.execute_interactive(
-            f"{ASK}\nimport json; print(json.dumps(shown))",
+            ASK_JSON,
             timeout=120,
             output_hook=lambda message: told.append(message["content"].get("text", "")),
         )
@@ -106,8 +101,8 @@ def test_no_processor_gets_what_it_lacks(tmp_path, monkeypatch, flags):
     processor = Path(tmp_path, "cpuinfo")  # macOS has none; arm64's has other flags
     if flags:
         processor.write_text(f"flags : {flags} \n")
-    monkeypatch.setattr(pins, "_PROCESSOR", processor)
-    assert pins.pins() == {}
+    monkeypatch.setattr(helpers, "_PROCESSOR", processor)
+    assert helpers.pins() == {}
 
 
 @PINNED
