@@ -63,8 +63,8 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
-from helpers import effects, errors, figures, models, scorecard, transects
-from helpers.annotations import crowd, raters
+from helpers import annotations, effects, errors, figures, models, scorecard, transects
+from helpers.annotations import crowd
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.directions import Hyperplanes
@@ -1389,7 +1389,7 @@ claim(
 # %%
 tidy = stage.load("06_annotation_ingestion", "annotations.parquet")
 other_labels = {
-    of: raters.resampled_scores(tidy, "gender", 4 * RESAMPLES, of=of, seed=seed) >= 0.5
+    of: annotations.resampled_scores(tidy, "gender", 4 * RESAMPLES, of=of, seed=seed) >= 0.5
     for of in ("raters", "answers")
 }
 

@@ -119,13 +119,3 @@ def test_known_images_and_names(tmp_path):
         match="2 × unknown attribute .*is crowd-image-classifier; known are gender, fac",
     ):
         read_ground_truth(folder, rename={"gender": "beauty"})
-
-
-def test_a_folder_without_a_file_of_answers_is_an_item_without_answers(tmp_path):
-    responses = {
-        "0/a.JSON": {"answers": [single("Male")]},
-        "1/a.json": {"answers": [single("Male")]},
-    }
-    frame, report = read_ground_truth(job(tmp_path, [item("a"), item("b")], responses))
-    assert frame["image_id"].tolist() == ["b"]
-    assert counts(report) == {"task without annotation": 1}

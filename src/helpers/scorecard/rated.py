@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.annotations import crowd
-from helpers.annotations.raters import resampled_scores
+from helpers.annotations.agreement import resampled_scores
 from helpers.annotations.schema import n_levels
 from helpers.errors import majority
 from helpers.utils import seeding
@@ -131,7 +131,7 @@ def rated_audits(
     Returns:
         Columns audit, model, axis (0, 1, 2), estimate, and three standard errors: `transects`, of
         a mean over transects; `raters` and `answers`, from resampling either
-        (`helpers.annotations.raters.resampled_scores`) while the transects stay.
+        (`helpers.annotations.resampled_scores`) while the transects stay.
     """
     n, people = len(levels), levels.shape[-1]
     stage = f"{_STAGE} by {'one panel' if panel else 'raters of its own'}"
