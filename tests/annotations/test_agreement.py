@@ -42,12 +42,6 @@ def test_alpha_of_the_textbook_example(metric, alpha):
     assert krippendorff_alpha(counts, metric=metric) == pytest.approx(alpha, abs=5e-5)
 
 
-def test_alpha_ignores_images_with_fewer_than_two_answers(ratings):
-    counts = counts_of(ratings, 5)
-    lonely = np.vstack([counts, [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]])
-    assert krippendorff_alpha(lonely) == pytest.approx(krippendorff_alpha(counts), abs=1e-12)
-
-
 def anova_icc(ratings: np.ndarray) -> float:
     image, rater = np.nonzero(ratings >= 0)
     frame = pd.DataFrame({"level": ratings[image, rater], "image": image})
@@ -104,13 +98,6 @@ def test_what_cannot_be_estimated_is_nan_and_says_why(counts, reason, sd):
     assert row[["sd_low", "sd_high"]].tolist() == pytest.approx(ends, nan_ok=True)
 
 
-def test_the_icc_of_images_with_one_mean_is_nan_and_alpha_is_not():
-    row = agreement_table({"age": np.array([[1, 0, 1], [0, 2, 0]])}, n_boot=20).loc["age"]
-    assert row["reason"] == "the mean answers of all images are equal"
-    assert row[["icc", "icc_low", "icc_high"]].isna().all()
-    assert row["alpha"] == krippendorff_alpha(np.array([[1, 0, 1], [0, 2, 0]]))
-
-
 @pytest.mark.parametrize(
     ("attribute", "name", "alpha", "reliability"),
     [
@@ -140,17 +127,6 @@ def tidy() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["image_id", "attribute", "level"]).sample(
         frac=1, random_state=0
     )
-
-
-def test_counts_are_those_of_a_cross_table(tidy):
-    image_ids, tensor = count_tensor(tidy)
-    assert image_ids.tolist() == ["image 1", "image 2", "image 3"]
-    assert list(tensor) == list(ATTRIBUTES)
-    for attribute, count in tensor.items():
-        rows = tidy[tidy["attribute"] == attribute]
-        table = pd.crosstab(rows["image_id"], rows["level"])
-        table = table.reindex(columns=range(len(ATTRIBUTES[attribute])), fill_value=0)
-        np.testing.assert_array_equal(count, table.to_numpy())
 
 
 def test_scores_means_and_deviations_are_those_of_the_answers(tidy):

@@ -4,8 +4,6 @@ import base64
 import io
 import json
 import re
-import tomllib
-from html.parser import HTMLParser
 from pathlib import Path
 
 import browser
@@ -16,19 +14,9 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from helpers.annotations import ATTRIBUTES, class_page, read_label_studio, write_page
+from helpers.annotations import ATTRIBUTES, read_label_studio, write_page
 from helpers.annotations.schema import hash_annotator
 
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "<!-- <script>",
-    "\"'><img src=x onerror=alert(1)>",
-    "=HYPERLINK(1)",
-    "__proto__",
-    "$title",
-    "\\u003cb\u2028&lt;b&gt;\u202e",
-]
-NUL, HALF = "a\x00b", "a\ud800"
 LAPTOP = {"width": 1280, "height": 720}
 
 
@@ -74,48 +62,6 @@ def test_images_are_kept_pixel_by_pixel_and_pages_byte_by_byte(tmp_path):
         np.testing.assert_array_equal(read, given[image_id])
 
 
-YES_NO = {"q": ("no", "yes")}
-
-
-class Tags(HTMLParser):
-    """Every tag of a page with its attributes."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, attrs))
-
-
-def test_no_text_becomes_a_tag_and_the_policy_allows_no_code_in_one(tmp_path):
-    plain, hostile = tmp_path / "plain", tmp_path / "hostile"
-    write_page(faces("a"), YES_NO, plain)
-    for text in HOSTILE:
-        write_page(faces(*HOSTILE), {text: HOSTILE}, hostile, title=text)
-        tags = Tags(hostile.read_text(encoding="utf-8")).found
-        assert tags == Tags(plain.read_text(encoding="utf-8")).found
-        assert study_of(hostile)["questions"][0][2] == HOSTILE
-    attributes = [name for _, attrs in tags for name, _ in attrs]
-    assert not [name for name in attributes if name.startswith("on") or name == "style"]
-    (policy,) = [
-        dict(attrs)["content"]
-        for _, attrs in tags
-        if ("content" in dict(attrs)) and dict(attrs).get("http-equiv")
-    ]
-    assert policy.startswith("default-src 'none';") and "unsafe" not in policy
-
-
-def test_the_parts_of_the_page_are_packaged(repository):
-    settings = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
-    packaged = settings["tool"]["setuptools"]["package-data"]["helpers.annotations"]
-    folder = Path(class_page.__file__).parent
-    assert sorted(packaged) == sorted(
-        path.name for path in folder.glob("class_page.*") if path.suffix != ".py"
-    )
-
-
 # --- what people do with it
 
 in_chromium = [
@@ -156,10 +102,6 @@ def levels(path: Path) -> dict[tuple[str, str], list[int]]:
     frame["attribute"] = pd.Categorical(frame["attribute"], list(ATTRIBUTES))
     by = frame.sort_values("attribute").groupby(["annotator_id", "image_id"], observed=True)
     return by["level"].agg(list).to_dict()
-
-
-def kept(page: Page) -> list[str]:
-    return page.evaluate("Object.keys(localStorage)")
 
 
 class TestPage:
@@ -218,46 +160,6 @@ class TestPage:
         assert len(counts) == 24  # all there are, 100 expected of each
         assert ((counts - 100) ** 2 / 100).sum() < 49.7  # chi-squared, 1 in 1,000
 
-    def test_the_clock_counts_what_is_on_the_screen(self, chromium, page_of_four, tmp_path):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            page.clock.install(time=0)
-            page.reload()
-            page.clock.pause_at(600)  # else a busy machine's own seconds count as well
-            begin(page, "heron")
-            page.clock.run_for(4_000)
-            page.keyboard.press("1")
-            self.hide(page, True)
-            page.clock.run_for(20_000)
-            self.hide(page, False)
-            page.clock.run_for(2_500)
-            page.keyboard.press("2")
-            first = shown(page, page_of_four)
-            page.click("#to-overview")
-            page.clock.run_for(30_000)
-            page.locator("#pictures button").nth(1).click()
-            second = shown(page, page_of_four)
-            page.clock.run_for(600_000)  # a walk
-            press(page, "1")
-            page.click("#to-overview")
-            page.click("#save")
-            page.locator("#save-anyway").focus()
-            file = saved(page, tmp_path)
-        frame = read_label_studio(file).frame
-        seconds = frame.groupby("image_id", observed=True)["seconds"].first()
-        assert seconds[first] == pytest.approx(6.5, abs=0.3)
-        assert seconds[second] == pytest.approx(60, abs=0.3)
-
-    def hide(self, page: Page, hidden: bool) -> None:
-        """Change to another tab and back, as far as the page can notice."""
-        page.evaluate(
-            """hidden => {
-              Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
-              document.dispatchEvent(new Event("visibilitychange"));
-            }""",
-            hidden,
-        )
-
     def test_missing_answers_are_told_twice(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
             page = visit.page
@@ -288,22 +190,6 @@ class TestPage:
             page.keyboard.press("Enter")
             expect(page.locator("#place")).to_have_text("Picture 1 of 4")
             expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
-
-    @pytest.mark.parametrize(
-        ("name", "message"),
-        [
-            ("  ", "type a pseudonym"),
-            ("me@example.org", "e-mail"),
-            *((name, "take a word") for name in ("None", "-7", "1.5e3", '"Tiger"', "🦊", "🦊 fox")),
-        ],
-    )
-    def test_names_that_are_no_pseudonyms(self, chromium, page_of_four, name, message):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            visit.page.keyboard.type(name)
-            visit.page.keyboard.press("Enter")
-            expect(visit.page.locator("#refused")).to_contain_text(message)
-            expect(visit.page.locator("#task")).to_be_hidden()
-            assert kept(visit.page) == []
 
     def test_eight_questions_stand_on_one_screen_beside_the_image(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:

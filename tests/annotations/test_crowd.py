@@ -17,14 +17,6 @@ def annotate(perceived, n_raters=5, **kwargs):
     return crowd.annotate(perceived, n_raters, seed=1, stage="test", **kwargs)
 
 
-def test_every_image_has_the_wanted_number_of_accepted_assignments(perceived):
-    answers = annotate(perceived)
-    first = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    assert (first.groupby("image_id").size() == 5).all()
-    assert answers["image_id"].nunique() == len(perceived)
-    assert not answers.duplicated(["image_id", "rater", "visit"]).any()
-
-
 def test_answers_do_not_depend_on_the_other_images(perceived):
     everything = annotate(perceived)
     some = perceived.sample(frac=0.3, random_state=0)
@@ -41,15 +33,6 @@ def test_answers_do_not_depend_on_how_many_images_are_drawn_together(perceived, 
     monkeypatch.setattr(crowd, "_IMAGES", 7)
     apart = annotate(perceived, spread=np.linspace(0.5, 2, len(perceived)))
     pd.testing.assert_frame_equal(apart, together)
-
-
-def test_more_raters_add_to_the_answers_of_fewer(perceived):
-    few, many = annotate(perceived, 3), annotate(perceived, 9)
-    key = ["image_id", "rater", "visit"]
-    both = few.merge(many, on=key, suffixes=("", "_many"))
-    assert len(both) == len(few)
-    for attribute in ATTRIBUTES:
-        assert (both[attribute] == both[f"{attribute}_many"]).all()
 
 
 def test_the_pool_has_exactly_the_calibrated_disagreement():

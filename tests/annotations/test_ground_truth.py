@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from helpers.annotations import read_ground_truth
 
 
@@ -105,17 +103,3 @@ def test_failed_items_and_bad_rows_are_counted(tmp_path):
     where = report.set_index("reason")
     assert where.loc["failed item", "place"] == "item 1"
     assert where.loc["missing image", "place"] == "item 7, answer 1"
-
-
-def test_known_images_and_names(tmp_path):
-    items = [item("a%20b"), item("stranger")]
-    responses = {f"{number}/a.json": {"answers": [single("Male")]} for number in range(2)}
-    folder = job(tmp_path, items, responses)
-    frame, report = read_ground_truth(folder, known_images=["a b"])
-    assert frame["image_id"].tolist() == ["a b"]
-    assert counts(report) == {"unknown image": 1}
-    with pytest.raises(
-        ValueError,
-        match="2 × unknown attribute .*is crowd-image-classifier; known are gender, fac",
-    ):
-        read_ground_truth(folder, rename={"gender": "beauty"})

@@ -16,17 +16,6 @@ from helpers.annotations import (
 )
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
-FULL = """[{"id":17,"data":{"image":"x/0042_L1.png","image_id":"0042_L1"},"annotations":[
- {"id":901,"completed_by":4,"was_cancelled":false,"ground_truth":false,
- "created_at":"2025-10-09T07:30:20.5Z","updated_at":"2025-10-09T07:31:00Z","lead_time":8.421,
- "result":[{"id":"p","from_name":"gender","to_name":"img","type":"choices",
- "value":{"choices":["Probably female"]}},
- {"id":"q","from_name":"skin","to_name":"img","type":"rating","value":{"rating":4}}]}],
- "predictions":[]}]"""
-MIN = """[{"image":"x/a.png","image_id":"0042_L1","id":17,"gender":"In between",
- "skin":[{"rating":5}],"annotator":"b@example.org","annotation_id":902,
- "created_at":"2025-10-09T07:30:20Z","updated_at":"2025-10-09T07:30:20Z","lead_time":3.1}]"""
-
 
 @pytest.fixture
 def perceived() -> pd.DataFrame:
@@ -57,16 +46,6 @@ def choice(label: str | list, name: str = "gender") -> dict:
 def counts(report: pd.DataFrame) -> dict[str, int]:
     found = report[report["count"] > 0]
     return dict(zip(found["reason"], found["count"], strict=True))
-
-
-def test_min_export(tmp_path):
-    frame, report = read_label_studio(write(tmp_path, MIN), rename={"skin": "skin_colour"})
-    assert dict(zip(frame["attribute"], frame["level"], strict=True)) == {
-        "gender": 2,
-        "skin_colour": 4,
-    }
-    assert set(frame["annotator_id"]) == {hash_annotator("b@example.org", "helpers")}
-    assert counts(report) == {"e-mail as annotator id": 1}
 
 
 # The server sorts the columns of a table, so that nothing tells an answer from data.
@@ -173,22 +152,6 @@ def test_one_report_for_all_formats(tmp_path):
     assert places == ["task 1, annotation 1", "task 17, annotation 902", "row 2"]
 
 
-@pytest.mark.parametrize("who", [[], {}, True, "", {"email": None}, {"id": [1]}], ids=repr)
-def test_what_is_no_person_is_nobody(tmp_path, who):
-    tasks = [export(annotation([choice("Male")], completed_by=one)) for one in (who, 4, 4.0)]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert set(frame["annotator_id"]) == {hash_annotator(4, "helpers")}
-    assert counts(report) == {"missing annotator": 1, "duplicate": 1}
-
-
-@pytest.mark.parametrize("label", [None, 3, True, ["Male"]])
-def test_what_is_no_choice_is_no_level(tmp_path, label):
-    tasks = [export(annotation([choice([label]), choice("Teen", "age")]))]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert frame["attribute"].tolist() == ["age"]
-    assert counts(report) == {"no readable answer": 1}
-
-
 def test_choices_called_one_to_five_are_counted_from_one(tmp_path):
     tasks = [
         export(annotation([choice(str(number))]), data={"image_id": str(number)})
@@ -230,30 +193,6 @@ def test_a_data_url_in_a_cell_is_read_over(tmp_path):
     csv.writer(text).writerows([TABLE, TABLE_ROW, row])
     path = write(tmp_path, text.getvalue(), "export.csv")
     assert counts(read_label_studio(path, questions=["gender"]).report) == {"missing image": 1}
-
-
-@pytest.mark.parametrize(
-    ("where", "value", "found"),
-    [
-        ("lead_time", 10**400, {}),
-        ("lead_time", [1], {}),
-        ("lead_time", -1, {}),
-        ("created_at", 17, {"unreadable time": 1}),
-        ("created_at", "-1", {"unreadable time": 1}),
-        ("created_at", -1, {"unreadable time": 1}),
-        ("choice", "9" * 5_000, {"unknown level": 1}),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_numbers_beyond_reason_are_counted_not_raised(tmp_path, where, value, found):
-    answers = {"rating": {"rating": value}, "choice": {"choices": [value]}}
-    result = {"from_name": "age", "value": answers.get(where, {"choices": ["Teen"]})}
-    about = {} if where in answers else {where: value}
-    tasks = [export(annotation([result, choice("Male")], **about))]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert counts(report) == found
-    assert len(frame) == 2 - (where in answers)
-    assert where != "lead_time" or frame["seconds"].isna().all()
 
 
 def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):

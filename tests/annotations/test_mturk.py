@@ -115,28 +115,11 @@ def test_radio_buttons_that_say_nothing_or_too_much(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "answers",
-    [{"Answer.category.label": "Male"}, {"Answer.taskAnswers": '[{"category":{"label":"Male"}}]'}],
-)
-def test_a_generic_name_is_renamed_or_counted(tmp_path, answers):
-    path = write(tmp_path, answers)
-    frame, _ = read_mturk(path, rename={"category": "gender"})
-    assert frame[["attribute", "level"]].to_numpy().tolist() == [["gender", 4]]
-    told = "1 × unknown attribute .first at row 2.; .* is Answer.*; known are gender, .*fakeness"
-    with pytest.raises(ValueError, match=f"nothing usable .* {told}$"):
-        read_mturk(path)
-
-
-@pytest.mark.parametrize(
     ("text", "utc"),
     [
         ("Thu Oct 09 07:30:20 UTC 2025", "2025-10-09T07:30:20Z"),
         ("Thu Oct 09 07:30:20 PDT 2025", "2025-10-09T14:30:20Z"),
-        ("Wed Dec 31 23:00:00 PST 2025", "2026-01-01T07:00:00Z"),
-        ("Thu Oct 09 07:30:20 EDT 2025", "2025-10-09T11:30:20Z"),
-        ("Thu Oct 09 07:30:20 GMT 2025", "2025-10-09T07:30:20Z"),
         ("Thu Oct 09 07:30:20 CET 2025", "2025-10-09T06:30:20Z"),
-        ("Thu Oct 09 07:30:20 CEST 2025", "2025-10-09T05:30:20Z"),
         ("Thu Oct 09 07:30:20 GMT+05:30 2025", "2025-10-09T02:00:20Z"),
         ("Thu Oct 09 07:30:20 -0330 2025", "2025-10-09T11:00:20Z"),
         ("2025-10-09T07:30:20Z", "2025-10-09T07:30:20Z"),
@@ -144,10 +127,7 @@ def test_a_generic_name_is_renamed_or_counted(tmp_path, answers):
         ("Thu Oct 09 07:30:20 XYZ 2025", None),
         *((f"Thu Oct 09 07:30:20 {zone} 2025", None) for zone in ("GMT+99:99", "+0560")),
         *((f"Thu Oct 09 07:30:20 {end}", None) for end in ("UTC 1969", "UTC 9999", "PST 0000")),
-        ("Fri Dec 31 23:30:20 PST 9999", None),
-        ("9999-12-31T23:59:59-05:00", None),
         ("-1", None),
-        ("2025-10-09", None),
         ("", None),
     ],
 )

@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.annotations import (
-    crowd,
     read_pair_export,
-    write_pair_export,
 )
 from helpers.annotations.pairs import SCALES, pair_ids
 
@@ -56,28 +54,6 @@ def counts(report: pd.DataFrame) -> dict[str, int]:
     return dict(zip(found["reason"], found["count"], strict=True))
 
 
-def test_what_the_crowd_answers_is_what_is_read(tmp_path):
-    pairs = pairs_table(60)
-    distance = pd.Series(np.where(pairs["kind"] == "positive", 0.0, 1.0), pairs.index)
-    answers = crowd.annotate_pairs(distance, 0 * distance, seed=1, stage="test")
-    write_pair_export(answers, tmp_path / "crowd.json", pairs)
-    ratings, report = read_pair_export(tmp_path / "crowd.json", pairs)
-    good = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    good = good.sort_values("submitted_at").groupby("pair_id")["identity"].agg(list)
-    assert ratings.index.equals(pairs.index)
-    assert ratings.to_numpy().tolist() == good[pairs.index].tolist()
-    assert ratings.to_numpy().dtype == np.int64
-    assert counts(report)["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
-
-
-def test_a_table_numbered_from_zero_is_matched_by_its_index(tmp_path):
-    pairs = pairs_table().reset_index(drop=True)
-    annotations = {str(pair): given for pair, given in full(pairs).items()}
-    annotations[0] = annotations.pop("0")  # an imported task list may hold numbers
-    ratings, _ = read_pair_export(export(tmp_path, annotations), pairs)
-    assert ratings.index.equals(pairs.index)
-
-
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
@@ -101,15 +77,6 @@ def test_a_pair_that_loses_a_rating_is_dropped_and_both_are_counted(tmp_path, ba
     assert place == ["pairs.json", f"task 1, annotation {8 if reason == 'duplicate' else 9}"]
     assert where.loc["missing raters", "field"] == f"pair_id {pairs.index[2]}"
     assert where.loc["missing raters", ["unit", "dropped"]].tolist() == ["pair", True]
-
-
-def test_an_answer_about_no_pair_of_the_table_is_counted(tmp_path):
-    pairs = pairs_table()
-    strangers = {None: usual("positive", 1), "00099-00100": usual("positive", 2)}
-    ratings, report = read_pair_export(export(tmp_path, full(pairs) | strangers), pairs)
-    assert len(ratings) == 4
-    assert counts(report) == {"missing pair": 1, "unknown pair": 2}
-    assert report.set_index("reason").loc["unknown pair", "place"] == "task 1, annotation 1"
 
 
 def test_of_more_ratings_the_first_by_time_are_kept(tmp_path):

@@ -70,12 +70,6 @@ def test_careless_raters_are_found(tidy):
     assert table.loc[[f"r{number:02}" for number in careless], "flagged"].all()
 
 
-def test_time_is_shared_by_the_answers_of_an_assignment(tidy):
-    table = raters.screen_raters(tidy)
-    one = tidy[(tidy["annotator_id"] == "r07") & (tidy["attribute"] == "gender")]
-    assert table.loc["r07", "seconds"] == pytest.approx((one["seconds"] / len(ASKED)).median())
-
-
 def test_gold_questions_are_counted_by_rater(tidy):
     gold = {("000", "makeup"): [0, 1], ("001", "makeup"): {2}}
     table = raters.screen_raters(tidy, gold=gold)
@@ -106,21 +100,6 @@ def test_whole_raters_are_resampled(tidy):
         drawn = seeding.rng(1, "raters", number).integers(len(names), size=len(names))
         slow = slow_scores(makeup, drawn, names)
         assert scores.loc[slow.index, number].to_numpy() == pytest.approx(slow.to_numpy())
-
-
-def test_an_image_without_a_drawn_rater_keeps_its_score():
-    frame = pd.DataFrame({"image_id": list("abc"), "attribute": "age", "level": [1, 2, 3]})
-    scores = raters.resampled_scores(
-        frame.assign(annotator_id=list("xyz")), "age", 20, of="raters", seed=1
-    )
-    assert (scores.to_numpy() == np.array([[0.2], [0.4], [0.6]])).all()
-
-
-def test_resampled_answers_have_the_variance_of_a_mean(tidy):
-    scores = raters.resampled_scores(tidy, "gender", 2000, of="answers", seed=1)
-    by_image = tidy[tidy["attribute"] == "gender"].groupby("image_id", observed=True)["level"]
-    expected = by_image.var(ddof=0) / by_image.size() / 16
-    assert scores.var(axis=1).mean() == pytest.approx(expected.mean(), rel=0.02)
 
 
 def test_what_all_images_share_stays_only_with_whole_raters():

@@ -14,7 +14,7 @@ number and to no other: items without an answer have no folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.annotations.ingest import Export, Ingest, read_table, validate, wrong_format
-from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename
 
 BATCH = "an MTurk batch results CSV"
 ITEMS = "a manifest of a Ground Truth labelling job (a JSON object a line)"
@@ -42,15 +42,12 @@ FIXED = (
     "LifetimeApprovalRate,Last30DaysApprovalRate,Last7DaysApprovalRate"
 )
 """The columns that stand in every batch, in their order."""
+_WANTED = "|".join([*_NEEDED, "Answer", "Input.image", "Reject$"])
 _SINGLE, _SEVERAL = "crowd-image-classifier", "crowd-image-classifier-multi-select"
 
 
 def read_mturk(
-    path: str | Path | Sequence[str | Path],
-    *,
-    known_images: Iterable[str] | None = None,
-    rename: Mapping[str, str] | None = None,
-    salt: str = "helpers",
+    path: Paths, *, known_images: Known = None, rename: Rename = None, salt: str = "helpers"
 ) -> Ingest:
     """Read batch results.
 
@@ -91,7 +88,7 @@ def read_mturk(
 
 
 def _add_batch(export: Export, path: Path) -> None:
-    batch, before = read_table(path, BATCH, _NEEDED), len(export.visits["file"])
+    batch, before = read_table(path, BATCH, _NEEDED, _WANTED), len(export.visits["file"])
     answers = [name for name in batch if name.startswith("Answer.")]
     if not answers:
         raise wrong_format(path, "row 1", BATCH, "no column Answer.*")
@@ -180,11 +177,7 @@ def of_element(name: str | None, value: Any, field: str) -> list[tuple]:
 
 
 def read_ground_truth(
-    path: str | Path,
-    *,
-    known_images: Iterable[str] | None = None,
-    rename: Mapping[str, str] | None = None,
-    salt: str = "helpers",
+    path: str | Path, *, known_images: Known = None, rename: Rename = None, salt: str = "helpers"
 ) -> Ingest:
     """Read the answers of all workers of a labelling job.
 

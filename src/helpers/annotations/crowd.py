@@ -36,9 +36,9 @@ from torch import Tensor
 
 from facerender.parameters import INDEX, shifted_identity, validate
 from helpers.annotations.pairs import SCALES
-from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.schema import ATTRIBUTES, Scales
 from helpers.utils import seeding
-from helpers.utils.checks import as_score_table, check_whole, require_columns
+from helpers.utils.checks import as_score_table, check_range, check_whole, require_columns
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,6 @@ class Pool:
         margin: (attributes,) in levels, see `Disagreement`.
         random: (raters,) probability that an answer is given at random.
         rejected: (raters,) probability that an assignment is rejected.
-        cancelled, repeated: probability that an assignment is.
         seconds: (raters,) median time for an assignment.
         worker_ids: (raters,) names.
     """
@@ -132,8 +131,6 @@ class Pool:
     margin: np.ndarray
     random: np.ndarray
     rejected: np.ndarray
-    cancelled: float
-    repeated: float
     seconds: np.ndarray
     worker_ids: tuple[str, ...]
 
@@ -173,8 +170,6 @@ def rater_pool(
         margin=np.array([spec.margin for spec in disagreement.values()]),
         random=np.where(careless, CARELESS_RANDOM, 0.0),
         rejected=np.where(careless, CARELESS_REJECTED, 0.0),
-        cancelled=CANCELLED,
-        repeated=REPEATED,
         seconds=MEDIAN_SECONDS * pace,
         worker_ids=("rater1@example.org", *_worker_ids(seed, n_raters)[1:]),
     )
@@ -187,7 +182,7 @@ def annotate(
     seed: int,
     stage: str,
     pool: Pool | None = None,
-    scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
+    scales: Scales = ATTRIBUTES,
     spread: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Let raters of the pool annotate images.
@@ -227,8 +222,7 @@ def annotate(
     pool = rater_pool(seed) if pool is None else pool
     _require_scores(perceived, scales)
     size = len(pool.worker_ids)
-    if not 1 <= n_raters <= size:
-        raise ValueError(f"n_raters must be from 1 to the {size} raters of the pool: {n_raters}")
+    check_range("n_raters", n_raters, 1, size)
     spread = np.ones(len(perceived)) if spread is None else spread
     if len(perceived) > _IMAGES:  # a draw is many times as large as the answers that follow from it
         about = {"seed": seed, "stage": stage, "pool": pool, "scales": scales}
@@ -248,13 +242,11 @@ def annotate(
     normal, uniform = normal.reshape(shape), uniform.reshape(shape)
     cancelled, rejected, repeated, time = np.moveaxis(uniform[:, :, 2 * width :], 2, 0)
 
-    cancelled = cancelled < pool.cancelled
-    rejected = (rejected < pool.rejected[raters]) & ~cancelled
-    accepted = ~cancelled & ~rejected
-    wanted = accepted.cumsum(axis=1) - accepted < n_raters
-    images, seats = np.nonzero(wanted)
+    # 0 accepted, 1 rejected, 2 cancelled
+    status = np.where(cancelled < CANCELLED, 2, rejected < pool.rejected[raters])
+    accepted = status == 0
+    images, seats = np.nonzero(accepted.cumsum(axis=1) - accepted < n_raters)
     raters = raters[images, seats]
-
     seconds = pool.seconds[raters] * np.exp(SECONDS_SPREAD * normal[images, seats, width])
     whole_seconds = (time[images, seats] * DAYS * 86_400).astype(int)
     answers = pd.DataFrame(
@@ -266,8 +258,7 @@ def annotate(
             "seconds": seconds.round(3),
             "submitted_at": START + pd.to_timedelta(whole_seconds, unit="s"),
             "status": pd.Categorical.from_codes(
-                np.select([cancelled[images, seats], rejected[images, seats]], [2, 1], 0),
-                ["accepted", "rejected", "cancelled"],
+                status[images, seats], ["accepted", "rejected", "cancelled"]
             ),
         }
     )
@@ -283,12 +274,10 @@ def annotate(
         at_random = uniform[images, seats, column] < pool.random[raters]
         drawn = np.floor(uniform[images, seats, width + column] * (top + 1))
         answers[attribute] = np.where(at_random, drawn, seen).astype(np.int8)
-    return _with_repeats(answers, (repeated < pool.repeated)[images, seats])
+    return _with_repeats(answers, (repeated < REPEATED)[images, seats])
 
 
-def mean_scores(
-    answers: pd.DataFrame, scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES
-) -> pd.DataFrame:
+def mean_scores(answers: pd.DataFrame, scales: Scales = ATTRIBUTES) -> pd.DataFrame:
     """Perceived scores: mean level over (levels - 1) of what is kept on ingest.
 
     Args:
@@ -313,7 +302,7 @@ def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     return pd.concat([answers, repeats]).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _require_scores(perceived: pd.DataFrame, scales: Mapping[str, tuple[str, ...]]) -> None:
+def _require_scores(perceived: pd.DataFrame, scales: Scales) -> None:
     if unknown := [name for name in perceived if name not in scales]:
         raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
     if twice := [*perceived.index[perceived.index.duplicated()]]:

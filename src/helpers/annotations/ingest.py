@@ -52,11 +52,12 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<na>", "undefined"}
 """How a missing value looks when a program has turned it into text."""
 # Hours from UTC of the zone tokens that MTurk prints.
-_ZONES = {"UTC": 0, "GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
+_ZONES = {"GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
 _ZONES |= {"PDT": -7, "PST": -8, "AKDT": -8, "AKST": -9, "HST": -10, "WET": 0, "WEST": 1, "CET": 1}
 _ZONES |= {"CEST": 2, "MET": 1, "MEST": 2, "EET": 2, "EEST": 3, "JST": 9, "KST": 9, "AEST": 10}
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
 # One thread counts rows.
-_READING = {"use_threads": False, "block_size": 2**25, "skip_rows": 1}
+_READING = {"use_threads": False, "block_size": 2**24, "skip_rows": 1}
 _UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
 # Without what no file may be called on some system, and what HTML or a formula begins with.
 _NAME = re.compile(r'(?!\.+$|[=+@])[^\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*]+')
@@ -130,7 +131,7 @@ class Ingest(NamedTuple):
 def validate(
     export: Export,
     salt: str,
-    rename: Mapping[str, str] | None = None,
+    rename: Mapping | None = None,
     known: Iterable[str] | None = None,
     scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
     numbered: bool = True,
@@ -238,12 +239,13 @@ def times(values: Sequence) -> pd.Series:
     """
     texts = [text if isinstance(text, str) and len(text) > 15 else None for text in values]
     texts = pd.Series(texts, dtype="str")
-    found = pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce")
+    read = partial(pd.to_datetime, utc=True, errors="coerce")
+    found = read(texts, format="ISO8601")
+    found = found.fillna(read(texts[found.isna()], format="%a %b %d %H:%M:%S UTC %Y"))
     zones = {rf" {name} ": f" {hours * 100:+05d} " for name, hours in _ZONES.items()}
     zones[r" (?:GMT|UTC)(?=[+-])"] = " "
-    other = texts[found.isna()].replace(zones, regex=True)
-    other = pd.to_datetime(other, utc=True, format="%a %b %d %H:%M:%S %z %Y", errors="coerce")
-    found = found.fillna(other).astype(TIMES)
+    other = texts[found.isna() & texts.notna()].replace(zones, regex=True)
+    found = found.fillna(read(other, format="%a %b %d %H:%M:%S %z %Y")).astype(TIMES)
     return found.where(found.dt.year.between(1990, 2099))
 
 
@@ -461,10 +463,13 @@ def _tidy(visits: pd.DataFrame, answers: pd.DataFrame, export: Export, salt: str
     return pd.DataFrame(columns, copy=False)
 
 
-def read_table(path: Path, expected: str, needed: Iterable[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: Path, expected: str, needed: Iterable[str] = (), wanted: str = ""
+) -> pd.DataFrame:
     """The cells of a CSV file, or of one whose cells are parted by tabs, as categories of texts.
 
-    Names at the end of the header that no row has a cell for are left out.
+    Columns are read whose names begin as the pattern `wanted`. Names at the end of the header that
+    no row has a cell for are left out.
 
     Raises:
         ValueError: the text is no such table, a row has another number of cells than the others, a
@@ -482,7 +487,7 @@ def read_table(path: Path, expected: str, needed: Iterable[str] = ()) -> pd.Data
         short = "an empty file" * (not header) or "no row below it" * (not first)
         found = [*lacking * bool(header), *twice, short][0]
         names = header[: len(first) or None]
-        text = dict.fromkeys(names, pa.dictionary(pa.int32(), pa.string()))
+        text = {name: _TEXTS for name in names if re.match(wanted, name)}
         with path.open("rb") as stream:
             marks = sum(part.count(b'"') for part in iter(partial(stream.read, 2**24), b""))
         if not found and marks % 2 == 0:
@@ -490,7 +495,7 @@ def read_table(path: Path, expected: str, needed: Iterable[str] = ()) -> pd.Data
                 path,
                 pa.csv.ReadOptions(column_names=names, **_READING),
                 pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True),
-                pa.csv.ConvertOptions(column_types=text),
+                pa.csv.ConvertOptions(column_types=text, include_columns=[*text]),
             ).to_pandas()
         row = row if found else "the whole file"
         found = found or "no CSV (an odd number of quotation marks)"

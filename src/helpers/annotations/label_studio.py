@@ -29,7 +29,7 @@ from helpers.annotations.ingest import (
     validate,
     wrong_format,
 )
-from helpers.annotations.schema import ATTRIBUTES, heading
+from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename, Scales, heading
 
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
 
@@ -90,11 +90,11 @@ def labelling_config() -> str:
 
 
 def read_label_studio(
-    path: str | Path | Sequence[str | Path],
+    path: Paths,
     *,
     questions: Iterable[str] | Mapping[str, Sequence[str]] | None = None,
-    known_images: Iterable[str] | None = None,
-    rename: Mapping[str, str] | None = None,
+    known_images: Known = None,
+    rename: Rename = None,
     salt: str = "helpers",
 ) -> Ingest:
     """Read exports: full JSON, JSON_MIN, CSV or TSV, recognised by content.
@@ -320,12 +320,7 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
 
 
 def write_export(
-    answers: pd.DataFrame,
-    path: str | Path,
-    item: str,
-    to_name: str,
-    scales: Mapping[str, tuple[str, ...]],
-    data: Mapping[str, Mapping[str, str]],
+    answers: pd.DataFrame, path: str | Path, item: str, to_name: str, scales: Scales, data: Mapping
 ) -> None:
     """Write answers about any kind of item as `write_label_studio` does about images.
 
@@ -346,7 +341,7 @@ def write_export(
         file.write("]\n")
 
 
-def _annotation(row: Any, to_name: str, scales: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+def _annotation(row: Any, to_name: str, scales: Scales) -> dict[str, Any]:
     about, results = {"to_name": to_name, "type": "choices"}, []
     for name, levels in scales.items():
         if hasattr(row, name):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from helpers.annotations.ingest import Export, Ingest, validate, wrong_format
+from helpers.annotations.schema import Rename
 
 RENAME = {"skin_color": "skin_colour"}
 """How the published files call an attribute → its name here."""
@@ -22,9 +22,7 @@ _ARRAYS = re.compile(
 )
 
 
-def read_published(
-    path: str | Path, *, rename: Mapping[str, str] | None = None, salt: str = "helpers"
-) -> Ingest:
+def read_published(path: str | Path, *, rename: Rename = None, salt: str = "helpers") -> Ingest:
     """Read a pickled dictionary of arrays, images × raters, without running anything in it.
 
     Such a file names neither images nor people: an image is called by its row, with zeros before

@@ -7,9 +7,16 @@ the table does not know where the answers came from.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 
 import pandas as pd
+
+Paths = str | Path | Sequence[str | Path]
+Known = Iterable[str] | None
+Rename = Mapping[str, str] | None
+Scales = Mapping[str, tuple[str, ...]]
 
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "gender": ("Female", "Probably female", "In between", "Probably male", "Male"),
