@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,23 +93,6 @@ def test_what_cannot_be_estimated_is_nan_and_says_why(counts, reason, sd):
     assert row["sd"] == pytest.approx(sd, nan_ok=True)
     ends = [0.0, 0.0] if sd == 0 else [np.nan, np.nan]
     assert row[["sd_low", "sd_high"]].tolist() == pytest.approx(ends, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("attribute", "name", "alpha", "reliability"),
-    [
-        ("gender", "gender", 0.867, 0.986),
-        ("hair_length", "hair_length", 0.571, 0.901),
-        ("age", "age", 0.562, 0.925),
-        ("skin_colour", "skin_color", 0.213, 0.686),
-    ],
-)
-@pytest.mark.skipif("HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set")
-def test_agreement_of_the_real_annotations(attribute, name, alpha, reliability):
-    file = Path(os.environ["HELPERS_REAL_DATA"]) / "stylegan2_ffhq_annotations.npz"
-    counts = counts_of(np.load(file)[name], len(ATTRIBUTES[attribute]))
-    assert krippendorff_alpha(counts) == pytest.approx(alpha, abs=6e-4)
-    assert icc(counts) == pytest.approx(reliability, abs=6e-4)
 
 
 @pytest.fixture

@@ -160,37 +160,6 @@ class TestPage:
         assert len(counts) == 24  # all there are, 100 expected of each
         assert ((counts - 100) ** 2 / 100).sum() < 49.7  # chi-squared, 1 in 1,000
 
-    def test_missing_answers_are_told_twice(self, chromium, page_of_four):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            begin(page, "heron")
-            press(page, "12")
-            page.keyboard.press("ArrowDown")
-            press(page, "1234")
-            page.keyboard.press("Enter")
-            expect(page.locator("#said")).to_contain_text(
-                "Still open: Perceived skin colour, Fakeness."
-            )
-            expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
-            page.keyboard.press("Enter")
-            expect(page.locator("#place")).to_have_text("Picture 2 of 4")
-            page.keyboard.press("Enter")
-            page.keyboard.press("Enter")
-            page.keyboard.press("Backspace")
-            expect(page.locator("#place")).to_have_text("Picture 2 of 4")
-            page.click("#to-overview")
-            page.click("#save")
-            expect(page.locator("#missing li")).to_have_text(
-                [
-                    "Picture 1: Perceived skin colour, Fakeness",
-                    *(f"Picture {number}: no answer" for number in (2, 3, 4)),
-                ]
-            )
-            page.keyboard.press("Enter")
-            expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
-
     def test_eight_questions_stand_on_one_screen_beside_the_image(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
             begin(visit.page, "heron")

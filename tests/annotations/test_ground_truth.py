@@ -2,6 +2,8 @@
 
 import json
 
+from simulated import counts
+
 from helpers.annotations import read_ground_truth
 
 
@@ -40,11 +42,6 @@ def job(folder, items: list[dict], responses: dict[str, object]):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(content), encoding="utf-8")
     return folder
-
-
-def counts(report) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
 
 
 def test_answers_belong_to_the_item_of_their_number(tmp_path):

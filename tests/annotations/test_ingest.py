@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from simulated import counts
 
 from helpers.annotations.ingest import Export, validate
 
@@ -23,11 +23,6 @@ def ingest(*changes: dict, **about):
         answers = visit.pop("answers", own)
         export.add([(name, level, f"field {name}") for name, level in answers], **visit)
     return validate(export, "salt", **about)
-
-
-def counts(report: pd.DataFrame) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
 
 
 @pytest.mark.parametrize(
@@ -94,19 +89,6 @@ def test_of_versions_of_one_annotation_the_one_updated_last_counts():
         assert counts(report) == {"older version": 1}
     other_job = last | {"job": "2"}
     assert counts(ingest(first, first, other_job).report) == {"other job": 1, "duplicate": 1}
-
-
-def test_a_later_version_that_takes_the_answer_back_counts():
-    answered = VERSION | {"updated_at": "2025-10-09T07:31:00Z"}
-    later = {"updated_at": "2025-10-09T07:33:00Z"}
-    skipped = VERSION | later | {"status": "cancelled", "answers": []}
-    frame, report = ingest(answered, skipped, {})
-    assert len(frame) == 1
-    assert counts(report) == {"older version": 1, "cancelled assignment": 1}
-    again = answered | {"updated_at": "2025-10-09T07:34:00Z"}
-    frame, report = ingest(skipped, again)
-    assert len(frame) == 1
-    assert counts(report) == {"older version": 1}
 
 
 def test_several_answers_of_one_name_are_told():

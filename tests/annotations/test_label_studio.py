@@ -5,13 +5,12 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
-from simulated import perceived_scores
+from simulated import counts, perceived_scores
 
 from helpers.annotations import (
     crowd,
     labelling_config,
     read_label_studio,
-    scores,
     write_label_studio,
 )
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
@@ -41,11 +40,6 @@ def annotation(result: list, **about) -> dict:
 def choice(label: str | list, name: str = "gender") -> dict:
     labels = [label] if isinstance(label, str) else label
     return {"from_name": name, "type": "choices", "value": {"choices": labels}}
-
-
-def counts(report: pd.DataFrame) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
 
 
 # The server sorts the columns of a table, so that nothing tells an answer from data.
@@ -193,29 +187,6 @@ def test_a_data_url_in_a_cell_is_read_over(tmp_path):
     csv.writer(text).writerows([TABLE, TABLE_ROW, row])
     path = write(tmp_path, text.getvalue(), "export.csv")
     assert counts(read_label_studio(path, questions=["gender"]).report) == {"missing image": 1}
-
-
-def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
-    answers = crowd.annotate(perceived, 5, seed=1, stage="test")
-    path = tmp_path / "crowd.json"
-    write_label_studio(answers, path)
-    frame, report = read_label_studio(path)
-    accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    wide = frame.pivot_table("level", ["image_id", "annotator_id"], "attribute")
-    accepted = accepted.assign(
-        annotator_id=[hash_annotator(r, "helpers") for r in accepted["rater"]]
-    )
-    expected = accepted.set_index(["image_id", "annotator_id"])[list(ATTRIBUTES)].sort_index()
-    assert wide.index.tolist() == expected.index.tolist()
-    assert (wide[list(ATTRIBUTES)].to_numpy() == expected.to_numpy()).all()
-    found = counts(report)
-    assert found["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
-    assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
-    named = (answers["rater"] == 1) & (answers["status"] != "cancelled")
-    assert found["e-mail as annotator id"] == named.sum() > 0
-    assert frame["seconds"].isin(answers["seconds"]).all()
-    assert frame["submitted_at"].isin(answers["submitted_at"]).all()
-    assert scores(frame).index.tolist() == sorted(perceived.index)
 
 
 def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):

@@ -3,7 +3,7 @@ import csv
 import numpy as np
 import pandas as pd
 import pytest
-from simulated import perceived_scores
+from simulated import counts, perceived_scores
 
 from helpers.annotations import amazon, crowd, read_mturk, write_mturk
 from helpers.annotations.ingest import times
@@ -36,11 +36,6 @@ def write(tmp_path, *rows: dict):
         writer.writeheader()
         writer.writerows(rows)
     return path
-
-
-def counts(report: pd.DataFrame) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
 
 
 @pytest.mark.parametrize(
@@ -100,18 +95,6 @@ def test_radio_buttons_of_a_form(tmp_path, answers):
     frame, report = read_mturk(write(tmp_path, answers))
     assert frame[["attribute", "level"]].to_numpy().tolist() == [["gender", 3], ["age", 1]]
     assert counts(report) == {}
-
-
-def test_radio_buttons_that_say_nothing_or_too_much(tmp_path):
-    both = {"Answer.gender.Male": "true", "Answer.gender.Female": "true"}
-    none = {"Answer.gender.Male": "false", "Answer.gender.Female": "false"}
-    other = {"Answer.gender.Male": "maybe", "Answer.gender.Female": "false"}
-    good = {"Answer.gender.Male": "true", "Answer.gender.Female": "false"}
-    frame, report = read_mturk(write(tmp_path, good, both, none, other))
-    assert frame["level"].tolist() == [4]
-    # What cannot be read names no question, so that the question is missed as well.
-    expected = {"several levels": 1, "no readable answer": 1, "no answer": 2}
-    assert counts(report) == expected
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from simulated import counts
 
 from helpers.annotations import (
     read_pair_export,
@@ -47,11 +48,6 @@ def export(tmp_path, annotations: dict[str | None, list[dict]]):
 
 def full(pairs: pd.DataFrame) -> dict:
     return {pair: usual(kind) for pair, kind in pairs["kind"].items()}
-
-
-def counts(report: pd.DataFrame) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
 
 
 @pytest.mark.parametrize(

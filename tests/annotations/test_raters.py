@@ -100,17 +100,3 @@ def test_whole_raters_are_resampled(tidy):
         drawn = seeding.rng(1, "raters", number).integers(len(names), size=len(names))
         slow = slow_scores(makeup, drawn, names)
         assert scores.loc[slow.index, number].to_numpy() == pytest.approx(slow.to_numpy())
-
-
-def test_what_all_images_share_stays_only_with_whole_raters():
-    """Two raters who answer every image one level apart: their means move together."""
-    frame = pd.DataFrame(
-        [(f"{k}", who, k % 3 + up) for k in range(40) for who, up in (("x", 0), ("y", 1))],
-        columns=["image_id", "annotator_id", "level"],
-    ).assign(attribute="age")
-    spread = {
-        of: raters.resampled_scores(frame, "age", 400, of=of, seed=1).mean().std()
-        for of in ("raters", "answers")
-    }
-    assert spread["raters"] == pytest.approx(0.1 * np.sqrt(0.5), rel=0.1)
-    assert spread["answers"] < spread["raters"] / 4

@@ -123,7 +123,6 @@ GREY, YES_NO = np.zeros((4, 4, 3), np.uint8), {"q": ("no", "yes")}
 SEEN = perceived_scores().head(5)
 ANSWERS = pd.DataFrame({"image_id": ["a", "b"], "attribute": "age", "level": [0, 5]})
 ANSWERS = ANSWERS.assign(annotator_id="w", seconds=1.0)
-LENGTHS = pd.Series([0.5, 1.0], index=["x", "y"])
 
 
 def page(images, questions=YES_NO, title="x"):
@@ -136,10 +135,6 @@ def crowd_of(**change):
 
 def asked(questions, **more):
     return lambda path: read_label_studio(path / "x.json", questions=questions, **more)
-
-
-def of_pairs(distance, pose):
-    return lambda _: crowd.annotate_pairs(distance, pose, **KEYS)
 
 
 KEYS = {"seed": 1, "stage": "test"}
@@ -160,7 +155,6 @@ TWO = {"gender": list("abcd")}
         (crowd_of(perceived=SEEN.rename(columns={"age": "beauty"})), "attribute 'beauty'"),
         (crowd_of(perceived=pd.concat([SEEN, SEEN])), "image id .* occurs twice"),
         (lambda _: crowd.perceived(SEEN.drop(columns="makeup")), "makeup"),
-        (of_pairs(LENGTHS, LENGTHS[::-1]), "different pairs"),
         (lambda _: pairs.read_pair_export("x", pd.DataFrame(), 0), "n_raters is 0"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="beauty")), "unknown attribute 'beauty'"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="makeup")), "level of makeup outside"),

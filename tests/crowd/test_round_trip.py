@@ -274,14 +274,6 @@ def test_full_exports_report_what_is_no_answer(exports, name):
     assert found.get("task without annotation", 0) == (name != "JSON")
 
 
-def test_an_export_of_every_format_is_read_with_the_others(study, exports):
-    paths = [exports[kind] for kind in SERVERS_FORMATS]
-    frame, report = read_label_studio(paths, questions=ATTRIBUTES, known_images=IMAGES)
-    assert compared(study.expected(), frame)[["wrong", "lost", "never sent"]].sum() == 0
-    again = len(study.expected()) + len(ATTRIBUTES)
-    assert counted(report)["duplicate"] == len(ATTRIBUTES) + 3 * again
-
-
 def test_data_called_like_a_question_is_no_answer(server, people, folder, tmp_path):
     planned = [one | {"gender": "Male"} for one in as_written(tmp_path, IMPORTED)]
     study = Study(server, "With planned levels", planned)
