@@ -83,7 +83,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
         pairs: the pairs table that the answers are about, (n, …) with `first` and `second`.
 
     Raises:
-        ValueError: the table lacks a column or names a pair twice.
+        ValueError: the table lacks a column.
 
     Example:
         >>> import pandas as pd, tempfile
@@ -102,7 +102,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     images = zip(pairs["first"], pairs["second"], strict=True)
     data = {
         label: {"first": f"images/{a:05d}.png", "second": f"images/{b:05d}.png", "pair_id": label}
-        for label, (a, b) in zip(_labels(pairs), images, strict=True)
+        for label, (a, b) in zip(pairs.index.map(str), images, strict=True)
     }
     write_export(answers, path, "pair", "first", SCALES, data)
 
@@ -129,7 +129,7 @@ def read_pair_export(
         The ratings of completely rated pairs, and the report of what was dropped.
 
     Raises:
-        ValueError: the file is not an export; the table lacks a column or names a pair twice; no
+        ValueError: the file is not an export; the table lacks a column; no
             answer is about a pair of the table; `n_raters` is below 1; or the polarity is reversed,
             which shows when positive pairs look more different than negative ones on average.
 
@@ -145,7 +145,7 @@ def read_pair_export(
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)
-    labels, export = _labels(pairs), Export("label_studio")
+    labels, export = pairs.index.map(str), Export("label_studio")
     require_columns(pairs, ["kind"])
     read_export(export, Path(path), "pair", list(SCALES))
     frame, report = validate(export, salt, None, labels, SCALES, numbered=False)
@@ -168,15 +168,6 @@ def read_pair_export(
         first = (Path(path).name, None, f"pair_id {names[0]}") if len(names) else (None,) * 3
         report.loc[len(report)] = (reason, unit, len(names), True, 0, *first)
     return PairRatings(ratings, report)
-
-
-def _labels(pairs: pd.DataFrame) -> pd.Index:
-    """The pairs' names as text."""
-    labels = pairs.index.map(str)
-    if not labels.is_unique:
-        twice = labels[labels.duplicated()][0]
-        raise ValueError(f"pair {twice!r} occurs twice in the index of the pairs table")
-    return labels
 
 
 def _require_polarity(path: str | Path, ratings: pd.DataFrame, kind: pd.Series) -> None:
