@@ -65,7 +65,7 @@ from scipy.stats import median_abs_deviation, norm
 
 import facerender
 from helpers import annotations, errors, figures
-from helpers.annotations import ATTRIBUTES, crowd, raters
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.generators import load_generator
@@ -563,7 +563,7 @@ CUT = 3
 early = index["transect"].isin(range(20))
 nearest = (shown["skin_colour"][early] * (len(ATTRIBUTES["skin_colour"]) - 1)).round().astype(int)
 gold = {(image, "skin_colour"): {k - 1, k, k + 1} for image, k in nearest.items()}
-screened = raters.screen_raters(tidy, cut=CUT, gold=gold)
+screened = annotations.screen_raters(tidy, cut=CUT, gold=gold)
 
 # %%
 _ = stage.save("raters.parquet", screened)

@@ -64,8 +64,8 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
-from helpers import effects, errors, figures, models, scorecard, transects
-from helpers.annotations import crowd, raters
+from helpers import annotations, effects, errors, figures, models, scorecard, transects
+from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.claims import claim
@@ -1389,7 +1389,7 @@ def rated_audits(panel: bool) -> pd.DataFrame:
         scores = {"estimate": (means / TOP)[:, None]}
         for of in ("raters", "answers"):
             own = draws | {"of": of, "stage": f"{draws['stage']}, audit {number}"}
-            scores[of] = raters.resampled_scores(given, "gender", RESAMPLES, **own).to_numpy()
+            scores[of] = annotations.resampled_scores(given, "gender", RESAMPLES, **own).to_numpy()
         tables = [rated_by(male[faces], scores).assign(model=m) for m, male in says.items()]
         rows.append(pd.concat(tables).assign(audit=number))
     return pd.concat(rows, ignore_index=True)
@@ -1476,7 +1476,7 @@ claim(
 # %%
 tidy = stage.load("06_annotation_ingestion", "annotations.parquet")
 other_labels = {
-    of: raters.resampled_scores(tidy, "gender", 4 * RESAMPLES, of=of, seed=seed) >= 0.5
+    of: annotations.resampled_scores(tidy, "gender", 4 * RESAMPLES, of=of, seed=seed) >= 0.5
     for of in ("raters", "answers")
 }
 

@@ -60,7 +60,7 @@ from sklearn.linear_model import LogisticRegression
 
 import facerender
 from helpers import annotations, figures, models, verification
-from helpers.annotations import crowd_pairs
+from helpers.annotations import crowd
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.claims import claim, told
@@ -489,10 +489,10 @@ counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()})
 
 # %%
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
-apart = pd.Series(crowd_pairs.identity_distance(*ends), pairs.index)
+apart = pd.Series(crowd.identity_distance(*ends), pairs.index)
 yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
 turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
-answers = crowd_pairs.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
+answers = crowd.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
 
 # %%
 path = stage.path("pairs.json")

@@ -19,6 +19,12 @@ def perceived_scores(n: int = 800) -> pd.DataFrame:
     return pd.DataFrame(scores, index=image_ids, columns=list(ATTRIBUTES))
 
 
+def counts(report: pd.DataFrame) -> dict[str, int]:
+    """What a report of annotations counts."""
+    found = report[report["count"] > 0]
+    return dict(zip(found["reason"], found["count"], strict=True))
+
+
 def transect_frame(n: int, risk, seed: int, dependence: float = 0.0) -> pd.DataFrame:
     """n transects of 2 x 2 x 2 images; `risk(skin, hair, gender)` is the chance of an error."""
     cells = np.array(list(product((0, 1), repeat=3)))

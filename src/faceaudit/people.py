@@ -30,7 +30,7 @@ from faceaudit.parts import Export, InTable, Reader
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
 from helpers import annotations, errors
-from helpers.annotations import ground_truth
+from helpers.annotations.amazon import MANIFEST
 from helpers.annotations.class_page import write_page
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import labelling_config
@@ -230,7 +230,7 @@ def people_said(
 def _exports(kind: str, place: Path) -> list[Path]:
     """The files of an export, or the folder of a job; none where nothing is there yet."""
     if kind == "ground-truth":
-        return [place] if (place / ground_truth.MANIFEST).is_file() else []
+        return [place] if (place / MANIFEST).is_file() else []
     if place.is_file():
         return [place]
     # Systems leave files that begin with a dot beside those that are copied.
@@ -254,7 +254,7 @@ def _about(
     agreement = annotations.agreement_table(counts)[columns].reset_index()
     found = ingest.report.query("count > 0")[["reason", "unit", "count", "dropped"]]
     if people.kind == "ground-truth":
-        files = [files[0] / ground_truth.MANIFEST]
+        files = [files[0] / MANIFEST]
     return {
         "kind": people.kind,
         "people": int(frame["annotator_id"].nunique()),

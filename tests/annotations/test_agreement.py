@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,23 +32,11 @@ def ratings() -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("metric", "alpha"),
-    [("nominal", 0.7434), ("ordinal", 0.8154), ("interval", 0.8491), ("ratio", 0.7974)],
+    [("nominal", 0.7434), ("ordinal", 0.8154), ("interval", 0.8491)],
 )
 def test_alpha_of_the_textbook_example(metric, alpha):
     counts = counts_of(TEXTBOOK.T - 1, 5)
     assert krippendorff_alpha(counts, metric=metric) == pytest.approx(alpha, abs=5e-5)
-
-
-def test_alpha_is_one_without_disagreement_and_undefined_without_variation(ratings):
-    agreed = counts_of(np.repeat(ratings[:, :1], 3, axis=1), 5)
-    assert krippendorff_alpha(agreed) == pytest.approx(1)
-    assert np.isnan(krippendorff_alpha(np.array([[3, 0], [2, 0]])))
-
-
-def test_alpha_ignores_images_with_fewer_than_two_answers(ratings):
-    counts = counts_of(ratings, 5)
-    lonely = np.vstack([counts, [[1, 0, 0, 0, 0], [0, 0, 0, 0, 0]]])
-    assert krippendorff_alpha(lonely) == pytest.approx(krippendorff_alpha(counts), abs=1e-12)
 
 
 def anova_icc(ratings: np.ndarray) -> float:
@@ -87,14 +72,6 @@ def test_the_table_holds_the_values_and_intervals_of_a_loop(ratings):
         assert row[f"{name}_high"] == pytest.approx(high, abs=tolerance)
 
 
-def test_an_attribute_does_not_change_the_intervals_of_another(ratings):
-    counts = counts_of(ratings, 5)
-    alone = agreement_table({"age": counts}, n_boot=50)
-    both = agreement_table({"gender": counts, "age": counts}, n_boot=50)
-    pd.testing.assert_frame_equal(alone, both.loc[["age"]])
-    assert mean_deviation(counts, ddof=0) == pytest.approx(standard_deviation(counts, 0).mean())
-
-
 @pytest.mark.parametrize(
     ("counts", "reason", "sd"),
     [
@@ -108,40 +85,14 @@ def test_an_attribute_does_not_change_the_intervals_of_another(ratings):
     ],
     ids=["nobody", "one rater", "one answer", "one image", "one pair", "one level", "short scale"],
 )
-@pytest.mark.parametrize("ddof", [0, 1])
-def test_what_cannot_be_estimated_is_nan_and_says_why(counts, reason, sd, ddof):
-    row = agreement_table({"age": np.asarray(counts, int)}, n_boot=20, ddof=ddof).loc["age"]
+def test_what_cannot_be_estimated_is_nan_and_says_why(counts, reason, sd):
+    row = agreement_table({"age": np.asarray(counts, int)}, n_boot=20).loc["age"]
     assert row["reason"] == reason
     measures = ["alpha", "icc"]
     assert row[[f"{m}{end}" for m in measures for end in ("", "_low", "_high")]].isna().all()
-    scale = np.sqrt(2 / 3) if ddof == 0 else 1
-    assert row["sd"] == pytest.approx(sd * scale, nan_ok=True)
+    assert row["sd"] == pytest.approx(sd, nan_ok=True)
     ends = [0.0, 0.0] if sd == 0 else [np.nan, np.nan]
     assert row[["sd_low", "sd_high"]].tolist() == pytest.approx(ends, nan_ok=True)
-
-
-def test_the_icc_of_images_with_one_mean_is_nan_and_alpha_is_not():
-    row = agreement_table({"age": np.array([[1, 0, 1], [0, 2, 0]])}, n_boot=20).loc["age"]
-    assert row["reason"] == "the mean answers of all images are equal"
-    assert row[["icc", "icc_low", "icc_high"]].isna().all()
-    assert row["alpha"] == krippendorff_alpha(np.array([[1, 0, 1], [0, 2, 0]]))
-
-
-@pytest.mark.parametrize(
-    ("attribute", "name", "alpha", "reliability"),
-    [
-        ("gender", "gender", 0.867, 0.986),
-        ("hair_length", "hair_length", 0.571, 0.901),
-        ("age", "age", 0.562, 0.925),
-        ("skin_colour", "skin_color", 0.213, 0.686),
-    ],
-)
-@pytest.mark.skipif("HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set")
-def test_agreement_of_the_real_annotations(attribute, name, alpha, reliability):
-    file = Path(os.environ["HELPERS_REAL_DATA"]) / "stylegan2_ffhq_annotations.npz"
-    counts = counts_of(np.load(file)[name], len(ATTRIBUTES[attribute]))
-    assert krippendorff_alpha(counts) == pytest.approx(alpha, abs=6e-4)
-    assert icc(counts) == pytest.approx(reliability, abs=6e-4)
 
 
 @pytest.fixture
@@ -158,32 +109,6 @@ def tidy() -> pd.DataFrame:
     )
 
 
-def test_counts_are_those_of_a_cross_table(tidy):
-    image_ids, tensor = count_tensor(tidy)
-    assert image_ids.tolist() == ["image 1", "image 2", "image 3"]
-    assert list(tensor) == list(ATTRIBUTES)
-    for attribute, count in tensor.items():
-        rows = tidy[tidy["attribute"] == attribute]
-        table = pd.crosstab(rows["image_id"], rows["level"])
-        table = table.reindex(columns=range(len(ATTRIBUTES[attribute])), fill_value=0)
-        np.testing.assert_array_equal(count, table.to_numpy())
-
-
-def test_categories_are_counted_as_texts_are(tidy):
-    many = pd.concat([tidy.assign(image_id=f"{n} " + tidy["image_id"]) for n in range(100)])
-    coded = many.assign(
-        image_id=pd.Categorical(many["image_id"], ["unused", *many["image_id"].unique()]),
-        attribute=many["attribute"].astype("category"),
-        level=many["level"].astype(np.int8),
-    )
-    image_ids, tensor = count_tensor(many)
-    found_ids, found = count_tensor(coded)
-    pd.testing.assert_index_equal(found_ids, image_ids)
-    assert image_ids.tolist() == sorted(many["image_id"].unique())
-    for attribute, count in tensor.items():
-        np.testing.assert_array_equal(found[attribute], count)
-
-
 def test_scores_means_and_deviations_are_those_of_the_answers(tidy):
     scores = scores_of(tidy)
     _, tensor = count_tensor(tidy)
@@ -194,12 +119,3 @@ def test_scores_means_and_deviations_are_those_of_the_answers(tidy):
         for ddof in (0, 1):
             deviation = standard_deviation(count, ddof)
             np.testing.assert_allclose(deviation, unit.std(ddof=ddof), atol=1e-12)
-
-
-def test_an_image_without_answers_is_missing_not_zero():
-    tidy = pd.DataFrame(
-        [("a", "gender", 4), ("b", "age", 0)], columns=["image_id", "attribute", "level"]
-    )
-    scores = scores_of(tidy)
-    assert scores["gender"].isna().tolist() == [False, True]
-    assert list(scores) == ["gender", "age"]

@@ -4,8 +4,6 @@ import base64
 import io
 import json
 import re
-import tomllib
-from html.parser import HTMLParser
 from pathlib import Path
 
 import browser
@@ -16,19 +14,9 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from helpers.annotations import ATTRIBUTES, class_page, read_label_studio, write_page
+from helpers.annotations import ATTRIBUTES, read_label_studio, write_page
 from helpers.annotations.schema import hash_annotator
 
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "<!-- <script>",
-    "\"'><img src=x onerror=alert(1)>",
-    "=HYPERLINK(1)",
-    "__proto__",
-    "$title",
-    "\\u003cb\u2028&lt;b&gt;\u202e",
-]
-NUL, HALF = "a\x00b", "a\ud800"
 LAPTOP = {"width": 1280, "height": 720}
 
 
@@ -74,80 +62,12 @@ def test_images_are_kept_pixel_by_pixel_and_pages_byte_by_byte(tmp_path):
         np.testing.assert_array_equal(read, given[image_id])
 
 
-GREY = np.zeros((4, 4, 3), np.uint8)
-YES_NO = {"q": ("no", "yes")}
-
-
-def test_page_that_no_phone_holds_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(class_page, "LARGEST", 0)
-    with pytest.raises(ValueError, match=r"page\.html: a page of 1 images would take 0 MB"):
-        write_page({"x": GREY}, YES_NO, tmp_path / "page.html")
-
-
-class Tags(HTMLParser):
-    """Every tag of a page with its attributes."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.found.append((tag, attrs))
-
-
-def test_no_text_becomes_a_tag_and_the_policy_allows_no_code_in_one(tmp_path):
-    plain, hostile = tmp_path / "plain", tmp_path / "hostile"
-    write_page(faces("a"), YES_NO, plain)
-    for text in HOSTILE:
-        write_page(faces(*HOSTILE), {text: HOSTILE}, hostile, title=text)
-        tags = Tags(hostile.read_text(encoding="utf-8")).found
-        assert tags == Tags(plain.read_text(encoding="utf-8")).found
-        assert study_of(hostile)["questions"][0][2] == HOSTILE
-    attributes = [name for _, attrs in tags for name, _ in attrs]
-    assert not [name for name in attributes if name.startswith("on") or name == "style"]
-    (policy,) = [
-        dict(attrs)["content"]
-        for _, attrs in tags
-        if ("content" in dict(attrs)) and dict(attrs).get("http-equiv")
-    ]
-    assert policy.startswith("default-src 'none';") and "unsafe" not in policy
-
-
-def test_the_parts_of_the_page_are_packaged(repository):
-    settings = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))
-    packaged = settings["tool"]["setuptools"]["package-data"]["helpers.annotations"]
-    folder = Path(class_page.__file__).parent
-    assert sorted(packaged) == sorted(
-        path.name for path in folder.glob("class_page.*") if path.suffix != ".py"
-    )
-
-
 # --- what people do with it
 
 in_chromium = [
     pytest.mark.browser,
     pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium"),
 ]
-
-
-WORDS = """() => [...document.querySelectorAll(".levels label")].flatMap((label) => {
-  const box = label.getBoundingClientRect();
-  const texts = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
-  const found = [];
-  while (texts.nextNode()) {
-    const text = texts.currentNode;
-    for (const word of text.data.matchAll(/\\S+/g)) {
-      const range = document.createRange();
-      range.setStart(text, word.index);
-      range.setEnd(text, word.index + word[0].length);
-      const inside = range.getBoundingClientRect().right <= box.right;
-      found.push([word[0], range.getClientRects().length, inside]);
-    }
-  }
-  return found;
-})"""
-"""Every word of the levels: on how many lines it stands, and whether it ends inside its box."""
 
 
 def begin(page: Page, name: str) -> None:
@@ -182,10 +102,6 @@ def levels(path: Path) -> dict[tuple[str, str], list[int]]:
     frame["attribute"] = pd.Categorical(frame["attribute"], list(ATTRIBUTES))
     by = frame.sort_values("attribute").groupby(["annotator_id", "image_id"], observed=True)
     return by["level"].agg(list).to_dict()
-
-
-def kept(page: Page) -> list[str]:
-    return page.evaluate("Object.keys(localStorage)")
 
 
 class TestPage:
@@ -233,41 +149,6 @@ class TestPage:
             "answers-heron-42.json",
         ]
 
-    def test_the_file_is_a_full_export(self, chromium, page_of_four, tmp_path):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            begin(page, "heron")
-            skipped, answered = shown(page, page_of_four), None
-            press(page, "1230")
-            answered = shown(page, page_of_four)
-            press(page, "25")
-            page.click("#to-overview")
-            page.click("#save")
-            page.locator("#save-anyway").focus()
-            tasks = json.loads(saved(page, tmp_path).read_text(encoding="utf-8"))
-        assert [task["data"] for task in tasks] == [{"image_id": image_id} for image_id in "abcd"]
-        assert [task["id"] for task in tasks] == [1, 2, 3, 4]
-        found = {task["data"]["image_id"]: task["annotations"] for task in tasks}
-        assert all(found[image_id] == [] for image_id in {*"abcd"} - {skipped, answered})
-        (one,), (other,) = found[skipped], found[answered]
-        assert one["was_cancelled"] is True and one["result"] == []
-        assert other["was_cancelled"] is False and other["completed_by"] == "heron"
-        assert [result["value"] for result in other["result"]] == [
-            {"choices": ["Probably female"]},
-            {"choices": ["Full"]},
-        ]
-        for about, name in zip(other["result"], ATTRIBUTES, strict=False):
-            assert {**about, "value": 0, "id": 0} == {
-                "id": 0,
-                "from_name": name,
-                "to_name": "img",
-                "type": "choices",
-                "value": 0,
-            }
-        times = [pd.Timestamp(one[field]) for field in ("created_at", "updated_at")]
-        assert times[0] < times[1] and str(times[0].tz) == "UTC"
-        assert one["id"] != other["id"]
-
     def test_orders_are_shuffled_and_each_as_likely(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
             orders = visit.page.evaluate(
@@ -279,220 +160,6 @@ class TestPage:
         assert len(counts) == 24  # all there are, 100 expected of each
         assert ((counts - 100) ** 2 / 100).sum() < 49.7  # chi-squared, 1 in 1,000
 
-    def test_the_clock_counts_what_is_on_the_screen(self, chromium, page_of_four, tmp_path):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            page.clock.install(time=0)
-            page.reload()
-            page.clock.pause_at(600)  # else a busy machine's own seconds count as well
-            begin(page, "heron")
-            page.clock.run_for(4_000)
-            page.keyboard.press("1")
-            self.hide(page, True)
-            page.clock.run_for(20_000)
-            self.hide(page, False)
-            page.clock.run_for(2_500)
-            page.keyboard.press("2")
-            first = shown(page, page_of_four)
-            page.click("#to-overview")
-            page.clock.run_for(30_000)
-            page.locator("#pictures button").nth(1).click()
-            second = shown(page, page_of_four)
-            page.clock.run_for(600_000)  # a walk
-            press(page, "1")
-            page.click("#to-overview")
-            page.click("#save")
-            page.locator("#save-anyway").focus()
-            file = saved(page, tmp_path)
-        frame = read_label_studio(file).frame
-        seconds = frame.groupby("image_id", observed=True)["seconds"].first()
-        assert seconds[first] == pytest.approx(6.5, abs=0.3)
-        assert seconds[second] == pytest.approx(60, abs=0.3)
-
-    def hide(self, page: Page, hidden: bool) -> None:
-        """Change to another tab and back, as far as the page can notice."""
-        page.evaluate(
-            """hidden => {
-              Object.defineProperty(document, "hidden", {value: hidden, configurable: true});
-              document.dispatchEvent(new Event("visibilitychange"));
-            }""",
-            hidden,
-        )
-
-    def test_missing_answers_are_told_twice(self, chromium, page_of_four):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            begin(page, "heron")
-            press(page, "12")
-            page.keyboard.press("ArrowDown")
-            press(page, "1234")
-            page.keyboard.press("Enter")
-            expect(page.locator("#said")).to_contain_text(
-                "Still open: Perceived skin colour, Fakeness."
-            )
-            expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
-            page.keyboard.press("Enter")
-            expect(page.locator("#place")).to_have_text("Picture 2 of 4")
-            page.keyboard.press("Enter")
-            page.keyboard.press("Enter")
-            page.keyboard.press("Backspace")
-            expect(page.locator("#place")).to_have_text("Picture 2 of 4")
-            page.click("#to-overview")
-            page.click("#save")
-            expect(page.locator("#missing li")).to_have_text(
-                [
-                    "Picture 1: Perceived skin colour, Fakeness",
-                    *(f"Picture {number}: no answer" for number in (2, 3, 4)),
-                ]
-            )
-            page.keyboard.press("Enter")
-            expect(page.locator("#place")).to_have_text("Picture 1 of 4")
-            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
-
-    def test_keys_of_every_keyboard(self, chromium, page_of_four):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            begin(page, "heron")
-            task, checked = page.locator("#task"), page.locator("#questions :checked")
-            task.dispatch_event("keydown", {"key": "é", "code": "Digit2"})  # French
-            assert checked.evaluate_all("found => found.map(one => one.value)") == ["1"]
-            page.keyboard.press("9")  # no such level
-            page.keyboard.press("Control+1")  # the browser's
-            task.dispatch_event("keydown", {"key": "Enter", "repeat": True})  # held down
-            expect(checked).to_have_count(1)
-            expect(page.locator("#said")).to_have_text("")
-            page.keyboard.press("ArrowRight")
-            expect(checked).to_have_count(2)  # the arrow moves within the second question
-            expect(page.locator("fieldset.now legend")).to_have_text("Perceived facial hair")
-            page.click("#image")  # the keys still work
-            press(page, "1")
-            expect(page.locator("fieldset.now legend")).to_have_text("Perceived skin colour")
-            page.keyboard.press("0")
-            page.keyboard.press("Backspace")
-            expect(page.locator("#said")).to_contain_text("cannot say")
-            press(page, "1")
-            expect(page.locator("#said")).to_have_text("")
-
-    def test_answers_are_deleted_when_that_is_confirmed(self, chromium, page_of_four):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            begin(page, "heron")
-            press(page, "123")
-            page.click("#to-overview")
-            page.click("#delete")
-            page.keyboard.press("Enter")  # the button with the focus keeps them
-            assert len(kept(page)) == 2
-            page.click("#leave")
-            begin(page, "otter")
-            page.click("#to-overview")
-            page.click("#delete")
-            page.click("#delete-now")
-            expect(page.locator("#start")).to_be_visible()
-            (left,) = kept(page)
-            assert left.endswith(" heron")
-            page.keyboard.type("heron")
-            page.keyboard.press("Enter")
-            page.click("#to-pictures")
-            expect(page.locator("#questions :checked")).to_have_count(3)
-
-    def test_two_tabs_of_one_person_agree(self, chromium, page_of_four):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            begin(visit.page, "heron")
-            other = visit.page.context.new_page()
-            other.goto(page_of_four.as_uri())
-            visit.page.evaluate("() => { Storage.prototype.setItem = () => { throw Error(); }; }")
-            press(other, "123")
-            expect(visit.page.locator("#questions :checked")).to_have_count(3)
-            # What it was shown it must not keep in its turn, or later answers would be undone.
-            expect(visit.page.locator("#not-kept")).to_be_hidden()
-            other.click("#to-overview")
-            other.click("#delete")
-            other.click("#delete-now")
-            expect(visit.page.locator("#refused")).to_contain_text("deleted in another tab")
-            assert kept(other) == []
-
-    @pytest.mark.parametrize(
-        ("name", "message"),
-        [
-            ("  ", "type a pseudonym"),
-            ("me@example.org", "e-mail"),
-            *((name, "take a word") for name in ("None", "-7", "1.5e3", '"Tiger"', "🦊", "🦊 fox")),
-        ],
-    )
-    def test_names_that_are_no_pseudonyms(self, chromium, page_of_four, name, message):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            visit.page.keyboard.type(name)
-            visit.page.keyboard.press("Enter")
-            expect(visit.page.locator("#refused")).to_contain_text(message)
-            expect(visit.page.locator("#task")).to_be_hidden()
-            assert kept(visit.page) == []
-
-    @pytest.mark.parametrize("name", ["ねこ\u30003", "Blue\xa0fox", "e\u0301toile \u200b7"])
-    def test_names_of_many_languages_are_read_back(self, chromium, page_of_four, tmp_path, name):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            begin(page, name)
-            press(page, "12312312")
-            page.keyboard.press("Enter")
-            press(page, "000")
-            assert len(levels(saved(page, tmp_path))) == 1
-
-    def test_browser_that_keeps_nothing_says_so_and_saves(self, chromium, page_of_four, tmp_path):
-        with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
-            page = visit.page
-            page.add_init_script(
-                """Object.defineProperty(window, "localStorage",
-                   {get() { throw new DOMException("refused", "SecurityError"); }});"""
-            )
-            page.reload()
-            expect(page.locator("#not-kept")).to_be_hidden()
-            begin(page, "heron")
-            expect(page.locator("#not-kept")).to_be_visible()
-            press(page, "12312312")
-            page.keyboard.press("Enter")
-            press(page, "000")
-            assert len(levels(saved(page, tmp_path))) == 1
-            assert visit.errors == []
-
-    def test_hostile_texts_are_shown_as_they_are_and_come_back(self, chromium, tmp_path):
-        path = tmp_path / "page.html"
-        write_page(faces(*HOSTILE), dict.fromkeys(HOSTILE, HOSTILE), path, title=HOSTILE[0])
-        with browser.visit(chromium, path.as_uri(), LAPTOP) as visit:
-            page, dialogs = visit.page, []
-            page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-            expect(page.locator("h1")).to_have_text(HOSTILE[0])
-            begin(page, HOSTILE[2].replace('"', ""))
-            shown = page.locator(".levels span").evaluate_all("all => all.map(e => e.textContent)")
-            assert shown == HOSTILE * len(HOSTILE)
-            press(page, "1234567")
-            press(page, "\n0" + "0" * (len(HOSTILE) - 2))
-            tasks = json.loads(saved(page, tmp_path).read_text(encoding="utf-8"))
-            assert page.locator("img").count() == 1 and page.locator("script").count() == 2
-            assert dialogs == [] and visit.errors == []
-        assert [task["data"]["image_id"] for task in tasks] == HOSTILE
-        (answered,) = [one for task in tasks for one in task["annotations"] if one["result"]]
-        assert [result["from_name"] for result in answered["result"]] == HOSTILE
-        assert [result["value"]["choices"][0] for result in answered["result"]] == HOSTILE
-        assert answered["completed_by"] == HOSTILE[2].replace('"', "")
-
-    def test_fingers_answer_too(self, chromium, page_of_four, tmp_path):
-        with browser.visit(chromium, page_of_four.as_uri(), browser.PHONE) as visit:
-            page = visit.page
-            page.get_by_label("Your pseudonym").fill("heron")
-            page.get_by_role("button", name="Start").click()
-            for field in page.get_by_role("group").all():
-                field.get_by_role("radio").nth(2).click()
-            page.get_by_role("button", name="Next").click()
-            page.get_by_role("button", name="Cannot say").click()
-            page.get_by_role("button", name="Back").click()
-            page.get_by_role("radio", name="Probably female", exact=True).click()
-            page.get_by_role("button", name="Overview and save").click()
-            page.get_by_role("button", name="Save my answers").click()
-            page.get_by_role("button", name="Save without them").focus()
-            found = levels(saved(page, tmp_path)).values()
-        assert sorted(map(len, found)) == [1, 8] and [2] * 8 in found and [1] in found
-
     def test_eight_questions_stand_on_one_screen_beside_the_image(self, chromium, page_of_four):
         with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
             begin(visit.page, "heron")
@@ -503,21 +170,6 @@ class TestPage:
             assert all(image["x"] + image["width"] < field["x"] for field in fields)
             button = visit.page.locator("#next").bounding_box()
             assert image["y"] > 0 and button["y"] + button["height"] < LAPTOP["height"]
-
-    def test_no_word_breaks_on_a_narrow_phone(self, chromium, page_of_four):
-        with browser.visit(chromium, page_of_four.as_uri(), {"width": 360, "height": 740}) as visit:
-            begin(visit.page, "heron")
-            words = visit.page.evaluate(WORDS)
-        assert len(words) > sum(map(len, ATTRIBUTES.values()))
-        assert [word for word, lines, inside in words if lines > 1 or not inside] == []
-
-    def test_nothing_is_asked_without_script(self, chromium, page_of_four):
-        context = chromium.new_context(java_script_enabled=False)
-        page = context.new_page()
-        page.goto(page_of_four.as_uri())
-        expect(page.get_by_text("This page needs JavaScript.")).to_be_visible()
-        expect(page.locator("#start")).to_be_hidden()
-        context.close()
 
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.parametrize("viewport", [browser.DESKTOP, browser.PHONE], ids=["desktop", "phone"])

@@ -1,14 +1,18 @@
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from simulated import perceived_scores
 
 import facerender
+from facerender import INDEX, PARAMETERS
+from facerender.parameters import IDENTITY_LIMIT
 from helpers.annotations import ATTRIBUTES, crowd
-from helpers.annotations.agreement import krippendorff_alpha
+from helpers.annotations.crowd import LASTING, VISIBILITY, annotate_pairs, identity_distance
 from helpers.generators import load_generator
+from helpers.utils import seeding
+
+IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
 
 
 @pytest.fixture
@@ -18,14 +22,6 @@ def perceived() -> pd.DataFrame:
 
 def annotate(perceived, n_raters=5, **kwargs):
     return crowd.annotate(perceived, n_raters, seed=1, stage="test", **kwargs)
-
-
-def test_every_image_has_the_wanted_number_of_accepted_assignments(perceived):
-    answers = annotate(perceived)
-    first = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    assert (first.groupby("image_id").size() == 5).all()
-    assert answers["image_id"].nunique() == len(perceived)
-    assert not answers.duplicated(["image_id", "rater", "visit"]).any()
 
 
 def test_answers_do_not_depend_on_the_other_images(perceived):
@@ -46,22 +42,6 @@ def test_answers_do_not_depend_on_how_many_images_are_drawn_together(perceived, 
     pd.testing.assert_frame_equal(apart, together)
 
 
-def test_more_raters_add_to_the_answers_of_fewer(perceived):
-    few, many = annotate(perceived, 3), annotate(perceived, 9)
-    key = ["image_id", "rater", "visit"]
-    both = few.merge(many, on=key, suffixes=("", "_many"))
-    assert len(both) == len(few)
-    for attribute in ATTRIBUTES:
-        assert (both[attribute] == both[f"{attribute}_many"]).all()
-
-
-@pytest.mark.parametrize("change", [{"seed": 2}, {"stage": "other"}])
-def test_seed_and_stage_change_the_answers(perceived, change):
-    pool = crowd.rater_pool(0)
-    changed = crowd.annotate(perceived, 5, **({"seed": 1, "stage": "test"} | change), pool=pool)
-    assert not changed["age"].equals(annotate(perceived, pool=pool)["age"])
-
-
 def test_the_pool_has_exactly_the_calibrated_disagreement():
     for n_raters in (5, 60):
         pool = crowd.rater_pool(3, n_raters)
@@ -70,46 +50,6 @@ def test_the_pool_has_exactly_the_calibrated_disagreement():
         np.testing.assert_allclose(np.sqrt(variance), noise)
         np.testing.assert_allclose(pool.bias.mean(axis=0), 0, atol=1e-12)
         assert len(set(pool.worker_ids)) == n_raters
-
-
-def test_careless_raters_give_the_calibrated_share_of_random_answers():
-    pool = crowd.rater_pool(0)
-    careless = pool.random > 0
-    assert careless.sum() == 4
-    accepted = 1 - pool.rejected
-    share = (pool.random * accepted).sum() / accepted.sum()
-    assert share == pytest.approx(crowd.RANDOM_ANSWERS, abs=0.002)
-    assert pool.seconds[careless].mean() < pool.seconds[~careless].mean()
-
-
-def test_rejected_assignments_are_those_of_careless_raters(perceived):
-    answers = annotate(perceived)
-    careless = np.flatnonzero(crowd.rater_pool(1).random) + 1
-    rejected = answers[answers["status"] == "rejected"]
-    assert len(rejected) > 0
-    assert set(rejected["rater"]) <= set(careless)
-
-
-def test_the_noise_of_skin_colour_gives_more_agreement_over_a_wide_range(perceived):
-    narrow = perceived.assign(skin_colour=0.1 + 0.25 * perceived["skin_colour"])
-    alpha = []
-    for scores in (narrow, perceived):
-        answers = annotate(scores)
-        counts = pd.crosstab(answers["image_id"], answers["skin_colour"]).to_numpy()
-        alpha.append(krippendorff_alpha(counts))
-    assert alpha[0] < 0.3
-    assert alpha[1] > 0.6
-
-
-def test_gender_is_perceived_nearer_the_ends_than_it_is():
-    perceived = pd.DataFrame({"gender": 0.75}, index=[f"{image}" for image in range(500)])
-    assert 0.82 < annotate(perceived)["gender"].mean() / 4 < 0.88
-
-
-def test_the_first_rater_signs_with_an_email_address():
-    first, *others = crowd.rater_pool(0).worker_ids
-    assert "@" in first
-    assert all(re.fullmatch(r"A[0-9A-F]{13}", other) for other in others)
 
 
 BEARDED = 0.4  # score from which annotated images count as bearded, see `crowd.CUES`
@@ -139,8 +79,75 @@ def test_the_scores_are_those_of_a_loop_over_faces(visible):
         assert gender == pytest.approx(min(max(face["gender"], 0), 1))
 
 
-def test_without_cues_nothing_changes_and_gender_alone_ever_does(visible):
-    pd.testing.assert_frame_equal(crowd.perceived(visible, strength=0.0), visible.clip(0, 1))
-    others = visible.columns.drop("gender")
-    pd.testing.assert_frame_equal(crowd.perceived(visible)[others], visible[others])
-    assert not np.allclose(crowd.perceived(visible)["gender"], visible["gender"])
+def people(n: int, seed: int = 1) -> torch.Tensor:
+    """Average looks, identities distributed as the generator's."""
+    parameters = facerender.defaults(n)
+    normal = seeding.normals(seed, "people", range(n), len(IDENTITY))
+    identity = IDENTITY_LIMIT * np.tanh(normal / IDENTITY_LIMIT)
+    parameters[:, [INDEX[name] for name in IDENTITY]] = torch.from_numpy(identity).float()
+    return parameters
+
+
+def changed(parameters: torch.Tensor, **values: float) -> torch.Tensor:
+    parameters = parameters.clone()
+    for name, value in values.items():
+        parameters[:, INDEX[name]] = value
+    return parameters
+
+
+def design(n: int = 1200) -> pd.DataFrame:
+    """Pairs as in the paper: a quarter positive, half of a sequence's steps in pose 30 degrees."""
+    row = np.arange(n)
+    distance = identity_distance(people(n), people(n, seed=2))
+    return pd.DataFrame(
+        {
+            "distance": np.where(row % 4 == 0, 0.0, distance),
+            "pose": np.select([row % 16 < 2, row % 16 < 4], [30.0, 15.0], 0.0),
+            "positive": row % 4 == 0,
+        },
+        index=[f"pair {number}" for number in row],
+    )
+
+
+def rate(pairs: pd.DataFrame, n_raters: int = 9, stage: str = "test") -> np.ndarray:
+    """Accepted ratings (n, n_raters)."""
+    answers = annotate_pairs(pairs["distance"], pairs["pose"], n_raters, seed=1, stage=stage)
+    good = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
+    assert (good.groupby("pair_id").size() == n_raters).all()
+    assert good["pair_id"].drop_duplicates().tolist() == pairs.index.tolist()
+    return good["identity"].to_numpy().reshape(len(pairs), n_raters)
+
+
+def consensus(ratings: np.ndarray) -> np.ndarray:
+    return np.sort(ratings, axis=1)[:, 2:-2].mean(axis=1) / 4
+
+
+def test_distance_of_one_parameter_against_the_formula():
+    a = changed(facerender.defaults(3), chin=0.5)
+    b = changed(a, chin=torch.tensor([0.5, 1.5, -1.0]))
+    expected = np.sqrt(VISIBILITY["chin"] / (2 * sum(VISIBILITY.values()))) * np.array([0, 1, 1.5])
+    np.testing.assert_allclose(identity_distance(a, b), expected, rtol=1e-6)
+    change, spread = LASTING["gender"]
+    pair = changed(facerender.defaults(1), gender=0.2), changed(facerender.defaults(1), gender=0.8)
+    squared = change * spread * (0.6 / spread) ** 2 / (2 * sum(VISIBILITY.values()))
+    np.testing.assert_allclose(identity_distance(*pair) ** 2, squared, rtol=1e-6)
+
+
+def test_unrelated_people_are_at_the_documented_distance():
+    distance = identity_distance(people(4000), people(4000, seed=2))
+    assert np.median(distance) == pytest.approx(0.82, abs=0.02)
+    np.testing.assert_allclose(distance, identity_distance(people(4000, seed=2), people(4000)))
+
+
+def test_median_spread_of_a_pair_is_the_papers():
+    spread = rate(design()).std(axis=1, ddof=1) / 4
+    assert np.median(spread) == pytest.approx(0.3, abs=0.02)
+
+
+def test_most_raters_agree_with_the_intention_but_not_all():
+    pairs = design()
+    score = consensus(rate(pairs))
+    positive = pairs["positive"].to_numpy()
+    assert 0.9 < (score[positive] <= 0.3).mean() < 1
+    assert 0.9 < (score[~positive] > 0.3).mean() < 1
+    assert score[positive].mean() < 0.2 < 0.6 < score[~positive].mean()

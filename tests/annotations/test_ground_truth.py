@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from simulated import counts
 
 from helpers.annotations import read_ground_truth
 
@@ -42,11 +42,6 @@ def job(folder, items: list[dict], responses: dict[str, object]):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(content), encoding="utf-8")
     return folder
-
-
-def counts(report) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
 
 
 def test_answers_belong_to_the_item_of_their_number(tmp_path):
@@ -105,27 +100,3 @@ def test_failed_items_and_bad_rows_are_counted(tmp_path):
     where = report.set_index("reason")
     assert where.loc["failed item", "place"] == "item 1"
     assert where.loc["missing image", "place"] == "item 7, answer 1"
-
-
-def test_known_images_and_names(tmp_path):
-    items = [item("a%20b"), item("stranger")]
-    responses = {f"{number}/a.json": {"answers": [single("Male")]} for number in range(2)}
-    folder = job(tmp_path, items, responses)
-    frame, report = read_ground_truth(folder, known_images=["a b"])
-    assert frame["image_id"].tolist() == ["a b"]
-    assert counts(report) == {"unknown image": 1}
-    with pytest.raises(
-        ValueError,
-        match="2 × unknown attribute .*is crowd-image-classifier; known are gender, fac",
-    ):
-        read_ground_truth(folder, rename={"gender": "beauty"})
-
-
-def test_a_folder_without_a_file_of_answers_is_an_item_without_answers(tmp_path):
-    responses = {
-        "0/a.JSON": {"answers": [single("Male")]},
-        "1/a.json": {"answers": [single("Male")]},
-    }
-    frame, report = read_ground_truth(job(tmp_path, [item("a"), item("b")], responses))
-    assert frame["image_id"].tolist() == ["b"]
-    assert counts(report) == {"task without annotation": 1}

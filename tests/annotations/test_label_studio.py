@@ -5,28 +5,15 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
-from simulated import perceived_scores
+from simulated import counts, perceived_scores
 
 from helpers.annotations import (
     crowd,
     labelling_config,
     read_label_studio,
-    scores,
     write_label_studio,
-    write_mturk,
 )
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
-
-FULL = """[{"id":17,"data":{"image":"x/0042_L1.png","image_id":"0042_L1"},"annotations":[
- {"id":901,"completed_by":4,"was_cancelled":false,"ground_truth":false,
- "created_at":"2025-10-09T07:30:20.5Z","updated_at":"2025-10-09T07:31:00Z","lead_time":8.421,
- "result":[{"id":"p","from_name":"gender","to_name":"img","type":"choices",
- "value":{"choices":["Probably female"]}},
- {"id":"q","from_name":"skin","to_name":"img","type":"rating","value":{"rating":4}}]}],
- "predictions":[]}]"""
-MIN = """[{"image":"x/a.png","image_id":"0042_L1","id":17,"gender":"In between",
- "skin":[{"rating":5}],"annotator":"b@example.org","annotation_id":902,
- "created_at":"2025-10-09T07:30:20Z","updated_at":"2025-10-09T07:30:20Z","lead_time":3.1}]"""
 
 
 @pytest.fixture
@@ -55,33 +42,6 @@ def choice(label: str | list, name: str = "gender") -> dict:
     return {"from_name": name, "type": "choices", "value": {"choices": labels}}
 
 
-def counts(report: pd.DataFrame) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
-
-
-def test_full_export(tmp_path):
-    frame, report = read_label_studio(write(tmp_path, FULL), rename={"skin": "skin_colour"})
-    assert frame["attribute"].tolist() == ["gender", "skin_colour"]
-    assert frame["level"].tolist() == [1, 3]
-    assert set(frame["image_id"]) == {"0042_L1"}
-    assert set(frame["annotator_id"]) == {hash_annotator(4, "helpers")}
-    assert frame["seconds"].tolist() == [8.421, 8.421]
-    assert set(frame["submitted_at"]) == {pd.Timestamp("2025-10-09T07:30:20.5Z")}
-    assert set(frame["source"]) == {"label_studio:export.json"}
-    assert counts(report) == {}
-
-
-def test_min_export(tmp_path):
-    frame, report = read_label_studio(write(tmp_path, MIN), rename={"skin": "skin_colour"})
-    assert dict(zip(frame["attribute"], frame["level"], strict=True)) == {
-        "gender": 2,
-        "skin_colour": 4,
-    }
-    assert set(frame["annotator_id"]) == {hash_annotator("b@example.org", "helpers")}
-    assert counts(report) == {"e-mail as annotator id": 1, "image id unlike its file": 1}
-
-
 # The server sorts the columns of a table, so that nothing tells an answer from data.
 TABLE = [
     *("age", "annotation_id", "annotator", "created_at", "gender", "id", "image", "lead_time"),
@@ -108,8 +68,7 @@ def test_csv_and_tsv_exports(tmp_path, name, delimiter):
     ]
     assert set(frame["annotator_id"]) == {hash_annotator(3, "helpers")}  # not a new person "3.0"
     assert counts(report) == {"several levels": 1, "no answer": 1}
-    where = report.set_index("reason").loc["no answer", ["place", "field"]].tolist()
-    assert where == ["row 2", "makeup"]
+    assert report.set_index("reason").loc["no answer", "place"] == "row 2"
 
 
 def test_a_table_needs_the_questions(tmp_path):
@@ -183,93 +142,8 @@ def test_one_report_for_all_formats(tmp_path):
         assert sorted(zip(frame["attribute"], frame["level"], strict=True)) == [
             *(("age", 1), ("gender", 4), ("gender", 4), ("makeup", 2), ("makeup", 2)),
         ]
-    for one in found:
-        assert one.totals.to_dict() == {"rows": 2, "answers": 6, "people": 2, "kept": 5}
-        assert one.report.query("dropped")["answers"].sum() == 1
     places = [one.report.set_index("reason").loc["no answer", "place"] for one in found]
     assert places == ["task 1, annotation 1", "task 17, annotation 902", "row 2"]
-
-
-def test_drafts_and_gold_are_noted(tmp_path):
-    tasks = [export(annotation([choice("Male")], ground_truth=True), drafts=[{"id": 1}, {"id": 2}])]
-    one = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert counts(one.report) == {"draft": 2, "ground-truth annotation": 1}
-    assert len(one.frame) == 1
-    assert not one.report.query("count > 0")["dropped"].any()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"image": "/data/upload/3/42cdb83f-00000_L0.png"},
-        {"image": "/data/local-files/?d=faces/00000_L0.png"},
-        {"image": "/data/local-files/?d=faces%5C00000_L0.png"},
-        {"image": "C:\\faces\\00000_L0.png"},
-        {"image": "https://host.example/a/00000_L0.png?Signature=x%2Fy"},
-        {"image": "https://host.example/00000%5FL0.png"},
-        {"image_id": "00000%5FL0"},
-    ],
-)
-def test_images_are_found_among_the_known_ones(tmp_path, data):
-    strangers = [{"image": "data:image/png;base64,iVBORw0KGgo/00000_L0.png"}, {"image_id": "x"}]
-    tasks = [export(annotation([choice("Male")]), data=one) for one in (data, *strangers)]
-    known = ["00000_L0", "00001_L0"]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)), known_images=known)
-    assert frame["image_id"].tolist() == ["00000_L0"]
-    assert counts(report) == {"missing image": 1, "unknown image": 1}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        [],
-        ["a"],
-        True,
-        1.5,
-        "nan",
-        "../../etc/passwd",
-        "a\0b",
-        "<b>a</b>",
-        '=HYPERLINK("x")',
-        "a" * 300,
-    ],
-    ids=repr,
-)
-def test_what_is_no_name_is_no_image(tmp_path, name):
-    tasks = [
-        export(annotation([choice("Male")]), data={"image_id": one}) for one in (name, "good", 7)
-    ]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert frame["image_id"].tolist() == ["good", "7"]
-    assert counts(report) == {"unusable image id": 1}
-
-
-def test_files_of_one_name_in_two_folders_are_not_one_image(tmp_path):
-    images = [{"image": "/a/1.png"}, {"image": "/b/1.png"}, {"image": "/a/1.png?v=2"}]
-    about = ({"completed_by": number} for number in range(3))
-    tasks = [
-        export(annotation([choice("Male")], **who), data=image)
-        for image, who in zip(images, about, strict=True)
-    ]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert len(frame) == 2
-    assert counts(report) == {"ambiguous image name": 1}
-
-
-@pytest.mark.parametrize("who", [[], {}, True, 1.5, "", {"email": None}, {"id": [1]}], ids=repr)
-def test_what_is_no_person_is_nobody(tmp_path, who):
-    tasks = [export(annotation([choice("Male")], completed_by=one)) for one in (who, 4, 4.0)]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert set(frame["annotator_id"]) == {hash_annotator(4, "helpers")}
-    assert counts(report) == {"missing annotator": 1, "duplicate": 1}
-
-
-@pytest.mark.parametrize("label", [None, 3, True, ["Male"]])
-def test_what_is_no_choice_is_no_level(tmp_path, label):
-    tasks = [export(annotation([choice([label]), choice("Teen", "age")]))]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert frame["attribute"].tolist() == ["age"]
-    assert counts(report) == {"no readable answer": 1}
 
 
 def test_choices_called_one_to_five_are_counted_from_one(tmp_path):
@@ -286,76 +160,6 @@ def test_choices_called_one_to_five_are_counted_from_one(tmp_path):
         read_label_studio(path, questions={"gender": list("1234")})
     with pytest.raises(ValueError, match="'beauty' is no attribute"):
         read_label_studio(path, questions=["beauty"])
-
-
-def test_a_page_that_was_saved_twice_counts_as_it_was_last(tmp_path):
-    """A class page keeps `created_at` of a picture, also where its answer is taken back."""
-    since = {"completed_by": "fox 7", "created_at": "2026-03-02T09:00:00.000Z"}
-    early, late = ({"updated_at": f"2026-03-02T09:{minute}:00.000Z"} for minute in (10, 20))
-    first = [
-        export(annotation([choice("Male")], **since, **early), data={"image_id": "a"}),
-        export(annotation([choice("Male")], **since, **early), data={"image_id": "b"}),
-        export(annotation([choice("Male")], **since, **early), data={"image_id": "c"}),
-    ]
-    last = [
-        export(annotation([choice("Female")], **since, **late), data={"image_id": "a"}),
-        export(annotation([], **since, **late, was_cancelled=True), data={"image_id": "b"}),
-        export(annotation([choice("Male")], **since, **early), data={"image_id": "c"}),
-    ]
-    paths = [
-        write(tmp_path, json.dumps(tasks), name)
-        for tasks, name in ((first, "answers.json"), (last, "answers (1).json"))
-    ]
-    expected = {"older version": 2, "cancelled assignment": 1, "duplicate": 1}
-    for files in (paths, paths[::-1]):
-        frame, report = read_label_studio(files)
-        assert dict(zip(frame["image_id"], frame["level"], strict=True)) == {"a": 0, "c": 4}
-        found = counts(report)
-        found.pop("nothing usable in a file", None)  # where the last file is read first
-        assert found == expected
-
-
-def test_one_pseudonym_of_two_people_is_told(tmp_path):
-    """Their pages have no other key: the first answer is kept, and the report says so."""
-    files = []
-    for minute in (0, 5):
-        about = {"completed_by": "fox", "created_at": f"2026-03-02T09:0{minute}:00.000Z"}
-        tasks = [export(annotation([choice("Male")], **about), data={"image_id": "a"})]
-        files.append(write(tmp_path, json.dumps(tasks), f"{minute}.json"))
-    frame, report = read_label_studio(files)
-    assert len(frame) == 1
-    assert counts(report) == {
-        "duplicate": 1,
-        "several answers of one name": 1,
-        "nothing usable in a file": 1,
-    }
-    note = report.set_index("reason").loc["several answers of one name"]
-    assert note["file"] == "5.json"
-
-
-def test_an_id_that_is_not_its_file_is_told(tmp_path):
-    images = [
-        {"image_id": "a", "image": "/data/upload/1/42cdb83f-b.png"},
-        {"image_id": "17", "image": "/data/upload/1/52cdb83f-b.png"},
-        {"image": "/data/upload/1/62cdb83f-b.png"},
-        {"image_id": "a", "image": "/data/upload/1/72cdb83f-a.png"},
-    ]
-    tasks = [
-        export(annotation([choice("Male")], completed_by=k), data=d) for k, d in enumerate(images)
-    ]
-    path = write(tmp_path, json.dumps(tasks))
-    frame, report = read_label_studio(path, known_images=["a", "b"])
-    assert frame["image_id"].tolist() == ["b", "a"]
-    assert counts(report) == {
-        "ambiguous image name": 1,
-        "image id and file are two images": 1,
-        "image id unlike its file": 1,
-    }
-    swapped = [{"image_id": "a", "image": "b.png"}, {"image_id": "b", "image": "b.png"}]
-    tasks = [export(annotation([choice("Male")]), data=data) for data in swapped]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert frame["image_id"].tolist() == ["b"]
-    assert counts(report) == {"image id and file are two images": 1}
 
 
 def test_several_files_are_read_as_one(tmp_path):
@@ -385,128 +189,6 @@ def test_a_data_url_in_a_cell_is_read_over(tmp_path):
     assert counts(read_label_studio(path, questions=["gender"]).report) == {"missing image": 1}
 
 
-def test_rejected_input_is_counted_and_the_rest_kept(tmp_path):
-    tasks = [
-        export(annotation([choice("Male"), choice("Lots", "makeup"), choice("a", "beauty")])),
-        export(annotation([], was_cancelled=True), data={"image_id": "b"}),
-        export(annotation([choice("Male")]), data={"other": 1}),
-        export(annotation([choice("Female")], id=2), annotation([choice(["Male", "Female"])])),
-        export(
-            annotation([{"from_name": "age", "type": "rating", "value": {"rating": 7}}]),
-            annotation([{"from_name": "age", "type": "rating", "value": {"rating": 0}}]),
-            annotation([{"from_name": "age", "type": "rating", "value": {"rating": 2.5}}]),
-            annotation([{"from_name": "age", "type": "rating", "value": {"rating": True}}]),
-            annotation([{"from_name": "age", "type": "textarea", "value": {"text": ["old"]}}]),
-            annotation([choice("Teen", "age")], completed_by=None),
-        ),
-    ]
-    text = "[" + ",\n".join(json.dumps(task) for task in tasks) + "]"
-    frame, report = read_label_studio(write(tmp_path, text))
-    assert frame[["image_id", "attribute", "level"]].to_numpy().tolist() == [["a", "gender", 4]]
-    assert counts(report) == {
-        "cancelled assignment": 1,
-        "missing image": 1,
-        "missing annotator": 1,
-        "unknown attribute": 1,
-        "no readable answer": 3,
-        "several levels": 1,
-        "unknown level": 1,
-        "level outside the scale": 2,
-        "duplicate": 1,
-        "no answer": 15,
-    }
-    where = report.set_index("reason")
-    assert where.loc["cancelled assignment", "place"] == "task 1, annotation 1"
-    assert where.loc["unknown level", ["place", "field"]].tolist() == [
-        "task 1, annotation 1",
-        "makeup",
-    ]
-
-
-@pytest.mark.parametrize("column", ["image_id", "worker_id"])
-@pytest.mark.parametrize("name", ["a\ud800", "a\0b", "a\nb", " ", "a ", None], ids=repr)
-@pytest.mark.parametrize("written", [write_label_studio, write_mturk])
-def test_names_that_a_file_cannot_keep_are_not_written(tmp_path, perceived, column, name, written):
-    answers = crowd.annotate(perceived[:3], 3, seed=1, stage="test").astype({column: "object"})
-    answers.loc[answers.index[4], column] = name
-    with pytest.raises(ValueError, match=rf"{column}: row 4: a name .* was expected, not '"):
-        written(answers, tmp_path / "crowd")
-    assert not list(tmp_path.iterdir())
-
-
-def test_other_projects_are_dropped(tmp_path):
-    tasks = [
-        export(annotation([choice("Male")]), data={"image_id": str(i)}, project=1 + (i == 0))
-        for i in range(3)
-    ]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert frame["image_id"].tolist() == ["1", "2"]
-    assert counts(report) == {"other job": 1}
-
-
-@pytest.mark.parametrize(
-    ("completed_by", "identity", "emails"),
-    [
-        (4, 4, 0),
-        ({"id": 4, "email": "ann@example.org"}, 4, 1),
-        ({"email": "ann@example.org"}, "ann@example.org", 1),
-        ("ann@example.org", "ann@example.org", 1),
-    ],
-)
-def test_annotators_are_hashed_and_emails_counted(tmp_path, completed_by, identity, emails):
-    tasks = [export(annotation([choice("Male")], completed_by=completed_by))]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)), salt="s")
-    assert frame["annotator_id"].tolist() == [hash_annotator(identity, "s")]
-    assert counts(report).get("e-mail as annotator id", 0) == emails
-
-
-@pytest.mark.parametrize(
-    ("where", "value", "found"),
-    [
-        ("lead_time", 10**400, {}),
-        ("lead_time", [1], {}),
-        ("lead_time", -1, {}),
-        ("created_at", 17, {"unreadable time": 1}),
-        ("created_at", "-1", {"unreadable time": 1}),
-        ("created_at", -1, {"unreadable time": 1}),
-        ("choice", "9" * 5_000, {"unknown level": 1}),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_numbers_beyond_reason_are_counted_not_raised(tmp_path, where, value, found):
-    answers = {"rating": {"rating": value}, "choice": {"choices": [value]}}
-    result = {"from_name": "age", "value": answers.get(where, {"choices": ["Teen"]})}
-    about = {} if where in answers else {where: value}
-    tasks = [export(annotation([result, choice("Male")], **about))]
-    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
-    assert counts(report) == found
-    assert len(frame) == 2 - (where in answers)
-    assert where != "lead_time" or frame["seconds"].isna().all()
-
-
-def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
-    answers = crowd.annotate(perceived, 5, seed=1, stage="test")
-    path = tmp_path / "crowd.json"
-    write_label_studio(answers, path)
-    frame, report = read_label_studio(path)
-    accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    wide = frame.pivot_table("level", ["image_id", "annotator_id"], "attribute")
-    accepted = accepted.assign(
-        annotator_id=[hash_annotator(r, "helpers") for r in accepted["rater"]]
-    )
-    expected = accepted.set_index(["image_id", "annotator_id"])[list(ATTRIBUTES)].sort_index()
-    assert wide.index.tolist() == expected.index.tolist()
-    assert (wide[list(ATTRIBUTES)].to_numpy() == expected.to_numpy()).all()
-    found = counts(report)
-    assert found["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
-    assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
-    named = (answers["rater"] == 1) & (answers["status"] != "cancelled")
-    assert found["e-mail as annotator id"] == named.sum() > 0
-    assert frame["seconds"].isin(answers["seconds"]).all()
-    assert frame["submitted_at"].isin(answers["submitted_at"]).all()
-    assert scores(frame).index.tolist() == sorted(perceived.index)
-
-
 def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):
     """A server refuses an import that names an account it does not have, and keeps `meta`."""
     path = tmp_path / "crowd.json"
@@ -531,12 +213,3 @@ def test_the_configuration_offers_exactly_the_scales():
     image = {"name": "img", "value": "$image", "width": "256px"}
     assert [one.attrib for one in view.iter("Image")] == [image]
     assert {choices.get("toName") for choices in view.iter("Choices")} == {"img"}
-
-
-def test_headings_ask_how_people_look():
-    headings = [
-        one.get("value") for one in ElementTree.fromstring(labelling_config()).iter("Header")
-    ]
-    assert headings[0] == "Perceived gender"
-    assert headings[-1] == "Fakeness"
-    assert all(one.startswith("Perceived ") for one in headings[:-1])

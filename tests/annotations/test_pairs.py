@@ -3,14 +3,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from simulated import counts
 
 from helpers.annotations import (
-    crowd_pairs,
-    ingest,
     read_pair_export,
-    write_pair_export,
 )
-from helpers.annotations.pairs import DROPPED, SCALES, pair_ids
+from helpers.annotations.pairs import SCALES, pair_ids
 
 LEVELS = SCALES["identity"]
 START = pd.Timestamp("2025-10-06T08:00:00Z")
@@ -52,71 +50,6 @@ def full(pairs: pd.DataFrame) -> dict:
     return {pair: usual(kind) for pair, kind in pairs["kind"].items()}
 
 
-def counts(report: pd.DataFrame) -> dict[str, int]:
-    found = report[report["count"] > 0]
-    return dict(zip(found["reason"], found["count"], strict=True))
-
-
-def test_names_of_pairs_come_from_the_images_and_repeats_are_told_apart():
-    pairs = pd.DataFrame({"first": [0, 17, 0, 0], "second": [1, 170000, 1, 1]})
-    assert pair_ids(pairs).tolist() == [
-        "00000-00001",
-        "00017-170000",
-        "00000-00001.2",
-        "00000-00001.3",
-    ]
-
-
-def test_tasks_point_to_the_images(tmp_path):
-    pairs = pairs_table()
-    distance = pd.Series(1.0, pairs.index)
-    answers = crowd_pairs.annotate_pairs(distance, 0 * distance, seed=1, stage="test")
-    write_pair_export(answers, tmp_path / "crowd.json", pairs)
-    tasks = json.loads((tmp_path / "crowd.json").read_text(encoding="utf-8"))
-    assert [task["data"]["pair_id"] for task in tasks] == pairs.index.tolist()
-    assert tasks[2]["data"]["first"] == "images/00000.png"
-    assert tasks[2]["data"]["second"] == "images/00003.png"
-
-
-def test_what_the_crowd_answers_is_what_is_read(tmp_path):
-    pairs = pairs_table(60)
-    distance = pd.Series(np.where(pairs["kind"] == "positive", 0.0, 1.0), pairs.index)
-    answers = crowd_pairs.annotate_pairs(distance, 0 * distance, seed=1, stage="test")
-    write_pair_export(answers, tmp_path / "crowd.json", pairs)
-    ratings, report = read_pair_export(tmp_path / "crowd.json", pairs)
-    good = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
-    good = good.sort_values("submitted_at").groupby("pair_id")["identity"].agg(list)
-    assert ratings.index.equals(pairs.index)
-    assert ratings.to_numpy().tolist() == good[pairs.index].tolist()
-    assert ratings.to_numpy().dtype == np.int64
-    assert counts(report)["cancelled assignment"] == (answers["status"] != "accepted").sum() > 0
-
-
-def test_ratings_follow_the_table_and_not_the_file(tmp_path):
-    pairs = pairs_table(5)
-    path = export(tmp_path, dict(reversed(full(pairs).items())))
-    ratings, report = read_pair_export(path, pairs)
-    assert ratings.index.equals(pairs.index)
-    assert (ratings.to_numpy() == np.array([0, 4, 0, 4, 0])[:, None]).all()
-    assert counts(report) == {}
-    of_pairs = {f"{what} image": f"{what} pair" for what in ("missing", "unknown")}
-    of_pairs["unusable image id"] = "unusable pair id"
-    every = [
-        *(of_pairs.get(reason, reason) for reason in ingest.DROPPED),
-        *ingest.NOTED,
-        *DROPPED,
-    ]
-    assert report["reason"].tolist() == every
-
-
-def test_a_table_numbered_from_zero_is_matched_by_its_index(tmp_path):
-    pairs = pairs_table().reset_index(drop=True)
-    annotations = {str(pair): given for pair, given in full(pairs).items()}
-    annotations[0] = annotations.pop("0")  # an imported task list may hold numbers
-    ratings, _ = read_pair_export(export(tmp_path, annotations), pairs)
-    assert ratings.index.equals(pairs.index)
-
-
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
@@ -140,24 +73,6 @@ def test_a_pair_that_loses_a_rating_is_dropped_and_both_are_counted(tmp_path, ba
     assert place == ["pairs.json", f"task 1, annotation {8 if reason == 'duplicate' else 9}"]
     assert where.loc["missing raters", "field"] == f"pair_id {pairs.index[2]}"
     assert where.loc["missing raters", ["unit", "dropped"]].tolist() == ["pair", True]
-
-
-def test_a_pair_that_nobody_rated_is_missing_raters(tmp_path):
-    pairs = pairs_table()
-    annotations = full(pairs)
-    del annotations[pairs.index[1]]
-    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
-    assert len(ratings) == 3
-    assert counts(report) == {"missing raters": 1}
-
-
-def test_an_answer_about_no_pair_of_the_table_is_counted(tmp_path):
-    pairs = pairs_table()
-    strangers = {None: usual("positive", 1), "00099-00100": usual("positive", 2)}
-    ratings, report = read_pair_export(export(tmp_path, full(pairs) | strangers), pairs)
-    assert len(ratings) == 4
-    assert counts(report) == {"missing pair": 1, "unknown pair": 2}
-    assert report.set_index("reason").loc["unknown pair", "place"] == "task 1, annotation 1"
 
 
 def test_of_more_ratings_the_first_by_time_are_kept(tmp_path):
@@ -187,16 +102,3 @@ def test_reversed_polarity_is_one_clear_error(tmp_path):
     # Without both kinds nothing can be compared.
     positive = pairs[pairs["kind"] == "positive"]
     assert len(read_pair_export(tmp_path / "pairs.json", positive).ratings) == 2
-
-
-def test_an_export_about_other_pairs_is_an_error(tmp_path):
-    path = export(tmp_path, {"00007-00008": usual("positive")})
-    expected = "pairs.json: nothing usable in 9 assignments: 9 × unknown image"
-    with pytest.raises(ValueError, match=expected):
-        read_pair_export(path, pairs_table())
-
-
-def test_a_table_with_a_pair_twice_is_an_error(tmp_path):
-    pairs = pairs_table().iloc[[0, 1, 0]]
-    with pytest.raises(ValueError, match="'00000-00001' occurs twice"):
-        read_pair_export(export(tmp_path, {}), pairs)

@@ -1,6 +1,5 @@
 """Pickles of arrays as numpy writes them; the authors' own file where it is at hand."""
 
-import os
 import pickle
 from pathlib import Path
 
@@ -31,22 +30,3 @@ def test_arrays_are_read_whatever_the_protocol(tmp_path, protocol):
     found = report.set_index("reason")
     assert found.loc["level outside the scale", "count"] == 2
     assert found.loc["level outside the scale", "place"] == "gender, row 1, column 2"
-
-
-def test_a_fortran_array_and_floats(tmp_path):
-    levels = np.asfortranarray([[0.0, 1.0, np.nan], [2.0, 0.5, 4.0]])
-    frame, report = read_published(write(tmp_path, {"gender": levels}))
-    assert frame["level"].tolist() == [0, 1, 2, 4]
-    assert report.set_index("reason").loc["no readable answer", "count"] == 2
-
-
-@pytest.mark.skipif("HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set")
-def test_the_published_answers(tmp_path):
-    """HELPERS_REAL_DATA: a folder with the authors' arrays, `stylegan2_ffhq_annotations.npz`."""
-    folder = Path(os.environ["HELPERS_REAL_DATA"])
-    with np.load(folder / "stylegan2_ffhq_annotations.npz") as arrays:
-        levels = {name: arrays[name] for name in arrays.files}
-    frame, report = read_published(write(tmp_path, levels, 3))
-    assert len(frame) == 5000 * (9 + 3 * 7)
-    assert set(frame["attribute"]) == {"gender", "hair_length", "skin_colour", "age"}
-    assert report.query("dropped")["count"].sum() == 0

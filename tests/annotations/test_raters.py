@@ -2,8 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.annotations import crowd, raters
+from helpers import annotations as raters
+from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
+from helpers.utils import seeding
 
 ASKED = ["gender", "skin_colour", "makeup"]
 
@@ -52,18 +54,6 @@ def test_distances_are_those_of_a_loop(tidy):
     assert table["compared"].sum() < len(uneven)
 
 
-@pytest.mark.parametrize("n_raters", [3, 6, 12, 60])
-def test_how_much_a_flag_says_among_so_many_raters(n_raters):
-    """Raters who are alike, asked thousands of times, are flagged as often as the table says."""
-    random = np.random.default_rng(9)
-    flags = [
-        raters._far_beyond(pd.Series(random.standard_normal(n_raters)), 3.0).mean()
-        for _ in range(600)
-    ]
-    error = np.std(flags) / np.sqrt(len(flags))
-    assert abs(raters._flagged_by_chance(n_raters, 3.0) - np.mean(flags)) < 4 * error
-
-
 def test_the_flags_are_the_rule_written_out(tidy):
     table = raters.screen_raters(tidy)
     distance = table["distance"].to_numpy()
@@ -80,31 +70,6 @@ def test_careless_raters_are_found(tidy):
     assert table.loc[[f"r{number:02}" for number in careless], "flagged"].all()
 
 
-def test_raters_who_agree_are_not_flagged_by_rounding():
-    rows = [(f"{k}", f"r{k % 7}{r}", k % 6) for k in range(70) for r in range(3)]
-    frame = pd.DataFrame(rows, columns=["image_id", "annotator_id", "level"])
-    table = raters.screen_raters(frame.assign(attribute="age", seconds=1.0))
-    assert not table["flagged"].any()
-
-
-def test_time_is_shared_by_the_answers_of_an_assignment(tidy):
-    table = raters.screen_raters(tidy)
-    one = tidy[(tidy["annotator_id"] == "r07") & (tidy["attribute"] == "gender")]
-    assert table.loc["r07", "seconds"] == pytest.approx((one["seconds"] / len(ASKED)).median())
-
-
-def test_repeats_compare_a_rater_with_itself():
-    level = {"first": [0, 5, 2], "second": [5, 5, 3], "other": [1, 1, 1]}
-    frame = pd.DataFrame(level, ["anne", "ben", "cleo"]).rename_axis("annotator_id").reset_index()
-    frame = frame.melt("annotator_id", var_name="image_id", value_name="level")
-    frame = frame.assign(attribute="age", seconds=1.0)
-    frame = frame[(frame["annotator_id"] != "cleo") | (frame["image_id"] != "second")]
-    table = raters.screen_raters(frame, repeats={"second": "first"})
-    assert table["repeats"].to_dict() == {"anne": 1, "ben": 1, "cleo": 0}
-    assert table["self_distance"].tolist()[:2] == [1.0, 0.0]
-    assert np.isnan(table.loc["cleo", "self_distance"])
-
-
 def test_gold_questions_are_counted_by_rater(tidy):
     gold = {("000", "makeup"): [0, 1], ("001", "makeup"): {2}}
     table = raters.screen_raters(tidy, gold=gold)
@@ -117,11 +82,6 @@ def test_gold_questions_are_counted_by_rater(tidy):
             if given.image_id in ("000", "001")
         ]
         assert row["gold_right"] == pytest.approx(np.mean(right))
-
-
-def test_the_order_of_rows_and_their_index_do_not_matter(tidy):
-    shuffled = tidy.sample(frac=1, random_state=2).set_axis([0] * len(tidy))
-    pd.testing.assert_frame_equal(raters.screen_raters(shuffled), raters.screen_raters(tidy))
 
 
 def slow_scores(tidy: pd.DataFrame, drawn: np.ndarray, names: list[str]) -> pd.Series:
@@ -137,40 +97,6 @@ def test_whole_raters_are_resampled(tidy):
     ordered = makeup.sort_values("image_id", kind="stable")["annotator_id"]
     names = list(pd.unique(ordered.astype("str")))
     for number in scores:
-        drawn = raters.seeding.rng(1, "raters", number).integers(len(names), size=len(names))
+        drawn = seeding.rng(1, "raters", number).integers(len(names), size=len(names))
         slow = slow_scores(makeup, drawn, names)
         assert scores.loc[slow.index, number].to_numpy() == pytest.approx(slow.to_numpy())
-
-
-def test_an_image_without_a_drawn_rater_keeps_its_score():
-    frame = pd.DataFrame({"image_id": list("abc"), "attribute": "age", "level": [1, 2, 3]})
-    scores = raters.resampled_scores(
-        frame.assign(annotator_id=list("xyz")), "age", 20, of="raters", seed=1
-    )
-    assert (scores.to_numpy() == np.array([[0.2], [0.4], [0.6]])).all()
-
-
-def test_resampled_answers_have_the_variance_of_a_mean(tidy):
-    scores = raters.resampled_scores(tidy, "gender", 2000, of="answers", seed=1)
-    by_image = tidy[tidy["attribute"] == "gender"].groupby("image_id", observed=True)["level"]
-    expected = by_image.var(ddof=0) / by_image.size() / 16
-    assert scores.var(axis=1).mean() == pytest.approx(expected.mean(), rel=0.02)
-
-
-def test_what_all_images_share_stays_only_with_whole_raters():
-    """Two raters who answer every image one level apart: their means move together."""
-    frame = pd.DataFrame(
-        [(f"{k}", who, k % 3 + up) for k in range(40) for who, up in (("x", 0), ("y", 1))],
-        columns=["image_id", "annotator_id", "level"],
-    ).assign(attribute="age")
-    spread = {
-        of: raters.resampled_scores(frame, "age", 400, of=of, seed=1).mean().std()
-        for of in ("raters", "answers")
-    }
-    assert spread["raters"] == pytest.approx(0.1 * np.sqrt(0.5), rel=0.1)
-    assert spread["answers"] < spread["raters"] / 4
-
-
-def test_resamples_depend_on_their_number_alone(tidy):
-    few, many = (raters.resampled_scores(tidy, "gender", n, of="raters", seed=1) for n in (3, 6))
-    pd.testing.assert_frame_equal(few, many[[0, 1, 2]])

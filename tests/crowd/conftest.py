@@ -40,13 +40,7 @@ def kept(command: list[str], **options: Any) -> Iterator[subprocess.Popen]:
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who asks the server.
-
-    Attributes:
-        requests: what they ask with.
-        number: of their account.
-        cookies: with which a browser is logged in as this person, as playwright keeps them.
-    """
+    """Somebody who asks the server; a browser is logged in as this person by the cookies."""
 
     requests: APIRequestContext
     number: int = 0

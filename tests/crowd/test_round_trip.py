@@ -19,7 +19,6 @@ from PIL import Image
 from helpers.annotations import (
     ATTRIBUTES,
     crowd,
-    label_studio,
     labelling_config,
     read_label_studio,
     write_label_studio,
@@ -275,29 +274,6 @@ def test_full_exports_report_what_is_no_answer(exports, name):
     assert found.get("task without annotation", 0) == (name != "JSON")
 
 
-@pytest.mark.parametrize("name", SERVERS_FORMATS[1:])
-def test_flat_exports_report_what_they_still_have(exports, name):
-    _, report = read_label_studio(exports[name], questions=ATTRIBUTES, known_images=IMAGES)
-    found = counted(report)
-    expected = {"duplicate": len(ATTRIBUTES), "several levels": 1}
-    assert expected.items() <= found.items()
-
-
-def test_an_export_of_every_format_is_read_with_the_others(study, exports):
-    paths = [exports[kind] for kind in SERVERS_FORMATS]
-    frame, report = read_label_studio(paths, questions=ATTRIBUTES, known_images=IMAGES)
-    assert compared(study.expected(), frame)[["wrong", "lost", "never sent"]].sum() == 0
-    again = len(study.expected()) + len(ATTRIBUTES)
-    assert counted(report)["duplicate"] == len(ATTRIBUTES) + 3 * again
-
-
-def test_images_that_nobody_knows_are_counted_and_not_read(study, exports):
-    for path in exports.values():
-        frame, report = read_label_studio(path, questions=ATTRIBUTES, known_images=IMPORTED)
-        assert set(frame["image_id"]) <= set(IMPORTED)
-        assert counted(report)["unknown image"] == 3 * len(SYNCHRONISED + UPLOADED)
-
-
 def test_data_called_like_a_question_is_no_answer(server, people, folder, tmp_path):
     planned = [one | {"gender": "Male"} for one in as_written(tmp_path, IMPORTED)]
     study = Study(server, "With planned levels", planned)
@@ -329,14 +305,6 @@ def test_the_server_takes_the_files_that_are_written_here(server, tmp_path):
     expected, expected_report = read_label_studio(written)
     assert sorted_answers(frame) == sorted_answers(expected)
     assert counted(report) == counted(expected_report)
-
-
-def test_the_server_takes_names_with_markup_as_text(server, monkeypatch):
-    names = ('<Choice value="x" />', 'a "quoted" & plain one')
-    monkeypatch.setattr(label_studio, "ATTRIBUTES", {"gender": names})
-    study = Study(server, "Markup")
-    (control,) = study.owner.get(study.path)["parsed_label_config"].values()
-    assert control["labels"] == list(names)
 
 
 def sorted_answers(frame: pd.DataFrame) -> list:

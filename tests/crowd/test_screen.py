@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 from helpers.annotations import ATTRIBUTES, labelling_config, read_label_studio
 
 LAPTOP = {"width": 1366, "height": 768}
-LOW = {"width": 1366, "height": 480}
 SHOWN = Path(__file__).parents[2] / "build" / "label-studio" / "screen.png"
 """What an annotator sees, for people who look at it."""
 
@@ -65,15 +64,6 @@ def test_all_questions_stand_beside_an_image_of_its_own_size(page):
         radio = edges(page, "input[type=radio]", number)
         assert radio["x"] > image["x"] + image["width"]
         assert image["y"] <= radio["y"] < below - radio["height"]
-
-
-def test_the_image_stays_in_sight_where_the_screen_is_low(page):
-    page.set_viewport_size(LOW)
-    last = page.locator("input[type=radio]").last
-    assert last.bounding_box()["y"] > LOW["height"]
-    last.scroll_into_view_if_needed()
-    assert last.bounding_box()["y"] < LOW["height"]
-    assert edges(page, IMAGE)["y"] >= 0
 
 
 def test_what_is_clicked_is_what_is_read(page, server, project, tmp_path):

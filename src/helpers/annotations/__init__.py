@@ -3,18 +3,15 @@
 from helpers.annotations.agreement import (
     agreement_table,
     count_tensor,
+    resampled_scores,
     scores,
+    screen_raters,
     standard_deviation,
 )
+from helpers.annotations.amazon import read_ground_truth, read_mturk, write_mturk
 from helpers.annotations.class_page import write_page
-from helpers.annotations.ground_truth import read_ground_truth
 from helpers.annotations.ingest import Ingest
-from helpers.annotations.label_studio import (
-    labelling_config,
-    read_label_studio,
-    write_label_studio,
-)
-from helpers.annotations.mturk import read_mturk, write_mturk
+from helpers.annotations.label_studio import labelling_config, read_label_studio, write_label_studio
 from helpers.annotations.pairs import PairRatings, pair_ids, read_pair_export, write_pair_export
-from helpers.annotations.published import read_causalface, read_published
+from helpers.annotations.published import read_published
 from helpers.annotations.schema import ATTRIBUTES

@@ -1,4 +1,4 @@
-"""Counts of levels per image: scores, and how far annotators agree.
+"""Counts of levels per image: scores, how far raters agree, and who answers unlike the others.
 
 Mean, spread and majority of an image, Krippendorff's alpha and the intraclass correlation follow
 from the counts (image × attribute × level); which rater gave which answer no longer matters. Images
@@ -8,20 +8,22 @@ distinct patterns of counts, and every resample's statistic is a matrix product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import median_abs_deviation
 
-from helpers.annotations.schema import ATTRIBUTES, occurring
+from helpers.annotations.schema import ATTRIBUTES, n_levels, occurring
 from helpers.utils import seeding
+from helpers.utils.checks import check_whole, require_columns, require_rows
 
-Metric = Literal["nominal", "ordinal", "interval", "ratio"]
+Metric = Literal["nominal", "ordinal", "interval"]
 NOBODY, ALONE, ONE_IMAGE = "no answers", "no image has two answers", "one image has two answers"
 ALL_EQUAL, ONE_MEAN = "all answers are equal", "the mean answers of all images are equal"
-ENDS = ("", "_low", "_high")
+_ROUNDING = 1e-9
 
 
 def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
@@ -46,23 +48,25 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
         >>> annotations.count_tensor(tidy)[1]["makeup"].tolist()
         [[1, 0, 0, 2]]
     """
-    unknown = sorted(set(tidy["attribute"].unique()) - set(ATTRIBUTES))
-    if unknown:
-        raise ValueError(f"unknown attribute {unknown[0]!r}, expected one of {list(ATTRIBUTES)}")
-    images = occurring(pd.Categorical(tidy["image_id"]))
-    codes, image_ids = images.codes, images.categories
-    counts = {}
+    _require_levels(tidy)
+    images, counts = occurring(pd.Categorical(tidy["image_id"])), {}
     for attribute, levels in ATTRIBUTES.items():
         rows = (tidy["attribute"] == attribute).to_numpy()
-        if not rows.any():
-            continue
-        level = tidy["level"].to_numpy()[rows]
-        if not ((level >= 0) & (level < len(levels))).all():
-            raise ValueError(f"level of {attribute} outside 0 ... {len(levels) - 1}")
-        cells = codes[rows].astype(np.int64) * len(levels) + level
-        flat = np.bincount(cells, minlength=len(image_ids) * len(levels))
-        counts[attribute] = flat.reshape(len(image_ids), len(levels))
-    return pd.Index(image_ids, name="image_id"), counts
+        if rows.any():
+            cells = (
+                images.codes[rows].astype(np.int64) * len(levels) + tidy["level"].to_numpy()[rows]
+            )
+            flat = np.bincount(cells, minlength=len(images.categories) * len(levels))
+            counts[attribute] = flat.reshape(-1, len(levels))
+    return pd.Index(images.categories, name="image_id"), counts
+
+
+def _require_levels(tidy: pd.DataFrame) -> None:
+    for attribute, level in tidy.groupby("attribute", observed=True)["level"]:
+        if attribute not in ATTRIBUTES:
+            raise ValueError(f"unknown attribute {attribute!r}, expected one of {[*ATTRIBUTES]}")
+        if not level.between(0, n_levels(attribute) - 1).all():
+            raise ValueError(f"level of {attribute} outside 0 ... {n_levels(attribute) - 1}")
 
 
 def scores(tidy: pd.DataFrame) -> pd.DataFrame:
@@ -129,20 +133,13 @@ def _unit_levels(counts: np.ndarray) -> np.ndarray:
 
 
 def agreement_table(
-    counts: dict[str, np.ndarray],
-    *,
-    metric: Metric = "ordinal",
-    ddof: int = 1,
-    n_boot: int = 1000,
-    seed: int = 0,
+    counts: dict[str, np.ndarray], *, metric: Metric = "ordinal", n_boot: int = 1000, seed: int = 0
 ) -> pd.DataFrame:
     """Measure the agreement about every attribute, with intervals from a bootstrap over images.
 
     Args:
         counts: attribute → (n images, levels), from `count_tensor`.
-        metric: distance between levels in alpha: "nominal", "ordinal", "interval" or "ratio"
-            (which takes levels as 1, 2, 3, …).
-        ddof: of the per-image standard deviation, see `standard_deviation`.
+        metric: distance between levels in alpha: "nominal", "ordinal" or "interval".
         n_boot: resamples.
         seed: of the resamples, drawn for each attribute by its own key.
 
@@ -169,38 +166,33 @@ def agreement_table(
         >>> alone.loc["age", "reason"]
         'no image has two answers'
     """
-    statistics = {
-        "sd": partial(mean_deviation, ddof=ddof),
-        "alpha": partial(krippendorff_alpha, metric=metric),
-        "icc": icc,
-    }
     rows = {}
     for attribute, count in counts.items():
         rng = seeding.rng(seed, f"agreement/{attribute}")
-        rows[attribute] = _row(count[count.sum(axis=1) > 0], statistics, n_boot, rng)
+        rows[attribute] = _row(count[count.sum(axis=1) > 0], metric, n_boot, rng)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
 
 
 def _row(
-    counts: np.ndarray,
-    statistics: dict[str, Callable[..., np.ndarray]],
-    n_boot: int,
-    rng: np.random.Generator,
+    counts: np.ndarray, metric: Metric, n_boot: int, rng: np.random.Generator
 ) -> dict[str, float | str]:
     """The row of one attribute, from counts of images that have answers."""
     images, reason = len(counts), why_unknown(counts)
+    alpha = partial(krippendorff_alpha, metric=metric)
+    statistics = {"sd": mean_deviation, "alpha": alpha, "icc": icc}
     row = {"images": images, "raters": counts.sum() / images if images else 0.0}
-    row |= dict.fromkeys([f"{name}{end}" for name in statistics for end in ENDS], np.nan)
+    row |= dict.fromkeys(
+        [f"{name}{end}" for name in statistics for end in ("", "_low", "_high")], np.nan
+    )
     if reason not in (NOBODY, ALONE):
         patterns, frequency = np.unique(counts, axis=0, return_counts=True)
         resamples = rng.multinomial(images, frequency / images, size=n_boot)
         weights = np.vstack([frequency, resamples]).astype(float)
         for name in ["sd"] if reason else statistics:
             row[name], *resampled = statistics[name](patterns, weights)
-            known = np.isfinite(resampled)
             # Resamples of one image are all alike: their quantiles would claim to know it exactly.
-            if reason != ONE_IMAGE and known.any():
-                ends = np.quantile(np.array(resampled)[known], [0.025, 0.975])
+            if reason != ONE_IMAGE and np.isfinite(resampled).any():
+                ends = np.nanquantile(resampled, [0.025, 0.975])
                 row[f"{name}_low"], row[f"{name}_high"] = ends
         if not reason and np.isnan(row["icc"]):
             reason = ONE_MEAN
@@ -218,16 +210,14 @@ def why_unknown(counts: np.ndarray) -> str:
 # A row of weights (B, n) says how often each image is in a resample; without, once each.
 
 
-def mean_deviation(
-    counts: np.ndarray, weights: np.ndarray | None = None, ddof: int = 1
-) -> np.ndarray:
+def mean_deviation(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Mean over images of the standard deviation of an image's answers, (B,), in ranges.
 
     Images with fewer than two answers do not count; nan where there is no other.
     """
     several = counts.sum(axis=1) > 1
     weights, counts = _once_each(counts, weights)[:, several], counts[several]
-    return _ratio(weights @ standard_deviation(counts, ddof), weights.sum(axis=1))
+    return _ratio(weights @ standard_deviation(counts), weights.sum(axis=1))
 
 
 def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -272,31 +262,15 @@ def krippendorff_alpha(
 
 
 def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
-    """Krippendorff's squared distances between levels.
-
-    Args:
-        marginal: (B, levels), how often each level occurs; only the ordinal metric depends on it.
-        metric: "ratio" takes levels as 1, 2, 3, ...
-
-    Returns:
-        (B or 1, levels, levels)
-
-    Raises:
-        ValueError: the metric is unknown.
-    """
-    level = np.arange(marginal.shape[1])
-    if metric == "nominal":
-        return (level[:, None] != level)[None].astype(float)
-    if metric == "interval":
-        return ((level[:, None] - level) ** 2)[None].astype(float)
-    if metric == "ratio":
-        value = level + 1.0
-        return (((value[:, None] - value) / (value[:, None] + value)) ** 2)[None]
+    """Krippendorff's squared distances (B or 1, levels, levels) from the levels' frequencies."""
+    level = np.arange(marginal.shape[1], dtype=float)[None]
     if metric == "ordinal":
         # Mid-ranks: the answers between two levels, plus half of those at either.
-        rank = marginal.cumsum(axis=1) - marginal / 2
-        return (rank[:, :, None] - rank[:, None, :]) ** 2
-    raise ValueError(f"unknown metric {metric!r}, expected nominal, ordinal, interval or ratio")
+        level = marginal.cumsum(axis=1) - marginal / 2
+    elif metric not in ("nominal", "interval"):
+        raise ValueError(f"unknown metric {metric!r}, expected nominal, ordinal or interval")
+    squared = (level[:, :, None] - level[:, None, :]) ** 2
+    return (squared > 0).astype(float) if metric == "nominal" else squared
 
 
 def _once_each(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -306,3 +280,151 @@ def _once_each(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     undefined = np.full(len(denominator), np.nan)
     return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
+
+
+def screen_raters(
+    tidy: pd.DataFrame,
+    *,
+    cut: float = 3.0,
+    gold: Mapping[tuple[str, str], Collection[int]] | None = None,
+) -> pd.DataFrame:
+    """Compare every rater with the others, and with what else is known; nobody is left out.
+
+    A rater's distance is the mean of |level − mean level of the others| / (levels − 1), over the
+    answers to questions that somebody else answered too. It is flagged beyond median + cut · 1.4826
+    MAD of all raters' distances, where MAD is the median absolute deviation (Leys et al., Journal
+    of Experimental Social Psychology 49 (2013) 764-766). It compares raters who were asked alike,
+    and says little of one with few answers.
+
+    Among few raters the rule knows little, because these few are all it has for what is usual: a
+    flag among fewer than ten is a reason to look, and no finding.
+
+    Args:
+        tidy: answers, one row each, as a reader returns them.
+        cut: robust standard deviations above the median from which a rater is flagged.
+        gold: (image id, attribute) → levels that are accepted, counted from 0.
+
+    Returns:
+        A row per rater, index annotator_id (sorted), with the columns
+
+        - answers; compared: those that the distance is made of;
+        - distance: in units of the scale, NaN where nothing could be compared; flagged: bool;
+        - seconds: median time for an answer; those of one assignment share its time equally;
+        - gold: gold questions answered; gold_right: share with an accepted level.
+
+    Raises:
+        ValueError: no answers, or a missing column; an unknown attribute, or a level outside of its
+            scale; a gold question that nobody answered.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import annotations
+        >>> levels = {"anne": [0, 4, 2], "ben": [0, 4, 2], "cleo": [0, 4, 3], "dora": [5, 0, 2]}
+        >>> tidy = pd.DataFrame(levels, ["a", "b", "c"]).rename_axis("image_id").reset_index()
+        >>> tidy = tidy.melt("image_id", var_name="annotator_id", value_name="level")
+        >>> table = annotations.screen_raters(tidy.assign(attribute="age", seconds=3.0))
+        >>> table.index[table["flagged"]].tolist()
+        ['dora']
+    """
+    require_columns(tidy, ["annotator_id", "image_id", "attribute", "level", "seconds"])
+    require_rows(tidy)
+    _require_levels(tidy)
+    tidy = tidy.reset_index(drop=True)
+    rater, attribute = tidy["annotator_id"], tidy["attribute"].astype("str")
+    unit = tidy["level"] / attribute.map(lambda name: n_levels(name) - 1)
+    visit = [c for c in ("annotator_id", "image_id", "submitted_at", "seconds") if c in tidy]
+    size = tidy.groupby(visit, observed=True, dropna=False)["level"].transform("size")
+    columns = {
+        "distance": _distance_from_others(unit, tidy["image_id"], attribute),
+        "seconds": tidy["seconds"] / size,  # an equal share of its assignment's
+        "right": _accepted(tidy, gold or {}),
+    }
+    by = pd.DataFrame(columns).groupby(rater.astype("str").rename("annotator_id"))
+    table = pd.DataFrame({"answers": by.size(), "compared": by["distance"].count()})
+    distance = table["distance"] = by["distance"].mean()
+    spread = median_abs_deviation(distance, scale="normal", nan_policy="omit")
+    table["flagged"] = distance > distance.median() + cut * spread + _ROUNDING
+    table["seconds"] = by["seconds"].median()
+    return table.assign(gold=by["right"].count(), gold_right=by["right"].mean()).sort_index()
+
+
+def _distance_from_others(unit: pd.Series, *question: pd.Series) -> pd.Series:
+    """Of every answer from the mean of the others to its question; NaN where there is no other."""
+    answers = unit.groupby([*question], observed=True)
+    others = answers.transform("size") - 1
+    mean = (answers.transform("sum") - unit) / others.where(others > 0)
+    return (unit - mean).abs()
+
+
+def _accepted(tidy: pd.DataFrame, gold: Mapping[tuple[str, str], Collection[int]]) -> pd.Series:
+    """1.0 or 0.0 for answers to gold questions, NaN for all others."""
+    asked = pd.MultiIndex.from_frame(tidy[["image_id", "attribute"]])
+    if missing := sorted(set(gold) - set(asked.unique()), key=str):
+        raise ValueError(
+            f"nobody answered the gold question {missing[0]!r} ({len(missing)} in all)"
+        )
+    right = [(*question, level) for question, levels in gold.items() for level in levels]
+    given = pd.MultiIndex.from_frame(tidy[["image_id", "attribute", "level"]])
+    return pd.Series(given.isin(right), dtype=float).where(asked.isin(gold))
+
+
+def resampled_scores(
+    tidy: pd.DataFrame, attribute: str, n_boot: int, *, of: str, seed: int, stage: str = "raters"
+) -> pd.DataFrame:
+    """Scores of the images as other raters would have given them, by resampling those there are.
+
+    Whole raters come with all of their answers: what a rater does to every image stays together.
+    Answers drawn within images vary from image to image only. Chapter 11 adds the first to the
+    variance of an effect and takes away the second, which the spread between transects has in it
+    (Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29 (2011) 238-249).
+
+    Args:
+        tidy: answers, one row each, as a reader returns them.
+        attribute: the one to score.
+        n_boot: resamples, at least 2.
+        of: "raters" draws as many raters as there are, with replacement; "answers" draws, within
+            each image, as many of its answers.
+        seed: of the run.
+        stage: what is resampled; a resample depends on these two, its number and the table.
+
+    Returns:
+        (images, n_boot) in [0, 1], index image_id (sorted). An image none of whose raters was drawn
+        keeps its own score.
+
+    Raises:
+        ValueError: no answer about the attribute, fewer than 2 resamples, or another `of`.
+
+    Example:
+        >>> import pandas as pd
+        >>> from helpers import annotations
+        >>> tidy = pd.DataFrame({"image_id": ["a", "a", "b"], "level": [0, 5, 5]})
+        >>> tidy = tidy.assign(attribute="age", annotator_id=["anne", "ben", "anne"])
+        >>> scores = annotations.resampled_scores(tidy, "age", 50, of="answers", seed=1)
+        >>> sorted(set(scores.loc["a"])), sorted(set(scores.loc["b"]))
+        ([0.0, 0.5, 1.0], [1.0])
+    """
+    check_whole("n_boot", n_boot, 2)
+    if of not in ("raters", "answers"):
+        raise ValueError(f"of is {of!r}, 'raters' or 'answers' was expected")
+    answers = tidy[(tidy["attribute"] == attribute).to_numpy()]
+    if answers.empty:
+        raise ValueError(f"no answer about {attribute!r}")
+    image, images = pd.factorize(answers["image_id"].to_numpy(), sort=True)
+    order = np.argsort(image, kind="stable")
+    image = image[order]
+    unit = answers["level"].to_numpy()[order] / (n_levels(attribute) - 1)
+    rater = pd.factorize(answers["annotator_id"].to_numpy()[order])[0]
+    size = np.bincount(image)
+    first, own = (size.cumsum() - size)[image], np.bincount(image, unit) / size
+    scores = np.empty((n_boot, len(images)))
+    for score, random in zip(scores, seeding.rngs(seed, stage, range(n_boot)), strict=True):
+        if of == "raters":
+            people = rater.max() + 1
+            drawn = np.bincount(random.integers(people, size=people), minlength=people)[rater]
+            total, weight = np.bincount(image, drawn * unit), np.bincount(image, drawn)
+        else:
+            total = np.bincount(image, unit[first + random.integers(size[image])])
+            weight = size
+        np.divide(total, weight, out=score, where=weight > 0)
+        score[weight == 0] = own[weight == 0]
+    return pd.DataFrame(scores.T, pd.Index(images, name="image_id"))

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
 from string import Template
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -24,9 +23,6 @@ from helpers.annotations.schema import ATTRIBUTES, UNWRITABLE, heading
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
-
-LARGEST = 50
-"""Size of a page in MB; phones have to hold it."""
 
 Images = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
 
@@ -57,8 +53,8 @@ def write_page(
         title: the page's heading.
 
     Raises:
-        ValueError: an image, an id, a question or a level that cannot be shown or read back, or a
-            page that is too large; names it and what was expected.
+        ValueError: an image, an id, a question or a level that cannot be shown or read back; names
+            it and what was expected.
 
     Example:
         >>> import numpy as np, tempfile
@@ -71,27 +67,19 @@ def write_page(
         ...     "default-src 'none'" in page.read_text(encoding="utf-8")
         True
     """
-    path = Path(path)
-    study = _study(images, ATTRIBUTES if questions is None else questions)
-    page = _page(_text(title, "the title"), study)
-    if len(page) > LARGEST * 10**6:
-        size, count = len(page) / 10**6, len(study["images"])
-        raise ValueError(
-            f"{path}: a page of {count} images would take {size:.0f} MB, at most {LARGEST} were "
-            "expected: show fewer or smaller images"
-        )
-    # The policy knows style and script by their bytes, so line ends must stay as they are.
-    path.write_text(page, encoding="utf-8", newline="\n")
-
-
-def _study(images: Images, questions: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What the script reads: lists only, for an id may have the name of a part of an object."""
-    study: dict[str, Any] = {"questions": _questions(questions), "images": _images(images)}
+    pairs = list(images.items() if isinstance(images, Mapping) else images)
+    ids = [_text(image_id, "an image's id") for image_id, _ in pairs]
+    if twice := [image_id for image_id in ids if ids.count(image_id) > 1]:
+        raise ValueError(f"image {twice[0]!r}: two images have this id, one was expected")
+    asked = {**(ATTRIBUTES if questions is None else questions)}
+    if not pairs or not asked:
+        raise ValueError(f"no {'questions' if pairs else 'images'}: at least one was expected")
+    # The script reads lists only, for an id may have the name of a part of an object.
+    study = {
+        "questions": [(_text(q, "a question"), heading(q), _levels(q, asked[q])) for q in asked],
+        "images": [(image_id, _address(image_id, np.asarray(image))) for image_id, image in pairs],
+    }
     study["id"] = blake2b(json.dumps(study).encode(), digest_size=8).hexdigest()
-    return study
-
-
-def _page(title: str, study: dict[str, Any]) -> str:
     here = Path(__file__)
     style, script = (here.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
     policy = (
@@ -99,15 +87,16 @@ def _page(title: str, study: dict[str, Any]) -> str:
         f"script-src {_known(script)}; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'"
     )
-    skeleton = Template(here.with_suffix(".html").read_text(encoding="utf-8"))
-    return skeleton.substitute(
-        title=html.escape(title),
+    page = Template(here.with_suffix(".html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(_text(title, "the title")),
         policy=policy,
         style=style,
         script=script,
         # Only "<" could end the block of data, or begin a comment in it.
         study=json.dumps(study).replace("<", r"\u003c"),
     )
+    # The policy knows style and script by their bytes, so line ends must stay as they are.
+    Path(path).write_text(page, encoding="utf-8", newline="\n")
 
 
 def _known(code: str) -> str:
@@ -115,40 +104,16 @@ def _known(code: str) -> str:
     return f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'"
 
 
-def _questions(questions: Mapping[str, Sequence[str]]) -> list[tuple[str, str, list[str]]]:
-    """Name, heading and levels of every question."""
-    if not isinstance(questions, Mapping) or not questions:
-        raise ValueError(f"questions: a mapping attribute → levels was expected, not {questions!r}")
-    return [
-        (_text(name, "a question"), heading(name), _levels(name, levels))
-        for name, levels in questions.items()
-    ]
-
-
 def _levels(name: str, levels: Sequence[str]) -> list[str]:
-    place = f"question {name!r}"
-    if isinstance(levels, str) or not isinstance(levels, Sequence):
-        raise ValueError(f"{place}: a list of levels was expected, not {levels!r}")
-    if not 2 <= len(levels) <= MOST_LEVELS:
-        raise ValueError(f"{place}: 2 to {MOST_LEVELS} levels were expected, not {len(levels)}")
-    found = [_text(level, f"{place}: a level") for level in levels]
+    found = [_text(level, f"question {name!r}: a level") for level in levels]
     # The reader does not tell capital letters from small ones.
-    if len({level.casefold() for level in found}) < len(found):
-        raise ValueError(f"{place}: levels with different names were expected, not {found}")
+    different = len({level.casefold() for level in found}) == len(found)
+    if isinstance(levels, str) or not different or not 2 <= len(found) <= MOST_LEVELS:
+        raise ValueError(
+            f"question {name!r}: a list of 2 to {MOST_LEVELS} levels with different names was "
+            f"expected, not {levels!r}"
+        )
     return found
-
-
-def _images(images: Images) -> list[tuple[str, str]]:
-    """Id and data address of every image."""
-    pairs = list(images.items() if isinstance(images, Mapping) else images)
-    if not pairs:
-        raise ValueError("no images: at least one was expected")
-    found: dict[str, str] = {}
-    for image_id, image in pairs:
-        if _text(image_id, "an image's id") in found:
-            raise ValueError(f"image {image_id!r}: two images have this id, one was expected")
-        found[image_id] = _address(image_id, np.asarray(image))
-    return list(found.items())
 
 
 def _address(image_id: str, image: np.ndarray) -> str:
@@ -165,9 +130,7 @@ def _address(image_id: str, image: np.ndarray) -> str:
 
 def _text(value: object, what: str) -> str:
     """The text itself, which a reader will give back as it is."""
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"{what}: a text was expected, not {value!r}")
-    if value != value.strip() or UNWRITABLE.search(value):
+    if not isinstance(value, str) or UNWRITABLE.search(value):
         raise ValueError(
             f"{what}: a text without blanks at its ends, control characters and halves of "
             f"characters was expected, not {value!r}"

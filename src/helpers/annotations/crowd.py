@@ -12,6 +12,15 @@ colours gives a higher one.
 
 A few careless raters answer every second question at random. Perceived gender is taken from beard,
 makeup and hair as well as from the shape of a face (`CUES`).
+
+The same raters say whether two faces are the same person (verification, 3.5). They see how far two
+identities lie apart, not who the faces were meant to be, and answer by the same model on a scale of
+five points. A difference in pose makes a pair harder: what is seen is pulled towards "Not sure",
+and answers spread more. What is known of real raters is little: the median over pairs of the
+standard deviation of nine ratings is about .3 of the scale's range (verification, supplement F,
+Fig. 13), they "generally agreed with our intended synthesis, but there are also a significant
+number of images where they did not" (4.1, Fig. 4), and no differences between demographic groups
+were found (Fig. 4), so there are none here. The noise is set by the first; all else is assumed.
 """
 
 from __future__ import annotations
@@ -22,10 +31,14 @@ from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
-from helpers.annotations.schema import ATTRIBUTES
+from facerender.parameters import INDEX, shifted_identity, validate
+from helpers.annotations.pairs import SCALES
+from helpers.annotations.schema import ATTRIBUTES, Scales
 from helpers.utils import seeding
-from helpers.utils.checks import as_score_table, check_whole, require_columns
+from helpers.utils.checks import as_score_table, check_range, check_whole, require_columns
 
 
 @dataclass(frozen=True)
@@ -52,11 +65,11 @@ class Disagreement:
 # attribute confounding": github.com/csinva/matching-with-gans, data/annotations_stylegan2. 5,000
 # StyleGAN2 images, 7 ratings of each (gender 9).
 #
-# measured: `tests/crowd_calibration.py` on those ratings, with the share of random answers below.
+# measured: `test_crowd_calibration.py` on those ratings, with the share of random answers below.
 #   The margin of gender is where agreement comes out right; the likelihood rises a little further.
 #   Given the fitted true scores, simulated alpha and ICC are within .02 of the real ones and the
 #   spread per image within a tenth, of gender within an eighth.
-# from agreement: `crowd_calibration.noise_from_alpha` from alpha .430 (facial hair) and .289
+# from agreement: `noise_from_alpha` there, from alpha .430 (facial hair) and .289
 #   (makeup), if true scores are spread like Beta(1, 3): mostly little of it. ICC(1,7) then is
 #   .85 and .76 where .834 and .733 are reported.
 DISAGREEMENT: dict[str, Disagreement] = {
@@ -109,7 +122,6 @@ class Pool:
         margin: (attributes,) in levels, see `Disagreement`.
         random: (raters,) probability that an answer is given at random.
         rejected: (raters,) probability that an assignment is rejected.
-        cancelled, repeated: probability that an assignment is.
         seconds: (raters,) median time for an assignment.
         worker_ids: (raters,) names.
     """
@@ -119,8 +131,6 @@ class Pool:
     margin: np.ndarray
     random: np.ndarray
     rejected: np.ndarray
-    cancelled: float
-    repeated: float
     seconds: np.ndarray
     worker_ids: tuple[str, ...]
 
@@ -160,8 +170,6 @@ def rater_pool(
         margin=np.array([spec.margin for spec in disagreement.values()]),
         random=np.where(careless, CARELESS_RANDOM, 0.0),
         rejected=np.where(careless, CARELESS_REJECTED, 0.0),
-        cancelled=CANCELLED,
-        repeated=REPEATED,
         seconds=MEDIAN_SECONDS * pace,
         worker_ids=("rater1@example.org", *_worker_ids(seed, n_raters)[1:]),
     )
@@ -174,7 +182,7 @@ def annotate(
     seed: int,
     stage: str,
     pool: Pool | None = None,
-    scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
+    scales: Scales = ATTRIBUTES,
     spread: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Let raters of the pool annotate images.
@@ -214,36 +222,13 @@ def annotate(
     pool = rater_pool(seed) if pool is None else pool
     _require_scores(perceived, scales)
     size = len(pool.worker_ids)
-    if not 1 <= n_raters <= size:
-        raise ValueError(f"n_raters must be from 1 to the {size} raters of the pool: {n_raters}")
+    check_range("n_raters", n_raters, 1, size)
     spread = np.ones(len(perceived)) if spread is None else spread
-    # A draw is many times as large as the answers that follow from it.
-    parts = [
-        _annotate(
-            perceived.iloc[start : start + _IMAGES],
-            n_raters,
-            seed,
-            stage,
-            pool,
-            scales,
-            spread[start : start + _IMAGES],
-        )
-        for start in range(0, max(len(perceived), 1), _IMAGES)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _annotate(
-    perceived: pd.DataFrame,
-    n_raters: int,
-    seed: int,
-    stage: str,
-    pool: Pool,
-    scales: Mapping[str, tuple[str, ...]],
-    spread: np.ndarray,
-) -> pd.DataFrame:
-    """`annotate` of some images, in their order."""
-    size = len(pool.worker_ids)
+    if len(perceived) > _IMAGES:  # a draw is many times as large as the answers that follow from it
+        about = {"seed": seed, "stage": stage, "pool": pool, "scales": scales}
+        some = [slice(start, start + _IMAGES) for start in range(0, len(perceived), _IMAGES)]
+        parts = [annotate(perceived.iloc[k], n_raters, spread=spread[k], **about) for k in some]
+        return pd.concat(parts, ignore_index=True)
     items = [_item(image_id) for image_id in perceived.index]
     candidates = min(size, n_raters + _RESERVE)
     order = seeding.uniforms(seed, f"{stage}/crowd/order", items, size).argsort(axis=1)
@@ -257,13 +242,11 @@ def _annotate(
     normal, uniform = normal.reshape(shape), uniform.reshape(shape)
     cancelled, rejected, repeated, time = np.moveaxis(uniform[:, :, 2 * width :], 2, 0)
 
-    cancelled = cancelled < pool.cancelled
-    rejected = (rejected < pool.rejected[raters]) & ~cancelled
-    accepted = ~cancelled & ~rejected
-    wanted = accepted.cumsum(axis=1) - accepted < n_raters
-    images, seats = np.nonzero(wanted)
+    # 0 accepted, 1 rejected, 2 cancelled
+    status = np.where(cancelled < CANCELLED, 2, rejected < pool.rejected[raters])
+    accepted = status == 0
+    images, seats = np.nonzero(accepted.cumsum(axis=1) - accepted < n_raters)
     raters = raters[images, seats]
-
     seconds = pool.seconds[raters] * np.exp(SECONDS_SPREAD * normal[images, seats, width])
     whole_seconds = (time[images, seats] * DAYS * 86_400).astype(int)
     answers = pd.DataFrame(
@@ -275,29 +258,26 @@ def _annotate(
             "seconds": seconds.round(3),
             "submitted_at": START + pd.to_timedelta(whole_seconds, unit="s"),
             "status": pd.Categorical.from_codes(
-                np.select([cancelled[images, seats], rejected[images, seats]], [2, 1], 0),
-                ["accepted", "rejected", "cancelled"],
+                status[images, seats], ["accepted", "rejected", "cancelled"]
             ),
         }
     )
     for column, (attribute, levels) in enumerate(scales.items()):
         if attribute not in perceived:
             continue
+        top, margin = len(levels) - 1, pool.margin[column]
+        score = perceived[attribute].to_numpy(np.float64)[images]
+        latent = score * (top + 2 * margin) - margin
         noise = spread[images] * pool.noise[raters, column] * normal[images, seats, column]
-        answers[attribute] = _levels(
-            perceived[attribute].to_numpy(np.float64)[images],
-            pool.margin[column],
-            pool.bias[raters, column] + noise,
-            uniform[images, seats, column] < pool.random[raters],
-            uniform[images, seats, width + column],
-            len(levels),
-        )
-    return _with_repeats(answers, (repeated < pool.repeated)[images, seats])
+        deviation = pool.bias[raters, column] + noise
+        seen = np.clip(np.floor(latent + deviation + 0.5), 0, top)
+        at_random = uniform[images, seats, column] < pool.random[raters]
+        drawn = np.floor(uniform[images, seats, width + column] * (top + 1))
+        answers[attribute] = np.where(at_random, drawn, seen).astype(np.int8)
+    return _with_repeats(answers, (repeated < REPEATED)[images, seats])
 
 
-def mean_scores(
-    answers: pd.DataFrame, scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES
-) -> pd.DataFrame:
+def mean_scores(answers: pd.DataFrame, scales: Scales = ATTRIBUTES) -> pd.DataFrame:
     """Perceived scores: mean level over (levels - 1) of what is kept on ingest.
 
     Args:
@@ -314,19 +294,6 @@ def mean_scores(
     return counted.groupby("image_id")[attributes].mean() / tops
 
 
-def _levels(
-    score: np.ndarray,
-    margin: float,
-    deviation: np.ndarray,
-    at_random: np.ndarray,
-    uniform: np.ndarray,
-    levels: int,
-) -> np.ndarray:
-    latent = score * (levels - 1 + 2 * margin) - margin
-    seen = np.clip(np.floor(latent + deviation + 0.5), 0, levels - 1)
-    return np.where(at_random, np.floor(uniform * levels), seen).astype(np.int8)
-
-
 def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     """Submit accepted assignments a second time, a minute later."""
     repeats = answers[repeated & (answers["status"] == "accepted")]
@@ -335,13 +302,11 @@ def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     return pd.concat([answers, repeats]).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _require_scores(perceived: pd.DataFrame, scales: Mapping[str, tuple[str, ...]]) -> None:
-    unknown = [name for name in perceived if name not in scales]
-    if unknown:
+def _require_scores(perceived: pd.DataFrame, scales: Scales) -> None:
+    if unknown := [name for name in perceived if name not in scales]:
         raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
-    if not perceived.index.is_unique:
-        twice = perceived.index[perceived.index.duplicated()][0]
-        raise ValueError(f"image id {twice!r} occurs twice in the perceived scores")
+    if twice := [*perceived.index[perceived.index.duplicated()]]:
+        raise ValueError(f"image id {twice[0]!r} occurs twice in the perceived scores")
     as_score_table(perceived)
 
 
@@ -412,3 +377,129 @@ def perceived(visible: pd.DataFrame, strength: float = 1.0) -> pd.DataFrame:
     require_columns(visible, ["gender", *CUES])
     added = sum(cue.strength * (visible[name] - cue.neutral) for name, cue in CUES.items())
     return visible.assign(gender=(visible["gender"] + strength * added).clip(0, 1))
+
+
+# --- pairs of faces
+
+VISIBILITY = {"face_width": 0.83, "face_length": 0.52, "jaw_width": 0.49, "chin": 0.32}
+VISIBILITY |= {"cheekbones": 0.10, "eye_size": 0.18, "eye_gap": 0.29, "eye_tilt": 0.10}
+VISIBILITY |= {"iris": 0.05, "brow_thickness": 0.05, "brow_height": 0.14, "nose_length": 0.07}
+VISIBILITY |= {"nose_width": 0.03, "nose_bridge": 0.01, "lip_fullness": 0.03, "mouth_width": 0.03}
+VISIBILITY |= {"hair_curl": 0.33, "hair_fringe": 0.24, "hair_parting": 0.23, "hair_volume": 0.80}
+"""How much one SD of an identity parameter changes a face: RMS, in units of the grey scale, over
+the .5 % of pixels that change most, mean of 16 frontal faces at 64 pixels on white."""
+
+LASTING: dict[str, tuple[float, float]] = {"gender": (2.04, 0.33), "skin_colour": (0.71, 0.27)}
+"""The same of attributes that stay with a person: change over the whole scale, and the SD of the
+attribute in the generator's samples. Hair length, hair colour, beard, makeup, glasses, expression
+and age are not counted: a person may change them and stay the same."""
+
+HALF_SEEN = 0.55
+"""Identity distance at which two faces look as much the same as not. Assumed: two people of one
+group at distance 1 then get .9 on the scale from same to different."""
+POSE_PULL = 0.3
+POSE_NOISE = 0.2
+POSE_UNIT = 30.0
+"""30 degrees of difference take .3 of the way to "Not sure" and add .2 to the noise. Assumed."""
+
+OF_PAIRS = {"identity": Disagreement(1.9, 0.5, "from the median spread of a pair's ratings")}
+"""The noise is where nine ratings of a pair have a median standard deviation of about .3 of the
+range, with one positive pair in four and the generator's identities; the margin is assumed."""
+
+
+def identity_distance(parameters_a: Tensor, parameters_b: Tensor) -> np.ndarray:
+    """How different two people look, whatever their pose, light, expression and age.
+
+    The root of the sum of squared differences of the identity parameters as they are drawn (after
+    ancestry shift and clipping) and of perceived gender and skin colour, in SD. The weight of a
+    square is `VISIBILITY`: weights of the differences themselves are then its root, as seeing
+    compresses contrasts (assumed); otherwise outline and hair alone would decide. Two unrelated
+    people of one group, gender and skin colour, identity parameters standard normal, have a
+    distance whose root mean square is 1; the generator's are a little nearer, with a median of .82.
+
+    Args:
+        parameters_a, parameters_b: the renderer's parameters of the faces, (n, P) each.
+
+    Returns:
+        float64 (n,); 0 for the same person.
+
+    Raises:
+        ValueError: the parameters are no faces.
+    """
+    # Squares of differences of two standard normals have mean 2.
+    unit = 2 * sum(VISIBILITY.values())
+    difference = _looks(parameters_a) - _looks(parameters_b)
+    return np.sqrt((difference**2).sum(axis=1) / unit)
+
+
+def looks_different(distance: np.ndarray, pose_difference: np.ndarray) -> np.ndarray:
+    """What a rater without bias and noise sees, float64 (n,): 0 the same, 1 different.
+
+    Args:
+        distance: `identity_distance` (n,).
+        pose_difference: degrees between the two head poses, (n,), at least 0.
+    """
+    seen = 1 - 0.5 ** ((distance / HALF_SEEN) ** 2)
+    clear = np.clip(1 - POSE_PULL * pose_difference / POSE_UNIT, 0, 1)
+    return 0.5 + clear * (seen - 0.5)
+
+
+def pair_pool(seed: int) -> Pool:
+    """Raters of pairs: as `rater_pool`, but drawn anew, with the noise of `OF_PAIRS`."""
+    return rater_pool(seed, disagreement=OF_PAIRS, stage="crowd_pairs/raters")
+
+
+def annotate_pairs(
+    distance: pd.Series,
+    pose_difference: pd.Series,
+    n_raters: int = 9,
+    *,
+    seed: int,
+    stage: str,
+    pool: Pool | None = None,
+) -> pd.DataFrame:
+    """Let raters of the pool compare the faces of pairs (verification, 3.5).
+
+    What is answered about a pair depends on (seed, stage, the pair's label) only; more raters add
+    answers to those of fewer.
+
+    Args:
+        distance: `identity_distance` of every pair; the index names the pairs.
+        pose_difference: degrees between the head poses, at least 0, with the same index.
+        n_raters: accepted answers per pair.
+        seed: of the run.
+        stage: that the annotation belongs to.
+        pool: who annotates, `pair_pool(seed)` if not given.
+
+    Returns:
+        One row per assignment as `annotate`, with `pair_id` (the label as text) and the
+        integer level `identity`, 0 "Likely same" to 4 "Likely different".
+
+    Raises:
+        ValueError: the two indices differ or name a pair twice, a value is missing, or the pool has
+            fewer than `n_raters` raters.
+    """
+    if not distance.index.equals(pose_difference.index):
+        raise ValueError("distance and pose_difference name different pairs in their indices")
+    pose = pose_difference.to_numpy(np.float64)
+    seen = looks_different(distance.to_numpy(np.float64), pose)
+    pool = pair_pool(seed) if pool is None else pool
+    about = {"seed": seed, "stage": stage, "pool": pool, "scales": SCALES}
+    seen = pd.DataFrame({"identity": seen}, index=distance.index)
+    answers = annotate(seen, n_raters, spread=1 + POSE_NOISE * pose / POSE_UNIT, **about)
+    return answers.rename(columns={"image_id": "pair_id"})
+
+
+def _looks(parameters: Tensor) -> np.ndarray:
+    """Weighted identity coordinates, float64 (n, identity parameters + lasting attributes)."""
+    validate(parameters)
+    identity = [
+        shifted_identity(parameters, name)[:, None] * weight**0.5
+        for name, weight in VISIBILITY.items()
+    ]
+    # Visibility per SD, as that of the identity parameters, is change over the scale times the SD.
+    lasting = [
+        parameters[:, [INDEX[name]]] / spread * (change * spread) ** 0.5
+        for name, (change, spread) in LASTING.items()
+    ]
+    return torch.cat(identity + lasting, dim=1).cpu().numpy().astype(np.float64)

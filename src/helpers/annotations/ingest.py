@@ -1,65 +1,113 @@
 """From what stands in files to the tidy table, and a report of everything not taken as it was.
 
-A reader hands in assignments and their answers (`Export`). The rules for what is dropped are
-applied here, once, for all formats: each writes its reason into the column `problem` of the
-assignments or of the answers. Millions of answers name few different ones, so an answer is kept as
-a number, a few bytes, and what it says once.
+A reader puts assignments and their answers, as they stand in files, into an `Export`. The rules for
+what is dropped are applied here, once, for all formats: each writes its reason into the column
+`problem` of the assignments or of the answers. Millions of answers name few different ones, so an
+answer is kept as a number, a few bytes, and what it says once.
+
+Tools change the names of images on the way: a server puts eight digits before the name of an
+upload, addresses encode blanks as %20, a folder on the server stands behind ?d=. A name is
+therefore looked up among the known images, where these are given.
 """
 
 from __future__ import annotations
 
+import csv
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
 
-from helpers.annotations import exports as files
-from helpers.annotations.exports import Export, ImageNames, identity, iso_times, seconds
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator, occurring
 
-# What is dropped, in the order of precedence (an answer is counted under its first reason), and
-# what one count stands for.
-DROPPED = dict.fromkeys(
-    (
-        "older version",
-        "rejected assignment",
-        "cancelled assignment",
-        "other job",
-        files.MISSING,
-        files.UNUSABLE,
-        files.UNKNOWN,
-        files.AMBIGUOUS,
-        files.CONTRADICTORY,
-        "missing annotator",
-    ),
-    "assignment",
-) | dict.fromkeys(
-    (
-        "unknown attribute",
-        "no readable answer",
-        "several levels",
-        "unknown level",
-        "level outside the scale",
-        "duplicate",
-    ),
-    "answer",
-)
-NOTED = {
-    "no answer": "answer",
-    "e-mail as annotator id": "assignment",
-    "several answers of one name": "assignment",
-    "image id unlike its file": "assignment",
-    "unreadable time": "assignment",
-    "ground-truth annotation": "assignment",
-    "draft": "draft",
-    "failed item": "item",
-    "task without annotation": "task",
-    "nothing usable in a file": "file",
-}
-_MEANING = ["attribute", "level", "problem"]
-_EMAIL = r"[^@\s]+@[^@\s]+"
+csv.field_size_limit(2**31 - 1)  # an image may stand in a cell, as a data URL
+
+VISIT = ("place", "named", "address", "annotator", "email", "seconds", "submitted_at")
+VISIT += ("updated_at", "status", "job")
+TIMES = "datetime64[us, UTC]"
+MISSING, UNUSABLE, UNKNOWN = "missing image", "unusable image id", "unknown image"
+AMBIGUOUS, CONTRADICTORY = "ambiguous image name", "image id and file are two images"
+OF_VISITS = ("older version", "rejected assignment", "cancelled assignment", "other job", MISSING)
+OF_VISITS += (UNUSABLE, UNKNOWN, AMBIGUOUS, CONTRADICTORY, "missing annotator")
+OF_ANSWERS = ("unknown attribute", "no readable answer", "several levels", "unknown level")
+OF_ANSWERS += ("level outside the scale", "duplicate")
+DROPPED = dict.fromkeys(OF_VISITS, "assignment") | dict.fromkeys(OF_ANSWERS, "answer")
+"""What is dropped, in the order of precedence (an answer is counted under its first reason), and
+what one count stands for."""
+NOTED = {"no answer": "answer", "e-mail as annotator id": "assignment"}
+NOTED |= {"several answers of one name": "assignment", "unreadable time": "assignment"}
+NOTED |= {"ground-truth annotation": "assignment", "draft": "draft", "failed item": "item"}
+NOTED |= {"task without annotation": "task", "nothing usable in a file": "file"}
+_NUMBERS = {reason: number for number, reason in enumerate(DROPPED)}
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<na>", "undefined"}
+"""How a missing value looks when a program has turned it into text."""
+# Hours from UTC of the zone tokens that MTurk prints.
+_ZONES = {"GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
+_ZONES |= {"PDT": -7, "PST": -8, "AKDT": -8, "AKST": -9, "HST": -10, "WET": 0, "WEST": 1, "CET": 1}
+_ZONES |= {"CEST": 2, "MET": 1, "MEST": 2, "EET": 2, "EEST": 3, "JST": 9, "KST": 9, "AEST": 10}
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
+# One thread counts rows.
+_READING = {"use_threads": False, "block_size": 2**24, "skip_rows": 1}
+_UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
+# Without what no file may be called on some system, and what HTML or a formula begins with.
+_NAME = re.compile(r'(?!\.+$|[=+@])[^\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*]+')
+
+
+class Export:
+    """What a reader finds in files, as it stands there.
+
+    Attributes:
+        source: name of the format.
+        files: their paths, in the order in which they were begun.
+        asked: of every file the names of the questions; None if only the answers tell.
+        visits: a column per name in `VISIT`, with an entry per assignment: its place (in words, or
+            the number of a row), id and address of the image, who answered, an address of theirs,
+            seconds, two times, status ("rejected", "cancelled" or None) and job; and its file.
+        visit, kind: of every answer its assignment, and its number in `kinds`.
+        kinds: the different answers, (question, level, field) → number; a level is a name, a whole
+            number counted from 0, a tuple of several, or None if it cannot be read.
+        notes: (reason, file, place) of what is no assignment (drafts, say).
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source, self.files = source, []
+        self.asked: list[Collection[str] | None] = []
+        self.visits: dict[str, list] = {name: [] for name in (*VISIT, "file")}
+        self.visit, self.kind = array("i"), array("i")
+        self.kinds: dict[tuple, int] = {}
+        self.notes: list[tuple[str, int, str]] = []
+
+    def begin(self, path: Path, asked: Collection[str] | None = None) -> None:
+        """What is added from here on stands in this file."""
+        self.files.append(path)
+        self.asked.append(asked)
+
+    def add(self, answers: Iterable[tuple], **visit: Any) -> None:
+        """Add an assignment and its answers."""
+        number, visit["file"] = len(self.visits["file"]), len(self.files) - 1
+        for name, column in self.visits.items():
+            column.append(visit.get(name))
+        for answer in answers:
+            self.visit.append(number)
+            self.kind.append(self.number_of(answer))
+
+    def number_of(self, answer: tuple) -> int:
+        """The number of what an answer says."""
+        return self.kinds.setdefault(answer, len(self.kinds))
+
+    def note(self, reason: str, place: str) -> None:
+        """Count something that is no assignment."""
+        self.notes.append((reason, len(self.files) - 1, place))
 
 
 class Ingest(NamedTuple):
@@ -79,20 +127,13 @@ class Ingest(NamedTuple):
     frame: pd.DataFrame
     report: pd.DataFrame
 
-    @property
-    def totals(self) -> pd.Series:
-        """What was read: rows (assignments), answers, people, and the answers that were kept."""
-        return pd.Series(self.report.attrs["totals"], name="count")
-
 
 def validate(
-    exports: Sequence[Export],
-    source: str,
+    export: Export,
     salt: str,
-    *,
-    scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
-    rename: Mapping[str, str] | None = None,
+    rename: Mapping | None = None,
     known: Iterable[str] | None = None,
+    scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
     numbered: bool = True,
 ) -> Ingest:
     """Sort what stands in files into good answers and counted problems.
@@ -110,145 +151,206 @@ def validate(
       level they mean is nowhere said, so all of them are outside of the scale.
 
     Args:
-        exports: what the files hold.
-        source: name of the format.
+        export: what the files hold.
         salt: of the annotators' hashes.
-        scales: attributes that may be answered and the names of their levels, from low to high.
         rename: name of a question → attribute, where they differ.
         known: ids of the images; None if any name will do.
+        scales: attributes that may be answered and the names of their levels, from low to high.
         numbered: a text of digits is a level's number, counted from 0.
 
     Raises:
         ValueError: there are no files, or no answer in them can be used; says why, by reason.
     """
-    if not exports:
+    if not export.files:
         raise ValueError("no files to read: at least one was expected")
     rename = dict(rename or {})
-    visits = _visits(exports, known)
-    answers, kinds = _answers(exports, visits, scales, rename, numbered)
-    late, again = _duplicates(visits, answers, len(scales))
-    answers.loc[late, "problem"] = "duplicate"
-    good = answers["problem"].isna().to_numpy()
-    answered = np.isin(np.arange(len(visits)), answers["visit"].to_numpy()[good])
+    visits = _visits(export, None if known is None else {str(name) for name in known})
+    kinds = _meanings([*export.kinds], scales, rename, numbered)
+    answers = kinds.drop(columns="field").astype(np.int8).take(np.frombuffer(export.kind, np.int32))
+    answers = answers.reset_index(names="kind")
+    answers.insert(0, "visit", np.frombuffer(export.visit, np.int32))
+    of_visit = visits["problem"].to_numpy()[answers["visit"]]
+    answers["problem"] = np.where(of_visit >= 0, of_visit, answers["problem"])
+    late, again = _duplicates(visits, answers)
+    answers.loc[late, "problem"] = _NUMBERS["duplicate"]
+    good = answers[answers["problem"] < 0]
+    answered = visits.index.isin(good["visit"])
+    given = np.zeros((len(visits), len(scales) + 1), dtype=bool)
+    given[answers["visit"], answers["attribute"]] = True  # the last column takes other questions
+    silent = _silent(export, given[:, :-1], rename, scales) * (visits["problem"] < 0)
     noted = {
-        "e-mail as annotator id": visits["email"],
-        "several answers of one name": visits.index.isin(again),
-        "image id unlike its file": answered & visits["other_name"].notna(),
-        "unreadable time": answered & visits["submitted_at"].isna(),
+        "no answer": visits.index.repeat(silent),
+        "e-mail as annotator id": np.flatnonzero(visits["email"]),
+        "several answers of one name": np.unique(again),
+        "unreadable time": np.flatnonzero(answered & visits["submitted_at"].isna()),
     }
-    silent = _silent(exports, visits, answers, kinds, list(scales), rename)
-    report = _report(exports, visits, answers, kinds["field"], noted, silent)
-    if not good.any():
-        raise _nothing_usable(exports, report, scales)
-    paths = [f"{source}:{export.path.name}" for export in exports]
-    frame = _tidy(visits, answers[["visit", "attribute", "level"]][good], scales, paths, salt)
-    return Ingest(frame, report)
+    useful = {*visits["file"][answered]}
+    unused = [number for number in range(len(export.files)) if number not in useful]
+    export.notes += [("nothing usable in a file", number, None) for number in unused]
+    report = _report(export, visits, answers, kinds["field"], noted)
+    if good.empty:
+        raise _nothing_usable(export, report, scales)
+    attribute = occurring(pd.Categorical.from_codes(good["attribute"], [*scales]))
+    frame = _tidy(visits, good, export, salt).assign(attribute=attribute)
+    return Ingest(frame[[*COLUMNS]], report)
 
 
-def _visits(exports: Sequence[Export], known: Iterable[str] | None) -> pd.DataFrame:
-    """All assignments, with the image and the reason for which one is dropped."""
-    known = None if known is None else set(known)
-    names, tables = ImageNames(known), []
-    for number, export in enumerate(exports):
-        # Every server has a known image at an address of its own.
-        names = names if known is None else ImageNames(known)
-        given = export.visits
-        images = [names.of(*both) for both in zip(given["named"], given["address"], strict=True)]
-        table = pd.DataFrame(images, columns=["image_id", "image_problem", "other_name"])
-        for name in ("annotator", "email", "status", "job"):
-            table[name] = pd.Series([identity(value) for value in given[name]], dtype="str")
-        for name in ("submitted_at", "updated_at"):
-            table[name] = iso_times(given[name])
-        spent, place = seconds(given["seconds"]), list(given["place"])
-        tables.append(table.assign(seconds=spent, place=place, file=np.int32(number)))
-    visits = pd.concat(tables, ignore_index=True)
-    for name in ("image_id", "image_problem", "other_name", "annotator", "status", "job"):
-        visits[name] = visits[name].astype("str").astype("category")
-    named, address = (visits[name].astype("str").str for name in ("annotator", "email"))
-    visits["email"] = named.fullmatch(_EMAIL) | address.fullmatch(_EMAIL)
-    rules = {
-        "older version": _older(visits),
-        "rejected assignment": visits["status"] == "rejected",
-        "cancelled assignment": visits["status"] == "cancelled",
-        "other job": _other_job(visits),
-        **{reason: visits["image_problem"] == reason for reason in list(DROPPED)[4:8]},
-        files.CONTRADICTORY: visits["other_name"].isin(visits["image_id"].cat.categories)
-        | (visits["image_problem"] == files.CONTRADICTORY),
-        "missing annotator": visits["annotator"].isna(),
-    }
-    first = np.select(list(rules.values()), range(len(rules)), -1)
-    visits["problem"] = pd.Categorical.from_codes(first, list(DROPPED)[: len(rules)])
-    return visits
+def _visits(export: Export, known: set[str] | None) -> pd.DataFrame:
+    """All assignments, with the image and the number of the reason for which one is dropped."""
+    given = export.visits
+    visits = pd.DataFrame({"file": np.asarray(given["file"], np.int32)})
+    visits["place"] = pd.Series(given["place"], dtype="object")
+    for name in ("named", "address", "annotator", "email", "status", "job"):
+        visits[name] = pd.Categorical([_plain(value) for value in given[name]])
+    for name in ("submitted_at", "updated_at"):
+        visits[name] = times(given[name])
+    visits["seconds"] = [_seconds(value) for value in given["seconds"]]
+    both = [visits[name] for name in ("annotator", "email")]
+    mails = [one for names in both for one in names.cat.categories if _EMAIL.fullmatch(one)]
+    visits["email"] = both[0].isin(mails) | both[1].isin(mails)
+    visits["annotator"] = visits["annotator"].map(identity).astype("str").astype("category")
+    visits = _with_images(visits, known)
+    rules = [_older(visits)]
+    rules += [visits["status"] == status for status in ("rejected", "cancelled")]
+    rules += [_other_job(visits)]
+    rules += [visits["image_problem"] == reason for reason in OF_VISITS[4:9]]
+    rules += [visits["annotator"].isna()]
+    return visits.assign(problem=np.select(rules, range(len(rules)), -1).astype(np.int8))
+
+
+def _plain(value: Any) -> str:
+    """A name or a number as text, empty where there is none; "?" for what names nothing."""
+    return "" if value is None else str(value).strip() if type(value) in (str, int, float) else "?"
+
+
+def identity(text: str) -> str | None:
+    """Who answered: a printable text; None where a program wrote no value.
+
+    A table that lacks some numbers writes the others as 3.0, and that is no new person.
+    """
+    named = text.isprintable() and re.search(r"[^\W_]", text) and _is_value(text)
+    return text.removesuffix(".0") if named else None
+
+
+def times(values: Sequence) -> pd.Series:
+    """Texts like 2025-10-09T07:30:20Z or Thu Oct 09 07:30:20 PDT 2025 as timestamps in UTC.
+
+    Missing for all that is no time of an answer: programs write the year 1 or 1970 for none.
+    """
+    texts = [text if isinstance(text, str) and len(text) > 15 else None for text in values]
+    texts = pd.Series(texts, dtype="str")
+    read = partial(pd.to_datetime, utc=True, errors="coerce")
+    found = read(texts, format="ISO8601")
+    found = found.fillna(read(texts[found.isna()], format="%a %b %d %H:%M:%S UTC %Y"))
+    zones = {rf" {name} ": f" {hours * 100:+05d} " for name, hours in _ZONES.items()}
+    zones[r" (?:GMT|UTC)(?=[+-])"] = " "
+    other = texts[found.isna() & texts.notna()].replace(zones, regex=True)
+    found = found.fillna(read(other, format="%a %b %d %H:%M:%S %z %Y")).astype(TIMES)
+    return found.where(found.dt.year.between(1990, 2099))
+
+
+def _seconds(value: Any) -> float:
+    """Time spent as a number; NaN where it is none, or negative."""
+    try:
+        return float(value) if 0 <= float(value) < math.inf else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
+    """Add which image was seen, or the reason why that is not known."""
+    key = ["file", "named", "address"]
+    pairs = visits[key].drop_duplicates()
+    ids = {*visits["named"].cat.categories} - {""} if known is None else known
+    stored: dict[str, list[str]] = {}  # name of an upload on a server → images
+    for name in ids:
+        stored.setdefault(_stored(name), []).append(name)
+    find = partial(_image, ids=ids, stored=stored, any_name=known is None)
+    found = [find(*both) for both in zip(pairs["named"], pairs["address"], strict=True)]
+    found = pd.DataFrame(found, pairs.index, ["image_id", "image_problem", "path"], dtype="str")
+    # Every server has a known image at an address of its own.
+    server = pairs["file"] * (known is not None)
+    first = found.groupby(["image_id", server])["path"].transform("first")
+    other = found["path"].notna() & (found["path"] != first)
+    found.loc[other, ["image_id", "image_problem"]] = None, AMBIGUOUS
+    return visits.merge(pairs.join(found.astype("category")), "left", key)
+
+
+def _image(name: str, address: str, ids: set[str], stored: dict, any_name: bool) -> tuple:
+    """The image with this id and the file at this address; why there is none; the file's path."""
+    path, files = _file_names(address)
+    shown = [file for file in files if file in ids]
+    uploads = [upload[1] for upload in map(_UPLOAD.fullmatch, files) if upload and not shown]
+    uploads = [image for file in uploads for image in stored.get(file, ())]
+    named = next((one for one in (name, unquote(name)) if one in ids), None)
+    if any_name:
+        uploads, named = [], name or None
+        shown = shown if name else files[:1]
+    image = named or [*shown, *uploads, None][0]
+    reason = UNKNOWN if name or files else MISSING
+    if image is not None:
+        other = named and (shown or uploads) and named not in (*shown, *uploads)
+        unusable = any_name and not (_is_value(image) and _NAME.fullmatch(image))
+        several = not named and len(uploads) > 1
+        reason = UNUSABLE * unusable or CONTRADICTORY * bool(other) or AMBIGUOUS * several or None
+    return (None, reason, None) if reason else (image, None, None if named else path)
+
+
+def _is_value(text: str) -> bool:
+    return len(text) <= 255 and text.casefold() not in _NO_VALUE
+
+
+def _file_names(address: str) -> tuple[str, list[str]]:
+    """The path in an address, and what the image there may be called, without ending first."""
+    before, asked, folder = address.partition("?d=")
+    path = folder.split("&")[0] if asked else re.split(r"[?#]", before)[0]
+    path = PurePosixPath(unquote(path).replace("\\", "/"))
+    # In view?id=17 no part is the name of a file, and behind data: stands the image itself.
+    if not path.name or address.startswith("data:") or ("?" in before and not path.suffix):
+        return str(path), []
+    return str(path), [path.stem, path.name, str(path), str(path.with_suffix(""))]
+
+
+def _stored(name: str) -> str:
+    """The name under which a server keeps an upload: as Django's `get_valid_filename` makes it."""
+    return re.sub(r"[^-\w.]", "", name.strip().replace(" ", "_"))
 
 
 def _older(visits: pd.DataFrame) -> pd.Series:
     """Assignments that are earlier states of another one; copies are no older than each other."""
-    again = visits.duplicated(["image_id", "annotator"], keep=False)
-    some = visits[again & visits[["image_id", "annotator", "submitted_at"]].notna().all(axis=1)]
+    annotation = ["image_id", "annotator", "submitted_at", "job"]
+    again = visits.duplicated(annotation, keep=False) & visits[annotation].notna().all(axis=1)
+    some = visits[again]
     updated = some["updated_at"].fillna(some["submitted_at"])
-    annotation = [some[name] for name in ("image_id", "annotator", "submitted_at", "job")]
-    latest = updated.groupby(annotation, dropna=False, observed=True).transform("max")
+    latest = updated.groupby([some[name] for name in annotation], observed=True).transform("max")
     return (updated < latest).reindex(visits.index, fill_value=False)
 
 
 def _other_job(visits: pd.DataFrame) -> pd.Series:
     """Assignments of another job than most of their file; the first of equals is kept."""
-    jobs = visits.groupby(["file", "job"], observed=True, sort=False).size()
+    given = visits["job"] != ""
+    jobs = visits[given].groupby(["file", "job"], observed=True, sort=False).size()
     most = jobs.groupby("file").idxmax().map(lambda key: key[1])
-    return visits["job"].notna() & (visits["job"].astype("str") != visits["file"].map(most))
-
-
-def _answers(
-    exports: Sequence[Export],
-    visits: pd.DataFrame,
-    scales: Mapping[str, tuple[str, ...]],
-    rename: Mapping[str, str],
-    numbered: bool,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All answers with what they mean and why they are dropped, and the different kinds of them."""
-    kinds: dict[tuple, int] = {}
-    visit, kind, before = [], [], 0
-    for export in exports:
-        numbers = np.array([kinds.setdefault(one, len(kinds)) for one in export.kinds], np.int32)
-        kind.append(numbers[np.asarray(export.kind, np.int32)])
-        visit.append(np.asarray(export.visit, np.int32) + np.int32(before))
-        before += len(export.visits["place"])
-    visit, kind = np.concatenate(visit), np.concatenate(kind)
-    table = _meanings(list(kinds), scales, rename, numbered)
-    of_visit = visits["problem"].cat.codes.to_numpy()[visit]
-    attribute, level, problem = (table[name].to_numpy(np.int8)[kind] for name in _MEANING)
-    problem = np.where(of_visit >= 0, of_visit, problem)
-    answers = {"visit": visit, "kind": kind, "attribute": attribute, "level": level}
-    answers["problem"] = pd.Categorical.from_codes(problem, list(DROPPED))
-    return pd.DataFrame(answers, copy=False), table
+    return given & (visits["job"].astype("str") != visits["file"].map(most))
 
 
 def _meanings(
-    kinds: Sequence[tuple],
-    scales: Mapping[str, tuple[str, ...]],
-    rename: Mapping[str, str],
-    numbered: bool,
+    kinds: Sequence[tuple], scales: Mapping, rename: Mapping[str, str], numbered: bool
 ) -> pd.DataFrame:
-    """Of every kind of answer its field, the numbers of attribute and reason, and the level."""
-    reasons, names = list(DROPPED), list(scales)
+    """Of every kind of answer its field, and the numbers of attribute, level and reason."""
     numbers: dict[str, set[int | None]] = {}
     for name, answer, _ in kinds:
-        numbers.setdefault(rename.get(name, name), set()).add(_whole(answer))
-    rows = []
-    for name, answer, field in kinds:
-        name = rename.get(name, name)
-        if name not in scales:
-            level = "no readable answer" if name is None else "unknown attribute"
-            rows.append((field, -1, -1, reasons.index(level)))
-            continue
-        level = _level(answer, scales[name], numbered)
-        from_one = 0 not in numbers[name] and len(scales[name]) in numbers[name]
-        if numbered and from_one and _whole(answer) is not None:
-            level = "level outside the scale"
-        wrong = isinstance(level, str)
-        meaning = (-1, reasons.index(level)) if wrong else (level, -1)
-        rows.append((field, names.index(name), *meaning))
-    return pd.DataFrame(rows, columns=["field", *_MEANING])
+        numbers.setdefault(rename.get(name, name), set()).add(_whole(answer, numbered))
+    rows, attributes = [], [*scales]
+    for question, answer, field in kinds:
+        name = rename.get(question, question)
+        level = "no readable answer" if name is None else "unknown attribute"
+        if name in scales:
+            from_one = numbered and 0 not in numbers[name] and len(scales[name]) in numbers[name]
+            level = _level(answer, scales[name], numbered, from_one)
+        meaning = (-1, _NUMBERS[level]) if isinstance(level, str) else (level, -1)
+        rows.append((field, attributes.index(name) if name in scales else -1, *meaning))
+    return pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
 
 
 def as_compared(label: str) -> str:
@@ -256,43 +358,37 @@ def as_compared(label: str) -> str:
     return label.strip().casefold()
 
 
-def _level(answer: Any, labels: Sequence[str], numbered: bool) -> int | str:
+def _level(answer: Any, labels: Sequence[str], numbered: bool, from_one: bool) -> int | str:
     """The level that an answer gives, or why it gives none."""
-    if answer is None or (isinstance(answer, str) and not answer.strip()):
-        return "no readable answer"
+    names, number = [as_compared(label) for label in labels], _whole(answer, numbered)
     if isinstance(answer, tuple):
         return "several levels"
-    names = [as_compared(label) for label in labels]
     if isinstance(answer, str) and as_compared(answer) in names:
         return names.index(as_compared(answer))
-    number = _whole(answer) if numbered or isinstance(answer, int) else None
     if number is None:
-        return "unknown level"
-    return number if 0 <= number < len(labels) else "level outside the scale"
+        said = isinstance(answer, str) and answer.strip()
+        return "unknown level" if said else "no readable answer"
+    return number if 0 <= number < len(labels) and not from_one else "level outside the scale"
 
 
-def _whole(answer: Any) -> int | None:
+def _whole(answer: Any, numbered: bool) -> int | None:
     """The whole number that an answer is, or that its text gives."""
-    if isinstance(answer, str) and re.fullmatch(r"\s*[+-]?\d{1,9}\s*", answer):
+    if numbered and isinstance(answer, str) and re.fullmatch(r"\s*[+-]?\d{1,9}\s*", answer):
         return int(answer)
     return answer if isinstance(answer, int) else None
 
 
-def _duplicates(
-    visits: pd.DataFrame, answers: pd.DataFrame, n_attributes: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Answers to a question that their annotator answered before, and who came at another time.
 
     The assignments that gave such an answer at another time than the one that is kept are those of
     one person who came back, or of two who have one name. Assignments of one time are copies.
     """
-    pairs = visits.groupby(["image_id", "annotator"], observed=True, dropna=False)
-    pair = pairs.ngroup().to_numpy(np.int64)
-    good = np.flatnonzero(answers["problem"].isna())
-    visit, attribute = (answers[name].to_numpy()[good] for name in ("visit", "attribute"))
-    question = pd.Series(pair[visit] * n_attributes + attribute, index=good)
+    pair = visits.groupby(["image_id", "annotator"], observed=True, dropna=False).ngroup()
+    good = answers[answers["problem"] < 0]
+    question = pair.to_numpy(np.int64)[good["visit"]] * 128 + good["attribute"]
     again = question[question.duplicated(keep=False)].to_frame("question")
-    again["visit"] = answers["visit"].to_numpy()[again.index]
+    again["visit"] = good["visit"][again.index]
     again["time"] = visits["submitted_at"].array[again["visit"]]
     again = again.sort_values("time", kind="stable")
     late = again[again["question"].duplicated()]
@@ -302,119 +398,113 @@ def _duplicates(
     return late.index.to_numpy(), late["visit"].to_numpy()[other]
 
 
-def _silent(
-    exports: Sequence[Export],
-    visits: pd.DataFrame,
-    answers: pd.DataFrame,
-    kinds: pd.DataFrame,
-    attributes: list[str],
-    rename: Mapping[str, str],
-) -> pd.DataFrame:
-    """Good assignments and questions that were asked in their file, and not answered there."""
-    given = np.zeros((len(visits), len(attributes) + 1), dtype=bool)
-    given[answers["visit"], answers["attribute"]] = True  # the last column takes other questions
-    given = given[:, :-1]
-    asked = np.zeros((len(exports), len(attributes)), dtype=bool)
-    for number, export in enumerate(exports):
-        if export.asked is None:
-            asked[number] = given[visits["file"] == number].any(axis=0)
-        else:
-            asked[number] = np.isin(attributes, [rename.get(name, name) for name in export.asked])
-    silent = asked[visits["file"]] & ~given & visits["problem"].isna().to_numpy()[:, None]
-    visit, attribute = np.nonzero(silent)
-    fields = dict(enumerate(attributes))
-    fields |= kinds.drop_duplicates("attribute").set_index("attribute")["field"].to_dict()
-    return pd.DataFrame({"visit": visit, "field": [fields[number] for number in attribute]})
+def _silent(export: Export, given: np.ndarray, rename: Mapping, scales: Mapping) -> np.ndarray:
+    """Of every assignment the number of questions of its file that were not answered."""
+    file = np.asarray(export.visits["file"], int)
+    asked = np.zeros((len(export.files), len(scales)), dtype=bool)
+    for number, names in enumerate(export.asked):
+        asked[number] = given[file == number].any(axis=0)
+        if names is not None:
+            asked[number] = np.isin([*scales], [rename.get(name, name) for name in names])
+    return (asked[file] & ~given).sum(axis=1)
 
 
 def _report(
-    exports: Sequence[Export],
-    visits: pd.DataFrame,
-    answers: pd.DataFrame,
-    fields: pd.Series,
-    noted: Mapping[str, Any],
-    silent: pd.DataFrame,
+    export: Export, visits: pd.DataFrame, answers: pd.DataFrame, fields: pd.Series, noted: Mapping
 ) -> pd.DataFrame:
     """Every reason: how often it was found, and where first."""
-    table = pd.DataFrame({"unit": DROPPED | NOTED})
-    wrong = answers[answers["problem"].isin(table.index[table["unit"] == "answer"])]
-    wrong = wrong.assign(field=fields.to_numpy()[wrong["kind"]])
-    dropped = visits[["problem"]].dropna().assign(visit=lambda rows: rows.index)
-    found = [dropped, wrong[["problem", "visit", "field"]], silent.assign(problem="no answer")]
-    for reason, where in noted.items():
-        found.append(pd.DataFrame({"problem": reason, "visit": np.flatnonzero(where)}))
-    found = pd.concat([one.astype({"problem": "object"}) for one in found])
-    first = found.drop_duplicates("problem").set_index("problem")
-    paths = [export.path.name for export in exports]
-    places = visits["place"].iloc[first["visit"]]
-    first["place"] = [one if isinstance(one, str) else f"row {one}" for one in places]
-    first["file"] = [paths[number] for number in visits["file"].iloc[first["visit"]]]
-    table["count"] = found["problem"].value_counts()
-    table["dropped"] = table.index.isin(list(DROPPED))
-    table["answers"] = answers["problem"].value_counts()
-    table[["file", "place", "field"]] = first.reindex(columns=["file", "place", "field"]).astype(
-        "object"
-    )
-    useful = set(visits["file"].iloc[answers["visit"][answers["problem"].isna()].unique()])
-    for number, (name, export) in enumerate(zip(paths, exports, strict=True)):
-        notes = dict(export.notes)
-        if number not in useful:
-            notes["nothing usable in a file"] = [None]
-        for reason, where in notes.items():
-            if pd.isna(table.loc[reason, "count"]):
-                table.loc[reason, ["count", "file", "place"]] = 0, name, where[0]
-            table.loc[reason, "count"] += len(where)
-    table = table.fillna({"count": 0, "answers": 0}).astype({"count": int, "answers": int})
-    table = table.astype(dict.fromkeys(("file", "place", "field"), "object"))
-    table = table.rename_axis("reason").reset_index()
-    table.attrs["totals"] = {
-        "rows": len(visits),
-        "answers": len(answers),
-        "people": visits["annotator"].nunique(),
-        "kept": int(answers["problem"].isna().sum()),
-    }
-    return table
+    rows = []
+    for reason, unit in (DROPPED | NOTED).items():
+        number = _NUMBERS.get(reason, len(DROPPED))
+        lost, field = np.flatnonzero(answers["problem"] == number), None
+        visit = noted.get(reason, np.flatnonzero(visits["problem"] == number))
+        if reason in OF_ANSWERS and len(lost):
+            visit, field = answers["visit"].to_numpy()[lost], fields[answers["kind"][lost[0]]]
+        notes = [(file, place) for why, file, place in export.notes if why == reason]
+        first = [(visits["file"][one], visits["place"][one]) for one in visit[:1]] + notes[:1]
+        file, place = first[0] if first else (None, None)
+        name = None if file is None else export.files[file].name
+        place = f"row {place}" if isinstance(place, int) else place
+        counts = len(visit) + len(notes), reason in DROPPED, len(lost)
+        rows.append((reason, unit, *counts, name, place, field))
+    columns = ["reason", "unit", "count", "dropped", "answers", "file", "place", "field"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[5:], "object"))
 
 
-def _nothing_usable(
-    exports: Sequence[Export], report: pd.DataFrame, attributes: Iterable[str]
-) -> ValueError:
+def _nothing_usable(export: Export, report: pd.DataFrame, known: Iterable[str]) -> ValueError:
     """The error for files of which nothing is kept: how many of what, and where the first is."""
     found = report[(report["count"] > 0) & (report["unit"] != "file")][:5]
     why = [f"{row.count} × {row.reason} (first at {row.place})" for row in found.itertuples()]
-    unknown = found[found["reason"] == "unknown attribute"]
-    for row in unknown.itertuples():
-        known = ", ".join(attributes)
-        why.append(f"the first unknown attribute is {row.field}; known are {known}")
-    rows, more = report.attrs["totals"]["rows"], len(exports) - 1
+    for field in found["field"][found["reason"] == "unknown attribute"]:
+        why.append(f"the first unknown attribute is {field}; known are {', '.join(known)}")
+    rows, more = len(export.visits["file"]), len(export.files) - 1
     return ValueError(
-        f"{exports[0].path}{f' and {more} more' * (more > 0)}: nothing usable in {rows} "
-        f"assignment{'s' * (rows != 1)}" + (f": {'; '.join(why)}" if why else "")
+        f"{export.files[0]}{f' and {more} more' * (more > 0)}: nothing usable in {rows} "
+        f"assignment{'s' * (rows != 1)}" + ": " * bool(why) + "; ".join(why)
     )
 
 
-def _tidy(
-    visits: pd.DataFrame,
-    answers: pd.DataFrame,
-    scales: Iterable[str],
-    sources: Sequence[str],
-    salt: str,
-) -> pd.DataFrame:
-    """The tidy table; `answers` are the good ones."""
+def _tidy(visits: pd.DataFrame, answers: pd.DataFrame, export: Export, salt: str) -> pd.DataFrame:
+    """The tidy table, but for the attributes; `answers` are the good ones."""
     answered = np.unique(answers["visit"])
     row = np.searchsorted(answered, answers["visit"]).astype(np.int32)
     visits = visits.iloc[answered]
     people = visits["annotator"].cat.remove_unused_categories()
     hashes = [hash_annotator(name, salt) for name in people.cat.categories]
-    different = sorted(set(sources))
-    file = np.array([different.index(name) for name in sources])[visits["file"]]
-    columns = {
-        "image_id": occurring(visits["image_id"].array).take(row),
-        "attribute": occurring(pd.Categorical.from_codes(answers["attribute"], list(scales))),
-        "level": answers["level"].to_numpy(np.int64),
-        "annotator_id": occurring(people.cat.rename_categories(hashes).array).take(row),
-        "seconds": visits["seconds"].to_numpy()[row],
-        "submitted_at": visits["submitted_at"].array.take(row),
-        "source": occurring(pd.Categorical.from_codes(file, different)).take(row),
+    sources = np.array([f"{export.source}:{path.name}" for path in export.files], object)
+    texts = {
+        "image_id": visits["image_id"].array,
+        "annotator_id": people.cat.rename_categories(hashes).array,
+        "source": pd.Categorical(sources[visits["file"]]),
     }
-    return pd.DataFrame({name: columns[name] for name in COLUMNS}, copy=False)
+    columns = {name: occurring(column).take(row) for name, column in texts.items()}
+    columns["level"] = answers["level"].to_numpy(np.int64)
+    columns |= {name: visits[name].array.take(row) for name in ("seconds", "submitted_at")}
+    return pd.DataFrame(columns, copy=False)
+
+
+def read_table(
+    path: Path, expected: str, needed: Iterable[str] = (), wanted: str = ""
+) -> pd.DataFrame:
+    """The cells of a CSV file, or of one whose cells are parted by tabs, as categories of texts.
+
+    Columns are read whose names begin as the pattern `wanted`. Names at the end of the header that
+    no row has a cell for are left out.
+
+    Raises:
+        ValueError: the text is no such table, a row has another number of cells than the others, a
+            column occurs twice or one that is needed is missing; names the file and the row.
+    """
+    row, found = "row 1", ""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            mark = "\t" if "\t" in stream.readline() else ","
+            stream.seek(0)
+            rows = csv.reader(stream, delimiter=mark)
+            header, first = next(rows, []), next(rows, [])
+        lacking = [f"no column {name}" for name in needed if name not in header]
+        twice = [f"the column {name!r} twice" for name in header if header.count(name) > 1]
+        short = "an empty file" * (not header) or "no row below it" * (not first)
+        found = [*lacking * bool(header), *twice, short][0]
+        names = header[: len(first) or None]
+        text = {name: _TEXTS for name in names if re.match(wanted, name)}
+        with path.open("rb") as stream:
+            marks = sum(part.count(b'"') for part in iter(partial(stream.read, 2**24), b""))
+        if not found and marks % 2 == 0:
+            return pa.csv.read_csv(
+                path,
+                pa.csv.ReadOptions(column_names=names, **_READING),
+                pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True),
+                pa.csv.ConvertOptions(column_types=text, include_columns=[*text]),
+            ).to_pandas()
+        row = row if found else "the whole file"
+        found = found or "no CSV (an odd number of quotation marks)"
+    except (csv.Error, UnicodeDecodeError, pa.ArrowInvalid) as error:
+        told = re.search(r"Row #(\d+): (.*)", str(error))
+        row, found = (f"row {told[1]}", told[2]) if told else (row, f"no CSV ({error})")
+    raise wrong_format(path, row, expected, found)
+
+
+def wrong_format(path: Path, place: str, expected: str, found: str) -> ValueError:
+    """The error for a file that is not of the format."""
+    return ValueError(f"{path}: {place}: expected {expected}, found {found}")

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,14 +21,17 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.exports import Export, identity, read_table, wrong_format
-from helpers.annotations.ingest import Ingest, as_compared, validate
-from helpers.annotations.schema import ATTRIBUTES, heading, require_writable
+from helpers.annotations.ingest import (
+    Export,
+    Ingest,
+    as_compared,
+    read_table,
+    validate,
+    wrong_format,
+)
+from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename, Scales, heading
 
-SOURCE = "label_studio"
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
-_EMPTY = object()
-"""The level of a choice or a rating that was not made."""
 
 
 class Result(msgspec.Struct):
@@ -43,11 +48,11 @@ class Annotation(msgspec.Struct):
     result: list[Result]
     id: Any = None
     completed_by: Any = None
-    was_cancelled: bool | None = False
-    ground_truth: bool | None = False
     created_at: Any = None
     updated_at: Any = None
     lead_time: Any = None
+    was_cancelled: bool | None = False
+    ground_truth: bool | None = False
 
 
 class Task(msgspec.Struct):
@@ -57,7 +62,7 @@ class Task(msgspec.Struct):
     annotations: list[Annotation]
     id: Any = None
     project: Any = None
-    drafts: Any = None
+    drafts: Any = ()
 
 
 def labelling_config() -> str:
@@ -85,11 +90,11 @@ def labelling_config() -> str:
 
 
 def read_label_studio(
-    path: str | Path | Sequence[str | Path],
+    path: Paths,
     *,
     questions: Iterable[str] | Mapping[str, Sequence[str]] | None = None,
-    known_images: Iterable[str] | None = None,
-    rename: Mapping[str, str] | None = None,
+    known_images: Known = None,
+    rename: Rename = None,
     salt: str = "helpers",
 ) -> Ingest:
     """Read exports: full JSON, JSON_MIN, CSV or TSV, recognised by content.
@@ -129,18 +134,14 @@ def read_label_studio(
         >>> tidy[["image_id", "attribute", "level"]].values.tolist()
         [['a', 'gender', 4]]
     """
-    paths = [path] if isinstance(path, str | Path) else path
     scales = ATTRIBUTES if questions is None else _scales(questions, dict(rename or {}))
-    asked = None if questions is None else list(questions)
-    doubtful = {*ATTRIBUTES, *(rename or {})}
-    exports = [read_export(Path(one), "image", asked, doubtful) for one in paths]
-    about = {"scales": scales, "rename": rename, "known": known_images}
-    return validate(exports, SOURCE, salt, **about, numbered=False)
+    asked, export = None if questions is None else [*questions], Export("label_studio")
+    for one in [path] if isinstance(path, str | Path) else path:
+        read_export(export, Path(one), "image", asked, {*ATTRIBUTES, *(rename or {})})
+    return validate(export, salt, rename, known_images, scales, numbered=False)
 
 
-def _scales(
-    questions: Iterable[str] | Mapping[str, Sequence[str]], rename: Mapping[str, str]
-) -> dict[str, tuple[str, ...]]:
+def _scales(questions: Iterable[str], rename: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """The levels of the attributes that are asked about."""
     scales: dict[str, tuple[str, ...]] = {}
     for control in questions:
@@ -148,40 +149,52 @@ def _scales(
         if attribute not in ATTRIBUTES:
             raise ValueError(f"question {control!r} is no attribute; `rename` says which it is")
         levels = ATTRIBUTES[attribute]
-        choices = questions[control] if isinstance(questions, Mapping) else levels
-        different = {as_compared(str(name)) for name in choices}
-        if isinstance(choices, str) or len(different) != len(levels) or "" in different:
+        choices = [*questions[control]] if isinstance(questions, Mapping) else levels
+        scales[attribute] = tuple(map(str, choices))
+        if len({as_compared(name) for name in scales[attribute]} - {""}) != len(levels):
             raise ValueError(
                 f"question {control!r}: {len(levels)} choices with different names were expected "
                 f"for the levels of {attribute!r}, not {choices!r}"
             )
-        scales[attribute] = tuple(map(str, choices))
     return scales
 
 
+Asked = Sequence[str] | None
+"""Names of the questions; None where only the answers tell."""
+
+
 def read_export(
-    path: Path, item: str, questions: Sequence[str] | None, doubtful: Iterable[str] = ()
-) -> Export:
-    """An export about any kind of item, whose id is `<item>_id` or the file name in `<item>`.
+    export: Export, path: Path, item: str, asked: Asked, doubtful: Iterable[str] = ()
+) -> None:
+    """Add an export about any kind of item, whose id is `<item>_id` or the file name in `<item>`.
 
     `doubtful` names, in the data of a flat export, might be those of questions.
     """
-    export = Export(path, questions)
+    export.begin(path, asked)
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
+    start = content[: 2**16].lstrip()[:1]
+    if not start:
         raise wrong_format(path, "line 1", EXPECTED, "an empty file")
-    if content.lstrip()[:1] not in (b"[", b"{"):
-        if questions is None:
-            raise ValueError(
-                f"{path}: row 1: a CSV or TSV export does not say which columns are answers and "
-                "which the task's data; give `questions`, the names in the labelling configuration"
-            )
+    if start in b"[{":
+        tasks = _in_json(path, content, asked, doubtful)
+    elif asked is not None:
         rows = read_table(path, EXPECTED, ("annotation_id", "annotator")).to_dict("records")
-        for number, row in enumerate(rows, start=2):
-            record = {name: _cell(text) for name, text in row.items()}
-            answers = [name for name in questions if name in record]
-            _add_flat(export, f"row {number}", record, item, answers)
-        return export
+        tasks = (
+            (f"row {number}", _as_task(row, asked)) for number, row in enumerate(rows, start=2)
+        )
+    else:
+        raise ValueError(
+            f"{path}: row 1: a CSV or TSV export does not say which columns are answers and "
+            "which the task's data; give `questions`, the names in the labelling configuration"
+        )
+    for place, task in tasks:
+        _add(export, place, task, item)
+
+
+def _in_json(
+    path: Path, content: bytes, asked: Asked, doubtful: Iterable[str]
+) -> Iterator[tuple[str, Task]]:
+    """The tasks, or flat records, and their places, one by one: whole they take gigabytes."""
     try:
         records = msgspec.json.decode(content, type=list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError) as error:
@@ -189,54 +202,88 @@ def read_export(
         end = len(content) if "truncated" in str(error) else int(byte[1]) if byte else 0
         line = content.count(b"\n", 0, end) + 1
         raise wrong_format(path, f"line {line}", EXPECTED, f"other text ({error})") from None
-    if any("annotation_id" in record for _, record in _decoded(path, records[:1], dict)):
-        for number, record in _decoded(path, records, dict):
-            place = _task_place(record.get("id"), number)
-            answers = _asked(export, place, record, set(doubtful))
-            _add_flat(export, place, record, item, answers)
-    else:
-        for number, task in _decoded(path, records, Task):
-            _add_task(export, _task_place(task.id, number), task, item)
-    return export
-
-
-def _decoded(path: Path, records: list[msgspec.Raw], kind: type) -> Iterator[tuple[int, Any]]:
-    """The records of a list one by one: whole, millions of answers take gigabytes."""
-    decode = msgspec.json.Decoder(kind).decode
+    flat = any(b'"annotations"' not in bytes(one) for one in records[:1] if b"_id" in bytes(one))
+    decode = msgspec.json.Decoder(dict if flat else Task).decode
     for number, record in enumerate(records, start=1):
+        place = f"task {number} of the file"
         try:
-            content = decode(record)
+            task = decode(record)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            place = f"task {number} of the file"
             raise wrong_format(path, place, EXPECTED, f"something else ({error})") from None
-        yield number, content
+        task_id = task.get("id") if flat else task.id
+        place = place if task_id is None else f"task {task_id}"
+        yield place, _as_task(task, _asked(path, place, task, asked, doubtful)) if flat else task
 
 
-def _task_place(task_id: Any, number: int) -> str:
-    name = identity(task_id)
-    return f"task {name}" if name else f"task {number} of the file"
+def _asked(
+    path: Path, place: str, record: dict[str, Any], asked: Asked, doubtful: Iterable[str]
+) -> Iterable[str]:
+    """Which names of a JSON_MIN record are those of questions.
+
+    The server writes the task's data, then its `id`, the answers, `annotator` and the rest. A
+    question that is called like data takes its place, so that the two cannot be told apart.
+    """
+    names = [*record]
+    if missing := [key for key in ("annotation_id", "annotator") if key not in record]:
+        raise wrong_format(path, place, EXPECTED, f"an annotation without {missing[0]!r}")
+    begin = names.index("id") if "id" in names else -1
+    between = names[begin + 1 : names.index("annotator")] if begin >= 0 else []
+    data = names[: max(begin, 0)]
+    confused = [name for name in data if name in (doubtful if asked is None else asked)]
+    if not confused and (begin >= 0 or asked is not None):
+        return dict.fromkeys([*(asked or ()), *between])
+    found = "no 'id' between the task's data and the answers"
+    if confused:
+        found = f"{confused[0]!r} in the task's data, which may be an answer"
+    hint = "give `questions`, the names in the labelling configuration"
+    if asked is not None:
+        hint = "export the full JSON, which keeps data and answers apart"
+    raise ValueError(f"{path}: {place}: found {found}; {hint}")
 
 
-def _add_task(export: Export, place: str, task: Task, item: str) -> None:
+def _as_task(record: dict[str, Any], asked: Iterable[str]) -> Task:
+    """The task of a flat record, in which an annotation stands among the data."""
+    results = []
+    for name in asked:
+        given = record.get(name)
+        if isinstance(given, str) and given.startswith(("[", "{")):  # a cell of a table
+            with suppress(msgspec.DecodeError, RecursionError):
+                given = msgspec.json.decode(given)
+        for one in given if isinstance(given, list) else [given]:
+            blank = one is None or (isinstance(one, str) and not one.strip())
+            value = {"choices": [] if blank else [one]}
+            results.append(Result(one if isinstance(one, dict) else value, name))
+    about = ("annotation_id", "annotator", "created_at", "updated_at", "lead_time")
+    number, person, *times = (record.get(name) for name in about)
+    visits = [Annotation(results, number, person, *times)] if number or person else []
+    return Task(record, visits, record.get("id"))
+
+
+def _add(export: Export, place: str, task: Task, item: str) -> None:
     if not task.annotations:
         export.note("task without annotation", place)
-    for _ in task.drafts if isinstance(task.drafts, list) else ():
+    for _ in task.drafts or ():
         export.note("draft", place)
     for number, annotation in enumerate(task.annotations, start=1):
-        here = f"{place}, annotation {identity(annotation.id) or f'{number} of it'}"
+        here = f"{place}, annotation {annotation.id or f'{number} of it'}"
+        here = place if place.startswith("row") else here
         if annotation.ground_truth:
             export.note("ground-truth annotation", here)
-        results = annotation.result
         # `write_label_studio` says in the first result who answered.
-        meta = results[0].meta if results else None
+        meta = annotation.result[0].meta if annotation.result else None
         named = isinstance(meta, dict) and "annotator" in meta
-        answers = ((one.from_name, _level(one.value), one.from_name) for one in results)
+        person, email = meta["annotator"] if named else annotation.completed_by, None
+        if isinstance(person, dict):
+            email = person.get("email")
+            person = person.get("id") or email
+        answers = ((one.from_name, _level(one.value), one.from_name) for one in annotation.result)
         export.add(
-            (answer for answer in answers if answer[1] is not _EMPTY),
+            (answer for answer in answers if answer[1] != ()),
             place=here,
             named=task.data.get(f"{item}_id"),
             address=task.data.get(item),
-            **_person(meta["annotator"] if named else annotation.completed_by),
+            annotator=person,
+            email=email,
             seconds=annotation.lead_time,
             submitted_at=annotation.created_at,
             updated_at=annotation.updated_at,
@@ -245,89 +292,14 @@ def _add_task(export: Export, place: str, task: Task, item: str) -> None:
         )
 
 
-def _person(completed_by: Any) -> dict[str, Any]:
-    """Who annotated, preferably by number, and their address."""
-    if not isinstance(completed_by, dict):
-        return {"annotator": completed_by}
-    number, email = completed_by.get("id"), completed_by.get("email")
-    return {"annotator": number if identity(number) else email, "email": email}
-
-
 def _level(value: dict[str, Any]) -> Any:
-    """A level's name, a level counted from 0, a tuple of several, `_EMPTY`, or None."""
+    """A level's name, a level counted from 0, a tuple of several or none, or None if unreadable."""
     choices, rating = value.get("choices"), value.get("rating")
     if isinstance(choices, list) and rating is None:
         if not all(isinstance(label, str) for label in choices):
             return None
-        return choices[0] if len(choices) == 1 else tuple(choices) or _EMPTY
+        return choices[0] if len(choices) == 1 else tuple(choices)
     return rating - 1 if type(rating) is int and choices is None else None
-
-
-def _add_flat(
-    export: Export, place: str, record: dict[str, Any], item: str, questions: Iterable[str]
-) -> None:
-    """Add an annotation that stands among the data of its task, in JSON_MIN or a table."""
-    missing = [key for key in ("annotation_id", "annotator") if key not in record]
-    if missing:
-        raise wrong_format(export.path, place, EXPECTED, f"an annotation without {missing[0]!r}")
-    number, person = record["annotation_id"], record["annotator"]
-    if person in (None, "") and number in (None, ""):
-        export.note("task without annotation", place)
-        return
-    answers = ((name, level, name) for name in questions for level in _levels(record.get(name)))
-    export.add(
-        (answer for answer in answers if answer[1] is not _EMPTY),
-        place=place if place.startswith("row") else f"{place}, annotation {number}",
-        named=record.get(f"{item}_id"),
-        address=record.get(item),
-        **_person(person),
-        seconds=record.get("lead_time"),
-        submitted_at=record.get("created_at"),
-        updated_at=record.get("updated_at"),
-    )
-
-
-def _asked(export: Export, place: str, record: dict[str, Any], doubtful: set[str]) -> Iterable[str]:
-    """Which names of a JSON_MIN record are those of questions.
-
-    The server writes the task's data, then its `id`, the answers, `annotator` and the rest. A
-    question that is called like data takes its place, so that the two cannot be told apart.
-    """
-    names = list(record)
-    begin = names.index("id") if "id" in names else -1
-    end = names.index("annotator") if "annotator" in names else len(names)
-    data, between = set(names[: max(begin, 0)]), names[begin + 1 : end]
-    asked = export.asked
-    confused = sorted(data & (doubtful if asked is None else set(asked)))
-    if confused or (begin < 0 and asked is None):
-        hint = "give `questions`, the names in the labelling configuration"
-        if asked is not None:
-            hint = "export the full JSON, which keeps data and answers apart"
-        found = "no 'id' between the task's data and the answers"
-        if confused:
-            found = f"{confused[0]!r} in the task's data, which may be an answer"
-        raise ValueError(f"{export.path}: {place}: found {found}; {hint}")
-    own = [name for name in asked or () if name in record]
-    return dict.fromkeys([*own, *(between if begin >= 0 else ())])
-
-
-def _levels(value: Any) -> Iterator[Any]:
-    """The levels of a question's results in a flat export: one, or a list of them."""
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, dict):
-            yield _level(one)
-        elif isinstance(one, str):
-            yield one if one.strip() else _EMPTY
-        else:
-            yield _EMPTY if one is None else None
-
-
-def _cell(text: str) -> Any:
-    """A cell's content: ratings and several choices are JSON, all other cells bare text."""
-    try:
-        return msgspec.json.decode(text) if text.startswith(("[", "{")) else text
-    except (msgspec.DecodeError, RecursionError):
-        return text
 
 
 def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
@@ -341,10 +313,6 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
     Args:
         answers: as `crowd.annotate` returns them.
         path: JSON file to write.
-
-    Raises:
-        ValueError: an image or a worker has no name that a file can keep; names the row, counted
-            from 0.
     """
     names = answers["image_id"].unique()
     data = {name: {"image": f"images/{name}.png", "image_id": name} for name in names}
@@ -352,61 +320,42 @@ def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
 
 
 def write_export(
-    answers: pd.DataFrame,
-    path: str | Path,
-    item: str,
-    to_name: str,
-    scales: Mapping[str, tuple[str, ...]],
-    data: Mapping[str, Mapping[str, str]],
+    answers: pd.DataFrame, path: str | Path, item: str, to_name: str, scales: Scales, data: Mapping
 ) -> None:
     """Write answers about any kind of item as `write_label_studio` does about images.
 
     Choices are about the object `to_name` of the labelling configuration; `data` has the task's
     data of every item in the column `<item>_id`.
     """
-    for column in (f"{item}_id", "worker_id"):
-        require_writable(answers[column])
+    rows = answers.assign(number=np.arange(len(answers)) + 1)
+    rows["created"] = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     order = np.argsort(pd.factorize(answers[f"{item}_id"])[0], kind="stable")
-    written = _annotations(answers, order, to_name, scales)
-    visits = zip(answers[f"{item}_id"].iloc[order], written, strict=True)
+    tasks = groupby(rows.iloc[order].itertuples(index=False), attrgetter(f"{item}_id"))
     with Path(path).open("w", encoding="utf-8") as file:
         file.write("[")
         # One task a line, so that a line number finds a record.
-        for number, (name, some) in enumerate(groupby(visits, key=lambda visit: visit[0])):
-            task = {"id": number + 1, "project": 1, "data": data[name]}
-            task |= {"annotations": [annotation for _, annotation in some], "predictions": []}
+        for number, (name, some) in enumerate(tasks):
+            annotations = [_annotation(row, to_name, scales) for row in some]
+            task = {"id": number + 1, "project": 1, "data": data[name], "annotations": annotations}
             file.write(",\n" * (number > 0) + json.dumps(task, ensure_ascii=False))
         file.write("]\n")
 
 
-def _annotations(
-    answers: pd.DataFrame, order: np.ndarray, to_name: str, scales: Mapping[str, tuple[str, ...]]
-) -> Iterator[dict[str, Any]]:
-    """The annotations in an order of the answers' rows, called by their rows' numbers from 1."""
-    answers = answers.iloc[order]
-    attributes = [name for name in scales if name in answers]
-    created = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    for number, time, row in zip(order + 1, created, answers.itertuples(index=False), strict=True):
-        annotator = row.rater
-        if "@" in row.worker_id:
-            annotator = {"id": row.rater, "email": row.worker_id}
-        results: list[dict[str, Any]] = [
-            {
-                "id": f"{number}-{attribute}",
-                "from_name": attribute,
-                "to_name": to_name,
-                "type": "choices",
-                "value": {"choices": [scales[attribute][getattr(row, attribute)]]},
-            }
-            for attribute in attributes
-        ]
-        results[0]["meta"] = {"annotator": annotator}
-        yield {
-            "id": int(number),
-            "was_cancelled": row.status != "accepted",
-            "ground_truth": False,
-            "created_at": time,
-            "updated_at": time,
-            "lead_time": row.seconds,
-            "result": [] if row.status == "cancelled" else results,
-        }
+def _annotation(row: Any, to_name: str, scales: Scales) -> dict[str, Any]:
+    about, results = {"to_name": to_name, "type": "choices"}, []
+    for name, levels in scales.items():
+        if hasattr(row, name):
+            value = {"choices": [levels[getattr(row, name)]]}
+            results.append(
+                {"id": f"{row.number}-{name}", "from_name": name, **about, "value": value}
+            )
+    person = {"id": row.rater, "email": row.worker_id} if "@" in row.worker_id else row.rater
+    results[0]["meta"] = {"annotator": person}
+    return {
+        "id": row.number,
+        "was_cancelled": row.status != "accepted",
+        "created_at": row.created,
+        "updated_at": row.created,
+        "lead_time": row.seconds,
+        "result": [] if row.status == "cancelled" else results,
+    }

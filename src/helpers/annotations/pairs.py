@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.exports import MISSING, UNKNOWN, UNUSABLE
-from helpers.annotations.ingest import validate
-from helpers.annotations.label_studio import SOURCE, read_export, write_export
+from helpers.annotations.ingest import Export, validate
+from helpers.annotations.label_studio import read_export, write_export
 from helpers.utils.checks import check_whole, require_columns
 
 SCALES: dict[str, tuple[str, ...]] = {
@@ -31,10 +30,6 @@ SCALES: dict[str, tuple[str, ...]] = {
     )
 }
 """The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
-
-DROPPED = {"surplus rating": "answer", "missing raters": "pair"}
-"""What is dropped besides `ingest.DROPPED`, and what one count stands for."""
-_OF_IMAGES = (MISSING, UNUSABLE, UNKNOWN)
 
 
 class PairRatings(NamedTuple):
@@ -83,21 +78,21 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     """Write a crowd's answers as a full JSON export, one task a line.
 
     Args:
-        answers: as `crowd_pairs.annotate_pairs` returns them.
+        answers: as `crowd.annotate_pairs` returns them.
         path: JSON file to write.
         pairs: the pairs table that the answers are about, (n, …) with `first` and `second`.
 
     Raises:
-        ValueError: the table lacks a column or names a pair twice.
+        ValueError: the table lacks a column.
 
     Example:
         >>> import pandas as pd, tempfile
         >>> from helpers import annotations
-        >>> from helpers.annotations import crowd_pairs
+        >>> from helpers.annotations import crowd
         >>> pairs = pd.DataFrame({"first": [0], "second": [7], "kind": ["negative"]})
         >>> pairs.index = annotations.pair_ids(pairs)
         >>> apart = pd.Series(1.0, pairs.index)
-        >>> answers = crowd_pairs.annotate_pairs(apart, 0 * apart, 9, seed=1, stage="example")
+        >>> answers = crowd.annotate_pairs(apart, 0 * apart, 9, seed=1, stage="example")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     annotations.write_pair_export(answers, f"{folder}/pairs.json", pairs)
         ...     annotations.read_pair_export(f"{folder}/pairs.json", pairs).ratings.shape
@@ -107,7 +102,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     images = zip(pairs["first"], pairs["second"], strict=True)
     data = {
         label: {"first": f"images/{a:05d}.png", "second": f"images/{b:05d}.png", "pair_id": label}
-        for label, (a, b) in zip(_labels(pairs), images, strict=True)
+        for label, (a, b) in zip(pairs.index.map(str), images, strict=True)
     }
     write_export(answers, path, "pair", "first", SCALES, data)
 
@@ -134,7 +129,7 @@ def read_pair_export(
         The ratings of completely rated pairs, and the report of what was dropped.
 
     Raises:
-        ValueError: the file is not an export; the table lacks a column or names a pair twice; no
+        ValueError: the file is not an export; the table lacks a column; no
             answer is about a pair of the table; `n_raters` is below 1; or the polarity is reversed,
             which shows when positive pairs look more different than negative ones on average.
 
@@ -150,12 +145,10 @@ def read_pair_export(
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)
-    path = Path(path)
-    labels = _labels(pairs)
+    labels, export = pairs.index.map(str), Export("label_studio")
     require_columns(pairs, ["kind"])
-    export = read_export(path, "pair", list(SCALES))
-    frame, report = validate([export], SOURCE, salt, scales=SCALES, known=labels, numbered=False)
-
+    read_export(export, Path(path), "pair", list(SCALES))
+    frame, report = validate(export, salt, None, labels, SCALES, numbered=False)
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
     row = labels.get_indexer(frame["image_id"])
@@ -165,20 +158,19 @@ def read_pair_export(
     complete = (ratings >= 0).all(axis=1)
     ratings = pd.DataFrame(ratings[complete], index=pairs.index[complete])
     _require_polarity(path, ratings, pairs["kind"][complete])
-    lost = {"surplus rating": labels[row[~kept]], "missing raters": labels[~complete]}
-    return PairRatings(ratings, _extended(report, path, lost))
+    report["reason"] = report["reason"].str.replace("image", "pair")
+    report["field"] = report["field"].astype("object")
+    lost = [
+        ("surplus rating", "answer", labels[row[~kept]]),
+        ("missing raters", "pair", labels[~complete]),
+    ]
+    for reason, unit, names in lost:
+        first = (Path(path).name, None, f"pair_id {names[0]}") if len(names) else (None,) * 3
+        report.loc[len(report)] = (reason, unit, len(names), True, 0, *first)
+    return PairRatings(ratings, report)
 
 
-def _labels(pairs: pd.DataFrame) -> pd.Index:
-    """The pairs' names as text."""
-    labels = pairs.index.map(str)
-    if not labels.is_unique:
-        twice = labels[labels.duplicated()][0]
-        raise ValueError(f"pair {twice!r} occurs twice in the index of the pairs table")
-    return labels
-
-
-def _require_polarity(path: Path, ratings: pd.DataFrame, kind: pd.Series) -> None:
+def _require_polarity(path: str | Path, ratings: pd.DataFrame, kind: pd.Series) -> None:
     """Levels written as numbers may have been counted from the other end of the scale."""
     mean = ratings.mean(axis=1).groupby(kind).mean().reindex(["positive", "negative"])
     if mean["positive"] > mean["negative"]:
@@ -187,15 +179,3 @@ def _require_polarity(path: Path, ratings: pd.DataFrame, kind: pd.Series) -> Non
             f"{mean['positive']:.2f}, negative ones {mean['negative']:.2f}; expected 0 for "
             f"{SCALES['identity'][0]!r} and 4 for {SCALES['identity'][-1]!r}"
         )
-
-
-def _extended(report: pd.DataFrame, path: Path, lost: dict[str, pd.Index]) -> pd.DataFrame:
-    """The ingest report in terms of pairs, followed by what was lost after validation."""
-    report = report.replace({"reason": {old: old.replace("image", "pair") for old in _OF_IMAGES}})
-    rows = [
-        {"reason": reason, "unit": unit, "count": len(lost[reason]), "dropped": True}
-        | ({"file": path.name, "field": f"pair_id {lost[reason][0]}"} if len(lost[reason]) else {})
-        for reason, unit in DROPPED.items()
-    ]
-    more = pd.DataFrame(rows, columns=report.columns).fillna({"answers": 0}).astype(report.dtypes)
-    return pd.concat([report, more], ignore_index=True)

@@ -7,10 +7,16 @@ the table does not know where the answers came from.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 
-import numpy as np
 import pandas as pd
+
+Paths = str | Path | Sequence[str | Path]
+Known = Iterable[str] | None
+Rename = Mapping[str, str] | None
+Scales = Mapping[str, tuple[str, ...]]
 
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "gender": ("Female", "Probably female", "In between", "Probably male", "Male"),
@@ -27,8 +33,6 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 A score is the mean level over (levels - 1).
 """
 
-_OF_IMAGES = {"fakeness"}  # all other attributes are of the people in them
-
 # Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
 #   attribute     str, a key of ATTRIBUTES
@@ -44,12 +48,9 @@ UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
 
 
 def heading(attribute: str) -> str:
-    """What a person who annotates reads above a question.
-
-    What is asked about people is how they look: *perceived* gender, and never who somebody is.
-    """
+    """What stands above a question: how people look is *perceived*, and never who somebody is."""
     words = attribute.replace("_", " ")
-    if attribute in ATTRIBUTES and attribute not in _OF_IMAGES:
+    if attribute in ATTRIBUTES and attribute != "fakeness":
         words = f"perceived {words}"
     return words[:1].upper() + words[1:]
 
@@ -74,14 +75,3 @@ def occurring(values: pd.Categorical) -> pd.Categorical:
     """The values with the categories that occur, in sorted order."""
     values = values.remove_unused_categories()
     return values.reorder_categories(values.categories.sort_values())
-
-
-def require_writable(names: pd.Series) -> None:
-    """Raise a ValueError for the first name that a file would not give back as it is."""
-    for name in names.unique():
-        if pd.isna(name) or UNWRITABLE.search(str(name)):
-            row = int(np.argmax(names.isna() if pd.isna(name) else names == name))
-            raise ValueError(
-                f"{names.name}: row {row}: a name without control characters, halves of "
-                f"characters and blanks at its ends was expected, not {str(name)[:40]!r}"
-            )
