@@ -50,7 +50,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {name: (*of.split(),) for name, of in _L
 """Group → its parameters; every parameter of the renderer is in one."""
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35
-"""Earrings and glasses are drawn from this presence on (`facerender.accessories`)."""
+"""Earrings and glasses are drawn from this presence on (`facerender.dress`)."""
 
 
 # --- arms
