@@ -100,7 +100,7 @@ def drawn_once(exact, parameters, settings, known):
 
 def _named(parameters, settings):
     content = parameters.tobytes()
-    return zlib.crc32(content), zlib.adler32(content), settings["size"], settings["supersampling"]
+    return zlib.crc32(content), zlib.adler32(content), settings["size"]
 
 
 def _drawn(face):

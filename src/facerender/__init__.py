@@ -1,11 +1,11 @@
 """A parametric renderer of stylised faces with known attributes.
 
 `render(parameters, size)` turns a tensor (n, P) of documented parameters into images, head masks
-and landmarks. `portraits` draws a face layer by layer. The nose is in `relief`, the skull in
-`geometry`, the skin in `skin`, eyes and lips in `features`, hair in `hair` and `hair_shading`, neck
-and shoulders in `torsos`, light in `shading`; `anatomy` says how gender, age and ancestry change
+and landmarks. `portraits` draws a face layer by layer. Skull and nose are in `skull`, the skin in
+`skin`, eyes and lips in `features`, their light in `heads`, hair in `hair`, neck, shoulders and
+glasses in `dress`, camera and rays in `rays`; `anatomy` says how gender, age and ancestry change
 the head's proportions. All of these are formulas for one point, which `compiled` makes fast;
-`parameters.csv` and `hair.csv` are their tables.
+`parameters.csv`, `parameters.ancestry.csv` and `hair.csv` are their tables.
 """
 
 from facerender.landmarks import LANDMARK_NAMES

@@ -7,94 +7,46 @@ is a record of `parameters.records`: identity parameters have the strength that 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 from facerender.compiled import formula
 from facerender.maths import Vector, bump, clamp, smoothstep
 
+Traits = namedtuple("Traits", "male child old smile frown knit beard")
+"""What acts on several parts: gender as a sign, age as weights, expression.
 
-class Traits(NamedTuple):
-    """What acts on several parts: gender as a sign, age as weights, expression."""
-
-    male: float
-    """-1 female .. 1 male."""
-    child: float
-    """1 at age 0, fading to 0 at young adult."""
-    old: float
-    """0 up to adult, 1 at senior."""
-    smile: float
-    """0 neutral .. 1 broad smile."""
-    frown: float
-    """0 neutral .. 1 frown, as the mouth shows it."""
-    knit: float
-    """The same for the brows, which move late, and up in the middle: displeased, not angry."""
-    beard: float
-    """0 none .. 1 full."""
+*male*: -1 female .. 1 male; *child*: 1 at age 0, fading to 0 at young adult; *old*: 0 up to
+adult, 1 at senior; *smile*: 0 neutral .. 1 broad smile; *frown*: 0 neutral .. 1 frown, as the
+mouth shows it; *knit*: the same for the brows, which move late, and up in the middle: displeased,
+not angry; *beard*: 0 none .. 1 full.
+"""
 
 
-class Skull(NamedTuple):
-    """Ellipsoids of the head without features; vectors are their radii."""
+Skull = namedtuple(
+    "Skull",
+    "width lower cranium jaw angle_x angle_y angle_size chin_y chin cheek_x cheek_y "
+    "cheek_size ear_x neck_radius shoulder_width",
+)
+"""Ellipsoids of the head without features; vectors are their radii.
 
-    width: float
-    """Overall width factor."""
-    lower: float
-    """Length factor of the lower face."""
-    cranium: Vector
-    jaw: Vector
-    angle_x: float
-    angle_y: float
-    angle_size: float
-    chin_y: float
-    chin: Vector
-    cheek_x: float
-    cheek_y: float
-    cheek_size: float
-    ear_x: float
-    neck_radius: float
-    shoulder_width: float
+*width*: overall width factor; *lower*: length factor of the lower face.
+"""
 
 
-class Eyes(NamedTuple):
-    """Eye centre on the image's right, half width, opening, and the brow above it."""
-
-    x: float
-    y: float
-    size: float
-    tilt: float
-    opening: float
-    brow_y: float
-    brow_thickness: float
-    brow_arch: float
+Eyes = namedtuple("Eyes", "x y size tilt opening brow_y brow_thickness brow_arch")
+"""Eye centre on the image's right, half width, opening, and the brow above it."""
 
 
-class Nose(NamedTuple):
-    """Base height, half width at the wings, projection, height of the root."""
-
-    base_y: float
-    width: float
-    projection: float
-    root_y: float
+Nose = namedtuple("Nose", "base_y width projection root_y")
+"""Base height, half width at the wings, projection, height of the root."""
 
 
-class Mouth(NamedTuple):
-    """Centre height, half width, lip heights, opening, curvature of the lip line."""
-
-    y: float
-    width: float
-    upper: float
-    lower: float
-    opening: float
-    curve: float
+Mouth = namedtuple("Mouth", "y width upper lower opening curve")
+"""Centre height, half width, lip heights, opening, curvature of the lip line."""
 
 
-class Anatomy(NamedTuple):
-    """Everything the geometry and the paint need to know about a head."""
-
-    traits: Traits
-    skull: Skull
-    eyes: Eyes
-    nose: Nose
-    mouth: Mouth
+Anatomy = namedtuple("Anatomy", "traits skull eyes nose mouth")
+"""Everything the geometry and the paint need to know about a head."""
 
 
 @formula

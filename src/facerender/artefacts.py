@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
-import numpy as np
 from numpy import float32
 
 from facerender.compiled import formula, loop
 from facerender.maths import box_mean, clamp, cos, exp, mix, sin, smoothstep
 from facerender.textures import bilinear, lookup
 
-
-class Spoiler(NamedTuple):
-    """Room to spoil an image in; arrays (size, size)."""
-
-    torn: np.ndarray
-    right: np.ndarray
-    up: np.ndarray
-    blotch: np.ndarray
-    tint: np.ndarray
-    warped: np.ndarray
-    blurred: np.ndarray
-    sums: np.ndarray
-
-
-@loop
-def make_spoiler(size):
-    """Room for an image of `size` pixels."""
-    r = np.empty((8, size, size), float32)
-    return Spoiler(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7])
+Spoiler = namedtuple("Spoiler", "torn right up blotch tint warped blurred sums")
+"""Room to spoil an image in; arrays (size, size)."""
 
 
 @formula

@@ -3,63 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 from numpy import float32, int32
 
 from facerender.compiled import formula
 from facerender.maths import clamp, exp, mix, power, sin, smoothstep
 
-
-class Colour(NamedTuple):
-    """Linear light."""
-
-    red: float
-    green: float
-    blue: float
+Colour = namedtuple("Colour", "red green blue")
+"""Linear light."""
 
 
-def _log_linear(srgb: tuple[int, int, int]) -> Colour:
-    """Logarithm of the linear light of an 8-bit sRGB colour."""
-    shares = (value / 255 for value in srgb)
-    linear = (s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in shares)
-    return Colour(*(math.log(max(value, 1e-3)) for value in linear))
+def _anchors(srgb: str) -> tuple[Colour, ...]:
+    """Logarithms of the linear light of 8-bit sRGB colours."""
+    shares = [[value / 255 for value in bytes.fromhex(colour)] for colour in srgb.split()]
+    linear = [
+        [s / 12.92 if s <= 0.04045 else ((s + 0.055) / 1.055) ** 2.4 for s in c] for c in shares
+    ]
+    return tuple(Colour(*(math.log(max(value, 1e-3)) for value in colour)) for colour in linear)
 
 
-SKIN_ANCHORS = tuple(
-    map(
-        _log_linear,
-        (
-            (250, 221, 201),
-            (238, 200, 172),
-            (216, 168, 132),
-            (176, 124, 88),
-            (124, 82, 58),
-            (75, 47, 31),
-        ),
-    )
-)
-"""Logarithms of the albedo of Fitzpatrick types I to VI."""
-
-HAIR_ANCHORS = tuple(
-    map(
-        _log_linear,
-        (
-            (22, 19, 20),
-            (48, 34, 28),
-            (92, 60, 40),
-            (140, 84, 48),
-            (196, 150, 92),
-            (232, 200, 140),
-        ),
-    )
-)
-IRIS_ANCHORS = tuple(
-    map(
-        _log_linear,
-        ((38, 22, 14), (74, 44, 24), (112, 78, 40), (98, 110, 72), (92, 124, 150)),
-    )
-)
+SKIN_ANCHORS = _anchors("faddc9 eec8ac d8a884 b07c58 7c523a 4b2f1f")
+"""Of the albedo of Fitzpatrick types I to VI."""
+HAIR_ANCHORS = _anchors("161314 30221c 5c3c28 8c5430 c4965c e8c88c")
+IRIS_ANCHORS = _anchors("26160e 4a2c18 704e28 626e48 5c7c96")
 GREY_HAIR = Colour(0.42, 0.42, 0.43)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from numpy import float32
 
+from facerender.colours import Colour
 from facerender.compiled import formula, loop
 from facerender.features import (
     EYE_WHITE,
@@ -20,10 +23,8 @@ from facerender.features import (
     paint_nostrils,
     white_beside,
 )
-from facerender.geometry import occlusions
-from facerender.hair import inside_hairline
-from facerender.hair_shading import light_below_hair, stubble_weight
-from facerender.shading import head_light
+from facerender.hair import inside_hairline, light_below_hair, stubble_weight
+from facerender.maths import add, along, at, clamp, dot, put_at, smoothstep, unit
 from facerender.skin import (
     Surface,
     bare_skin,
@@ -34,6 +35,7 @@ from facerender.skin import (
     paint_wrinkles,
     place_at,
 )
+from facerender.skull import occlusions
 from facerender.surface import (
     colour_of,
     find_normals,
@@ -42,6 +44,7 @@ from facerender.surface import (
     over,
     set_colour,
     view_of,
+    wrapped,
 )
 from facerender.textures import lookup
 
@@ -58,7 +61,7 @@ def paint_head(portrait, face, view, work, textures):
     paint_features(hits, work.part, count, portrait, face, view, textures)
     line, look = portrait.hair.line, portrait.hair.look
     for i in range(count):
-        hits.noise[i] = inside_hairline(hits.x[i], hits.y[i], hits.z[i], line)
+        hits.noise[i] = inside_hairline(at(hits, i), line)
     for i in range(count):
         hits.hair_light[i] = light_below_hair(hits.noise[i], look)
         stubble = stubble_weight(hits.noise[i], look)
@@ -66,15 +69,10 @@ def paint_head(portrait, face, view, work, textures):
     find_normals(hits, count, work.tracer.points, portrait.head, NORMAL_STEP)
     occlusions(hits, count, portrait.head, hits.noise)
     for i in range(count):
-        lit = head_light(
-            surface_of(hits, i),
-            view_of(hits, i),
-            normal_of(hits, i),
-            portrait.light,
-            hits.shadow[i],
-            hits.hair_light[i],
-            hits.noise[i],
-        )
+        surface, view, normal = surface_of(hits, i), view_of(hits, i), normal_of(hits, i)
+        shadow, hair_light, occlusion = hits.shadow[i], hits.hair_light[i], hits.noise[i]
+        light = portrait.light
+        lit = head_light(surface, view, normal, light, shadow, hair_light, occlusion)
         set_colour(hits, i, lit)
     for i in range(count):
         over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 1.0)
@@ -95,9 +93,7 @@ def list_head(portrait, view, work):
             if work.covered[pixel] > 0:
                 continue
             hits.pixel[count] = pixel
-            hits.x[count] = origin.x + rays.x[pixel] * distance
-            hits.y[count] = origin.y + rays.y[pixel] * distance
-            hits.z[count] = origin.z + rays.z[pixel] * distance
+            put_at(hits, count, along(origin, at(rays, pixel), distance))
             hits.ray_x[count], hits.ray_y[count] = rays.x[pixel], rays.y[pixel]
             hits.ray_z[count], hits.opacity[count] = rays.z[pixel], opacity
             hits.shadow[count] = work.shadow[(row >> 1) * half + (column >> 1)]
@@ -166,7 +162,7 @@ def list_part(hits, part, count):
     for i in range(count):
         if hits.noise[i] > 0.0:
             part.pixel[number] = i
-            part.x[number], part.y[number], part.z[number] = hits.x[i], hits.y[i], hits.z[i]
+            put_at(part, number, at(hits, i))
             set_surface(part, number, surface_of(hits, i))
             number += 1
     return number
@@ -218,3 +214,40 @@ def paint_features(hits, part, count, portrait, face, view, textures):
         painted = paint_brows(surface, place, shape.eyes, shape.traits, hair, hairs)
         set_surface(part, k, painted)
     put_back(part, number, hits)
+
+
+@formula
+def head_light(surface, view, normal, light, shadow, hair_light, occlusion):
+    """Linear-light colour of skin: wrapped diffuse per channel, ambient, gloss, rim."""
+    albedo = surface.albedo
+    half = unit(add(light.head, view))
+    toward_light, toward_half = dot(normal, light.head), max(dot(normal, half), 0.0)
+    facing = clamp(dot(normal, view), 0.0, 1.0)
+
+    # Red light travels further under the skin: a wider wrap and a lighter shadow.
+    key = light.key * hair_light * (0.4 + 0.6 * occlusion)
+    red_shadow = math.sqrt(shadow) * math.sqrt(math.sqrt(shadow))
+    sky = light.ambient * (0.74 + 0.26 * dot(normal, light.up)) * occlusion * hair_light
+    sky += 0.14 * light.key * smoothstep(-0.2, -0.9, normal.y)  # bounces off the chest
+    red = albedo.red * (key * wrapped(toward_light, 0.42) * red_shadow + sky)
+    green = albedo.green * (key * wrapped(toward_light, 0.26) * shadow + sky)
+    blue = albedo.blue * (key * wrapped(toward_light, 0.20) * shadow + sky)
+
+    # On dark skin the form is told by what reflects at the surface, as little comes from below it.
+    depth = clamp(1.0 - 2.2 * albedo.green, 0.0, 1.0)
+    # It is a broad sheen: small bright spots would make dark skin look wet.
+    gloss = 0.10 * toward_half**9 * (1.0 + 0.8 * depth)
+    gloss += 0.08 * toward_half**40 * (1.0 - 0.6 * depth)
+    fresnel = 0.09 * (1.0 - facing) ** 3
+    away = clamp(0.3 - light.head.x * normal.x, 0.0, 1.0)
+    rim = (0.20 + 0.34 * depth) * light.key * away * (1.0 - facing) ** 2
+    rim *= smoothstep(-0.6, 0.1, normal.y)  # what faces down has no light behind it
+    sky_gloss = 0.030 * depth * max(dot(normal, light.up), 0.0) * occlusion
+    sheen = 0.9 * light.key * gloss * surface.gloss * shadow
+    sheen += (0.55 * (fresnel + rim) * occlusion + light.ambient * sky_gloss) * hair_light
+    glow = surface.glow * light.key
+    return Colour(
+        red + sheen * (0.40 + 0.60 * albedo.red) + glow,
+        green + sheen * (0.38 + 0.62 * albedo.green) + glow,
+        blue + sheen * (0.34 + 0.66 * albedo.blue) + glow,
+    )

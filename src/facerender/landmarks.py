@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from facerender.anatomy import lip_line
-from facerender.camera import project, to_world
-from facerender.compiled import loop
-from facerender.geometry import cautious_head_distances
-from facerender.maths import Vector, clamp
+from collections import namedtuple
 
-_PAIRED = (
-    "eye_inner",
-    "eye_outer",
-    "eye_centre",
-    "brow_inner",
-    "brow_outer",
-    "nose_wing",
-    "mouth_corner",
-    "jaw",
-    "cheekbone",
-    "ear",
+from facerender.anatomy import lip_line
+from facerender.compiled import loop
+from facerender.maths import at, clamp
+from facerender.rays import project, to_world
+from facerender.skull import cautious_head_distances
+
+Paired = namedtuple(
+    "Paired",
+    "eye_inner eye_outer eye_centre brow_inner brow_outer nose_wing mouth_corner jaw cheekbone ear "
     "temple",
 )
-_SINGLE = (
-    "nose_root",
-    "nose_bridge",
-    "nose_tip",
-    "upper_lip",
-    "lower_lip",
-    "chin",
-    "forehead",
-)
-LANDMARK_NAMES: tuple[str, ...] = _SINGLE + tuple(
-    f"{name}_{side}" for name in _PAIRED for side in ("left", "right")
+"""Points on both sides of the head: (x, y, z) on the image's right."""
+Single = namedtuple("Single", "nose_root nose_bridge nose_tip upper_lip lower_lip chin forehead")
+"""Points in the middle of the face: their height."""
+LANDMARK_NAMES: tuple[str, ...] = (
+    *Single._fields,
+    *(f"{name}_{side}" for name in Paired._fields for side in ("left", "right")),
 )
 """Points of `Rendering.landmarks`; left and right are the image's, for a head facing the camera."""
 
-FRONTAL = len(_SINGLE) + 2 * _PAIRED.index("ear")
+FRONTAL = len(Single._fields) + 2 * Paired._fields.index("ear")
 """So many of them lie on the face; the others, at the sides, have depths of their own."""
 _MARCH_STEPS = 7
 
@@ -46,7 +35,7 @@ def place_landmarks(points, anatomy):
     eyes, nose, mouth, skull = anatomy.eyes, anatomy.nose, anatomy.mouth, anatomy.skull
     reach = 0.95 * eyes.size
     lift = eyes.tilt * reach
-    single = (
+    single = Single(
         nose.root_y,
         0.5 * (nose.root_y + nose.base_y),
         nose.base_y + 0.06,
@@ -55,7 +44,7 @@ def place_landmarks(points, anatomy):
         skull.chin_y - 0.02,
         0.62,
     )
-    paired = (
+    paired = Paired(
         (eyes.x - reach, eyes.y - lift, 1.3),
         (eyes.x + reach, eyes.y + lift, 1.3),
         (eyes.x, eyes.y, 1.3),
@@ -87,5 +76,4 @@ def find_landmarks(points, anatomy, head, pose, view, places):
         for i in range(FRONTAL):
             points.z[i] -= 0.9 * clamp(points.distance[i], -0.3, 0.5)
     for i in range(len(places)):
-        point = to_world(pose, Vector(points.x[i], points.y[i], points.z[i]))
-        places[i, 0], places[i, 1] = project(view, point)
+        places[i, 0], places[i, 1] = project(view, to_world(pose, at(points, i)))

@@ -7,7 +7,7 @@ loop from being vectorised: here they are polynomials, right to about one in a m
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 from numpy import float32, int32
 
@@ -20,12 +20,8 @@ PI = math.pi
 _TURN_HIGH, _TURN_LOW = 6.28125, 2 * math.pi - 6.28125
 
 
-class Vector(NamedTuple):
-    """A point or a direction."""
-
-    x: float
-    y: float
-    z: float
+Vector = namedtuple("Vector", "x y z")
+"""A point or a direction."""
 
 
 @formula
@@ -143,6 +139,24 @@ def sign(x):
 
 
 @formula
+def at(places, i):
+    """The i-th of arrays x, y, z."""
+    return Vector(places.x[i], places.y[i], places.z[i])
+
+
+@formula
+def put_at(places, i, vector):
+    """Set the i-th of arrays x, y, z."""
+    places.x[i], places.y[i], places.z[i] = vector.x, vector.y, vector.z
+
+
+@formula
+def along(start, direction, distance):
+    """The point that far from the start."""
+    return add(start, scale(direction, distance))
+
+
+@formula
 def dot(a, b):
     """Scalar product."""
     return a.x * b.x + a.y * b.y + a.z * b.z
@@ -152,6 +166,12 @@ def dot(a, b):
 def add(a, b):
     """Sum of two vectors."""
     return Vector(a.x + b.x, a.y + b.y, a.z + b.z)
+
+
+@formula
+def subtract(a, b):
+    """Difference of two vectors."""
+    return Vector(a.x - b.x, a.y - b.y, a.z - b.z)
 
 
 @formula

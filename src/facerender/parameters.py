@@ -14,16 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-HAIR_STYLES: tuple[str, ...] = (
-    "straight",
-    "wavy",
-    "curly",
-    "fringe",
-    "afro",
-    "braids",
-    "tied back",
-    "covered",
-)
+HAIR_STYLES = tuple(pd.read_csv(Path(__file__).with_name("hair.csv"))["style"])
 """By their index, the value of the parameter hair_style."""
 
 IDENTITY_LIMIT = 2.2
@@ -88,18 +79,9 @@ ANCESTRY_REFERENCES: dict[str, tuple[float, float]] = {
 }
 """Three reference points at the corners of an equilateral triangle, one unit from the origin."""
 
-ANCESTRY_SHIFTS: dict[str, tuple[float, float, float]] = {
-    "face_width": (-0.2, 0.9, -0.7),
-    "face_length": (0.1, -0.4, 0.3),
-    "cheekbones": (0.0, 0.8, -0.8),
-    "eye_size": (0.3, -0.9, 0.6),
-    "eye_tilt": (0.0, 1.0, -1.0),
-    "nose_length": (-0.4, -0.3, 0.7),
-    "nose_width": (1.5, 0.0, -1.5),
-    "nose_bridge": (-0.5, -0.8, 1.3),
-    "lip_fullness": (1.5, -0.5, -1.0),
-    "brow_height": (0.3, 0.5, -0.8),
-    "hair_curl": (1.6, -1.0, -0.6),
+ANCESTRY_SHIFTS: dict[str, tuple[float, ...]] = {
+    row.Index: tuple(row)[1:]
+    for row in pd.read_csv(Path(__file__).with_suffix(".ancestry.csv"), index_col=0).itertuples()
 }
 """Shift of identity parameters, in SD, at each reference point; rows sum to zero, so the shifts
 are linear in (ancestry_x, ancestry_y) and vanish at the origin. Stylised, not anthropometric."""

@@ -2,68 +2,69 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numpy import float32, int32, uint8
 
-from facerender import relief as relief_map
-from facerender.accessories import paint_earrings, paint_glasses
-from facerender.anatomy import Anatomy, anatomy
-from facerender.artefacts import Spoiler, make_spoiler, spoil
-from facerender.camera import (
-    CAMERA_DISTANCE,
-    CAMERA_HEIGHT,
-    HALF_EXTENT,
-    Light,
-    Pose,
-    View,
-    head_pose,
-    make_light,
-    plane_x,
-    plane_y,
-    to_head,
-)
-from facerender.colours import Colour, hair_colour, to_srgb, tone_map
+from facerender.anatomy import anatomy
+from facerender.artefacts import Spoiler, spoil
+from facerender.colours import hair_colour, to_srgb, tone_map
 from facerender.compiled import loop, program
-from facerender.geometry import CautiousHead, Head
-from facerender.hair import EDGE_MARGIN, Hair, inside_hairline, make_hair
-from facerender.hair_shading import hair_edges, shade_far_hair, shade_near_hair
+from facerender.dress import paint_earrings, paint_glasses, paint_torso
+from facerender.hair import (
+    EDGE_MARGIN,
+    hair_edges,
+    inside_hairline,
+    make_hair,
+    shade_far_hair,
+    shade_near_hair,
+)
 from facerender.heads import paint_head
 from facerender.landmarks import find_landmarks
-from facerender.marching import (
+from facerender.maths import Vector, along, at, put_at
+from facerender.rays import (
+    CAMERA_DISTANCE,
+    CAMERA_HEIGHT,
     FAR,
+    HALF_EXTENT,
     MISS_MARGIN,
     SETTLED,
     UNTURNED,
+    Coarse,
+    Directions,
+    Rays,
     Tracer,
+    View,
     coarse_march,
     coverage,
+    head_pose,
     list_rays,
-    make_tracer,
+    make_light,
     mark_near,
     near_rays,
+    plane_x,
+    plane_y,
     point_directions,
     refine,
     soft_edges,
+    to_head,
 )
-from facerender.maths import Vector
-from facerender.relief import COLUMNS, ROWS, Map, make_map
-from facerender.shading import backdrop, soft_shadows, wall_colour
 from facerender.skin import skin_albedo
+from facerender.skull import COLUMNS, ROWS, CautiousHead, Head, Points, fill_relief, make_map
 from facerender.surface import (
     OPAQUE,
     Canvas,
     Hits,
+    backdrop,
     colour_of,
-    make_canvas,
-    make_hits,
     over,
     put,
+    soft_shadows,
     take,
     take_hits,
+    wall_colour,
 )
-from facerender.torsos import paint_torso
 
 HAIR_SLACK = 0.35
 """Hair is shown although it lies this far behind what it grows on."""
@@ -71,86 +72,65 @@ SHADED = 0.1
 """Coarse rays that pass the head this closely have a shadow."""
 
 
-class Portrait(NamedTuple):
-    """What the layers of a portrait share."""
+Portrait = namedtuple("Portrait", "anatomy head hair pose light skin hair_colour origin")
+"""What the layers of a portrait share.
 
-    anatomy: Anatomy
-    head: Head
-    hair: Hair
-    pose: Pose
-    light: Light
-    skin: Colour
-    hair_colour: Colour
-    origin: Vector
-    """The camera in the head's frame."""
+*origin*: the camera in the head's frame.
+"""
 
 
-class Work(NamedTuple):
-    """Room to draw in; arrays have one element per pixel where nothing else is said."""
+Work = namedtuple(
+    "Work",
+    "tracer texels relief canvas hits part hair coverage depth shadow covered wanted "
+    "near_hair spoiler",
+)
+"""Room to draw in; arrays have one element per pixel where nothing else is said.
 
-    tracer: Tracer
-    texels: Map
-    relief: np.ndarray
-    """(3, ROWS, COLUMNS)."""
-    canvas: Canvas
-    hits: Hits
-    part: Hits
-    hair: Hits
-    """The near side of the hair, kept until all below is painted."""
-    coverage: np.ndarray
-    """By the head."""
-    depth: np.ndarray
-    """Of the head."""
-    shadow: np.ndarray
-    """Light on the head past the head, one element per coarse ray."""
-    covered: np.ndarray
-    """1 where hair hides what is below, uint8."""
-    wanted: np.ndarray
-    """1 where a layer may be seen, uint8."""
-    near_hair: np.ndarray
-    """1 near the hair's shell, uint8."""
-    spoiler: Spoiler
+*relief*: (3, ROWS, COLUMNS); *hair*: the near side of the hair, kept until all below is painted;
+*coverage*: by the head; *depth*: of the head; *shadow*: light on the head past the head, one
+element per coarse ray; *covered*: 1 where hair hides what is below, uint8; *wanted*: 1 where a
+layer may be seen, uint8; *near_hair*: 1 near the hair's shell, uint8.
+"""
 
 
-@loop
-def make_work(size, supersampling):
+def make_work(size: int, supersampling: int) -> Work:
     """Room to draw an image in."""
     fine = size * supersampling
-    half = (fine + 1) // 2
-    count = max(fine * fine, half * half)
-    return Work(
-        make_tracer(fine),
-        make_map(),
-        np.empty((3, ROWS, COLUMNS), float32),
-        make_canvas(count),
-        make_hits(count),
-        make_hits(count),
-        make_hits(count),
-        np.empty(count, float32),
-        np.empty(count, float32),
-        np.empty(half * half, float32),
-        np.empty(count, uint8),
-        np.empty(count, uint8),
-        np.empty(count, uint8),
-        make_spoiler(size),
-    )
+    full, half = fine * fine, ((fine + 1) // 2) ** 2
+    count = max(full, half)
+
+    def rows(kind, *shape):
+        return kind(*np.empty((len(kind._fields), *shape), float32))
+
+    def listed(kind):
+        return kind(np.empty(count, int32), *np.empty((len(kind._fields) - 1, count), float32))
+
+    directions = (rows(Directions, places) for places in (full, half, full, half))
+    rays, found = (listed(Rays), listed(Rays)), rows(Coarse, half)
+    tracer = Tracer(*directions, *rays, rows(Points, count), found)
+    relief, shadow = np.empty((3, ROWS, COLUMNS), float32), np.empty(half, float32)
+    canvas, hits = rows(Canvas, count), (listed(Hits) for _ in range(3))
+    seen, marks = np.empty((2, count), float32), np.empty((3, count), uint8)
+    spoiler = rows(Spoiler, size, size)
+    return Work(tracer, make_map(), relief, canvas, *hits, *seen, shadow, *marks, spoiler)
 
 
 @program
-def draw(faces, styles, textures, size, supersampling, images, masks, places):
+def draw(faces, styles, textures, work, supersampling, images, masks, places):
     """Draw faces one after the other.
 
     Args:
         faces, styles: records of `parameters.records` and `hair.table`.
         textures: as `textures.textures` returns them.
-        size, supersampling: as of `render`.
+        work: room of `make_work`.
+        supersampling: as of `render`.
         images, masks, places: float32 (n, 3, size, size), (n, size, size) and (n, L, 2), filled.
     """
+    size = images.shape[3]
     fine = size * supersampling
     view = View(fine, 2.0 * HALF_EXTENT / float32(fine))
     coarse = View((fine + 1) // 2, 2.0 * view.pixel)
     final = View(size, 2.0 * HALF_EXTENT / float32(size))
-    work = make_work(size, supersampling)
     point_directions(work.tracer.world, view, UNTURNED)
     point_directions(work.tracer.coarse_world, coarse, UNTURNED)
     for i in range(len(faces)):
@@ -169,7 +149,7 @@ def draw(faces, styles, textures, size, supersampling, images, masks, places):
 def make_portrait(face, style, work):
     """The shapes and colours of a face."""
     pose, shape = head_pose(face), anatomy(face)
-    relief_map.fill(work.relief, shape, work.texels)
+    fill_relief(work.relief, shape, work.texels)
     return Portrait(
         shape,
         Head(shape.skull, work.relief),
@@ -189,32 +169,15 @@ def paint(portrait, face, view, work, textures):
     # The head and the hair in front of it first: what they hide need not be computed.
     trace_head(portrait, view, work)
     hairs = trace_near_hair(portrait, view, work)
-    shade_near_hair(
-        work.hair,
-        hairs,
-        work.tracer.points,
-        textures.hair,
-        portrait.hair,
-        portrait.light,
-        view.pixel,
-    )
+    hair, light = portrait.hair, portrait.light
+    shade_near_hair(work, hairs, textures.hair, hair, light, view.pixel)
     mark_covered(work, hairs)
-    if portrait.hair.look.opacity > 0.0:
+    if hair.look.opacity > 0.0:
         paint_far_hair(portrait, view, work, textures)
     paint_torso(portrait, face, view, work)
     paint_head(portrait, face, view, work, textures)
-    skull, eyes = portrait.anatomy.skull, portrait.anatomy.eyes
-    paint_earrings(work.canvas, skull, face, portrait.light, portrait.pose, view)
-    paint_glasses(
-        work.canvas,
-        work.coverage,
-        work.tracer.full,
-        portrait.origin,
-        eyes,
-        face,
-        portrait.light,
-        view,
-    )
+    paint_earrings(portrait, face, view, work.canvas)
+    paint_glasses(portrait, face, view, work)
     for i in range(hairs):
         pixel = work.hair.pixel[i]
         if work.hair.distance[i] < work.canvas.depth[pixel] + HAIR_SLACK:
@@ -263,12 +226,10 @@ def cast_shadows(portrait, work):
         work.shadow[i] = 1.0
         if found.nearest[i] < SHADED:
             hits.pixel[count] = i
-            hits.x[count] = origin.x + rays.x[i] * found.distance[i]
-            hits.y[count] = origin.y + rays.y[i] * found.distance[i]
-            hits.z[count] = origin.z + rays.z[i] * found.distance[i]
+            put_at(hits, count, along(origin, at(rays, i), found.distance[i]))
             count += 1
     points = work.tracer.points
-    soft_shadows(hits.x, hits.y, hits.z, count, points, portrait.head, portrait.light, hits.shadow)
+    soft_shadows(hits, count, points, portrait.head, portrait.light, hits.shadow)
     for k in range(count):
         work.shadow[hits.pixel[k]] = hits.shadow[k]
 
@@ -288,10 +249,8 @@ def trace_near_hair(portrait, view, work):
     mark_near(found, view, work.near_hair)
     # Tone frays the edge a little; where a ray that missed came closest is not known.
     for i in range(len(found.near)):
-        x = origin.x + tracer.coarse.x[i] * found.distance[i]
-        y = origin.y + tracer.coarse.y[i] * found.distance[i]
-        z = origin.z + tracer.coarse.z[i] * found.distance[i]
-        haired = inside_hairline(x, y, z, line) > -EDGE_MARGIN - view.pixel
+        place = along(origin, at(tracer.coarse, i), found.distance[i])
+        haired = inside_hairline(place, line) > -EDGE_MARGIN - view.pixel
         near = found.nearest[i] < MISS_MARGIN + view.pixel
         found.near[i] = 1.0 if near and (haired or found.nearest[i] > SETTLED) else 0.0
     mark_near(found, view, work.wanted)
@@ -299,7 +258,7 @@ def trace_near_hair(portrait, view, work):
     refine(tracer, count, origin, shell, 5, 2, 1.0)
     points = tracer.points
     for i in range(count):
-        points.distance[i] = inside_hairline(points.x[i], points.y[i], points.z[i], line)
+        points.distance[i] = inside_hairline(at(points, i), line)
     kept, edges = 0, hair_edges(view.pixel)
     for i in range(count):
         opacity = coverage(tracer.rays.nearest[i], edges)

@@ -13,14 +13,13 @@ import torch
 from joblib import cpu_count
 from torch import Tensor
 
-from facerender.camera import HALF_EXTENT
 from facerender.compiled import compile_once
 from facerender.hair import table
-from facerender.hair_tiles import atlas_level
 from facerender.landmarks import LANDMARK_NAMES
 from facerender.parameters import defaults, records, validate
-from facerender.portraits import draw
-from facerender.textures import textures
+from facerender.portraits import draw, make_work
+from facerender.rays import HALF_EXTENT
+from facerender.textures import atlas_level, textures
 
 SMALLEST = 16
 """Side of the smallest images, in pixels."""
@@ -137,4 +136,5 @@ def compile_renderer() -> None:
 
 def _draw(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> None:
     tiles = textures(atlas_level(2 * HALF_EXTENT / (size * supersampling)))
-    draw(faces, table(), tiles, size, supersampling, *drawn)
+    work = make_work(size, supersampling)
+    draw(faces, table(), tiles, work, supersampling, *drawn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
 from facerender.anatomy import lip_line
 from facerender.colours import SKIN_ANCHORS, Colour, absorb, blend, dim, ramp
@@ -19,28 +19,20 @@ MOTTLING = Colour(0.6, 1.0, 1.2)
 WRINKLE = Colour(0.8, 1.0, 1.0)
 
 
-class Place(NamedTuple):
-    """A point of the head's surface, as the painters of skin and features see it."""
+Place = namedtuple("Place", "x y z side front edge")
+"""A point of the head's surface, as the painters of skin and features see it.
 
-    x: float
-    y: float
-    z: float
-    side: float
-    """|x|."""
-    front: float
-    """1 on the front half of the head, 0 behind: features are painted on the front only."""
-    edge: float
-    """Half width of an antialiased edge, in head units."""
+*side*: |x|; *front*: 1 on the front half of the head, 0 behind: features are painted on the front
+only; *edge*: half width of an antialiased edge, in head units.
+"""
 
 
-class Surface(NamedTuple):
-    """What is painted there."""
+Surface = namedtuple("Surface", "albedo gloss glow")
+"""What is painted there.
 
-    albedo: Colour
-    gloss: float
-    """Weight of the specular highlight."""
-    glow: float
-    """Highlights added on top of the shading (catch lights)."""
+*gloss*: weight of the specular highlight; *glow*: highlights added on top of the shading (catch
+lights).
+"""
 
 
 @formula

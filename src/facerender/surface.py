@@ -1,38 +1,37 @@
-"""The image under construction, and the places where rays met a solid while they are coloured."""
+"""The image under construction, the places where rays met a solid, and the light on them."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
-import numpy as np
-from numpy import float32, int32
+from numpy import float32
 
-from facerender.colours import Colour, blend
+from facerender.colours import Colour, blend, dim, hsv
 from facerender.compiled import formula, loop
-from facerender.geometry import distances
-from facerender.marching import coverage
-from facerender.maths import Vector, mix, unit
+from facerender.maths import (
+    Vector,
+    add,
+    along,
+    at,
+    bump,
+    mix,
+    put_at,
+    scale,
+    smoothstep,
+    unit,
+)
+from facerender.rays import HALF_EXTENT, coverage
+from facerender.skull import distances, head_distances
 
 OPAQUE = 0.999
 """What lies behind a layer of more opacity than this is not computed."""
 
 
-class Canvas(NamedTuple):
-    """Linear light, a head channel and the depth of what is shown; arrays (size²,)."""
+Canvas = namedtuple("Canvas", "red green blue head depth")
+"""Linear light, a head channel and the depth of what is shown; arrays (size²,).
 
-    red: np.ndarray
-    green: np.ndarray
-    blue: np.ndarray
-    head: np.ndarray
-    """1 on the head, ears, hair and headwear, 0 elsewhere."""
-    depth: np.ndarray
-
-
-@loop
-def make_canvas(count):
-    """Room for an image of `count` pixels."""
-    rows = np.empty((5, count), float32)
-    return Canvas(rows[0], rows[1], rows[2], rows[3], rows[4])
+*head*: 1 on the head, ears, hair and headwear, 0 elsewhere.
+"""
 
 
 @formula
@@ -57,63 +56,22 @@ def occlude(canvas, pixel, distance, opacity):
         canvas.depth[pixel] = distance
 
 
-TETRAHEDRON = (
-    Vector(1.0, -1.0, -1.0),
-    Vector(-1.0, -1.0, 1.0),
-    Vector(-1.0, 1.0, -1.0),
-    Vector(1.0, 1.0, 1.0),
+_CORNERS = ((1.0, -1.0, -1.0), (-1.0, -1.0, 1.0), (-1.0, 1.0, -1.0), (1.0, 1.0, 1.0))
+TETRAHEDRON = tuple(Vector(*corner) for corner in _CORNERS)
+
+
+Hits = namedtuple(
+    "Hits",
+    "pixel x y z ray_x ray_y ray_z normal_x normal_y normal_z distance opacity red green blue "
+    "gloss glow shadow hair_light noise noise_2 noise_3",
 )
+"""Listed places, one after the other; arrays (k,).
 
-
-class Hits(NamedTuple):
-    """Listed places, one after the other; arrays (k,)."""
-
-    pixel: np.ndarray
-    """Place in the flattened image, or in a longer list; int32."""
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    ray_x: np.ndarray
-    """The ray's direction."""
-    ray_y: np.ndarray
-    ray_z: np.ndarray
-    normal_x: np.ndarray
-    normal_y: np.ndarray
-    normal_z: np.ndarray
-    distance: np.ndarray
-    """From the camera."""
-    opacity: np.ndarray
-    red: np.ndarray
-    green: np.ndarray
-    blue: np.ndarray
-    gloss: np.ndarray
-    """Weight of the specular highlight."""
-    glow: np.ndarray
-    """Highlights added on top of the shading (catch lights)."""
-    shadow: np.ndarray
-    """What passes of the key light."""
-    hair_light: np.ndarray
-    """What passes of all light below the hair."""
-    noise: np.ndarray
-    """A texture's value there, as the next two."""
-    noise_2: np.ndarray
-    noise_3: np.ndarray
-
-
-@loop
-def make_hits(count):
-    """Room for `count` places."""
-    r = np.empty((21, count), float32)
-    pixel = np.empty(count, int32)
-    near = (r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9])
-    far = (r[10], r[11], r[12], r[13], r[14], r[15], r[16], r[17], r[18], r[19], r[20])
-    return Hits(pixel, *near, *far)
-
-
-@formula
-def point_of(hits, i):
-    """The place of a hit."""
-    return Vector(hits.x[i], hits.y[i], hits.z[i])
+*pixel*: place in the flattened image, or in a longer list; int32; *ray_x*: the ray's direction;
+*distance*: from the camera; *gloss*: weight of the specular highlight; *glow*: highlights added
+on top of the shading (catch lights); *shadow*: what passes of the key light; *hair_light*: what
+passes of all light below the hair; *noise*: a texture's value there, as the next two.
+"""
 
 
 @formula
@@ -144,7 +102,7 @@ def set_colour(hits, i, colour):
 def take(hits, k, rays, points, i):
     """Make a hit of a ray that has ended."""
     hits.pixel[k] = rays.pixel[i]
-    hits.x[k], hits.y[k], hits.z[k] = points.x[i], points.y[i], points.z[i]
+    put_at(hits, k, at(points, i))
     hits.ray_x[k], hits.ray_y[k], hits.ray_z[k] = rays.x[i], rays.y[i], rays.z[i]
     hits.distance[k] = rays.distance[i]
 
@@ -173,9 +131,7 @@ def find_normals(hits, count, points, solid, step):
     for number in range(4):
         corner = TETRAHEDRON[number]
         for i in range(count):
-            points.x[i] = hits.x[i] + step * corner.x
-            points.y[i] = hits.y[i] + step * corner.y
-            points.z[i] = hits.z[i] + step * corner.z
+            put_at(points, i, along(at(hits, i), corner, step))
         distances(points, count, solid)
         for i in range(count):
             hits.normal_x[i] += corner.x * points.distance[i]
@@ -184,3 +140,45 @@ def find_normals(hits, count, points, solid, step):
     for i in range(count):
         normal = unit(normal_of(hits, i))
         hits.normal_x[i], hits.normal_y[i], hits.normal_z[i] = normal.x, normal.y, normal.z
+
+
+SHADOW_STEPS = 4
+
+
+@formula
+def wrapped(cosine, wrap):
+    """Diffuse light that reaches around the edge of a body, as under skin."""
+    return max((cosine + wrap) / (1.0 + wrap), 0.0)
+
+
+@loop
+def soft_shadows(places, count, points, head, light, passed):
+    """Light that passes the head towards the key light, 0.4 to 1, at the first `count` places."""
+    reach = float32(0.06)
+    for i in range(count):
+        passed[i] = 1.0
+    for _ in range(SHADOW_STEPS):
+        step = scale(light.head, reach)
+        for i in range(count):
+            put_at(points, i, add(at(places, i), step))
+        head_distances(points, count, head)
+        for i in range(count):
+            passed[i] = min(passed[i], 0.70 + 1.15 * points.distance[i] / reach)
+        reach *= 2.0
+    for i in range(count):
+        passed[i] = 0.42 + 0.58 * smoothstep(0.0, 1.0, passed[i])
+
+
+@formula
+def wall_colour(face):
+    """Linear-light colour of the studio's wall."""
+    return hsv(face.background_hue, 0.22, 0.14 + 0.72 * face.background_value)
+
+
+@formula
+def backdrop(x, y, wall, light):
+    """The wall with a vignette and a glow from the key light."""
+    x_part, y_part = x / HALF_EXTENT, y / HALF_EXTENT
+    vignette = 1.0 - 0.30 * (0.6 * x_part**2 + 0.7 * (y_part - 0.24) ** 2)
+    glow = 1.0 + 0.25 * bump((x - 0.4 * light.world.x) / 1.1) * bump((y - 0.2) / 1.2)
+    return dim(wall, vignette * glow)

@@ -50,17 +50,6 @@ def test_a_covering_hides_hair_and_earrings():
     assert attributes(**styles, age=[0.9, 0.9])["Gray_Hair"].tolist() == [True, False]
 
 
-def test_shaved_and_grey_hair_has_no_colour():
-    black = attributes(hair_colour=[0, 0, 0], hair_length=[0.3, 0.05, 0.3], age=[0.4, 0.4, 0.8])
-    assert black["Black_Hair"].tolist() == [True, False, False]
-    assert black["Gray_Hair"].tolist() == [False, False, True]
-
-
-def test_tied_hair_looks_shorter():
-    tied = attributes(hair_style=[0, HAIR_STYLES.index("tied back")], hair_length=[0.8, 0.8])
-    assert tied["Long_Hair"].tolist() == [True, False]
-
-
 def test_ancestry_is_part_of_the_cheekbones():
     east_asian = attributes(cheekbones=[0, 0], ancestry_x=[0, 0.866], ancestry_y=[0, -0.5])
     assert east_asian["High_Cheekbones"].tolist() == [False, True]

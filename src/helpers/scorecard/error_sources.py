@@ -48,7 +48,7 @@ _LISTS = {
 # Group → its parameters; every parameter of the renderer is in one.
 GROUPS = {name: tuple(parameters.split()) for name, parameters in _LISTS.items()}
 _UNORDERED = "hair_style"
-_UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`facerender.accessories`).
+_UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`facerender.dress`).
 
 
 # --- arms

@@ -28,8 +28,6 @@ def render_to_store(
     path: str | Path,
     *,
     device: str | torch.device = "cpu",
-    chunk: int | None = None,
-    supersampling: int = 1,
     render: Callable[..., Any] = facerender.render,
 ) -> np.ndarray:
     """Render faces into a set of images, on all cores of a processor.
@@ -43,16 +41,14 @@ def render_to_store(
         path: the `.npy` file.
         device: "cpu" or "cuda", where `render` finds the parameters; `facerender.render` computes
             on the processor either way.
-        chunk: images rendered at a time; by default what suits the size.
-        supersampling: rays per pixel and axis.
         render: a function that stands in for `facerender.render`; its module is in the key.
 
     Returns:
         uint8 (n, 3, size, size), a read-only memory map.
 
     Raises:
-        ValueError: parameters that no face has (see `facerender.render`); a size or a count that
-            is no positive integer; a GPU is asked for and there is none; other images than expected
+        ValueError: parameters that no face has (see `facerender.render`); a size that is no
+            positive integer; a GPU is asked for and there is none; other images than expected
             come back, or some that are not numbers.
         OSError: the disk is full; the message says how much is needed and where.
 
@@ -66,32 +62,20 @@ def render_to_store(
     """
     device = resolve_device(device)
     check_whole("size", size, 1)
-    check_whole("supersampling", supersampling, 1)
-    if chunk is None:
-        chunk = max(1, _CHUNK_PIXELS // (size * supersampling) ** 2)
-    check_whole("chunk", chunk, 1)
     parameters = as_float32(parameters)
     facerender.validate(torch.from_numpy(parameters))
     code = [_CODE]
     if render is not facerender.render:
         code.append(kept.made_by(Path(inspect.getmodule(render).__file__)))
-    settings = {"size": size, "supersampling": supersampling}
-    make = partial(_render, render=render, device=device, **settings)
-    key = content_key(parameters, **settings, code=code)
+    make = partial(_render, render=render, size=size, device=device)
+    key, chunk = content_key(parameters, size=size, code=code), max(1, _CHUNK_PIXELS // size**2)
     return fill(path, parameters, make, (3, size, size), key=key, chunk=chunk)
 
 
 @torch.no_grad()
-def _render(
-    parameters: np.ndarray,
-    render: Callable[..., Any],
-    size: int,
-    supersampling: int,
-    device: torch.device,
-) -> np.ndarray:
+def _render(faces: np.ndarray, render: Callable, size: int, device: torch.device) -> np.ndarray:
     """Images of a chunk of faces, uint8."""
-    on_device = torch.from_numpy(parameters).to(device)
-    image = render(on_device, size, supersampling=supersampling).image
+    image = render(torch.from_numpy(faces).to(device), size).image
     if not torch.isfinite(image).all():
         raise ValueError("the renderer gave images with values that are not numbers")
     return image.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()

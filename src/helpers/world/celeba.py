@@ -12,6 +12,8 @@ grows on cheeks, lip and chin together.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 from torch import Tensor
 
@@ -30,27 +32,7 @@ STUBBLE, BEARD = 0.3, 0.55
 GREY = 0.7
 """Age from which greying outweighs any colour of the hair."""
 
-RULES = {
-    "Young": "apparent age below 0.5: nearer to a young adult than to an adult",
-    "No_Beard": f"facial hair below {STUBBLE}, where none is seen",
-    "5_o_Clock_Shadow": (
-        f"facial hair from {STUBBLE} to {BEARD}: stubble through which the skin is seen"
-    ),
-    "Heavy_Makeup": "makeup from 0.55: red lips, blusher and shadow around the eyes",
-    "Wearing_Lipstick": "makeup from 0.3, where the lips begin to differ from bare ones",
-    "Blond_Hair": f"hair colour from 0.7, nearest to blond; hair is seen, age below {GREY}",
-    "Black_Hair": f"hair colour below 0.1, nearest to black; hair is seen, age below {GREY}",
-    "Gray_Hair": f"age from {GREY}, where hair is more grey than coloured; hair is seen",
-    "Pale_Skin": "skin colour below 0.1, nearest to Fitzpatrick type I",
-    "Eyeglasses": "glasses are present",
-    "Wearing_Earrings": "earrings are present and no covering hides them",
-    "High_Cheekbones": (
-        "cheekbones, ancestry included, at least 0.75 SD more prominent than average"
-    ),
-    "Long_Hair": "visible hair length from 0.55, down to the shoulders",
-    "Smiling": "expression from 0.625: nearer to a slight smile than to neutral",
-    "Male": "perceived gender from 0.5; serves to balance and to compare, never as a direction",
-}
+RULES = pd.read_csv(Path(__file__).with_suffix(".csv"), index_col="attribute")["rule"].to_dict()
 """Attribute → what it takes, in the order of `celeba_attributes`."""
 OWN = ("Long_Hair",)
 """Attributes that CelebA lacks."""

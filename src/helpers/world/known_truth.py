@@ -12,8 +12,10 @@ All geometry is float64; the renderer's parameters are float32.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy.special import expit, logit
 from torch import Tensor
@@ -29,31 +31,8 @@ CALIBRATION_CODES = 8192
 _CODES = 16_384
 """Codes mapped at a time, whose layers take ten times the memory of what is kept."""
 
-CORRELATIONS: tuple[tuple[str, str, float, str], ...] = (
-    ("gender", "hair_length", -0.58, "men wear their hair shorter"),
-    ("gender", "facial_hair", 0.62, "beards are men's"),
-    ("gender", "makeup", -0.62, "makeup is mostly women's"),
-    ("gender", "earrings", -0.50, "earrings too; not annotated"),
-    ("gender", "age", 0.25, "portraits of men show older people"),
-    ("gender", "jaw_width", 0.15, "identity carries some gender"),
-    ("gender", "smiling", -0.12, "women are photographed smiling"),
-    ("skin_colour", "hair_colour", -0.50, "dark hair with dark skin; not annotated"),
-    ("skin_colour", "lip_fullness", 0.30, "identity carries some skin colour"),
-    ("skin_colour", "nose_width", 0.25, "likewise"),
-    ("skin_colour", "ancestry_x", -0.25, "likewise, mildly; not annotated"),
-    ("skin_colour", "earrings", 0.22, "worn more with darker skin; not annotated"),
-    ("skin_colour", "hair_length", -0.15, "shorter hair with darker skin"),
-    ("hair_length", "makeup", 0.36, "styled together"),
-    ("hair_length", "earrings", 0.30, "likewise"),
-    ("hair_length", "facial_hair", -0.22, "follows from gender"),
-    ("hair_length", "age", -0.20, "older people wear their hair shorter"),
-    ("makeup", "earrings", 0.35, "styled together"),
-    ("makeup", "facial_hair", -0.40, "follows from gender"),
-    ("makeup", "smiling", 0.15, "posed portraits"),
-    ("makeup", "age", -0.10, "younger people wear more"),
-    ("facial_hair", "earrings", -0.30, "follows from gender"),
-    ("facial_hair", "age", 0.12, "older men wear more"),
-    ("age", "glasses", 0.30, "older people wear glasses"),
+CORRELATIONS: tuple[tuple[str, str, float, str], ...] = tuple(
+    pd.read_csv(Path(__file__).with_suffix(".correlations.csv")).itertuples(index=False, name=None)
 )
 """Planted correlations of latent coordinates, with why; all other pairs are planted at 0."""
 
@@ -81,43 +60,14 @@ class Link:
         return np.arctanh((value - self.offset) / self.gain) * self.centre
 
 
-def _sigmoid(gain: float, centre: float = 0.0) -> Link:
-    return Link("sigmoid", gain, centre)
-
-
-def _tanh(gain: float, centre: float, offset: float = 0.0) -> Link:
-    return Link("tanh", gain, centre, offset)
-
-
-LINKS: dict[str, Link] = {
-    "gender": _sigmoid(2.4),
-    "facial_hair": _sigmoid(3.2, 0.85),  # times the age gate
-    "skin_colour": _sigmoid(1.7, 0.55),  # mean about 0.34: light-skewed
-    "age": _sigmoid(1.25, 0.08),
-    "makeup": _sigmoid(2.6, 0.45),  # times the age gate
-    "smiling": _sigmoid(1.8, -0.33),
-    "hair_length": _sigmoid(1.7, 0.21),
-    "artefacts": _sigmoid(3.0, 2.0),  # plus the distance term
-    "earrings": _sigmoid(5.0, 1.0),
-    "glasses": _sigmoid(6.0, 1.2),
-    "hair_colour": _sigmoid(1.5, 0.33),
-    "haemoglobin": _sigmoid(1.0),
-    "ancestry_x": _tanh(2.0, 4.0),
-    "ancestry_y": _tanh(2.0, 4.0),
-    "yaw": _tanh(20.0, 1.67),
-    "pitch": _tanh(9.0, 1.67),
-    "light_azimuth": _tanh(65.0, 1.43),
-    "light_elevation": _tanh(28.0, 1.43, 22.0),
-    "light_power": _sigmoid(1.3, -0.23),
-    "background_hue": _sigmoid(1.5),
-    "background_value": _sigmoid(1.3),
-    "clothing": _sigmoid(1.7),
-    "texture_seed": _sigmoid(1.2),
-} | {
-    parameter.name: _tanh(IDENTITY_LIMIT, IDENTITY_LIMIT)
+_LINKS = pd.read_csv(Path(__file__).with_suffix(".links.csv"), index_col="parameter")
+LINKS = {row.Index: Link(*row[1:]) for row in _LINKS.itertuples()} | {
+    parameter.name: Link("tanh", IDENTITY_LIMIT, IDENTITY_LIMIT)
     for parameter in PARAMETERS
     if parameter.group == "identity"
 }
+"""Of every parameter but the hair style. Facial hair and makeup are gated by age, and artefacts
+grow with the distance from the mean; the mean of skin_colour is about 0.34, light-skewed."""
 
 AGE_GATES = {"facial_hair": 0.28, "makeup": 0.25}
 """Facial hair and makeup are multiplied by expit(14 (age - gate)): children wear neither. A change

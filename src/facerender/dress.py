@@ -1,25 +1,45 @@
-"""Earrings and glasses."""
+"""Earrings and glasses; neck and shoulders, below the head and in its shadow."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
 
-from numpy import float32, int32
+from numpy import float32, int32, uint8
 
-from facerender.camera import (
+from facerender.colours import Colour, blend, clothing_colour, dim
+from facerender.compiled import formula, loop
+from facerender.hair import COVERED
+from facerender.maths import Vector, add, at, bump, clamp, dot, mix, put_at, smoothstep
+from facerender.rays import (
     CAMERA_DISTANCE,
     CAMERA_HEIGHT,
     HALF_EXTENT,
+    coarse_march,
+    list_rays,
+    mark_near,
+    near_rays,
     plane_x,
     plane_y,
+    refine,
+    soft_edges,
+    to_head,
     to_world,
 )
-from facerender.colours import Colour, blend
-from facerender.compiled import formula, loop
-from facerender.hair import COVERED
-from facerender.maths import Vector, bump, clamp, mix, smoothstep
-from facerender.surface import over, put
+from facerender.skull import Torso, head_distances
+from facerender.surface import (
+    OPAQUE,
+    colour_of,
+    find_normals,
+    normal_of,
+    occlude,
+    over,
+    put,
+    set_colour,
+    soft_shadows,
+    take_hits,
+    wrapped,
+)
 
 GOLD = Colour(0.83, 0.58, 0.18)
 FRAME = Colour(0.030, 0.026, 0.026)
@@ -32,19 +52,17 @@ GLASSES_REACH = (1.15, 0.85)
 """Half width and height of the part of the view where glasses can be, at any pose."""
 
 
-class Spectacles(NamedTuple):
-    """Distances in the bent plane of a pair of glasses."""
+Spectacles = namedtuple("Spectacles", "rim frame arm")
+"""Distances in the bent plane of a pair of glasses.
 
-    rim: float
-    """To the line of the rims."""
-    frame: float
-    """To frame and bridge."""
-    arm: float
+*rim*: to the line of the rims; *frame*: to frame and bridge.
+"""
 
 
 @loop
-def paint_earrings(canvas, skull, face, light, pose, view):
+def paint_earrings(portrait, face, view, canvas):
     """A stud and a drop of gold under each ear that no scarf covers."""
+    skull, light, pose = portrait.anatomy.skull, portrait.light, portrait.pose
     shown = smoothstep(0.35, 0.6, face.earrings)
     if shown <= 0.0 or face.hair_style == COVERED:
         return
@@ -84,19 +102,20 @@ def paint_ball(canvas, pixel, right, up, radius, visible, light, width):
 
 
 @loop
-def paint_glasses(canvas, coverage, directions, origin, eyes, face, light, view):
+def paint_glasses(portrait, face, view, work):
     """Rounded frames on a plane that bends back at the temples, their shadow, and a glare."""
     shown = smoothstep(0.35, 0.6, face.glasses)
     if shown <= 0.0:
         return
+    origin, eyes, light = portrait.origin, portrait.anatomy.eyes, portrait.light
     margin = max(int32((HALF_EXTENT - GLASSES_REACH[0]) / view.pixel + 0.5), int32(0))
     for row in range(view.size):
         if abs(plane_y(view, float32(row))) >= GLASSES_REACH[1]:
             continue
         start = row * view.size
         for pixel in range(start + margin, start + view.size - margin):
-            ray = Vector(directions.x[pixel], directions.y[pixel], directions.z[pixel])
-            paint_glasses_at(canvas, pixel, coverage[pixel], ray, origin, eyes, light, view, shown)
+            on_head, ray = work.coverage[pixel], at(work.tracer.full, pixel)
+            paint_glasses_at(work.canvas, pixel, on_head, ray, origin, eyes, light, view, shown)
 
 
 @formula
@@ -142,3 +161,84 @@ def spectacles(side, y, centre):
     frame = min(abs(rim) - (0.017 + 0.010 * smoothstep(0.0, 0.12, y)), bridge)
     ends = max(centre + 0.22 - side, side - 0.84)
     return Spectacles(rim, frame, max(abs(y - 0.06) - 0.018, ends))
+
+
+NORMAL_STEP = 0.02
+ABOVE = Vector(0.0, 0.10, 0.12)
+"""From a place on the neck to where the jaw's nearness tells how much sky the place sees."""
+
+
+@loop
+def paint_torso(portrait, face, view, work):
+    """Paint neck and shoulders where the head does not hide them."""
+    tracer, torso = work.tracer, Torso(portrait.anatomy.skull)
+    origin, start = Vector(0.0, CAMERA_HEIGHT, CAMERA_DISTANCE), CAMERA_DISTANCE - 1.0
+    coarse_march(tracer, tracer.coarse_world, origin, torso, start, 9, 1.0)
+    near_rays(tracer.found, view)
+    mark_near(tracer.found, view, work.wanted)
+    for pixel in range(view.size * view.size):
+        work.wanted[pixel] = uint8(0) if work.coverage[pixel] > OPAQUE else work.wanted[pixel]
+    count = list_rays(tracer, tracer.world, work.wanted, view, 1.0)
+    refine(tracer, count, origin, torso, 5, 0, 1.0)
+    hits = work.hits
+    kept = take_hits(hits, tracer.rays, tracer.points, count, soft_edges(view.pixel))
+    find_normals(hits, kept, tracer.points, torso, NORMAL_STEP)
+    shade_torso(hits, work.part, kept, tracer.points, portrait)
+    light, skin, clothing = portrait.light, portrait.skin, clothing_colour(face)
+    for i in range(kept):
+        point, normal, shadow, room = at(hits, i), normal_of(hits, i), hits.shadow[i], hits.noise[i]
+        lit = torso_light(point, normal, face, light, skin, clothing, shadow, room, view.pixel)
+        set_colour(hits, i, lit)
+    for i in range(kept):
+        over(work.canvas, hits.pixel[i], colour_of(hits, i), hits.opacity[i], 0.0)
+        occlude(work.canvas, hits.pixel[i], hits.distance[i], hits.opacity[i])
+
+
+@loop
+def shade_torso(hits, part, count, points, portrait):
+    """What the head leaves of the light: in `shadow` of the key light; in `noise` the room above.
+
+    `part` takes the places in the head's frame, where the head's distances hold.
+    """
+    for i in range(count):
+        put_at(part, i, to_head(portrait.pose, at(hits, i)))
+    head, light = portrait.head, portrait.light
+    soft_shadows(part, count, points, head, light, hits.shadow)
+    for i in range(count):
+        put_at(points, i, add(at(part, i), ABOVE))
+    head_distances(points, count, head)
+    for i in range(count):
+        hits.noise[i] = points.distance[i]
+
+
+@formula
+def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, pixel):
+    """Linear-light colour of neck and clothes.
+
+    `shadow` is what passes the head of the key light, `clearance` the room between there and jaw.
+    """
+    x, y, side = point.x, point.y, abs(point.x)
+    toward_light = dot(normal, light.world)
+    open_sky = mix(0.38, 1.0, smoothstep(-0.10, 0.42, clearance))
+    sky = light.ambient * (0.7 + 0.3 * normal.y) * open_sky
+    key = light.key * shadow * (0.35 + 0.65 * open_sky)
+    # Two cords run from behind the ears to the pit of the neck, with hollows beside them.
+    cord = 0.10 + 0.75 * max(y + 1.50, 0.0)
+    hollows = 0.10 * bump((side - cord - 0.07) / 0.06)
+    hollows += 0.16 * bump(x / 0.08) * bump((y + 1.47) / 0.08)
+    muscles = 1.0 - hollows * smoothstep(-1.05, -1.25, y)
+    # What reflects at the surface, without which a dark neck is redder than its face.
+    haze = 0.008 * clamp(1.0 - 2.2 * skin.green, 0.0, 1.0)
+    skin = Colour(skin.red + haze, skin.green + haze, skin.blue + haze)
+    neck = Colour(
+        skin.red * (key * wrapped(toward_light, 0.38) + sky) * muscles,
+        skin.green * (key * wrapped(toward_light, 0.22) + sky) * muscles,
+        skin.blue * (key * wrapped(toward_light, 0.17) + sky) * muscles,
+    )
+    neckline = -1.60 + 0.36 * (x / 0.62) ** 2 - 0.08 * (1.0 - face.gender) * bump(x / 0.3)
+    cloth = smoothstep(0.7 * pixel, -0.7 * pixel, y - neckline)
+    seam = 1.0 - 0.25 * bump((y - neckline + 0.075) / 0.012)
+    collar = (1.0 - 0.30 * bump((y - neckline) / 0.03) * cloth) * seam
+    on_neck = 1.0 - 0.30 * smoothstep(0.09, 0.0, y - neckline)
+    shade = (key * wrapped(toward_light, 0.15) + sky) * collar
+    return blend(dim(neck, on_neck), dim(clothing, shade), cloth)

@@ -1,20 +1,126 @@
-"""Sphere tracing: coarse on half the resolution, then refined on the pixels that matter.
+"""Camera, poses, light directions, and sphere tracing.
 
-The coarse march finds the pixels near a solid; only those are listed, refined and shaded. A solid
-is a loop that computes the distances of points, and the constants that it takes.
+World frame: x to the image's right, y up, z towards the camera; the torso stands still in it.
+Head frame: the world turned by yaw (about y) and pitch (about x) around a pivot in the neck.
+
+Rays march on half the resolution first, which finds the pixels near a solid; only those are
+listed, refined and shaded. A solid is a loop that computes the distances of points, and the
+constants that it takes.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections import namedtuple
 
-import numpy as np
-from numpy import float32, int32, uint8
+from numpy import float32, uint8
 
-from facerender.camera import Pose, plane_x, plane_y, ray_direction, turn_to_head
 from facerender.compiled import formula, loop
-from facerender.geometry import Points, distances
-from facerender.maths import clamp, smoothstep, widen
+from facerender.maths import Vector, add, along, at, clamp, put_at, smoothstep, subtract, widen
+from facerender.skull import distances
+
+HALF_EXTENT = 1.55
+"""Half of the world's width seen in the plane z = 0."""
+CAMERA_HEIGHT = -0.10
+CAMERA_DISTANCE = 7.5
+PIVOT = Vector(0.0, -0.45, -0.25)
+DEGREE = math.pi / 180
+
+
+Pose = namedtuple("Pose", "cos_yaw sin_yaw cos_pitch sin_pitch")
+"""Rotation between world and head frames."""
+
+
+Light = namedtuple("Light", "world head up key ambient")
+"""Key and ambient light; unit directions in the world and in the head frame.
+
+*up*: world's up in the head frame.
+"""
+
+
+View = namedtuple("View", "size pixel")
+"""The pixels of a square image.
+
+*pixel*: width of a pixel in the plane z = 0.
+"""
+
+
+@formula
+def head_pose(face):
+    """The pose of a face."""
+    yaw, pitch = DEGREE * face.yaw, DEGREE * face.pitch
+    return Pose(math.cos(yaw), math.sin(yaw), math.cos(pitch), math.sin(pitch))
+
+
+@formula
+def turn_to_head(pose, v):
+    """A direction of the world, in head coordinates."""
+    x = pose.cos_yaw * v.x - pose.sin_yaw * v.z
+    z = pose.sin_yaw * v.x + pose.cos_yaw * v.z
+    return Vector(
+        x, pose.cos_pitch * v.y - pose.sin_pitch * z, pose.sin_pitch * v.y + pose.cos_pitch * z
+    )
+
+
+@formula
+def turn_to_world(pose, v):
+    """A direction of the head, in world coordinates."""
+    y = pose.cos_pitch * v.y + pose.sin_pitch * v.z
+    z = pose.cos_pitch * v.z - pose.sin_pitch * v.y
+    return Vector(pose.cos_yaw * v.x + pose.sin_yaw * z, y, pose.cos_yaw * z - pose.sin_yaw * v.x)
+
+
+@formula
+def to_head(pose, point):
+    """A point of the world, in head coordinates."""
+    return add(turn_to_head(pose, subtract(point, PIVOT)), PIVOT)
+
+
+@formula
+def to_world(pose, point):
+    """A point of the head, in world coordinates."""
+    return add(turn_to_world(pose, subtract(point, PIVOT)), PIVOT)
+
+
+@formula
+def plane_x(view, column):
+    """World x of a column's pixel centres in the plane z = 0."""
+    return (column + 0.5) * view.pixel - HALF_EXTENT
+
+
+@formula
+def plane_y(view, row):
+    """World y of a row's pixel centres in the plane z = 0; rows count from the top."""
+    return CAMERA_HEIGHT + HALF_EXTENT - (row + 0.5) * view.pixel
+
+
+@formula
+def ray_direction(x, y):
+    """Unit direction from the camera to the point (x, y) of the plane z = 0, in the world."""
+    rise = y - CAMERA_HEIGHT
+    shorter = 1.0 / math.sqrt(x * x + rise * rise + CAMERA_DISTANCE * CAMERA_DISTANCE)
+    return Vector(x * shorter, rise * shorter, -CAMERA_DISTANCE * shorter)
+
+
+@formula
+def project(view, point):
+    """Pixel coordinates, x right and y down, of a world point."""
+    magnified = CAMERA_DISTANCE / (CAMERA_DISTANCE - point.z) / view.pixel
+    column = point.x * magnified + HALF_EXTENT / view.pixel
+    row = HALF_EXTENT / view.pixel - (point.y - CAMERA_HEIGHT) * magnified
+    return column, row
+
+
+@formula
+def make_light(face, pose):
+    """Light from angles in degrees and power in [0, 1]; ambient light fills what the key lacks."""
+    azimuth, elevation = DEGREE * face.light_azimuth, DEGREE * face.light_elevation
+    flat = math.cos(elevation)
+    world = Vector(math.sin(azimuth) * flat, math.sin(elevation), math.cos(azimuth) * flat)
+    up = turn_to_head(pose, Vector(0.0, 1.0, 0.0))
+    key, ambient = 0.35 + 1.05 * face.light_power, 0.50 - 0.14 * face.light_power
+    return Light(world, turn_to_head(pose, world), up, key, ambient)
+
 
 FAR = 99.0
 STEP_FACTOR = 0.92
@@ -35,94 +141,31 @@ MISS_MARGIN = 0.05
 """How near a coarse ray must pass for its pixels to be refined, in world units plus pixels."""
 
 
-class Directions(NamedTuple):
-    """Unit directions of all rays of an image, arrays (size²,)."""
-
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
+Directions = namedtuple("Directions", "x y z")
+"""Unit directions of all rays of an image, arrays (size²,)."""
 
 
-class Rays(NamedTuple):
-    """Listed rays on their way; arrays (k,)."""
+Rays = namedtuple("Rays", "pixel x y z distance nearest value")
+"""Listed rays on their way; arrays (k,).
 
-    pixel: np.ndarray
-    """Place of the ray's pixel in the flattened image, or in a longer list; int32."""
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    distance: np.ndarray
-    """From the camera."""
-    nearest: np.ndarray
-    """The least distance from the solid so far."""
-    value: np.ndarray
-    """The last distance from the solid."""
+*pixel*: place of the ray's pixel in the flattened image, or in a longer list; int32; *distance*:
+from the camera; *nearest*: the least distance from the solid so far; *value*: the last distance
+from the solid.
+"""
 
 
-class Coarse(NamedTuple):
-    """What the rays of half the resolution found; arrays (coarse², )."""
+Coarse = namedtuple("Coarse", "distance nearest near wide first")
+"""What the rays of half the resolution found; arrays (coarse², ).
 
-    distance: np.ndarray
-    nearest: np.ndarray
-    near: np.ndarray
-    """1 where a ray passes close to the solid, else 0."""
-    wide: np.ndarray
-    """To compute in, as the next."""
-    first: np.ndarray
+*near*: 1 where a ray passes close to the solid, else 0; *wide*: to compute in, as the next.
+"""
 
 
-class Tracer(NamedTuple):
-    """Room for the rays of one image."""
+Tracer = namedtuple("Tracer", "full coarse world coarse_world rays few points found")
+"""Room for the rays of one image.
 
-    full: Directions
-    """In the head's frame."""
-    coarse: Directions
-    world: Directions
-    coarse_world: Directions
-    rays: Rays
-    few: Rays
-    points: Points
-    found: Coarse
-
-
-@loop
-def make_directions(size):
-    """Room for the directions of an image."""
-    rows = np.empty((3, size * size), float32)
-    return Directions(rows[0], rows[1], rows[2])
-
-
-@loop
-def make_rays(count):
-    """Room for `count` rays."""
-    rows = np.empty((6, count), float32)
-    pixel = np.empty(count, int32)
-    return Rays(pixel, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
-
-
-@loop
-def make_points(count):
-    """Room for `count` points."""
-    rows = np.empty((6, count), float32)
-    return Points(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5])
-
-
-@loop
-def make_tracer(size):
-    """Room for the rays of an image of `size` pixels."""
-    half = (size + 1) // 2
-    found = np.empty((5, half * half), float32)
-    room = max(size * size, half * half)
-    return Tracer(
-        make_directions(size),
-        make_directions(half),
-        make_directions(size),
-        make_directions(half),
-        make_rays(room),
-        make_rays(room),
-        make_points(room),
-        Coarse(found[0], found[1], found[2], found[3], found[4]),
-    )
+*full*: in the head's frame.
+"""
 
 
 @loop
@@ -133,9 +176,7 @@ def point_directions(directions, view, pose):
         y = plane_y(view, float32(row))
         for column in range(view.size):
             turned = turn_to_head(pose, ray_direction(plane_x(view, float32(column)), y))
-            directions.x[start + column] = turned.x
-            directions.y[start + column] = turned.y
-            directions.z[start + column] = turned.z
+            put_at(directions, start + column, turned)
 
 
 @formula
@@ -171,15 +212,13 @@ def march(rays, count, origin, points, solid, steps, direction, back, forth):
 def walk(rays, count, origin, points):
     """The points that rays have reached."""
     for i in range(count):
-        points.x[i] = origin.x + rays.x[i] * rays.distance[i]
-        points.y[i] = origin.y + rays.y[i] * rays.distance[i]
-        points.z[i] = origin.z + rays.z[i] * rays.distance[i]
+        put_at(points, i, along(origin, at(rays, i), rays.distance[i]))
 
 
 @formula
 def copy_ray(source, i, target, k):
     """Copy a ray with what it has met, but its pixel."""
-    target.x[k], target.y[k], target.z[k] = source.x[i], source.y[i], source.z[i]
+    put_at(target, k, at(source, i))
     target.distance[k], target.nearest[k] = source.distance[i], source.nearest[i]
 
 
@@ -204,7 +243,7 @@ def coarse_march(tracer, directions, origin, solid, start, steps, direction):
     """Fill `tracer.found` with the distances of the coarse rays and their nearest approaches."""
     rays, found, count = tracer.rays, tracer.found, len(directions.x)
     for i in range(count):
-        rays.x[i], rays.y[i], rays.z[i] = directions.x[i], directions.y[i], directions.z[i]
+        put_at(rays, i, at(directions, i))
         rays.distance[i], rays.nearest[i] = start, FAR
     march(rays, count, origin, tracer.points, solid, FIRST_STEPS, direction, -0.4, 0.7)
     # By now a ray is past the solid, or near it, or has arrived.
@@ -252,8 +291,7 @@ def list_rays(tracer, directions, wanted, view, direction):
             pixel = row * view.size + column
             if wanted[pixel]:
                 rays.pixel[count] = pixel
-                rays.x[count], rays.y[count] = directions.x[pixel], directions.y[pixel]
-                rays.z[count] = directions.z[pixel]
+                put_at(rays, count, at(directions, pixel))
                 rays.distance[count] = -direction * first[row >> 1, column >> 1]
                 rays.nearest[count] = FAR
                 count += 1

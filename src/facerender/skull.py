@@ -1,20 +1,23 @@
-"""The face's relief: brow ridge, sockets, nose, lips, cheeks and folds as a map of heights.
+"""The head and the torso as signed distance fields.
 
-The map is seen from the front, on |x| in [0, 1] and y in [-1.4, 0.95]; the head's surface is moved
-by its heights where it faces forward.
+The skull is a smooth union of ellipsoids. The face's relief (brow ridge, sockets, nose, lips,
+cheeks and folds) is a map of heights, seen from the front, on |x| in [0, 1] and y in [-1.4, 0.95]:
+the head's surface is moved by it where it faces forward.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections import namedtuple
+from collections.abc import Callable
 
 import numpy as np
+from numba.extending import overload
 from numpy import float32
 
 from facerender.anatomy import lip_line
 from facerender.compiled import formula, loop
-from facerender.maths import box_mean, bump, clamp, exp, mix, power, smoothstep
+from facerender.maths import box_mean, bump, clamp, exp, mix, power, smooth_min, smoothstep
 from facerender.skin import Place, beard_place
 from facerender.textures import bilinear
 
@@ -26,24 +29,16 @@ HEIGHT, SLOWNESS, OCCLUSION = 0, 1, 2
 the relief is steep, so that marching does not overshoot; what darkens concave places."""
 
 
-class Map(NamedTuple):
-    """Where the texels are, (ROWS * COLUMNS,), and rows to compute in, (6, ROWS, COLUMNS)."""
-
-    x: np.ndarray
-    y: np.ndarray
-    work: np.ndarray
+Map = namedtuple("Map", "x y work")
+"""Where the texels are, (ROWS * COLUMNS,), and rows to compute in, (6, ROWS, COLUMNS)."""
 
 
-@loop
-def make_map():
+def make_map() -> Map:
     """Places of the texels, row by row from the bottom."""
-    x = np.empty(ROWS * COLUMNS, float32)
-    y = np.empty(ROWS * COLUMNS, float32)
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            x[row * COLUMNS + column] = WIDTH * float32(column) / float32(COLUMNS - 1)
-            y[row * COLUMNS + column] = BOTTOM + (TOP - BOTTOM) * float32(row) / float32(ROWS - 1)
-    return Map(x, y, np.empty((6, ROWS, COLUMNS), float32))
+    column, row = np.arange(COLUMNS, dtype=float32), np.arange(ROWS, dtype=float32)
+    x = WIDTH * column / float32(COLUMNS - 1)
+    y = float32(BOTTOM) + float32(TOP - BOTTOM) * row / float32(ROWS - 1)
+    return Map(np.tile(x, ROWS), y.repeat(COLUMNS), np.empty((6, ROWS, COLUMNS), float32))
 
 
 @formula
@@ -55,7 +50,7 @@ def at_relief(relief, channel, x, y):
 
 
 @loop
-def fill(relief, anatomy, texels):
+def fill_relief(relief, anatomy, texels):
     """Fill the map of a face, `relief` (3, ROWS, COLUMNS)."""
     heights = relief[HEIGHT].reshape(ROWS * COLUMNS)
     for i in range(ROWS * COLUMNS):
@@ -195,3 +190,151 @@ def _fill_occlusion(height, occlusion, work):
             deep = max(far[row, column] - height[row, column], 0.0)
             deeper = max(near[row, column] - height[row, column], 0.0)
             occlusion[row, column] = exp(-2.2 * deep - 4.2 * deeper)
+
+
+EAR_FILLET = 0.10
+"""Rounding where the ear grows out of the head."""
+SHOULDER_Y = -2.26
+"""Middle of the ellipsoid of the shoulders, whose top is the pit of the neck."""
+TRAPEZIUS = 0.52
+"""Rounding between neck and shoulders: the muscle that slopes from one to the other."""
+
+
+Head = namedtuple("Head", "skull relief")
+"""The solid of a head, in its own frame.
+
+*relief*: (3, rows, columns), see `fill_relief`.
+"""
+
+
+CautiousHead = namedtuple("CautiousHead", "skull relief")
+"""A head whose distances are scaled so that steps of their size never cross the relief."""
+
+
+Torso = namedtuple("Torso", "skull")
+"""The solid of neck and shoulders, in the world's frame."""
+
+
+Points = namedtuple("Points", "x y z distance height slowness")
+"""Places, one after the other, and what a solid says about them; arrays (k,).
+
+*distance*: from the solid's surface, negative inside; *height*: of the relief there, while the
+distance is computed.
+"""
+
+
+@formula
+def ellipsoid(x, y, z, a, b, c):
+    """Signed distance of an ellipsoid with radii a, b, c around the origin, to first order.
+
+    With F = sum (p / r)², the distance is (F - sqrt F) / |grad F / 2|.
+    """
+    x, y, z = x / a, y / b, z / c
+    level = max(x * x + y * y + z * z, 1e-9)
+    x, y, z = x / a, y / b, z / c
+    slope = max(x * x + y * y + z * z, 1e-9)
+    return (level - math.sqrt(level)) / math.sqrt(slope)
+
+
+@formula
+def skull_distance(x, y, z, skull):
+    """Signed distance of cranium, jaw, its angles, chin and cheeks; x is |x|."""
+    cranium, jaw, chin = skull.cranium, skull.jaw, skull.chin
+    angle, cheek = skull.angle_size, skull.cheek_size
+    solid = ellipsoid(x, y - 0.28, z + 0.14, cranium.x, cranium.y, cranium.z)
+    part = ellipsoid(x, y + 0.36, z - 0.10, jaw.x, jaw.y, jaw.z)
+    solid = smooth_min(solid, part, 0.30)
+    part = ellipsoid(
+        x - skull.angle_x, y - skull.angle_y, z - 0.06, angle, 1.25 * angle, 1.5 * angle
+    )
+    solid = smooth_min(solid, part, 0.26)
+    part = ellipsoid(x, y - skull.chin_y, z - 0.54, chin.x, chin.y, chin.z)
+    solid = smooth_min(solid, part, 0.26)
+    part = ellipsoid(
+        x - skull.cheek_x, y - skull.cheek_y, z - 0.36, cheek, 0.9 * cheek, 1.2 * cheek
+    )
+    return smooth_min(solid, part, 0.26)
+
+
+@formula
+def ear_distance(x, y, z, skull):
+    """Signed distance of an ear, a shell with a bowl cut out; x is |x|."""
+    # Ears lean back: their depth is measured along a slanted axis from the middle of the ear.
+    lean = z + 0.25 * y + 0.45 * x - (0.45 * skull.ear_x - 0.1125)
+    shell = ellipsoid(x - skull.ear_x, y + 0.05, lean, 0.058, 0.25, 0.13)
+    bowl = ellipsoid(x - skull.ear_x - 0.052, y + 0.02, lean - 0.07, 0.035, 0.15, 0.07)
+    return max(shell, -bowl)
+
+
+@formula
+def head_distance(x, y, z, height, skull):
+    """Signed distance of a head whose face has the relief `height` at (x, y)."""
+    side = abs(x)
+    solid = skull_distance(side, y, z, skull) - height * smoothstep(0.05, 0.40, z)
+    return smooth_min(solid, ear_distance(side, y, z, skull), EAR_FILLET)
+
+
+@formula
+def torso_distance(x, y, z, skull):
+    """Signed distance of neck and shoulders."""
+    lean = z + 0.10 * y + 0.32
+    neck = math.sqrt(x * x + lean * lean + 1e-6) - skull.neck_radius
+    ends = abs(y + 1.35) - 0.85
+    shoulders = ellipsoid(x, y - SHOULDER_Y, z + 0.30, skull.shoulder_width, 0.84, 0.66)
+    return smooth_min(max(neck, ends), shoulders, TRAPEZIUS)
+
+
+LOOPS: dict[type, Callable[..., None]] = {}
+"""The type of a solid → the loop that computes its distances."""
+
+
+def distances(points, count, solid):
+    """Signed distances of the first `count` points from a solid, whichever it is."""
+    LOOPS[type(solid)](points, count, solid)
+
+
+@overload(distances)
+def _distances(points, count, solid):
+    # A loop that is handed over is an address, and code that holds one cannot be kept.
+    chosen = LOOPS[solid.instance_class]
+    return lambda points, count, solid: chosen(points, count, solid)
+
+
+@loop
+def head_distances(points, count, head):
+    """Signed distances of the first `count` points from the head."""
+    for i in range(count):
+        points.height[i] = at_relief(head.relief, HEIGHT, points.x[i], points.y[i])
+    for i in range(count):
+        points.distance[i] = head_distance(
+            points.x[i], points.y[i], points.z[i], points.height[i], head.skull
+        )
+
+
+@loop
+def cautious_head_distances(points, count, head):
+    """Signed distances of the first `count` points from the head, scaled."""
+    head_distances(points, count, head)
+    for i in range(count):
+        points.slowness[i] = at_relief(head.relief, SLOWNESS, points.x[i], points.y[i])
+    for i in range(count):
+        points.distance[i] *= points.slowness[i]
+
+
+@loop
+def occlusions(points, count, head, out):
+    """Ambient occlusion of the relief, 1 away from the face."""
+    for i in range(count):
+        out[i] = at_relief(head.relief, OCCLUSION, points.x[i], points.y[i])
+    for i in range(count):
+        out[i] = 1.0 + (out[i] - 1.0) * smoothstep(0.05, 0.35, points.z[i])
+
+
+@loop
+def torso_distances(points, count, torso):
+    """Signed distances of the first `count` points from neck and shoulders."""
+    for i in range(count):
+        points.distance[i] = torso_distance(points.x[i], points.y[i], points.z[i], torso.skull)
+
+
+LOOPS |= {Head: head_distances, CautiousHead: cautious_head_distances, Torso: torso_distances}
