@@ -379,7 +379,8 @@ def job(name):
 trained = models.train_all([job(name) for name in TRAINED])
 audited = dict(zip(TRAINED, trained, strict=True))
 settings = [stage.path(f"{name}.json") for name in TRAINED]
-print(f"{len(audited)} models of {models.count_parameters(trained[0].network):,} weights each")
+weights = sum(part.numel() for part in trained[0].network.parameters())
+print(f"{len(audited)} models of {weights:,} weights each")
 
 # %% [markdown]
 # The curves show how often a model is right, epoch by epoch, on the faces it learns from and on

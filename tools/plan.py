@@ -15,12 +15,7 @@ from helpers.artifacts import lineage, manifests, pages, profiles
 BOOK = "book"
 RENDERER = "renderer"
 """What draws faces is compiled before the first step that draws, once for a state of its code."""
-TRAINING = (
-    "02_face_world",
-    "15_sensitivity_flips",
-    "16_verification_measures",
-    "learned_generator",
-)
+TRAINING = ("02_face_world", "15_sensitivity_flips", "16_verification_measures")
 """Stages whose networks are shipped; `--train 1` trains them."""
 OWN_STUDY = "21_own_study"
 """The page that shows a study of somebody's own generator, or the example."""

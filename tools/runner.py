@@ -87,8 +87,6 @@ def perform(name: str, asked: argparse.Namespace) -> None:
     elif name in lineage.STUDIES:
         code = lineage.sources(name, drawing=False)
         options = ["--profile", asked.profile]
-        if asked.train and name in plan.TRAINING:
-            options += ["--train", "--device", asked.device]
         be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", options)
         if manifests.read(name, asked.profile)["source"] != code:
             (artifacts.root() / asked.profile / name / MANIFEST).unlink()

@@ -57,8 +57,6 @@ def test_images_that_are_not_square_show_their_shape(tmp_path):
 def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no codes"):
         made(tmp_path, Grey(), CODES[:0])
-    with pytest.raises(ValueError, match="chunk is 0"):
-        made(tmp_path, Grey(), chunk=0)
     noisy = Grey()
     noisy.noise = "random"
     with pytest.raises(ValueError, match="random noise goes by the place"):

@@ -83,3 +83,24 @@ def test_not_found():
     assert realism.not_found([[1, 2], [np.nan, np.nan]]).tolist() == [0, 1]
     with pytest.raises(ValueError, match="answer 1 is missing in part"):
         realism.not_found([[1, 2], [np.nan, 2]])
+
+
+def test_precision_and_recall_agree_with_loops():
+    real, made = FRESH[:60], 0.8 * FRESH[:40] + 0.5
+
+    def share(asked, balls):
+        count = 0
+        for point in asked:
+            for i, centre in enumerate(balls):
+                others = sorted(
+                    np.linalg.norm(balls[j] - centre) for j in range(len(balls)) if j != i
+                )
+                if np.linalg.norm(point - centre) <= others[2]:
+                    count += 1
+                    break
+        return count / len(asked)
+
+    found = realism.precision_recall(real, made, neighbours=3)
+    assert found == pytest.approx((share(made, real), share(real, made)))
+    with pytest.raises(ValueError, match="more than 3 images"):
+        realism.precision_recall(FRESH[:3], FRESH, 3)

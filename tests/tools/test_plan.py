@@ -59,12 +59,12 @@ def test_a_renderer_that_nobody_waits_for_is_no_work(monkeypatch, stale, steps):
 def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
     monkeypatch.setattr(plan.artifacts, "why_stale", lambda *_: None)
     monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 0})
-    assert plan.why("learned_generator", "smoke", None) is None
-    assert plan.why("learned_generator", "smoke", 0) is None
-    assert "TRAIN=1 asks for other networks" in plan.why("learned_generator", "smoke", 1)
+    assert plan.why("02_face_world", "smoke", None) is None
+    assert plan.why("02_face_world", "smoke", 0) is None
+    assert "TRAIN=1 asks for other networks" in plan.why("02_face_world", "smoke", 1)
     monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 1})
-    assert plan.why("learned_generator", "smoke", None) is None
-    assert "TRAIN=0 asks for other networks" in plan.why("learned_generator", "smoke", 0)
+    assert plan.why("02_face_world", "smoke", None) is None
+    assert "TRAIN=0 asks for other networks" in plan.why("02_face_world", "smoke", 0)
 
 
 def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch):

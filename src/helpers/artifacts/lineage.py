@@ -25,7 +25,6 @@ PACKAGE = SOURCE / "helpers"
 STUDIES = {
     "audit_plan": "effects.audit_plan",
     "coverage_study": "scorecard.coverage_study",
-    "learned_generator": "sensitivity.train_wgan",
 }
 """Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`."""
 

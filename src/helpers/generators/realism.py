@@ -131,6 +131,38 @@ def out_of_range(
     return here.assign(outside=words)
 
 
+def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple[float, float]:
+    """Share of the made images that look real, and of the real ones that could have been made.
+
+    An image counts if it lies in the ball around one of the other set's images that reaches its
+    k-th nearest neighbour (Kynkäänniemi et al. 2019).
+
+    Args:
+        real, made: features (n, D) and (m, D), more than `neighbours` rows each.
+        neighbours: k (Kynkäänniemi et al.: 3).
+
+    Raises:
+        ValueError: sets of different width, with too few rows, or not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.generators import realism
+        >>> line = np.arange(10.0)[:, None]
+        >>> realism.precision_recall(line, line[:5] + 0.5, neighbours=1)
+        (1.0, 0.6)
+    """
+    real, made = as_finite(real, "real", ndim=2), as_finite(made, "made", ndim=2)
+    if min(len(real), len(made)) <= neighbours:
+        raise ValueError(f"expected more than {neighbours} images in each set")
+    return _share_within(made, real, neighbours), _share_within(real, made, neighbours)
+
+
+def _share_within(asked: np.ndarray, balls: np.ndarray, neighbours: int) -> float:
+    # A point is its own nearest neighbour.
+    radii = np.sort(cdist(balls, balls))[:, neighbours]
+    return float((cdist(asked, balls) <= radii).any(axis=1).mean())
+
+
 def not_found(answers: ArrayLike) -> np.ndarray:
     """Whether a model found no face, as an outcome: int64 (n,), 1 where its whole answer is NaN.
 
