@@ -1,7 +1,6 @@
 """Generators' files: weights bit for bit, no code run, one sentence for what is refused."""
 
 import hashlib
-import io
 import json
 import os
 import pickle
@@ -17,8 +16,8 @@ import pytest
 import torch
 
 from helpers.generators import load_checkpoint, load_generator
-from helpers.generators.convert import main, write_converted
 from helpers.generators.checkpoints import rosinality_names
+from helpers.generators.convert import main, write_converted
 
 LICENCE = "non-commercial, of the authors"
 

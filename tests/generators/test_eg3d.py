@@ -136,7 +136,7 @@ def test_names_of_a_published_network():
 REFUSED = {
     "clamp_mode is 'relu', 'softplus' was": lambda blocks: network(blocks, clamp_mode="relu"),
     "degrees were expected, pitch within 90": lambda blocks: network(blocks).camera(0, 90),
-    "computes in float32 only": lambda blocks: StyleGenerator(
+    "no precision of bfloat16 among float32": lambda blocks: StyleGenerator(
         network(blocks), precision="bfloat16"
     ),
     r"no scene parameters \['light'\]; there are \['yaw', 'pitch'\]": lambda blocks: StyleGenerator(

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -23,7 +22,7 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.generators import stylegan2
-from helpers.generators.stylegan2 import Dense, draw_noise, enlarge, within
+from helpers.generators.stylegan2 import Dense, enlarge, within
 
 BACKBONE, FEATURES, HIDDEN = 256, 32, 64
 """Height of the planes, features of each, width of the small network."""
@@ -157,7 +156,7 @@ class EG3D(nn.Module):
             cameras: (n, 25), or (1, 25) for all: the matrix from camera to world (4, 4), then that
                 of its pinhole (3, 3), as `camera` gives them.
             size: height of the image of rays; the network's own if None.
-            noise: kind and first number, of the backbone, see `stylegan2.Synthesis`.
+            noise: "const" or "none", of the backbone, see `stylegan2.Synthesis`.
         """
         planes = self.backbone.render(within(styles, "backbone."), *noise)
         n, size = max(len(cameras), len(planes)), size or self.config.neural_resolution
@@ -171,10 +170,10 @@ class EG3D(nn.Module):
             shape |= {"antialias": self.options["sr_antialias"]}
             x, image = (functional.interpolate(each, **shape) for each in (x, image))
         x = x.contiguous(memory_format=torch.channels_last)
-        drawn = partial(draw_noise, self.options["superresolution_noise_mode"], range(1), "")
+        noisy = self.options["superresolution_noise_mode"] == "const"
         for name, block in self.superresolution.named_children():
             own = {k: s.expand(n, -1) for k, s in within(styles, f"{name}.").items()}
-            x, colours = block(x, own, drawn)
+            x, colours = block(x, own, noisy)
             image = (enlarge(image) if block.conv0.up else image) + colours
         return View(image.contiguous(), raw, depth)
 

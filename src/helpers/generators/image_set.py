@@ -19,14 +19,7 @@ from numpy.typing import ArrayLike
 from PIL import Image, ImageOps
 from torch import Tensor
 
-from helpers.utils import seeding
-from helpers.utils.checks import (
-    require_columns,
-    require_distinct,
-    require_members,
-    require_present,
-    require_rows,
-)
+from helpers.utils import checks, seeding
 from helpers.utils.devices import resolve_device
 
 FILE = "file"
@@ -78,10 +71,10 @@ class ImageSet:
         read = pd.read_parquet if self._table.suffix == ".parquet" else pd.read_csv
         try:
             frame = read(self._table)
-            require_columns(frame, [file, unit, *levels])
-            require_rows(frame)
+            checks.require_columns(frame, [file, unit, *levels])
+            checks.require_rows(frame)
             for column in (file, unit, *levels):
-                require_present(frame[column], "a value")
+                checks.require_present(frame[column], "a value")
             names = frame[file].astype(str)
             self._files = _files(names, self._table.parent)
             self.index = _index(frame, names, levels, unit, whole)
@@ -172,9 +165,9 @@ def _index(
     """Places of the images in their units."""
     index = pd.DataFrame({"image_id": names, "transect": frame[unit]})
     for name, known in levels.items():
-        require_members(frame[name].unique(), known, f"level of {name}")
+        checks.require_members(frame[name].unique(), known, f"level of {name}")
         index[f"{name}_level"] = frame[name].map({level: k for k, level in enumerate(known)})
-    require_distinct(index, index.columns[1:], "place of a unit")
+    checks.require_distinct(index, index.columns[1:], "place of a unit")
     expected = int(np.prod([len(known) for known in levels.values()]))
     counts = index["transect"].value_counts(sort=False)
     if whole and (lacking := counts[counts < expected]).size:

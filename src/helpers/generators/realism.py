@@ -62,9 +62,6 @@ def memorised(
     check_range("share", share, 0, 0.5, "()")
     sets = {"made": made, "training": training, "held_out": held_out}
     made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets.items())
-    if len({rows.shape[1] for rows in (made, training, held_out)}) > 1:
-        shapes = ", ".join(f"{name} {np.shape(rows)}" for name, rows in sets.items())
-        raise ValueError(f"expected features of one width, got {shapes}")
     if len(held_out) * share < 1:
         raise ValueError(f"{len(held_out)} held-out images, {1 / share:g} or more are needed")
     nearest, distance = _nearest(made, training)
@@ -116,11 +113,8 @@ def out_of_range(
     """
     check_range("share", share, 0, 1, "()")
     codes, sampled = (
-        as_finite(np.reshape(rows, (len(rows), -1)), name, ndim=2)
-        for name, rows in (("codes", np.asarray(codes)), ("sampled", np.asarray(sampled)))
+        as_finite(np.reshape(rows, (len(rows), -1)), "codes", ndim=2) for rows in (codes, sampled)
     )
-    if codes.shape[1:] != sampled.shape[1:]:
-        raise ValueError(f"codes have {codes.shape[1]} numbers each, sampled {sampled.shape[1]}")
     if len(sampled) * share < 1:
         raise ValueError(f"{len(sampled)} sampled codes, {1 / share:g} or more are needed")
     there, here = (_measures(rows, sampled.mean(0), planes) for rows in (sampled, codes))
@@ -201,9 +195,7 @@ def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -
 
 def _nearest(rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which of the others is the nearest, and how far it is, (n,) each."""
-    nearest, distance = [], []
-    for start in range(0, len(rows), _ROWS):
-        apart = cdist(rows[start : start + _ROWS], others)
-        nearest.append(apart.argmin(1))
-        distance.append(apart.min(1))
-    return np.concatenate(nearest), np.concatenate(distance)
+    starts = range(0, len(rows), _ROWS)
+    apart = (cdist(rows[start : start + _ROWS], others) for start in starts)
+    found = [(part.argmin(1), part.min(1)) for part in apart]
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))

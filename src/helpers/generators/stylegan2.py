@@ -20,9 +20,8 @@ about, so they are arguments, and the card has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -30,20 +29,16 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.utils import seeding
-from helpers.utils.checks import check_range
+from helpers.utils.checks import check_range, require_members
 from helpers.utils.devices import resolve_device
 
 SLOPE, GAIN = 0.2, math.sqrt(2)
 """Of all leaky rectifiers: their slope, and the factor that keeps the variance."""
 EPSILON = 1e-8
-NOISE_SEED = 0
-NOISE = ("const", "none", "random")
+NOISE = ("const", "none")
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CHUNK_BYTES = 2**27
 """Of the largest activation: one image of 1024 pixels at a time, eight of 256."""
-
-Noise = Callable[[str, "Convolution"], "Tensor | None"]
-"""Name of a layer in its block and the layer → noise (1 or n, 1, height, width), or None."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +184,7 @@ class Convolution(nn.Module):
         self.register_buffer("noise_const", torch.zeros(size, size))
         self.noise_strength = weights()
 
-    def forward(self, x: Tensor, style: Tensor, noise: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, style: Tensor, noisy: bool) -> Tensor:
         """Activations (n, inputs, h, w), styles (n, inputs) → (n, outputs, h, w) or twice that."""
         squares = self.weight.square().sum((2, 3)).t().contiguous()
         # The rectifier's gain is part of factor, bias and noise.
@@ -204,8 +199,8 @@ class Convolution(nn.Module):
         else:
             x = functional.conv2d(x, weight, padding=1)
         x = x.mul_(_planes(factor, x)).add_(bias[:, None, None])
-        if noise is not None:
-            x.add_(noise.to(x))
+        if noisy:
+            x.add_((self.noise_const * (GAIN * self.noise_strength)).to(x))
         functional.leaky_relu_(x, SLOPE)
         return x if self.clamp is None else x.clamp_(-self.clamp, self.clamp)
 
@@ -240,11 +235,11 @@ class Block(nn.Module):
         self.conv1 = Convolution(config, outputs, outputs, size, up=False)
         self.torgb = ToRGB(config, outputs)
 
-    def forward(self, x: Tensor, styles: dict[str, Tensor], noise: Noise) -> tuple[Tensor, Tensor]:
-        """Activations and colours; styles and noise by the layer's name in the block."""
+    def forward(self, x: Tensor, styles: dict[str, Tensor], noisy: bool) -> tuple[Tensor, Tensor]:
+        """Activations and colours; styles by the layer's name in the block."""
         for name, layer in self.named_children():
             if name != "torgb":
-                x = layer(x, styles[name], noise(name, layer))
+                x = layer(x, styles[name], noisy)
         return x, self.torgb(x, styles["torgb"])
 
 
@@ -276,26 +271,22 @@ class Synthesis(nn.Module):
                 place += name != "torgb"
         return found
 
-    def forward(self, ws: Tensor, noise: str = "const", first: int = 0) -> Tensor:
+    def forward(self, ws: Tensor, noise: str = "const") -> Tensor:
         """Raw images, float32 (n, 3, resolution, resolution).
 
         Args:
             ws: style codes (n, num_ws, w_dim).
-            noise: "const" for the network's own noise, the same in all images; "none"; "random"
-                for noise that depends on the image's number alone.
-            first: the number of the first image.
+            noise: "const" for the network's own noise, the same in all images, or "none".
         """
-        return self.render(self.styles(ws), noise, first)
+        return self.render(self.styles(ws), noise)
 
     @torch.no_grad()
-    def render(self, styles: dict[str, Tensor], noise: str = "const", first: int = 0) -> Tensor:
+    def render(self, styles: dict[str, Tensor], noise: str = "const") -> Tensor:
         """Raw images of styles as `styles` gives them."""
-        items = range(first, first + len(styles["b4.conv1"]))
-        start = self.b4.const.to(self.precision).expand(len(items), -1, -1, -1)
+        start = self.b4.const.to(self.precision).expand(len(styles["b4.conv1"]), -1, -1, -1)
         x, image = start.contiguous(memory_format=torch.channels_last), None
         for prefix, block in self.named_children():
-            drawn = partial(draw_noise, noise, items, prefix)
-            x, colours = block(x, within(styles, f"{prefix}."), drawn)
+            x, colours = block(x, within(styles, f"{prefix}."), noise == "const")
             image = colours if image is None else enlarge(image).add_(colours)
         return image.contiguous()
 
@@ -330,17 +321,6 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
             state[name] = value.cpu() + 0.1 * drawn
     network.load_state_dict(state)
     return network
-
-
-def draw_noise(mode: str, items: range, block: str, name: str, layer: Convolution) -> Tensor | None:
-    """Noise of a layer, the network's own or drawn for each image, (1 or n, 1, height, width)."""
-    if mode == "none":
-        return None
-    values = layer.noise_const[None, None]
-    if mode == "random":
-        drawn = seeding.normals(NOISE_SEED, f"noise: {block}.{name}", items, values.numel())
-        values = torch.from_numpy(drawn).to(values).reshape(len(items), *values.shape[1:])
-    return values * (GAIN * layer.noise_strength)
 
 
 def enlarge(image: Tensor) -> Tensor:
@@ -395,7 +375,7 @@ class StyleGenerator:
         truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
             None, here as for the next two, is what the network's card says, or else 1.
         noise: "const", the default, is the network's own and part of what it shows of a code;
-            "none"; "random" depends on the number of the image in a call.
+            or "none".
         precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
             only).
         condition: what a conditional network is told of every code, (c_dim,). EG3D is told a camera
@@ -434,11 +414,9 @@ class StyleGenerator:
         noise = noise or card.get("noise", "const")
         precision = precision or card.get("precision", "float32")
         check_range("truncation", truncation, 0, 1)
-        for name, value, known in (("noise", noise, NOISE), ("precision", precision, PRECISIONS)):
-            if value not in known:
-                raise ValueError(f"{name} {value!r} is not one of {', '.join(known)}")
-        if precision != "float32" and network.kind != "stylegan2":
-            raise ValueError(f"{network.kind} computes in float32 only, not in {precision}")
+        require_members([noise], NOISE, "noise")
+        known = PRECISIONS if network.kind == "stylegan2" else ("float32",)
+        require_members([precision], known, "precision")
         self.device = resolve_device(device)
         self.network = network.to(self.device).eval().requires_grad_(False)
         self.truncation, self.noise = truncation, noise
@@ -513,12 +491,8 @@ class StyleGenerator:
         if unknown := sorted({*scene} - {*self.network.scene}):
             kind, there = self.network.kind, list(self.network.scene)
             raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
-        images, first = [], 0
-        for styles in parts:
-            raw = self.network.render(styles, self.noise, first, **scene)
-            images.append(((raw + 1) / 2).clamp_(0, 1))
-            first += len(raw)
-        return torch.cat(images)
+        raw = (self.network.render(styles, self.noise, **scene) for styles in parts)
+        return torch.cat([((one + 1) / 2).clamp_(0, 1) for one in raw])
 
     def _codes(self, w: Tensor) -> Tensor:
         """Codes of any of the three shapes as (n, num_ws, latent_dim)."""

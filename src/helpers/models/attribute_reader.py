@@ -184,7 +184,7 @@ class Reader(Trained):
 
     Example:
         >>> from helpers import models
-        >>> models.Reader.kind
+        >>> Reader.kind
         'reader'
     """
 
