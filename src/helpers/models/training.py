@@ -130,8 +130,19 @@ def two_steps(progress: float) -> float:
 
 
 Loss = tuple[Tensor, Tensor]
-Data = tuple[np.ndarray, np.ndarray]
+Data = tuple["np.ndarray | Lazy", np.ndarray]
 """Images, uint8 (n, 3, size, size), and labels (n, …)."""
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """Images of this shape, (n, 3, size, size), that are made when a network is trained on them."""
+
+    shape: tuple[int, int, int, int]
+    make: Callable[[], np.ndarray]
+
+    def __len__(self) -> int:
+        return self.shape[0]
 
 
 @dataclass(frozen=True)
@@ -267,7 +278,6 @@ class Trained:
         """
         path, anew = Path(path), os.environ.get("TRAIN") == "1"
         (images, labels), ships, found = data, None, None
-        check_images(images)
         if len(labels) != len(images):
             raise ValueError(f"{len(labels)} labels of {len(images)} images")
         more |= {"epochs": epochs, "seed": seed, "size": images.shape[-1], "images": len(images)}
@@ -277,12 +287,14 @@ class Trained:
         with suppress(ValueError):  # missing, or damaged
             found = cls.read(path, device)
         if (found is not None and not found.shipped) or ships is None:
+            images = images.make() if isinstance(images, Lazy) else images
+            check_images(images)
             key = joblib.hash([images, labels, *(held_out or ())], coerce_mmap=True)
             training = cls.settings(**more, data_key=key, code=cls.settings._code)
             if found is not None and found.training == training and not found.shipped:
                 return found
         if ships is None:
-            return cls._trained(training, data, task, path, device, held_out)
+            return cls._trained(training, (images, labels), task, path, device, held_out)
         copy(shipped, path)
         return ships
 
