@@ -82,10 +82,7 @@ def test_eg3d(tmp_path):
 
 def square_weights():
     """rosinality's z has the length of w."""
-    weights = made.Weights()
-    weights.mapping("mapping", 6, 0, 6, layers=2)
-    weights.synthesis("synthesis", made.WIDTHS, w_dim=6)
-    return weights.found
+    return made.stylegan2_weights(z_dim=6)
 
 
 @pytest.mark.parametrize("zipped", [True, False])
