@@ -67,6 +67,6 @@ def test_what_misfits_is_refused(tmp_path):
         "answer_1",
     ]
     with pytest.raises(ValueError, match="an answer about each of 3 images, got 1"):
-        ask(tmp_path, lambda images: np.zeros(1))
+        ask(tmp_path / "other", lambda images: np.zeros(1))
     with pytest.raises(ValueError, match="uint8"):
         ask(tmp_path, Model(), IMAGES / 255)

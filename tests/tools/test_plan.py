@@ -57,7 +57,7 @@ def test_a_renderer_that_nobody_waits_for_is_no_work(monkeypatch, stale, steps):
 
 
 def test_other_weights_than_those_in_use_are_asked_for(monkeypatch):
-    monkeypatch.setattr(plan.artifacts, "why_stale", lambda *_: None)
+    monkeypatch.setattr(plan.pages, "why_stale", lambda *_: None)
     monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": 0})
     assert plan.why("02_face_world", "smoke", None) is None
     assert plan.why("02_face_world", "smoke", 0) is None

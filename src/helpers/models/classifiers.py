@@ -48,6 +48,7 @@ class AuditedModel(Trained):
         training: architecture, epochs, seed and the training data (by content).
         curve: one row per epoch: epoch, loss, accuracy (training, as augmented) and, where
             held-out images were given, held_out_loss and held_out_accuracy.
+        shipped: whether it came with the book.
 
     Example:
         >>> from helpers import models
@@ -128,25 +129,24 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
 def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
     """Ask a classifier: P(class 1) of every image; of a gender classifier, P(perceived as male).
 
-        Args:
-            model: of `train` or `AuditedModel.read`.
-            images: uint8 (n, 3, size, size), an array or a memory map.
-            batch: images asked about at a time; it changes nothing but memory and rounding.
+    Args:
+        model: of `train` or `AuditedModel.read`.
+        images: uint8 (n, 3, size, size), an array or a memory map.
+        batch: images asked about at a time; it changes nothing but memory and rounding.
 
-        Returns:
-            float64 (n,) in [0, 1].
+    Returns:
+        float64 (n,) in [0, 1].
 
-        Raises:
-            ValueError: images are not uint8 (n, 3, height, width).
+    Raises:
+        ValueError: images are not uint8 (n, 3, height, width).
 
-        Example:
-            >>> import numpy as np
-    import torch
-            >>> from helpers import models
-            >>> from helpers.models.networks import SmallNet
-            >>> untrained = models.AuditedModel(SmallNet(), training=None, curve=None)
-            >>> models.predict(untrained, np.zeros((2, 3, 16, 16), np.uint8)).shape
-            (2,)
+    Example:
+        >>> import numpy as np
+        >>> from helpers import models
+        >>> from helpers.models.networks import SmallNet
+        >>> untrained = models.AuditedModel(SmallNet(), training=None, curve=None)
+        >>> models.predict(untrained, np.zeros((2, 3, 16, 16), np.uint8)).shape
+        (2,)
     """
     return model.outputs(images, batch)[:, 0].double().sigmoid().numpy()
 

@@ -107,6 +107,7 @@ class Recogniser(Trained):
         network: images, float32 (n, 3, height, width) in [0, 1] → vectors (n, 96).
         training: loss, epochs, seed and the training data (by content).
         curve: one row per epoch: epoch, loss, accuracy (of training identities, as augmented).
+        shipped: whether it came with the book.
 
     Example:
         >>> import numpy as np
