@@ -32,10 +32,7 @@ from helpers.generators import eg3d, stylegan2
 from helpers.models.training import fill, read_weights
 from helpers.utils import seeding
 
-NETWORKS = {
-    "stylegan2": (stylegan2.Config, stylegan2.StyleGAN2),
-    "eg3d": (eg3d.Config, eg3d.EG3D),
-}
+NETWORKS = {"stylegan2": (stylegan2.Config, stylegan2.StyleGAN2), "eg3d": (eg3d.Config, eg3d.EG3D)}
 """Kind → classes of its options and of its network."""
 FROM_TORCH = (b"PK\x03\x04", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9\x20\x6a\xa8P\x19.")
 """How files of `torch.save` begin: today's, and those before torch 1.6."""
@@ -43,12 +40,10 @@ MEAN, CODES = "mapping.w_avg", 10_000
 """The mean style code, and by how many normal codes it is estimated if a file does not have it."""
 KERNEL = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 16
 """The filter between resolutions, with the factor 4 of a doubled one in it."""
-_NAMES = {
-    **{"z_dim": "z_dim", "c_dim": "c_dim", "w_dim": "w_dim", "img_resolution": "resolution"},
-    **{"img_channels": "image_channels", "channel_base": "channel_base"},
-    **{"channel_max": "channel_max", "conv_clamp": "conv_clamp", "num_layers": "mapping_layers"},
-    "lr_multiplier": "lr_multiplier",
-}
+_NAMES = {name: name for name in ("z_dim", "c_dim", "w_dim")}
+_NAMES |= {"img_resolution": "resolution", "img_channels": "image_channels"}
+_NAMES |= {name: name for name in ("channel_base", "channel_max", "conv_clamp", "lr_multiplier")}
+_NAMES |= {"num_layers": "mapping_layers"}
 """Official name of an option → its name here; the first five may be given without a name."""
 _DEFAULTS = {"channel_base": 32768, "channel_max": 512, "mapping_layers": 8, "lr_multiplier": 0.01}
 """Of the official code."""
@@ -121,9 +116,7 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
     return network.eval().requires_grad_(False)
 
 
-def _as_weights(
-    found: Mapping[str, Any], wanted: Mapping[str, Tensor], size: int
-) -> dict[str, Tensor]:
+def _as_weights(found: Mapping, wanted: Mapping[str, Tensor], size: int) -> dict[str, Tensor]:
     """Weights in float32 under official names, without the filters, which all networks share."""
     names, kept = dict(rosinality_names(wanted)), {}
     for name, value in found.items():
@@ -260,9 +253,9 @@ def _plain(value: Any) -> Any:
     """A number, a word or a list of such."""
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    if not isinstance(value, bool | int | float | str | None):
-        raise ValueError(f"a {type(value).__name__} in place of a number or a word")
-    return value
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    raise ValueError(f"a {type(value).__name__} in place of a number or a word")
 
 
 # --- rosinality's files

@@ -90,7 +90,7 @@ class ImageSet:
     @property
     def codes(self) -> Tensor:
         """The codes of all rows in the table's order, float32 (rows, 1)."""
-        return self._codes(np.arange(len(self._files)))
+        return torch.arange(len(self._files), dtype=torch.float32, device=self.device)[:, None]
 
     @cached_property
     def card(self) -> dict[str, object]:
@@ -105,7 +105,7 @@ class ImageSet:
         if n > len(self._files):
             raise ValueError(f"{self._table} has {len(self._files)} images, {n} were asked for")
         drawn = seeding.rng(seed, "image set").permutation(len(self._files))[:n]
-        return self._codes(drawn)
+        return self.codes[drawn]
 
     def synthesize(self, w: ArrayLike, **scene: float) -> Tensor:
         """The images of rows, float32 (n, 3, height, width) in [0, 1].
@@ -120,11 +120,7 @@ class ImageSet:
         if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, np.arange(len(names))).all():
             raise ValueError(f"codes must be numbers of rows of {self._table}, (n, 1)")
         pixels = np.stack([np.asarray(self._opened(names[int(row)])) for row in rows[:, 0]])
-        images = torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device)
-        return images.float() / 255
-
-    def _codes(self, rows: np.ndarray) -> Tensor:
-        return torch.from_numpy(rows.astype(np.float32)[:, None]).to(self.device)
+        return torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device).float() / 255
 
     def _opened(self, name: str) -> Image.Image:
         """One image as it is shown."""
@@ -159,9 +155,7 @@ def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
     return found
 
 
-def _index(
-    frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, whole: bool
-) -> pd.DataFrame:
+def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, whole: bool):
     """Places of the images in their units."""
     index = pd.DataFrame({"image_id": names, "transect": frame[unit]})
     for name, known in levels.items():

@@ -60,8 +60,8 @@ def memorised(
         (7, [False, True])
     """
     check_range("share", share, 0, 0.5, "()")
-    sets = {"made": made, "training": training, "held_out": held_out}
-    made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets.items())
+    sets = {"made": made, "training": training, "held_out": held_out}.items()
+    made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets)
     if len(held_out) * share < 1:
         raise ValueError(f"{len(held_out)} held-out images, {1 / share:g} or more are needed")
     nearest, distance = _nearest(made, training)
@@ -112,9 +112,8 @@ def out_of_range(
         ['', 'distance']
     """
     check_range("share", share, 0, 1, "()")
-    codes, sampled = (
-        as_finite(np.reshape(rows, (len(rows), -1)), "codes", ndim=2) for rows in (codes, sampled)
-    )
+    flat = (np.reshape(rows, (len(rows), -1)) for rows in (codes, sampled))
+    codes, sampled = (as_finite(rows, "codes", ndim=2) for rows in flat)
     if len(sampled) * share < 1:
         raise ValueError(f"{len(sampled)} sampled codes, {1 / share:g} or more are needed")
     there, here = (_measures(rows, sampled.mean(0), planes) for rows in (sampled, codes))
