@@ -182,6 +182,10 @@ def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monke
     same = trained("second", images=255 - images, seed=1)
     assert same.shipped and same.curve.equals(first.curve) and same.training == first.training
     assert not trained("third", seed=2).shipped
+    # Pictures that are not needed are not drawn.
+    assert trained("lazy", images=training.Lazy((24, 3, 16, 16), None), seed=1).shipped
+    drawn = trained("drawn", images=training.Lazy((24, 3, 16, 16), lambda: images), seed=2)
+    assert drawn.training == trained("third", seed=2).training
     monkeypatch.setenv("TRAIN", "1")
     anew = trained("second", seed=1)
     assert not anew.shipped
