@@ -48,6 +48,8 @@
 # lead to their explanation in the [glossary](glossary.md).
 
 # %%
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -60,6 +62,7 @@ from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.figures import widgets
+from helpers.models.training import Lazy
 from helpers.world import do, known_truth, populations
 from helpers.world.batches import render_to_store
 
@@ -341,17 +344,22 @@ samples = {name: populations.sample(name, n_train + n_heldout, seed) for name in
 labels = {name: one.frame["gender"].to_numpy() for name, one in samples.items()}
 
 # %% [markdown]
-# Drawing the training images is the longest wait of this chapter. They are drawn at the small size
-# that models see, kept on disk, and finished after an interruption instead of being started anew.
-
+# Faces are drawn at the small size that models see. Those to learn from are many. They are drawn
+# only where a network is trained in this run, and not where it ships with the book. Chapters 15 and
+# 19 read all faces of the CelebA-like population, so these are always drawn.
 
 # %%
-def training_images(name):
-    path = stage.path(f"{name}.npy")
-    return render_to_store(samples[name].parameters, image_size, path, device=device)
+seen, unseen = slice(n_train), slice(n_train, None)
 
 
-stores = {name: training_images(name) for name in TRAINED}
+def renders(name, rows, path):
+    return render_to_store(samples[name].parameters[rows], image_size, path, device=device)
+
+
+_ = renders("celeba-like", slice(None), stage.path("celeba-like.npy"))
+heldout_images = {
+    name: renders(name, unseen, stage.path(f"{name}_heldout.npy")) for name in TRAINED
+}
 
 # %% [markdown]
 # A training needs images, labels, the faces held out, a place for the weights and a seed. The
@@ -362,11 +370,11 @@ stores = {name: training_images(name) for name in TRAINED}
 
 # %%
 def job(name):
-    seen, unseen = slice(n_train), slice(n_train, None)
+    draw = partial(renders, name, seen, stage.folder / f"{name}_training.npy")
     return {
-        "images": stores[name][seen],
+        "images": Lazy((n_train, 3, image_size, image_size), draw),
         "labels": labels[name][seen],
-        "held_out": (stores[name][unseen], labels[name][unseen]),
+        "held_out": (heldout_images[name], labels[name][unseen]),
         "path": stage.path(f"{name}.safetensors"),
         "seed": seed,
         "epochs": epochs,
@@ -379,7 +387,8 @@ def job(name):
 trained = models.train_all([job(name) for name in TRAINED])
 audited = dict(zip(TRAINED, trained, strict=True))
 settings = [stage.path(f"{name}.json") for name in TRAINED]
-print(f"{len(audited)} models of {models.count_parameters(trained[0].network):,} weights each")
+weights = sum(part.numel() for part in trained[0].network.parameters())
+print(f"{len(audited)} models of {weights:,} weights each")
 
 # %% [markdown]
 # The curves show how often a model is right, epoch by epoch, on the faces it learns from and on
@@ -412,8 +421,7 @@ _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower cente
 
 # %%
 def answers(name):
-    unseen = slice(n_train, None)
-    score = models.predict(audited[name], stores[name][unseen])
+    score = models.predict(audited[name], heldout_images[name])
     return pd.DataFrame({"population": name, "label": labels[name][unseen], "score": score})
 
 

@@ -292,7 +292,7 @@ fairface = annotations.scores(annotations.read_mturk(stage.path("fairface.csv"))
 fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").reset_index()
 
 # %%
-pictures = stage.load("02_face_world", "fairface-like.npy")[n_train:]
+pictures = stage.load("02_face_world", "fairface-like_heldout.npy")
 for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
     fairface[f"score_{name}"] = models.predict(network, pictures)
 

@@ -66,7 +66,6 @@ from helpers.artifacts import Stage
 from helpers.effects import audit_plan, holm
 from helpers.figures import widgets
 from helpers.figures.panels import lying, name_rows
-from helpers.models import checkpoints
 from helpers.verification import figures as drawing
 from helpers.world import do
 
@@ -689,7 +688,7 @@ changed = verification.store_heads(torch.cat(turned), image_size, stage.path("do
 def under_do(name: str) -> pd.Series:
     """Share of each seed's turned pictures that a recogniser rejects, by group."""
     weights = stage.load("16_verification_measures", f"{name}.safetensors")
-    vectors = checkpoints.read(models.Recogniser, weights, device)(changed)
+    vectors = models.Recogniser.read(weights, device)(changed)
     vectors = vectors.reshape(len(GROUPS), len(YAWS), len(reference), -1)
     alike = np.einsum("gnd,gynd->gyn", vectors[:, 0], vectors[:, 1:])
     fails = (alike < thresholds[name]).mean(axis=1)

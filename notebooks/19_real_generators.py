@@ -67,10 +67,10 @@ from helpers import directions, effects, figures, models, orthogonalization, tra
 from helpers.artifacts import Stage, atomic
 from helpers.claims import claim
 from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
-from helpers.generators import rosinality, stylegan2
+from helpers.generators import stylegan2
+from helpers.generators.checkpoints import rosinality_names
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.convert import write_converted
-from helpers.models import sample_quality
 from helpers.models.answers import answers_about
 from helpers.utils import seeding
 
@@ -97,12 +97,16 @@ pd.options.display.float_format = "{:.3f}".format
 SIZES = {"resolution": 64, "channel_base": 1024, "channel_max": 64}
 config = stylegan2.Config(z_dim=32, c_dim=0, w_dim=32, **SIZES)
 drawn = draw_weights(stylegan2.StyleGAN2(config), seed)
-for _, block in drawn.synthesis.blocks():  # most of its colours would be out of range
+for block in drawn.synthesis.children():  # most of its colours would be out of range
     block.torgb.weight /= 3
 
 # %% tags=["hide-input"]
 published = stage.path("published.pt")
-named = rosinality.for_rosinality(drawn.state_dict())
+weights = drawn.state_dict()
+named = {there: weights[here] for there, here in rosinality_names(weights)}
+named |= {name: v[None] for name, v in named.items() if v.ndim == 4 or name == "input.input"}
+named |= {name: v[None, None] for name, v in named.items() if name.startswith("noises.")}
+named |= {name: v.reshape(1) for name, v in named.items() if name.endswith("noise.weight")}
 content = io.BytesIO()  # into a file, torch would write the file's name as well
 torch.save({"g_ema": named, "latent_avg": drawn.mapping.w_avg}, content)
 with atomic(published) as temporary:
@@ -424,7 +428,7 @@ copies = np.clip(training[: len(fresh) // 8].astype(int) + 2, 0, 255).astype(np.
 # %%
 def flagged(images: np.ndarray) -> pd.Series:
     """Whether each image is nearer to a training image than other photographs are."""
-    rows = (sample_quality.features(reader, part) for part in (images, training, held_out))
+    rows = (models.features(reader, part) for part in (images, training, held_out))
     return realism.memorised(*rows, share=0.02)["flagged"]
 
 

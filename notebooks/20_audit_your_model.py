@@ -494,7 +494,7 @@ people = verification.image_index(prototypes).rename(columns={"prototype": "iden
 pictures = stage.load("16_verification_measures", "faces.npy")
 write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
 weights = stage.load("16_verification_measures", f"{NAME}.safetensors")
-recogniser = models.checkpoints.read(models.Recogniser, weights)
+recogniser = models.Recogniser.read(weights)
 _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
 # %% [markdown]

@@ -28,7 +28,7 @@
 import numpy as np
 from IPython.display import Markdown
 
-from helpers import artifacts, effects
+from helpers import artifacts, effects, generators
 from helpers.claims import claim, told
 from helpers.effects.labels import Z
 
@@ -55,7 +55,6 @@ scored = plain(artifacts.load("11_truth_scorecard", "results.json", profile))
 planned = plain(artifacts.load("12_planning", "results.json", profile))
 carried = plain(artifacts.load("13_transport", "results.json", profile))
 hidden = plain(artifacts.load("14_hidden_attributes", "results.json", profile))
-learned = plain(artifacts.load("learned_generator", "results.json", profile))
 recognised = artifacts.load("17_verification_audit", "results.json", profile)
 
 # %% [markdown]
@@ -251,7 +250,7 @@ claim(
 # recognise people, and the crowd that says who is who.
 
 # %% tags=["remove-input"]
-gate = learned["recipe"]["gate"]
+gate = generators.WGANGenerator().card["gate"]
 claim(
     "A linear vector reads smiling off held-out codes in {smile:.1%}, and both eyes and the mouth are "
     "found in {parts:.1%} of the samples. That is too little for an audit of smiles, and the chapter "

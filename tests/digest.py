@@ -39,7 +39,7 @@ from facerender import parameters, textures
 from helpers import directions, models, orthogonalization, resampling
 from helpers.annotations import crowd
 from helpers.effects import risk_differences, risks
-from helpers.generators import wgan, wgan_training
+from helpers.generators import wgan
 from helpers.models import networks, recognisers
 from helpers.utils import seeding
 from helpers.world import known_truth, populations
@@ -141,10 +141,13 @@ def trained_recogniser():
 
 @layer
 def trained_encoder():
+    sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+    import learned_generator
+
     torch.manual_seed(1)
-    with mock.patch.object(wgan_training, "ENCODER_BATCH", 2):
+    with mock.patch.object(learned_generator, "ENCODER_BATCH", 2):
         generator, renders = wgan.Generator(), pictures(40, 64)
-        training = wgan_training.EncoderTraining(generator, renders, seed=1)
+        training = learned_generator.EncoderTraining(generator, renders, seed=1)
         for _ in range(2):
             training.advance()
     return weights(training.encoder)

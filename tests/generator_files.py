@@ -1,8 +1,7 @@
 """Files of tiny generators in the forms of the published ones, written by the ordinary pickle.
 
 Stand-ins of the modules that such files name are there while a file is written, or read by the
-ordinary unpickler, and only then. Names and shapes are written out here once more, so that the
-reader's own list is held against another one.
+ordinary unpickler, and only then.
 """
 
 import argparse
@@ -19,13 +18,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from helpers.generators import stylegan2
+from helpers.generators.eg3d import EG3D, Config
+
 F = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 64
 BUFFERS = ("w_avg", "noise_const", "resample_filter")
-EG3D = "training.volumetric_rendering"
+RAYS = "training.volumetric_rendering"
 PLAIN = {
-    "renderer": (f"{EG3D}.renderer", "ImportanceRenderer"),
-    "renderer.ray_marcher": (f"{EG3D}.ray_marcher", "MipRayMarcher2"),
-    "ray_sampler": (f"{EG3D}.ray_sampler", "RaySampler"),
+    "renderer": (f"{RAYS}.renderer", "ImportanceRenderer"),
+    "renderer.ray_marcher": (f"{RAYS}.ray_marcher", "MipRayMarcher2"),
+    "ray_sampler": (f"{RAYS}.ray_sampler", "RaySampler"),
     "decoder": ("training.triplane", "OSGDecoder"),
     "decoder.net": ("torch.nn.modules.container", "Sequential"),
     "decoder.net.1": ("torch.nn.modules.activation", "Softplus"),
@@ -140,57 +142,6 @@ def network(weights: dict[str, Tensor], class_name: str, kwargs: dict, **more: o
     return objects[""]
 
 
-class Weights:
-    """Random weights by name, the same in every run."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self.generator = torch.Generator().manual_seed(seed)
-        self.found: dict[str, Tensor] = {}
-
-    def add(self, name: str, *shape: int) -> None:
-        # Quarters, so that adding and taking away 1 changes no bit.
-        self.found[name] = torch.randint(-40, 40, shape, generator=self.generator) / 4
-
-    def dense(self, name: str, inside: int, outside: int) -> None:
-        self.add(f"{name}.weight", outside, inside)
-        self.add(f"{name}.bias", outside)
-
-    def layer(self, name: str, inside: int, outside: int, kernel: int, w_dim: int) -> None:
-        self.add(f"{name}.weight", outside, inside, kernel, kernel)
-        self.add(f"{name}.bias", outside)
-        self.dense(f"{name}.affine", w_dim, inside)
-
-    def noise(self, name: str, size: int) -> None:
-        self.add(f"{name}.noise_const", size, size)
-        self.add(f"{name}.noise_strength")
-
-    def mapping(self, name: str, z_dim: int, c_dim: int, w_dim: int, layers: int) -> None:
-        self.add(f"{name}.w_avg", w_dim)
-        if c_dim:
-            self.dense(f"{name}.embed", c_dim, w_dim)
-        for number in range(layers):
-            first = z_dim + (w_dim if c_dim else 0)
-            self.dense(f"{name}.fc{number}", w_dim if number else first, w_dim)
-
-    def block(self, name: str, inside: int, outside: int, size: int, w_dim: int, rgb: int) -> None:
-        for conv, width in (("conv0", inside), ("conv1", outside)):
-            if width:
-                self.layer(f"{name}.{conv}", width, outside, 3, w_dim)
-                self.noise(f"{name}.{conv}", size)
-                self.found[f"{name}.{conv}.resample_filter"] = F.clone()
-        self.layer(f"{name}.torgb", outside, rgb, 1, w_dim)
-        self.found[f"{name}.resample_filter"] = F.clone()
-
-    def synthesis(self, name: str, widths: dict[int, int], w_dim: int, rgb: int = 3) -> None:
-        inside = 0
-        for size, width in widths.items():
-            if size == 4:
-                self.add(f"{name}.b4.const", width, 4, 4)
-            self.block(f"{name}.b{size}", inside, width, size, w_dim, rgb)
-            inside = width
-
-
-WIDTHS = {4: 8, 8: 8, 16: 4}
 SIZES = {"z_dim": 5, "c_dim": 0, "w_dim": 6, "img_resolution": 16, "img_channels": 3}
 CHANNELS = {"channel_base": 64, "channel_max": 8}
 CONFIG = {
@@ -201,27 +152,31 @@ CONFIG = {
 """The options of the tiny StyleGAN2."""
 
 
-def constants(name: str) -> bool:
-    return name.endswith("resample_filter")
-
-
 def persistent(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """The weights without what is the same in every network."""
-    return {name: values for name, values in weights.items() if not constants(name)}
+    return {name: v for name, v in weights.items() if not name.endswith("resample_filter")}
 
 
-def stylegan2_weights(c_dim: int = 0) -> dict[str, Tensor]:
-    weights = Weights()
-    weights.mapping("mapping", 5, c_dim, 6, layers=2)
-    weights.synthesis("synthesis", WIDTHS, w_dim=6)
-    return weights.found
+def drawn(network: torch.nn.Module) -> dict[str, Tensor]:
+    """Random weights, in quarters, which half precision has as well, and the filters of a file."""
+    state = stylegan2.draw_weights(network, seed=0).state_dict()
+    weights = {name: (4 * values).round() / 4 for name, values in state.items()}
+    for name in state:
+        layer = name.removesuffix(".noise_const").removesuffix(".torgb.weight")
+        if layer != name:
+            weights[f"{layer}.resample_filter"] = F.clone()
+    return weights
+
+
+def stylegan2_weights(**options: int) -> dict[str, Tensor]:
+    return drawn(stylegan2.StyleGAN2(stylegan2.Config(**CONFIG | options)))
 
 
 def ada(c_dim: int = 0, weights: dict | None = None, **more: object) -> Part:
     """stylegan2-ada's generator: options of the synthesis are nested."""
     kwargs = SIZES | {"c_dim": c_dim, "mapping_kwargs": EasyDict(num_layers=2)}
     kwargs |= {"synthesis_kwargs": EasyDict(CHANNELS | {"num_fp16_res": 4}), **more}
-    return network(weights or stylegan2_weights(c_dim), "Generator", kwargs)
+    return network(weights or stylegan2_weights(c_dim=c_dim), "Generator", kwargs)
 
 
 def with_others(generator: object, discriminator: object = None) -> dict:
@@ -247,60 +202,43 @@ RENDERING = {
 
 def eg3d() -> tuple[Part, dict[str, Tensor]]:
     """EG3D at 512 pixels, with a tiny backbone."""
-    weights = Weights()
-    weights.mapping("backbone.mapping", 5, 25, 6, layers=2)
-    widths = {2**k: min(64 // 2**k, 8) or 1 for k in range(2, 9)}
-    widths = {size: min(512 // size, 8) for size in widths}
-    weights.synthesis("backbone.synthesis", widths, 6, rgb=96)
-    weights.dense("decoder.net.0", 32, 64)
-    weights.dense("decoder.net.2", 64, 33)
-    weights.block("superresolution.block0", 32, 256, 256, 6, 3)
-    weights.block("superresolution.block1", 256, 128, 512, 6, 3)
-    weights.found["superresolution.resample_filter"] = F.clone()
+    sizes = CONFIG | {"c_dim": 25, "resolution": 512, "channel_base": 512}
+    weights = drawn(EG3D(Config(**sizes, neural_resolution=128, rendering=RENDERING)))
     kwargs = SIZES | {"c_dim": 25, "img_resolution": 512, "channel_base": 512, "channel_max": 8}
     kwargs |= {"mapping_kwargs": EasyDict(num_layers=2), "sr_num_fp16_res": 4}
     kwargs |= {"sr_kwargs": EasyDict(channel_base=512, channel_max=8), "num_fp16_res": 0}
     kwargs |= {"rendering_kwargs": EasyDict(RENDERING), "conv_clamp": None}
     more = {"neural_rendering_resolution": 128, "rendering_kwargs": EasyDict(RENDERING)}
-    return network(weights.found, "TriPlaneGenerator", kwargs, **more), weights.found
+    return network(weights, "TriPlaneGenerator", kwargs, **more), weights
 
 
 def rosinality_state(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """`g_ema` with the weights of an official network."""
+    """`g_ema` with the weights of an official network, by names written out once more."""
     state = {}
-    for name, values in weights.items():
-        if name == "mapping.w_avg" or constants(name):
-            continue
+    for name, values in persistent(weights).items():
         part, block, *rest = name.split(".")
-        if part == "mapping":
+        if part == "mapping" and rest:
             state[f"style.{int(block[2:]) + 1}.{rest[0]}"] = values
-            continue
-        if rest == ["const"]:
+        elif rest == ["const"]:
             state["input.input"] = values[None]
-            continue
-        (layer, *own), power = rest, int(block[1:]).bit_length() - 1
-        number = 2 * (power - 3) + (layer == "conv1")
-        there = f"convs.{number}" if power > 2 else "conv1"
-        if layer == "torgb":
-            there = f"to_rgbs.{power - 3}" if power > 2 else "to_rgb1"
-        match own:
-            case ["weight"]:
-                state[f"{there}.conv.weight"] = values[None]
-            case ["affine", own_name]:
-                state[f"{there}.conv.modulation.{own_name}"] = values
-            case ["noise_const"]:
-                state[f"noises.noise_{number + 1 if power > 2 else 0}"] = values[None, None]
-            case ["noise_strength"]:
-                state[f"{there}.noise.weight"] = values.reshape(1)
-            case ["bias"] if layer == "torgb":
-                state[f"{there}.bias"] = values.reshape(1, 3, 1, 1)
-            case ["bias"]:
-                state[f"{there}.activate.bias"] = values
-        if layer == "conv0" and own == ["weight"]:
-            state[f"{there}.conv.blur.kernel"] = 4 * F
-        if layer == "torgb" and own == ["weight"] and power > 2:
-            state[f"{there}.upsample.kernel"] = 4 * F
-    return state
+        elif rest:
+            layer, own = rest[0], ".".join(rest[1:])
+            number = {"b4": 0, "b8": 1, "b16": 3}[block] + (layer == "conv1" and block != "b4")
+            rgb = {"b4": "to_rgb1", "b8": "to_rgbs.0", "b16": "to_rgbs.1"}[block]
+            there = "conv1" if block == "b4" else f"convs.{number - 1}"
+            there = rgb if layer == "torgb" else there
+            own_there, shape = {
+                "weight": (f"{there}.conv.weight", (1, *values.shape)),
+                "affine.weight": (f"{there}.conv.modulation.weight", values.shape),
+                "affine.bias": (f"{there}.conv.modulation.bias", values.shape),
+                "noise_const": (f"noises.noise_{number}", (1, 1, *values.shape)),
+                "noise_strength": (f"{there}.noise.weight", (1,)),
+                "bias": (f"{there}.activate.bias", values.shape),
+            }[own]
+            if layer == "torgb" and own == "bias":
+                own_there, shape = f"{there}.bias", (1, 3, 1, 1)
+            state[own_there] = values.reshape(shape)
+    return state | {"convs.0.conv.blur.kernel": 4 * F, "to_rgbs.0.upsample.kernel": 4 * F}
 
 
 def rosinality(content: dict, zipped: bool) -> bytes:

@@ -22,9 +22,6 @@ import torch
 import facerender
 from helpers import artifacts, generators, models
 from helpers.artifacts import RESULTS, lineage
-from helpers.generators import wgan_training
-from helpers.generators.wgan_training import BATCH
-from helpers.sensitivity import examination, train_wgan
 from helpers.world import populations
 from helpers.world.batches import render_to_store
 
@@ -73,21 +70,9 @@ def test_networks_are_trained_and_answer(gpu, images, tmp_path, kind):
             return models.train_recognisers([job | common])[0](images)
         job = {"images": images, "labels": people % 2, "architecture": kind}
         models.train_all([job | common])
-        return models.predict(models.load(common["path"], device), images)
+        return models.predict(models.AuditedModel.read(common["path"], device), images)
 
     np.testing.assert_allclose(answers("cuda"), answers("cpu"), rtol=0, atol=1e-4)
-
-
-def test_the_learned_generator_is_trained(gpu, tmp_path, monkeypatch):
-    monkeypatch.setattr(train_wgan, "FACES", 4)
-    monkeypatch.setattr(wgan_training, "SHOWN", 2 * BATCH)
-    monkeypatch.setattr(train_wgan.os, "cpu_count", lambda: 1)
-    monkeypatch.setattr(wgan_training, "ENCODER_SHOWN", 64)
-    monkeypatch.setattr(wgan_training, "CHECKPOINT_SECONDS", -1.0)
-    for name, value in {"TRAINED": 60, "EPOCHS": 1, "EACH": 20, "SAMPLES": 12}.items():
-        monkeypatch.setattr(examination, name, value)
-    path = train_wgan.train(tmp_path, "cuda")
-    assert generators.WGANGenerator("cuda", weights=path).card["generator_steps"] == 2
 
 
 def run_on_gpu(folder: Path, steps: list[str]) -> None:

@@ -12,7 +12,7 @@ from helpers.artifacts import lineage, manifests
 BOOK = "book"
 RENDERER = "renderer"  # compiled before the first step that draws, once for a state of its code
 # Stages whose networks are shipped; `--train 1` trains them.
-TRAINS = ["02_face_world", "15_sensitivity_flips", "16_verification_measures", "learned_generator"]
+TRAINS = ["02_face_world", "15_sensitivity_flips", "16_verification_measures"]
 OWN_STUDY = "21_own_study"  # it shows a study of somebody's own generator, or the example
 _DRAWING = lineage.SOURCE / "facerender" / "rendering.py"
 

@@ -180,11 +180,8 @@ def perform(name: str, asked: argparse.Namespace) -> None:
         with suppress(OSError):  # where it cannot be kept, every process compiles for itself
             plan.compiled().touch()
     elif name in lineage.STUDIES:
-        options = ["--profile", asked.profile]
-        if asked.train and name in plan.TRAINS:
-            options += ["--train", "--device", asked.device]
         code = lineage.sources(name, drawing=False)
-        be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", options)
+        be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", ["--profile", asked.profile])
         if manifests.read(name, asked.profile)["source"] != code:
             (manifests.root() / asked.profile / name / manifests.MANIFEST).unlink()
             raise RuntimeError("its code was edited while it started; run the same command again")

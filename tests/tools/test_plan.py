@@ -41,10 +41,11 @@ def test_the_renderer_is_compiled_before_the_chapters_where_numba_would_do_so(
 @pytest.mark.parametrize("train", [0, 1])
 def test_other_weights_than_those_in_use_are_asked_for(monkeypatch, train):
     monkeypatch.setattr(plan.manifests, "why_stale", lambda *_: None)
+    monkeypatch.setattr(plan.manifests, "why_page_is_stale", lambda *_: None)
     monkeypatch.setattr(plan.manifests, "read", lambda *_: {"train": train})
-    assert plan.why("learned_generator", "smoke", None) is None
-    assert plan.why("learned_generator", "smoke", train) is None
-    reason = plan.why("learned_generator", "smoke", 1 - train)
+    assert plan.why("02_face_world", "smoke", None) is None
+    assert plan.why("02_face_world", "smoke", train) is None
+    reason = plan.why("02_face_world", "smoke", 1 - train)
     assert reason == f"TRAIN={1 - train} asks for other networks than those in use"
 
 

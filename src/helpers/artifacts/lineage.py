@@ -33,7 +33,6 @@ PROFILES = ROOT / "profiles"
 # Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`.
 STUDIES = {
     "audit_plan": "effects.audit_plan",
-    "learned_generator": "sensitivity.train_wgan",
 }
 
 State = tuple[int, ...]

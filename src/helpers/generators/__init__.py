@@ -1,12 +1,11 @@
-"""Face generators behind one small protocol (`base.Generator`)."""
+"""Face generators behind one small protocol (`Generator`)."""
 
 from pathlib import Path
 
-from helpers.generators.base import Generator
+from helpers.generators.batches import Generator
 from helpers.generators.checkpoints import NETWORKS, load_checkpoint
 from helpers.generators.image_set import ImageSet
-from helpers.generators.style_generator import StyleGenerator
-from helpers.generators.stylegan2 import draw_weights
+from helpers.generators.stylegan2 import StyleGenerator, draw_weights
 from helpers.generators.wgan import WGANGenerator
 from helpers.world.known_truth import KnownTruthGenerator
 
@@ -45,11 +44,7 @@ def load_generator(
     if name in NETWORKS:
         if weights is None:
             raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
-        network = load_checkpoint(weights, kind=name)
-        try:
-            return StyleGenerator(network, device, **options)
-        except ValueError as error:  # of the card's settings, or of the options
-            raise ValueError(f"{weights}: {error}") from None
+        return StyleGenerator(load_checkpoint(weights, kind=name), device, **options)
     if weights is not None or options:
         given = sorted([*options, *["weights"] * (weights is not None)])
         raise ValueError(f"the generator {name} comes with the book; it takes no {given}")

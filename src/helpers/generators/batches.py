@@ -1,4 +1,4 @@
-"""Images of any generator on disk, made in chunks by threads here or by a cluster's workers.
+"""What the book asks of a face generator, and images of any generator on disk, made in chunks.
 
 The face world's own are rendered by `helpers.world.batches`.
 """
@@ -9,28 +9,54 @@ import inspect
 import math
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from helpers.artifacts import kept
 from helpers.artifacts.kept import as_float32, content_key, fill, shared_out
-from helpers.generators.base import Generator
-from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads
 
 _CHUNK_PIXELS = 2**20  # 16 images at 256 pixels, one at 1024: a minute's work on one core at most
-_HERE = Path(__file__)
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Latent codes in, images out.
+
+    Some generators can do more (`parameters(w)` of the known-truth world, landmarks, masks); a
+    notebook asks for that with `hasattr`, and never assumes it.
+
+    Attributes:
+        latent_dim: length of a latent code.
+        device: where codes and images are.
+
+    Example:
+        >>> from helpers import generators
+        >>> isinstance(generators.load_generator("wgan"), generators.Generator)
+        True
+    """
+
+    latent_dim: int
+    device: torch.device
+
+    def sample(self, n: int, seed: int) -> Tensor:
+        """Latent codes w, float32 (n, latent_dim); code i depends on the seed and i alone."""
+        ...
+
+    def synthesize(self, w: Tensor, **scene: float) -> Tensor:
+        """Images of latent codes, float32 (n, 3, height, width) in [0, 1].
+
+        Scene parameters that the generator knows (yaw, light_power, …) override the code's own.
+        """
+        ...
 
 
 def synthesize_to_store(
-    generator: Generator,
-    codes: ArrayLike,
-    path: str | Path,
-    *,
-    chunk: int | None = None,
-    **scene: float,
+    generator: Generator, codes: ArrayLike, path: Path, *, chunk: int | None = None, **scene: float
 ) -> np.ndarray:
     """Make a generator's images into a set on disk, on all cores or on a cluster.
 
@@ -53,7 +79,7 @@ def synthesize_to_store(
         uint8 (n, 3, height, width), a read-only memory map.
 
     Raises:
-        ValueError: no codes; a chunk that is no positive integer; images that are not numbers, or
+        ValueError: no codes; images that are not numbers, or
             whose noise is random; no scheduler or no worker at that address, or one with other
             code.
         RuntimeError: a chunk that every worker died of.
@@ -69,20 +95,12 @@ def synthesize_to_store(
         (3, 3, 16, 16)
     """
     codes = as_float32(codes)
-    if not len(codes):
-        raise ValueError(f"{path}: no codes to make images from")
-    if getattr(generator, "noise", None) == "random":
-        raise ValueError("random noise goes by the place of an image in a call: make it in one")
     make = partial(_images, generator=generator, scene=scene)
-    if isinstance(size := getattr(generator, "size", None), int):
-        shape = 3, size, size
-    else:  # that of the first image
-        shape = make(codes[:1]).shape[1:]
-    if chunk is None:
-        chunk = max(1, _CHUNK_PIXELS // math.prod(shape[1:]))
-    check_whole("chunk", chunk, 1)
+    size = getattr(generator, "size", None)
+    shape = (3, size, size) if size else make(codes[:1]).shape[1:]
+    chunk = chunk or max(1, _CHUNK_PIXELS // math.prod(shape[1:]))
     makers = [generator, *([generator.network] if hasattr(generator, "network") else [])]
-    sources = [_HERE, *(Path(inspect.getfile(type(maker))) for maker in makers)]
+    sources = [Path(__file__), *(Path(inspect.getfile(type(maker))) for maker in makers)]
     key = content_key(
         codes,
         generator=type(generator).__qualname__,

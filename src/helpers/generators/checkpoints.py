@@ -2,76 +2,65 @@
 
 Official pickles of StyleGAN2-ADA and EG3D describe a network by `torch_utils.persistence`: the
 source code of its module, which the official loader runs and this one does not look at, the
-arguments that it was made with, and its attributes. The options of a network are spread over nested
-arguments, in two layouts and with two sets of defaults. Here they become one flat list; an option
-that would change images, and that the networks of this package do not have, is refused by name.
-Files of rosinality and those that `helpers.generators.convert` writes are read too.
+arguments that it was made with, and its attributes. They are read by an unpickler that knows a
+short list of names; any other name, those of networks too, gives an object without effect, which
+keeps the state that was written. An option that would change images, and that the
+networks of this package do not have, is refused by name.
+
+rosinality's `.pt` has the same weights under other names, in the same order and other shapes, and
+no options: they follow from the shapes. What `helpers.generators.convert` writes is read too.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import io
+import pickle
+import re
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from helpers.artifacts import weights
 from helpers.generators import eg3d, stylegan2
-from helpers.generators.rosinality import KERNEL, read_rosinality, translated
+from helpers.models.training import fill, read_weights
 from helpers.utils import seeding
-from helpers.utils.pickle_reading import Known, array, first_line, read_pickle
 
-NETWORKS = {
-    "stylegan2": (stylegan2.Config, stylegan2.StyleGAN2),
-    "eg3d": (eg3d.Config, eg3d.EG3D),
-}
+NETWORKS = {"stylegan2": (stylegan2.Config, stylegan2.StyleGAN2), "eg3d": (eg3d.Config, eg3d.EG3D)}
 """Kind → classes of its options and of its network."""
 FROM_TORCH = (b"PK\x03\x04", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9\x20\x6a\xa8P\x19.")
 """How files of `torch.save` begin: today's, and those before torch 1.6."""
-MEAN = "mapping.w_avg"
-CODES = 10_000
-"""Normal codes by which a mean style code is estimated that a file does not have."""
-_NAMES = {
-    **{"z_dim": "z_dim", "c_dim": "c_dim", "w_dim": "w_dim", "img_resolution": "resolution"},
-    **{"img_channels": "image_channels", "channel_base": "channel_base"},
-    **{"channel_max": "channel_max", "conv_clamp": "conv_clamp", "num_layers": "mapping_layers"},
-    "lr_multiplier": "lr_multiplier",
-}
+MEAN, CODES = "mapping.w_avg", 10_000
+"""The mean style code, and by how many normal codes it is estimated if a file does not have it."""
+KERNEL = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 16
+"""The filter between resolutions, with the factor 4 of a doubled one in it."""
+_NAMES = {name: name for name in ("z_dim", "c_dim", "w_dim")}
+_NAMES |= {"img_resolution": "resolution", "img_channels": "image_channels"}
+_NAMES |= {name: name for name in ("channel_base", "channel_max", "conv_clamp", "lr_multiplier")}
+_NAMES |= {"num_layers": "mapping_layers"}
 """Official name of an option → its name here; the first five may be given without a name."""
 _DEFAULTS = {"channel_base": 32768, "channel_max": 512, "mapping_layers": 8, "lr_multiplier": 0.01}
 """Of the official code."""
-_FIXED = {
-    **{"architecture": "skip", "activation": "lrelu", "resample_filter": [1, 3, 3, 1]},
-    "use_noise": True,
-}
+_FIXED = {"architecture": "skip", "activation": "lrelu", "resample_filter": [1, 3, 3, 1]}
 """Options that have no other value in published files."""
 _WITHOUT_EFFECT = ("num_fp16_res", "use_fp16", "fp16_channels_last", "fused_modconv_default")
 _WITHOUT_EFFECT += ("w_avg_beta", "rendering_kwargs", "sr_kwargs", "sr_num_fp16_res")
 """Those that matter for training or for speed, or that are read elsewhere."""
-_EG3D = "training.volumetric_rendering"
-_PLAIN = {
-    "training.triplane": "OSGDecoder",
-    f"{_EG3D}.renderer": "ImportanceRenderer",
-    f"{_EG3D}.ray_marcher": "MipRayMarcher2",
-    f"{_EG3D}.ray_sampler": "RaySampler",
-    "torch.nn.modules.container": "Sequential",
-    "torch.nn.modules.activation": "Softplus",
-}
-"""Parts of EG3D that are written as plain objects."""
 
 
 def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
     """Load a trained generator; nothing in the file is run, nothing is compiled.
 
     Args:
-        path: official `.pkl` of stylegan2-ada or EG3D, rosinality's `.pt`, or `.safetensors` with
+        path: the `.pkl` of StyleGAN2-ADA or EG3D, rosinality's `.pt`, or a `.safetensors` with
             its card beside it, as `helpers.generators.convert` writes it.
-        kind: what is expected, "stylegan2" or "eg3d"; by default either is taken.
+        kind: "stylegan2" or "eg3d"; None for either.
 
     Returns:
         The network on the CPU in float32, with `mapping`, `styles`, `render`, the attributes z_dim,
@@ -90,38 +79,35 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"{path}: expected a trained generator, found no such file")
-    converted = path.suffix == ".safetensors"
-    content, card = weights.read(path, "generator") if converted else (path.read_bytes(), {})
-    of_torch = content.startswith(FROM_TORCH)
+    if converted := path.suffix == ".safetensors":
+        content, card = read_weights(path, "generator")
+    else:
+        content = path.read_bytes()
+        card = {"source": path.name, "source_sha256": hashlib.sha256(content).hexdigest()}
+        card["mean_w"] = "stored in the file"
     try:
         if converted:
-            found, config = card["kind"], card["kwargs"]
-            state = safetensors.torch.load(content)
-        elif of_torch:
-            found, (config, state) = "stylegan2", read_rosinality(content)
+            found, config, state = card["kind"], card["kwargs"], safetensors.torch.load(content)
+        elif content.startswith(FROM_TORCH):
+            found, config, state = "stylegan2", *_rosinality(content)
         else:
             found, config, state = _official(content)
-        if kind not in (None, found):
-            raise ValueError(f"a network of the kind {found}, not {kind}")
-        if found not in NETWORKS:
-            raise ValueError(f"{found!r:.40}, which is none of {', '.join(NETWORKS)}")
+        if found not in NETWORKS or kind not in (None, found):
+            raise ValueError(f"a network of the kind {found}, not {kind or ', '.join(NETWORKS)}")
         options, network_of = NETWORKS[found]
         with torch.device("meta"):
             network = network_of(options(**config))
         if not converted:
-            state = _as_weights(state, len(content))
-            card = {"source": path.name, "source_sha256": hashlib.sha256(content).hexdigest()}
-            card["mean_w"] = "stored in the file"
-        if of_torch:
-            state = translated(state, network.state_dict())
-        if estimated := of_torch and MEAN not in state:
+            state = _as_weights(state, network.state_dict(), len(content))
+        if estimated := not converted and found == "stylegan2" and MEAN not in state:
             state[MEAN] = torch.zeros(network.w_dim)
             card["mean_w"] = f"estimated from {CODES:,} keyed normal codes"
     except Exception as error:  # a damaged file may raise anything
         of_others = "" if type(error) is ValueError else "a damaged file or one of another kind: "
-        words = f"found {of_others}{first_line(error)}"
-        raise ValueError(f"{path}: expected a trained generator, {words}") from None
-    weights.fill_state(network, state, path, "generator")
+        words = (str(error).splitlines() or [type(error).__name__])[0][:300]
+        words = f"expected a trained generator, found {of_others}{words}"
+        raise ValueError(f"{path}: {words}") from None
+    fill(network, state, path, "generator")
     if estimated:
         z = seeding.normals(0, "mean style", range(CODES), network.z_dim)
         w = network.mapping(torch.from_numpy(z).float())[:, 0]
@@ -130,63 +116,100 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
     return network.eval().requires_grad_(False)
 
 
-def _as_weights(found: Mapping[str, Any], size: int) -> dict[str, Tensor]:
-    """Weights in float32, without the filters, which are the same in all networks.
-
-    Args:
-        found: name → tensor; several may be views into the same numbers.
-        size: of the file in bytes.
-    """
+def _as_weights(found: Mapping, wanted: Mapping[str, Tensor], size: int) -> dict[str, Tensor]:
+    """Weights in float32 under official names, without the filters, which all networks share."""
+    names, kept = dict(rosinality_names(wanted)), {}
     for name, value in found.items():
         if not isinstance(value, Tensor) or not value.is_floating_point():
             raise ValueError(f"weights {name!r:.80} that are no real numbers")
-    if sum(value.numel() for value in found.values()) > size:  # so that they fit into memory
+        if name.endswith(("resample_filter", ".kernel")):
+            if not torch.equal(value.float(), KERNEL if name.endswith(".kernel") else KERNEL / 4):
+                raise ValueError(f"another filter than [1, 3, 3, 1] ({name[:80]})")
+            continue
+        here = names.get(name, name)
+        fits = here in wanted and value.numel() == wanted[here].numel()
+        kept[here] = value.reshape(wanted[here].shape) if fits and here != name else value
+    # Several may be views into the same numbers.
+    if sum(value.numel() for value in kept.values()) > size:
         raise ValueError("weights that together are far larger than the file")
-    kept = {name: value.float().contiguous() for name, value in found.items()}
-    for name in [name for name in kept if name.endswith(("resample_filter", ".kernel"))]:
-        wanted = KERNEL if name.endswith(".kernel") else KERNEL / 4
-        if kept[name].shape != (4, 4) or not torch.allclose(kept.pop(name), wanted):
-            raise ValueError(f"another filter than [1, 3, 3, 1] ({name[:80]})")
-    return kept
+    return {name: value.float().contiguous() for name, value in kept.items()}
 
 
-def _known() -> Known:
-    """The names of official files, with new objects for every file."""
+# --- official pickles
 
-    class Part:
-        """A network or a part of one, with all attributes that it was written with."""
 
-        def __init__(self, meta: Mapping[str, Any]) -> None:
-            self.__dict__.update(meta["state"])
+class Record:
+    """What any other name becomes: it keeps its state, as numbers and words, and does nothing."""
+
+    def __init__(self, meta: Any = None, *_: Any, **__: Any) -> None:
+        self.__setstate__(meta.get("state") if isinstance(meta, dict) else None)
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state if isinstance(state, dict) else {})
+
+    append = extend = add = __setitem__ = lambda self, *_: None
+
+
+class _Reader(pickle.Unpickler):
+    """Knows the names below; all are new for every file, as a pickle may set attributes of them."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(io.BytesIO(content))
+        self._known, self._other = _known(), type("Record", (Record,), {})
+
+    def find_class(self, module: str, name: str) -> Any:
+        return self._known.get((module, name), self._other)
+
+
+def _known() -> dict[tuple[str, str], Any]:
+    class Type:
+        """A type of numpy; numpy itself would take it, and raw bytes, on trust."""
+
+        def __init__(self, code: str = "", *_: Any) -> None:
+            self.code, self.order = code, "="
+
+        def __setstate__(self, state: tuple) -> None:
+            self.order = state[1]
+
+    def scalar(kind: Type, content: bytes = b"") -> float | None:
+        kind = np.dtype(f"{kind.order}{kind.code}")
+        return np.frombuffer(content, kind)[0].item() if kind.kind in "biuf" else None
+
+    def storage(content: bytes) -> Any:
+        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
 
     def tensor(storage: Any, offset: int, size: tuple, stride: tuple, *_: Any) -> Tensor:
         whole = torch.empty(0, dtype=storage.dtype).set_(storage._untyped_storage)
         return whole.as_strided(size, stride, offset)
 
-    def storage(content: bytes) -> Any:
-        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-
     return {
-        ("torch_utils.persistence", "_reconstruct_persistent_obj"): Part,
-        **dict.fromkeys(_PLAIN.items(), Part),
         ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
         ("torch._utils", "_rebuild_tensor_v2"): tensor,
         ("torch.storage", "_load_from_bytes"): storage,
         ("dnnlib.util", "EasyDict"): type("EasyDict", (dict,), {}),
+        ("collections", "OrderedDict"): OrderedDict,
+        **{(f"numpy.{core}.multiarray", "scalar"): scalar for core in ("core", "_core")},
+        ("numpy", "dtype"): Type,
+        # Before protocol 3, bytes are written as text.
+        ("_codecs", "encode"): lambda text, _="latin1": text.encode("latin1"),
     }
 
 
 def _official(content: bytes) -> tuple[str, dict[str, Any], dict[str, Any]]:
     """Kind, options and weights of an official network."""
-    networks = read_pickle(content, _known())
-    if isinstance(networks, tuple) and len(networks) == 3:
-        raise ValueError("networks of TensorFlow; NVIDIA publishes the same ones for PyTorch")
+    networks = _Reader(content).load()
     if not isinstance(networks, dict) or "G_ema" not in networks:
-        raise ValueError("no entry 'G_ema', in which official files keep the generator")
+        raise ValueError("no entry 'G_ema', in which official PyTorch files keep the generator")
     network = networks["G_ema"]
     tensors, parts = dict(_tensors(network)), network._modules
     if "backbone" in parts:
-        return "eg3d", _eg3d(network), tensors
+        config = _config(network, 256)
+        half = network._init_kwargs.get("sr_num_fp16_res", 0)
+        config["super_resolution_clamp"] = 256 if half else None
+        # Training changes both after the network was made.
+        config["neural_resolution"] = network.neural_rendering_resolution
+        config["rendering"] = {name: _plain(v) for name, v in network.rendering_kwargs.items()}
+        return "eg3d", config, tensors
     if "input" in parts["synthesis"]._modules:
         raise ValueError("a StyleGAN3 network; it can be audited as kind: python, by code of yours")
     # The defaults differ between the layouts. The layer itself knows; what a layer does not say
@@ -214,32 +237,72 @@ def _config(network: Any, clamp: float | None) -> dict[str, Any]:
     given = {**dict(first), **network._init_kwargs}
     for group in ("mapping_kwargs", "synthesis_kwargs"):
         given |= given.pop(group, {})
-    found = {"conv_clamp": clamp, **_DEFAULTS}
-    widths = dict.fromkeys(("embed_features", "layer_features"), (None, given.get("w_dim")))
-    fixed = {**{name: (value,) for name, value in _FIXED.items()}, **widths}
+    widths = dict.fromkeys(("embed_features", "layer_features"), given.get("w_dim"))
+    fixed, found = _FIXED | {"use_noise": True} | widths, {"conv_clamp": clamp, **_DEFAULTS}
     for name, value in given.items():
         if name in _NAMES:
             found[_NAMES[name]] = _plain(value)
-        elif name in fixed:
-            if _plain(value) not in fixed[name]:
-                raise ValueError(f"the option {name} {value!r:.60}, {fixed[name][0]} was expected")
-        elif name not in _WITHOUT_EFFECT:
+        elif name in fixed and _plain(value) not in (None, fixed[name]):
+            raise ValueError(f"the option {name} {value!r:.60}, {fixed[name]} was expected")
+        elif name not in fixed and name not in _WITHOUT_EFFECT:
             raise ValueError(f"the option {name!r:.80}, which is not known")
     return found
 
 
-def _eg3d(network: Any) -> dict[str, Any]:
-    found = _config(network, 256)
-    half = network._init_kwargs.get("sr_num_fp16_res", 0)
-    found["super_resolution_clamp"] = 256 if half else None
-    # Training changes both after the network was made.
-    found["neural_resolution"] = _plain(network.neural_rendering_resolution)
-    rendering = network.rendering_kwargs.items()
-    return found | {"rendering": {str(name): _plain(value) for name, value in rendering}}
-
-
 def _plain(value: Any) -> Any:
-    """A value, also if it was one of numpy's numbers, or a list of such."""
+    """A number, a word or a list of such."""
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    return value if isinstance(value, bool | int | float | str | None) else array(value).item()
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    raise ValueError(f"a {type(value).__name__} in place of a number or a word")
+
+
+# --- rosinality's files
+
+
+def _rosinality(content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options, and weights under rosinality's names."""
+    # Files of a training have its options in them, as the command line gave them.
+    with torch.serialization.safe_globals([argparse.Namespace]):
+        found = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    if not isinstance(found, Mapping) or "g_ema" not in found:
+        raise ValueError("no entry 'g_ema', in which rosinality keeps the generator")
+    state = dict(found["g_ema"])
+    layers = sum(re.fullmatch(r"style\.\d+\.weight", name) is not None for name in state)
+    convolutions = sum(re.fullmatch(r"convs\.\d+\.conv\.weight", one) is not None for one in state)
+    resolution = 4 * 2 ** (convolutions // 2)
+    w_dim, z_dim = state["style.1.weight"].shape
+    last = f"convs.{convolutions - 1}.conv.weight" if convolutions else "conv1.conv.weight"
+    config = {"z_dim": z_dim, "c_dim": 0, "w_dim": w_dim, "resolution": resolution}
+    config |= {"mapping_layers": layers, "channel_base": state[last].shape[1] * resolution}
+    config["channel_max"] = state["conv1.conv.weight"].shape[1]
+    return config, state | ({MEAN: found["latent_avg"]} if "latent_avg" in found else {})
+
+
+def rosinality_names(official: Mapping[str, Tensor]) -> Iterator[tuple[str, str]]:
+    """Name in rosinality's files → official name, of all weights of a StyleGAN2."""
+    for name in official:
+        part, _, own = name.removeprefix("synthesis.").partition(".")
+        if part == "mapping" and own.startswith("fc"):
+            layer, _, own = own.removeprefix("fc").partition(".")
+            yield f"style.{int(layer) + 1}.{own}", name
+        elif name == "synthesis.b4.const":
+            yield "input.input", name
+        elif name.startswith("synthesis."):
+            layer, _, own = own.partition(".")
+            block, second = int(part[1:]).bit_length() - 4, layer == "conv1"
+            there, number = f"convs.{2 * block + second}", 2 * block + 1 + second
+            if layer == "torgb":
+                there = "to_rgb1" if block < 0 else f"to_rgbs.{block}"
+            elif block < 0:
+                there, number = "conv1", 0
+            own_there = {
+                "weight": f"{there}.conv.weight",
+                "bias": f"{there}.bias" if layer == "torgb" else f"{there}.activate.bias",
+                "affine.weight": f"{there}.conv.modulation.weight",
+                "affine.bias": f"{there}.conv.modulation.bias",
+                "noise_strength": f"{there}.noise.weight",
+                "noise_const": f"noises.noise_{number}",
+            }
+            yield own_there[own], name

@@ -15,30 +15,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from helpers.artifacts import weights
 from helpers.generators.checkpoints import load_checkpoint
+from helpers.models.training import write_weights
 from helpers.utils.checks import check_range
 
 PSI = 1.0
 """Without truncation the population is the one that the network was trained for."""
 
 
-def write_converted(
-    source: str | Path, target: str | Path, licence: str, psi: float = PSI
-) -> dict[str, Any]:
-    """Read a trained generator and write it as safetensors, with its card beside it.
+def write_converted(source: Path, target: Path, licence: str, psi: float = PSI) -> dict[str, Any]:
+    """Read a trained generator and write it as safetensors; gives the card, written beside it.
 
-    Args:
-        source: a file that `load_checkpoint` takes.
-        target: `.safetensors`; an existing file is replaced.
-        licence: of the weights, in the user's words.
-        psi: truncation that belongs to the population, in [0, 1].
-
-    Returns:
-        The card.
-
-    Raises:
-        ValueError: the source is refused, or target, licence or psi are of another kind.
+    An existing target is replaced. The truncation psi, in [0, 1], belongs to the population. Raises
+    ValueError for a source that is refused, and for a target, licence or psi of another kind.
     """
     source, target = Path(source), Path(target)
     if target.suffix != ".safetensors" or target.absolute() == source.absolute():
@@ -47,17 +36,9 @@ def write_converted(
         raise ValueError("licence is empty, the licence of the weights was expected")
     check_range("psi", psi, 0, 1)
     network = load_checkpoint(source)
-    card = {
-        "kind": network.kind,
-        "kwargs": asdict(network.config),
-        **{name: network.card.get(name) for name in ("source", "source_sha256")},
-        "licence": licence,
-        "psi": psi,
-        "noise": "const",
-        "precision": "float32",
-        "mean_w": network.card.get("mean_w"),
-    }
-    weights.write(network, target, card)
+    card = {"kind": network.kind, "kwargs": asdict(network.config), "licence": licence, "psi": psi}
+    card |= {"noise": "const", "precision": "float32"} | network.card
+    write_weights(network, target, card)
     return card
 
 
@@ -69,7 +50,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--psi", type=float, default=PSI, help="truncation of the population")
     asked = parser.parse_args(arguments)
     try:
-        card = write_converted(asked.source, asked.target, asked.licence, asked.psi)
+        card = write_converted(**vars(asked))
     except (ValueError, OSError) as error:  # as of a folder that cannot be written to
         sys.exit(str(error))
     size = card["kwargs"]["resolution"]

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import torch
@@ -23,7 +22,7 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.generators import stylegan2
-from helpers.generators.stylegan2 import Dense, draw_noise, enlarge, within
+from helpers.generators.stylegan2 import Dense, enlarge, within
 
 BACKBONE, FEATURES, HIDDEN = 256, 32, 64
 """Height of the planes, features of each, width of the small network."""
@@ -31,7 +30,6 @@ SUPER_RESOLUTION = {512: ((256, 256), (128, 512)), 256: ((128, 128), (64, 256))}
 """Height of the images → channels and height of the two blocks that enlarge."""
 ENLARGED = 128
 """Height of what those blocks take."""
-MODULES = {512: "SuperresolutionHybrid8XDC", 256: "SuperresolutionHybrid4X"}
 RAYS = 4096
 """That are followed at a time."""
 PLANES = ((0, 1), (0, 2), (2, 0))
@@ -50,38 +48,25 @@ RENDERING: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(stylegan2.Config):
     """Sizes of an EG3D network, under the names of the published files.
 
     Attributes:
-        z_dim: length of a normal code.
-        c_dim: length of a condition, 25 for a camera.
-        w_dim: length of a style code.
         resolution: height and width of the images in pixels, 256 or 512.
-        image_channels: 3 for RGB.
-        channel_base: channels of the backbone's layers times their resolution.
-        channel_max: the most channels of a layer.
-        conv_clamp: the largest absolute activation of the backbone; None for any.
-        super_resolution_clamp: the same of the two last blocks.
-        mapping_layers: layers of the mapping network.
-        lr_multiplier: what its weights were trained with.
+        channel_base, channel_max, conv_clamp: of the backbone.
+        super_resolution_clamp: the largest absolute activation of the two last blocks.
         neural_resolution: height and width of the image of rays.
         rendering: how rays are followed, see `RENDERING`.
     """
 
-    z_dim: int
-    c_dim: int
-    w_dim: int
-    resolution: int
-    image_channels: int = 3
-    channel_base: int = 32768
-    channel_max: int = 512
     conv_clamp: float | None = 256
-    super_resolution_clamp: float | None = 256
     mapping_layers: int = 2
-    lr_multiplier: float = 0.01
+    super_resolution_clamp: float | None = 256
     neural_resolution: int = 64
     rendering: Mapping[str, Any] = field(default_factory=dict)
+
+
+Rays = tuple[Tensor, Tensor]
 
 
 class View(NamedTuple):
@@ -125,21 +110,11 @@ class EG3D(nn.Module):
         self.config, self.options = config, _options(config)
         self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
         self.resolution = config.resolution
-        names = ("z_dim", "c_dim", "w_dim", "mapping_layers", "lr_multiplier")
-        common = {name: getattr(config, name) for name in names}
-        planes = stylegan2.Config(
-            resolution=BACKBONE,
-            image_channels=len(PLANES) * FEATURES,
-            channel_base=config.channel_base,
-            channel_max=config.channel_max,
-            conv_clamp=config.conv_clamp,
-            **common,
-        )
+        planes = replace(config, resolution=BACKBONE, image_channels=len(PLANES) * FEATURES)
         self.backbone = stylegan2.StyleGAN2(planes)
         self.num_ws = self.backbone.num_ws
         self.decoder = Decoder(self.options["decoder_lr_mul"])
-        clamp = config.super_resolution_clamp
-        enlarging = stylegan2.Config(resolution=config.resolution, conv_clamp=clamp, **common)
+        enlarging = replace(config, conv_clamp=config.super_resolution_clamp)
         self.superresolution, inputs = nn.Module(), FEATURES
         blocks = SUPER_RESOLUTION[config.resolution]
         for i, (outputs, size) in enumerate(blocks):
@@ -148,13 +123,11 @@ class EG3D(nn.Module):
             inputs = outputs
         self.image_bytes = max(self.backbone.image_bytes, *(4 * c * size**2 for c, size in blocks))
 
-    def mapping(
-        self, z: Tensor, c: Tensor | None = None, psi: float = 1.0, cutoff: int | None = None
-    ) -> Tensor:
+    def mapping(self, z: Tensor, c: Tensor | None = None, psi=1.0, cutoff=None) -> Tensor:
         """Normal codes (n, z_dim) and conditions (n or 1, c_dim) → (n, num_ws, w_dim).
 
-        The condition is a camera. Keep it, and vary only the camera of the view: with another
-        condition it is another face.
+        The condition is a camera, the rest as of `stylegan2.Mapping`. Keep it, and vary only the
+        camera of the view: with another condition it is another face.
         """
         scale = 0.0 if self.options["c_gen_conditioning_zero"] else self.options["c_scale"]
         return self.backbone.mapping(z, None if c is None else c * scale, psi, cutoff)
@@ -167,25 +140,13 @@ class EG3D(nn.Module):
                 found[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
         return found
 
-    def render(
-        self,
-        styles: dict[str, Tensor],
-        noise: str = "const",
-        first: int = 0,
-        yaw: float = 0.0,
-        pitch: float = 0.0,
-    ) -> Tensor:
+    def render(self, styles: dict[str, Tensor], *noise: Any, **angles: float) -> Tensor:
         """Raw images (n, 3, resolution, resolution) of styles, seen by one camera."""
-        return self.view(styles, self.camera(yaw, pitch)[None], None, noise, first).image
+        return self.view(styles, self.camera(**angles)[None], None, *noise).image
 
     @torch.no_grad()
     def view(
-        self,
-        styles: dict[str, Tensor],
-        cameras: Tensor,
-        resolution: int | None = None,
-        noise: str = "const",
-        first: int = 0,
+        self, styles: dict[str, Tensor], cameras: Tensor, size: int | None = None, *noise: Any
     ) -> View:
         """What cameras see.
 
@@ -194,21 +155,13 @@ class EG3D(nn.Module):
                 its planes are made once.
             cameras: (n, 25), or (1, 25) for all: the matrix from camera to world (4, 4), then that
                 of its pinhole (3, 3), as `camera` gives them.
-            resolution: height of the image of rays; the network's own if None.
-            noise, first: of the backbone, see `stylegan2.Synthesis`.
-
-        Raises:
-            ValueError: cameras of another shape or number.
+            size: height of the image of rays; the network's own if None.
+            noise: "const" or "none", of the backbone, see `stylegan2.Synthesis`.
         """
-        planes = self.backbone.render(within(styles, "backbone."), noise, first)
-        counts = {len(cameras), len(planes)}
-        if cameras.shape[1:] != (25,) or len(counts - {1}) > 1:
-            shape = tuple(cameras.shape)
-            raise ValueError(f"cameras must be (1 or {len(planes)}, 25), not {shape}")
-        n, size = max(counts), resolution or self.config.neural_resolution
-        seen = [
-            self._rays(planes[i % len(planes)], cameras[i % len(cameras)], size) for i in range(n)
-        ]
+        planes = self.backbone.render(within(styles, "backbone."), *noise)
+        n, size = max(len(cameras), len(planes)), size or self.config.neural_resolution
+        pairs = zip(planes.expand(n, -1, -1, -1), cameras.expand(n, -1), strict=True)
+        seen = [self._rays(*one, size) for one in pairs]
         features, depth = (torch.stack(each) for each in zip(*seen, strict=True))
         raw = features[:, :3].contiguous()
         x, image = features, raw
@@ -217,10 +170,10 @@ class EG3D(nn.Module):
             shape |= {"antialias": self.options["sr_antialias"]}
             x, image = (functional.interpolate(each, **shape) for each in (x, image))
         x = x.contiguous(memory_format=torch.channels_last)
-        drawn = partial(draw_noise, self.options["superresolution_noise_mode"], range(1), "")
+        noisy = self.options["superresolution_noise_mode"] == "const"
         for name, block in self.superresolution.named_children():
             own = {k: s.expand(n, -1) for k, s in within(styles, f"{name}.").items()}
-            x, colours = block(x, own, drawn)
+            x, colours = block(x, own, noisy)
             image = (enlarge(image) if block.conv0.up else image) + colours
         return View(image.contiguous(), raw, depth)
 
@@ -251,19 +204,16 @@ class EG3D(nn.Module):
         pinhole = torch.tensor([focal, 0, 0.5, 0, focal, 0.5, 0, 0, 1], dtype=torch.float64)
         return torch.cat([world.flatten(), pinhole]).float().to(self.backbone.mapping.w_avg.device)
 
-    def _rays(self, planes: Tensor, camera: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    def _rays(self, planes: Tensor, camera: Tensor, size: int) -> Rays:
         """Features (32, size, size) and depths (1, size, size) of one face."""
         table = planes.reshape(len(PLANES), FEATURES, -1).transpose(1, 2).reshape(-1, FEATURES)
         origin, directions = _directions(camera, size)
-        parts = [
-            self._march(table, planes.shape[-1], origin, some) for some in directions.split(RAYS)
-        ]
+        height, some = planes.shape[-1], directions.split(RAYS)
+        parts = [self._march(table, height, origin, each) for each in some]
         features, depth = (torch.cat(each) for each in zip(*parts, strict=True))
         return features.t().reshape(FEATURES, size, size), depth.reshape(1, size, size)
 
-    def _march(
-        self, table: Tensor, height: int, origin: Tensor, directions: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _march(self, table: Tensor, height: int, origin: Tensor, directions: Tensor) -> Rays:
         """Rays (r, 3) → features (r, 32) in [-1, 1] and depths (r,)."""
         options = self.options
 
@@ -316,17 +266,8 @@ def _options(config: Config) -> dict[str, Any]:
         raise ValueError(f"resolution is {config.resolution}, one of {known} was expected")
     options = RENDERING | {k: v for k, v in config.rendering.items() if k in RENDERING}
     for name in ("clamp_mode", "disparity_space_sampling", "density_noise"):
-        if options[name] != RENDERING[name]:
-            found, wanted = options[name], RENDERING[name]
-            raise ValueError(f"rendering: {name} is {found!r}, {wanted!r} was expected")
-    module = str(config.rendering.get("superresolution_module", "")).rpartition(".")[2]
-    if module and module != (wanted := MODULES.get(config.resolution)):
-        raise ValueError(f"rendering: superresolution_module is {module}, expected {wanted}")
-    start, end = options["ray_start"], options["ray_end"]
-    if not all(isinstance(one, int | float) for one in (start, end)) or not start < end:
-        raise ValueError(f"rendering: rays from {start!r} to {end!r}, a way ahead was expected")
-    if (noise := options["superresolution_noise_mode"]) not in ("none", "const"):
-        raise ValueError(f"rendering: superresolution_noise_mode {noise!r} is none or const")
+        if options[name] != (wanted := RENDERING[name]):
+            raise ValueError(f"rendering: {name} is {options[name]!r}, {wanted!r} was expected")
     return options
 
 
@@ -354,9 +295,8 @@ def _looked_up(table: Tensor, height: int, points: Tensor) -> Tensor:
         for right in (0, 1):
             for below in (0, 1):
                 column, row = corner[:, 0] + right, corner[:, 1] + below
-                share = (part[:, 0] if right else 1 - part[:, 0]) * (
-                    part[:, 1] if below else 1 - part[:, 1]
-                )
+                across, down = (part if side else 1 - part for side in (right, below))
+                share = across[:, 0] * down[:, 1]
                 inside = (column >= 0) & (column < height) & (row >= 0) & (row < height)
                 at = row.clamp(0, height - 1) * height + column.clamp(0, height - 1)
                 rows.append(plane * height**2 + at)

@@ -60,11 +60,8 @@ def memorised(
         (7, [False, True])
     """
     check_range("share", share, 0, 0.5, "()")
-    sets = {"made": made, "training": training, "held_out": held_out}
-    made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets.items())
-    if len({rows.shape[1] for rows in (made, training, held_out)}) > 1:
-        shapes = ", ".join(f"{name} {np.shape(rows)}" for name, rows in sets.items())
-        raise ValueError(f"expected features of one width, got {shapes}")
+    sets = {"made": made, "training": training, "held_out": held_out}.items()
+    made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets)
     if len(held_out) * share < 1:
         raise ValueError(f"{len(held_out)} held-out images, {1 / share:g} or more are needed")
     nearest, distance = _nearest(made, training)
@@ -115,12 +112,8 @@ def out_of_range(
         ['', 'distance']
     """
     check_range("share", share, 0, 1, "()")
-    codes, sampled = (
-        as_finite(np.reshape(rows, (len(rows), -1)), name, ndim=2)
-        for name, rows in (("codes", np.asarray(codes)), ("sampled", np.asarray(sampled)))
-    )
-    if codes.shape[1:] != sampled.shape[1:]:
-        raise ValueError(f"codes have {codes.shape[1]} numbers each, sampled {sampled.shape[1]}")
+    flat = (np.reshape(rows, (len(rows), -1)) for rows in (codes, sampled))
+    codes, sampled = (as_finite(rows, "codes", ndim=2) for rows in flat)
     if len(sampled) * share < 1:
         raise ValueError(f"{len(sampled)} sampled codes, {1 / share:g} or more are needed")
     there, here = (_measures(rows, sampled.mean(0), planes) for rows in (sampled, codes))
@@ -129,6 +122,38 @@ def out_of_range(
     out = (here < low) | (here > high)
     words = [", ".join(out.columns[row]) for row in out.to_numpy()]
     return here.assign(outside=words)
+
+
+def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple[float, float]:
+    """Share of the made images that look real, and of the real ones that could have been made.
+
+    An image counts if it lies in the ball around one of the other set's images that reaches its
+    k-th nearest neighbour (Kynkäänniemi et al. 2019).
+
+    Args:
+        real, made: features (n, D) and (m, D), more than `neighbours` rows each.
+        neighbours: k (Kynkäänniemi et al.: 3).
+
+    Raises:
+        ValueError: sets of different width, with too few rows, or not finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from helpers.generators import realism
+        >>> line = np.arange(10.0)[:, None]
+        >>> realism.precision_recall(line, line[:5] + 0.5, neighbours=1)
+        (1.0, 0.6)
+    """
+    real, made = as_finite(real, "real", ndim=2), as_finite(made, "made", ndim=2)
+    if min(len(real), len(made)) <= neighbours:
+        raise ValueError(f"expected more than {neighbours} images in each set")
+    return _share_within(made, real, neighbours), _share_within(real, made, neighbours)
+
+
+def _share_within(asked: np.ndarray, balls: np.ndarray, neighbours: int) -> float:
+    # A point is its own nearest neighbour.
+    radii = np.sort(cdist(balls, balls))[:, neighbours]
+    return float((cdist(asked, balls) <= radii).any(axis=1).mean())
 
 
 def not_found(answers: ArrayLike) -> np.ndarray:
@@ -169,9 +194,7 @@ def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -
 
 def _nearest(rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which of the others is the nearest, and how far it is, (n,) each."""
-    nearest, distance = [], []
-    for start in range(0, len(rows), _ROWS):
-        apart = cdist(rows[start : start + _ROWS], others)
-        nearest.append(apart.argmin(1))
-        distance.append(apart.min(1))
-    return np.concatenate(nearest), np.concatenate(distance)
+    starts = range(0, len(rows), _ROWS)
+    apart = (cdist(rows[start : start + _ROWS], others) for start in starts)
+    found = [(part.argmin(1), part.min(1)) for part in apart]
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))

@@ -10,28 +10,34 @@ and a factor that follows from it brings every output channel back to unit varia
 
 Here s and d scale the activations, which is the same as scaling the weights. Channels lie last in
 memory. Names of weights are those of the published files, so that such a file fills a network.
+
+`StyleGenerator` puts a network, this one or EG3D, behind the book's protocol. What it makes of one
+normal code depends on decisions that a user takes: how far codes are drawn towards the mean
+(truncation), where noise comes from, how precisely it computes. They are part of what an audit is
+about, so they are arguments, and the card has them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from helpers.utils import seeding
+from helpers.utils.checks import check_range, require_members, resolve_device
 
 SLOPE, GAIN = 0.2, math.sqrt(2)
 """Of all leaky rectifiers: their slope, and the factor that keeps the variance."""
 EPSILON = 1e-8
-NOISE_SEED = 0
-
-Noise = Callable[[str, "Convolution"], "Tensor | None"]
-"""Name of a layer in its block and the layer → noise (1 or n, 1, height, width), or None."""
+NOISE = ("const", "none")
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+CHUNK_BYTES = 2**27
+"""Of the largest activation: one image of 1024 pixels at a time, eight of 256."""
 
 
 @dataclass(frozen=True)
@@ -109,17 +115,7 @@ class StyleGAN2(nn.Module):
         self.mapping = Mapping(config, self.num_ws)
         self.synthesis = Synthesis(config)
         self.image_bytes = max(4 * config.channels(size) * size**2 for size in config.resolutions)
-
-    def styles(self, ws: Tensor) -> dict[str, Tensor]:
-        """Style codes (n, num_ws, w_dim) → the styles of every layer, (n, its input channels).
-
-        This is the space S (Wu et al. 2021), those of colour before their 1/√channels.
-        """
-        return self.synthesis.styles(ws)
-
-    def render(self, styles: dict[str, Tensor], noise: str = "const", first: int = 0) -> Tensor:
-        """Raw images of styles as `styles` gives them; see `Synthesis.forward`."""
-        return self.synthesis.render(styles, noise, first)
+        self.styles, self.render = self.synthesis.styles, self.synthesis.render
 
 
 class Dense(nn.Module):
@@ -149,7 +145,7 @@ class Mapping(nn.Module):
         self.register_buffer("w_avg", torch.zeros(width))
 
     def forward(
-        self, z: Tensor, c: Tensor | None = None, psi: float = 1.0, cutoff: int | None = None
+        self, z: Tensor, c: Tensor | None = None, psi=1.0, cutoff: int | None = None
     ) -> Tensor:
         """Style codes, drawn towards the mean one in the first `cutoff` layers.
 
@@ -178,18 +174,16 @@ class Mapping(nn.Module):
 class Convolution(nn.Module):
     """A modulated 3×3 convolution with noise, bias and leaky rectifier; `up` doubles the size."""
 
-    def __init__(
-        self, config: Config, inputs: int, outputs: int, resolution: int, up: bool
-    ) -> None:
+    def __init__(self, config: Config, inputs: int, outputs: int, size: int, up: bool) -> None:
         super().__init__()
         self.up, self.clamp = up, config.conv_clamp
         self.affine = Dense(config.w_dim, inputs, centre=1.0)
         self.weight = _kernels(outputs, inputs, 3, up)
         self.bias = weights(outputs)
-        self.register_buffer("noise_const", torch.zeros(resolution, resolution))
+        self.register_buffer("noise_const", torch.zeros(size, size))
         self.noise_strength = weights()
 
-    def forward(self, x: Tensor, style: Tensor, noise: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, style: Tensor, noisy: bool) -> Tensor:
         """Activations (n, inputs, h, w), styles (n, inputs) → (n, outputs, h, w) or twice that."""
         squares = self.weight.square().sum((2, 3)).t().contiguous()
         # The rectifier's gain is part of factor, bias and noise.
@@ -204,8 +198,8 @@ class Convolution(nn.Module):
         else:
             x = functional.conv2d(x, weight, padding=1)
         x = x.mul_(_planes(factor, x)).add_(bias[:, None, None])
-        if noise is not None:
-            x.add_(noise.to(x))
+        if noisy:
+            x.add_((self.noise_const * (GAIN * self.noise_strength)).to(x))
         functional.leaky_relu_(x, SLOPE)
         return x if self.clamp is None else x.clamp_(-self.clamp, self.clamp)
 
@@ -231,22 +225,20 @@ class ToRGB(nn.Module):
 class Block(nn.Module):
     """The layers of one resolution; without inputs, it starts from a constant."""
 
-    def __init__(
-        self, config: Config, inputs: int, outputs: int, resolution: int, up: bool = True
-    ) -> None:
+    def __init__(self, config: Config, inputs: int, outputs: int, size: int, up=True) -> None:
         super().__init__()
         if inputs:
-            self.conv0 = Convolution(config, inputs, outputs, resolution, up)
+            self.conv0 = Convolution(config, inputs, outputs, size, up)
         else:
             self.const = weights(outputs, 4, 4)
-        self.conv1 = Convolution(config, outputs, outputs, resolution, up=False)
+        self.conv1 = Convolution(config, outputs, outputs, size, up=False)
         self.torgb = ToRGB(config, outputs)
 
-    def forward(self, x: Tensor, styles: dict[str, Tensor], noise: Noise) -> tuple[Tensor, Tensor]:
-        """Activations and colours; styles and noise by the layer's name in the block."""
+    def forward(self, x: Tensor, styles: dict[str, Tensor], noisy: bool) -> tuple[Tensor, Tensor]:
+        """Activations and colours; styles by the layer's name in the block."""
         for name, layer in self.named_children():
             if name != "torgb":
-                x = layer(x, styles[name], noise(name, layer))
+                x = layer(x, styles[name], noisy)
         return x, self.torgb(x, styles["torgb"])
 
 
@@ -265,40 +257,35 @@ class Synthesis(nn.Module):
             self.add_module(f"b{resolution}", Block(config, inputs, outputs, resolution))
             inputs = outputs
 
-    def blocks(self) -> Iterator[tuple[str, Block]]:
-        """Name and block, from the lowest resolution on."""
-        return self.named_children()
-
     def styles(self, ws: Tensor) -> dict[str, Tensor]:
-        """See `StyleGAN2.styles`."""
+        """Style codes (n, num_ws, w_dim) → the styles of every layer, (n, its input channels).
+
+        This is the space S (Wu et al. 2021), those of colour before their 1/√channels.
+        """
         found, place = {}, 0
-        for prefix, block in self.blocks():
+        for prefix, block in self.named_children():
             for name, layer in block.named_children():
                 # Colours share their code with the next block's first layer.
                 found[f"{prefix}.{name}"] = layer.affine(ws[:, place])
                 place += name != "torgb"
         return found
 
-    def forward(self, ws: Tensor, noise: str = "const", first: int = 0) -> Tensor:
+    def forward(self, ws: Tensor, noise: str = "const") -> Tensor:
         """Raw images, float32 (n, 3, resolution, resolution).
 
         Args:
             ws: style codes (n, num_ws, w_dim).
-            noise: "const" for the network's own noise, the same in all images; "none"; "random"
-                for noise that depends on the image's number alone.
-            first: the number of the first image.
+            noise: "const" for the network's own noise, the same in all images, or "none".
         """
-        return self.render(self.styles(ws), noise, first)
+        return self.render(self.styles(ws), noise)
 
     @torch.no_grad()
-    def render(self, styles: dict[str, Tensor], noise: str, first: int) -> Tensor:
-        """Raw images of styles."""
-        items = range(first, first + len(styles["b4.conv1"]))
-        start = self.b4.const.to(self.precision).expand(len(items), -1, -1, -1)
+    def render(self, styles: dict[str, Tensor], noise: str = "const") -> Tensor:
+        """Raw images of styles as `styles` gives them."""
+        start = self.b4.const.to(self.precision).expand(len(styles["b4.conv1"]), -1, -1, -1)
         x, image = start.contiguous(memory_format=torch.channels_last), None
-        for prefix, block in self.blocks():
-            drawn = partial(draw_noise, noise, items, prefix)
-            x, colours = block(x, within(styles, f"{prefix}."), drawn)
+        for prefix, block in self.named_children():
+            x, colours = block(x, within(styles, f"{prefix}."), noise == "const")
             image = colours if image is None else enlarge(image).add_(colours)
         return image.contiguous()
 
@@ -333,19 +320,6 @@ def draw_weights(network: nn.Module, seed: int) -> nn.Module:
             state[name] = value.cpu() + 0.1 * drawn
     network.load_state_dict(state)
     return network
-
-
-def draw_noise(
-    mode: str, items: range, prefix: str, name: str, layer: Convolution
-) -> Tensor | None:
-    """Noise of a layer, the network's own or drawn for each image, (1 or n, 1, height, width)."""
-    if mode == "none":
-        return None
-    values = layer.noise_const[None, None]
-    if mode == "random":
-        drawn = seeding.normals(NOISE_SEED, f"noise: {prefix}.{name}", items, values.numel())
-        values = torch.from_numpy(drawn).to(values).reshape(len(items), *values.shape[1:])
-    return values * (GAIN * layer.noise_strength)
 
 
 def enlarge(image: Tensor) -> Tensor:
@@ -389,3 +363,151 @@ def _filter(like: Tensor) -> Tensor:
     """[1, 3, 3, 1] ⊗ [1, 3, 3, 1] / 16, (1, 1, 4, 4), which halves a doubling's four-fold sum."""
     line = torch.tensor([1.0, 3.0, 3.0, 1.0]).to(like) / 4
     return torch.outer(line, line)[None, None]
+
+
+class StyleGenerator:
+    """Turn style codes w (n, w_dim), or one code a layer, into images.
+
+    Args:
+        network: StyleGAN2 or EG3D, with its weights.
+        device: "cpu" or "cuda".
+        truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
+            None, here as for the next two, is what the network's card says, or else 1.
+        noise: "const", the default, is the network's own and part of what it shows of a code;
+            or "none".
+        precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
+            only).
+        condition: what a conditional network is told of every code, (c_dim,). EG3D is told a camera
+            from the front if nothing else.
+
+    Attributes:
+        network: the same, on the device.
+        latent_dim: length w_dim of a code.
+        num_ws: layers that read a code.
+        size: height and width of the images in pixels.
+        card: where the network comes from, and the arguments.
+
+    Raises:
+        ValueError: an argument outside its range, or a condition of another length.
+
+    Example:
+        >>> config = Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
+        >>> network = draw_weights(StyleGAN2(config), seed=1)
+        >>> generator = StyleGenerator(network, truncation=0.7)
+        >>> codes = generator.sample(2, seed=1)
+        >>> tuple(codes.shape), tuple(generator.synthesize(codes).shape)
+        ((2, 8), (2, 3, 16, 16))
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        device: str = "cpu",
+        truncation: float | None = None,
+        noise: str | None = None,
+        precision: str | None = None,
+        condition: Sequence[float] | None = None,
+    ) -> None:
+        card = getattr(network, "card", {})
+        truncation = card.get("psi", 1.0) if truncation is None else truncation
+        noise = noise or card.get("noise", "const")
+        precision = precision or card.get("precision", "float32")
+        check_range("truncation", truncation, 0, 1)
+        require_members([noise], NOISE, "noise")
+        known = PRECISIONS if network.kind == "stylegan2" else ("float32",)
+        require_members([precision], known, "precision")
+        self.device = resolve_device(device)
+        self.network = network.to(self.device).eval().requires_grad_(False)
+        self.truncation, self.noise = truncation, noise
+        self.latent_dim, self.num_ws = network.w_dim, network.num_ws
+        self.size = network.resolution
+        if network.kind == "stylegan2":
+            network.synthesis.precision = PRECISIONS[precision]
+        if condition is None and network.kind == "eg3d" and network.c_dim:
+            condition = network.camera().tolist()
+        if len(condition or ()) != network.c_dim:
+            found = f"{network.c_dim} numbers were expected, found {len(condition or ())}"
+            raise ValueError(f"condition: {found}")
+        given = torch.tensor([condition], dtype=torch.float32) if condition else None
+        self._condition = None if given is None else given.to(self.device)
+        told = {"psi": truncation, "noise": noise, "precision": precision, "kind": network.kind}
+        told["condition"] = None if given is None else given[0].tolist()
+        self.card: dict[str, Any] = card | told
+
+    def sample(self, n: int, seed: int) -> Tensor:
+        """Style codes, float32 (n, latent_dim); code i depends on the seed and i alone."""
+        return self.map(self.normal_codes(n, seed))
+
+    def normal_codes(self, n: int, seed: int) -> Tensor:
+        """The codes z that `sample` maps, float32 (n, z_dim)."""
+        drawn = seeding.normals(seed, "style-based generator: z", range(n), self.network.z_dim)
+        return torch.from_numpy(drawn).float().to(self.device)
+
+    def map(self, z: Tensor) -> Tensor:
+        """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated.
+
+        Raises:
+            ValueError: codes of another shape, or not finite.
+        """
+        z = self._numbers(z, "codes z")
+        return self.network.mapping(z, self._condition, self.truncation)[:, 0]
+
+    def synthesize(self, w: Tensor, **scene: float) -> Tensor:
+        """Images, float32 (n, 3, size, size) in [0, 1].
+
+        Args:
+            w: (n, latent_dim) in W; or a code for every layer, W+, as (n, num_ws, latent_dim) or
+                flat as (n, num_ws * latent_dim).
+            scene: EG3D alone knows some: `yaw` and `pitch` of the camera, in degrees.
+
+        Raises:
+            ValueError: a scene parameter that the network does not know, or codes of another shape
+                or not finite.
+        """
+        parts = self._codes(w).split(self._at_a_time())
+        return self._images(map(self.network.styles, parts), scene)
+
+    def styles(self, w: Tensor) -> dict[str, Tensor]:
+        """The styles of all layers, the space S: layer → (n, channels); w as of `synthesize`."""
+        return self.network.styles(self._codes(w))
+
+    def synthesize_styles(self, styles: dict[str, Tensor], **scene: float) -> Tensor:
+        """Images of styles as `styles` gives them, float32 (n, 3, size, size) in [0, 1].
+
+        Raises:
+            ValueError: a scene parameter that the network does not know, or styles not finite.
+        """
+        given = {name: self._numbers(rows, f"styles of {name}") for name, rows in styles.items()}
+        split = [rows.split(self._at_a_time()) for rows in given.values()]
+        parts = (dict(zip(given, part, strict=True)) for part in zip(*split, strict=True))
+        return self._images(parts, scene)
+
+    def _at_a_time(self) -> int:
+        return max(1, CHUNK_BYTES // self.network.image_bytes)
+
+    def _images(self, parts: Iterable[dict[str, Tensor]], scene: dict[str, float]) -> Tensor:
+        """Images of styles in parts that fit into memory."""
+        if unknown := sorted({*scene} - {*self.network.scene}):
+            kind, there = self.network.kind, list(self.network.scene)
+            raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
+        raw = (self.network.render(styles, self.noise, **scene) for styles in parts)
+        return torch.cat([((one + 1) / 2).clamp_(0, 1) for one in raw])
+
+    def _codes(self, w: Tensor) -> Tensor:
+        """Codes of any of the three shapes as (n, num_ws, latent_dim)."""
+        w = self._numbers(w, "codes")
+        layers, length = self.num_ws, self.latent_dim
+        if w.shape[1:] == (length,):
+            return w[:, None].expand(-1, layers, -1)
+        if w.shape[1:] in ((layers * length,), (layers, length)):
+            return w.reshape(-1, layers, length)
+        shapes = f"(n, {length}), (n, {layers}, {length}) or (n, {layers * length})"
+        raise ValueError(f"codes must be {shapes}, not {tuple(w.shape)}")
+
+    def _numbers(self, values: Tensor, name: str) -> Tensor:
+        values = torch.as_tensor(values, dtype=torch.float32, device=self.device)
+        if values.ndim < 2 or not len(values):
+            raise ValueError(f"{name}: at least one row was expected, found {tuple(values.shape)}")
+        if not values.isfinite().all():
+            raise ValueError(f"{name} must be finite")
+        return values

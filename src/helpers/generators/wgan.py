@@ -2,7 +2,8 @@
 
 Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
 have no known attributes, and an image's code can only be estimated, by a network trained to do
-so (sensitivity, section 4.1). `helpers.sensitivity.train_wgan` trains it and says from what.
+so (sensitivity, section 4.1). `benchmarks/learned_generator.py`
+trains it and says from what.
 
 The arithmetic is that of a DCGAN (Radford et al. 2016): one strided convolution per doubling of the
 size. Weights are scaled at run time, so that all layers learn at one rate, the generator normalises
@@ -16,14 +17,17 @@ encoder at half its size, and at the face in it.
 from __future__ import annotations
 
 import math
-from itertools import chain, pairwise
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import safetensors.torch
 import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from helpers.artifacts import weights as files
+from helpers.models import training
 from helpers.utils import seeding
 from helpers.utils.checks import check_whole, resolve_device
 
@@ -34,17 +38,13 @@ LATENT_DIM = 128
 SIZE = 64
 GROWN = {4: 128, 8: 112, 16: 64, 32: 48, 64: 16}
 """The generator's channels at every size."""
-WHOLE, CLOSE = (3, 16, 32, 64, 128), (3, 32, 64, 128)
-"""Channels of a critic's look at the picture and at the face; a step halves height and width."""
 ENCODED = (3, 32, 64, 96)
 """Channels of both looks of the encoder."""
 CELLS = 4 * 4, 4 * 5
 """That are left of a picture and of a face."""
-HIDDEN = 128
-"""Of the layer before a critic's answer."""
 FACE = (slice(24, 56), slice(12, 52))
 """Rows and columns where the face is, as faces are aligned."""
-SLOPE = 0.2
+SLOPE, GAIN = 0.2, math.sqrt(2)
 
 
 class WGANGenerator:
@@ -74,8 +74,8 @@ class WGANGenerator:
         self.device, self.size = resolve_device(device), size
         with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
             networks = nn.ModuleList([Generator(), Encoder()])
-        stored, self.card = files.read(weights, "generator")
-        files.fill(networks, stored, weights, "generator")
+        stored, self.card = training.read_weights(weights, "generator")
+        training.fill(networks, safetensors.torch.load(stored), weights, "generator")
         self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
 
     def sample(self, n: int, seed: int) -> Tensor:
@@ -92,10 +92,8 @@ class WGANGenerator:
         if scene:
             raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
-        if w.ndim != 2 or w.shape[1] != LATENT_DIM or not len(w):
-            raise ValueError(f"codes must be (n, {LATENT_DIM}), not {tuple(w.shape)}")
-        if not w.isfinite().all():
-            raise ValueError("codes must be finite")
+        if w.ndim != 2 or w.shape[1] != LATENT_DIM or not w.isfinite().all():
+            raise ValueError(f"codes must be finite, (n, {LATENT_DIM}), not {tuple(w.shape)}")
         parts = [self._generator(z) for z in w.split(BATCH)]
         images = (torch.cat(parts).clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
@@ -110,13 +108,9 @@ class WGANGenerator:
             ValueError: images of another shape or range.
         """
         images = torch.as_tensor(images)
-        if images.ndim != 4 or images.shape[1] != 3 or not images.numel():
-            raise ValueError(f"images must be (n, 3, height, width), not {tuple(images.shape)}")
-        if not torch.is_floating_point(images):
-            raise ValueError(f"images must be float in [0, 1], not {images.dtype}")
-        if not (inside := (images >= 0) & (images <= 1)).all():
-            row = int(inside.flatten(1).all(1).logical_not().nonzero()[0])
-            raise ValueError(f"images must be in [0, 1]; image {row} is not, or not a number")
+        if images.ndim != 4 or not ((images >= 0) & (images <= 1)).all():
+            found = f"{images.dtype} {tuple(images.shape)}"
+            raise ValueError(f"images must be in [0, 1], (n, 3, height, width), not {found}")
         native = _resized(images.to(self.device).float(), SIZE) * 2 - 1
         return torch.cat([self._encoder(part) for part in native.split(BATCH)])
 
@@ -128,61 +122,32 @@ def codes(n: int, seed: int) -> Tensor:
 
 def save(generator: nn.Module, encoder: nn.Module, path: Path, recipe: dict) -> None:
     """Write both networks' weights, with how they were made, for `WGANGenerator` to read."""
-    files.write(nn.ModuleList([generator, encoder]), path, recipe)
+    training.write_weights(nn.ModuleList([generator, encoder]), path, recipe)
 
 
 class Scaled(nn.Module):
     """A layer whose standard normal weights are multiplied by He's constant when they are used."""
 
-    def __init__(
-        self, shape: tuple[int, ...], fan_in: int, outputs: int, gain: float = math.sqrt(2)
-    ) -> None:
+    def __init__(self, operation: Callable, shape: tuple, fan_in: int, outputs: int, gain=GAIN):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(shape))
         self.bias = nn.Parameter(torch.zeros(outputs))
-        self.scale = gain / math.sqrt(fan_in)
+        self.operation, self.scale = operation, gain / math.sqrt(fan_in)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.operation(x, self.weight * self.scale, self.bias)
 
 
-class Linear(Scaled):
+def linear(inputs: int, outputs: int, gain: float = GAIN) -> Scaled:
     """(n, inputs) → (n, outputs)."""
-
-    def __init__(self, inputs: int, outputs: int, gain: float = math.sqrt(2)) -> None:
-        super().__init__((outputs, inputs), inputs, outputs, gain)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight * self.scale, self.bias)
+    return Scaled(functional.linear, (outputs, inputs), inputs, outputs, gain)
 
 
-class Double(Scaled):
+def double(inputs: int, outputs: int) -> Scaled:
     """A 4×4 transposed convolution that doubles height and width."""
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        # Every output pixel is reached by 2×2 of the 4×4 taps.
-        super().__init__((inputs, outputs, 4, 4), inputs * 4, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        weight = self.weight * self.scale
-        return functional.conv_transpose2d(x, weight, self.bias, stride=2, padding=1)
-
-
-class Colour(Scaled):
-    """A 3×3 convolution to red, green and blue."""
-
-    def __init__(self, inputs: int) -> None:
-        super().__init__((3, inputs, 3, 3), inputs * 9, 3, gain=1.0)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.conv2d(x, self.weight * self.scale, self.bias, padding=1)
-
-
-class Halve(Scaled):
-    """A 4×4 convolution that halves height and width."""
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__((outputs, inputs, 4, 4), inputs * 16, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.conv2d(x, self.weight * self.scale, self.bias, stride=2, padding=1)
+    # Every output pixel is reached by 2×2 of the 4×4 taps.
+    operation = partial(functional.conv_transpose2d, stride=2, padding=1)
+    return Scaled(operation, (inputs, outputs, 4, 4), inputs * 4, outputs)
 
 
 class Grow(nn.Module):
@@ -190,8 +155,8 @@ class Grow(nn.Module):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.enlarge = Double(inputs, outputs)
-        self.style = Linear(LATENT_DIM, 2 * outputs, gain=0.5)
+        self.enlarge = double(inputs, outputs)
+        self.style = linear(LATENT_DIM, 2 * outputs, gain=0.5)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         scale, shift = self.style(z)[:, :, None, None].chunk(2, dim=1)
@@ -203,9 +168,10 @@ class Generator(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = Linear(LATENT_DIM, GROWN[4] * 16)
+        self.first = linear(LATENT_DIM, GROWN[4] * 16)
         self.grow = nn.ModuleList(Grow(*pair) for pair in pairwise(GROWN.values()))
-        self.colour = Colour(GROWN[SIZE])
+        last, to_colours = GROWN[SIZE], partial(functional.conv2d, padding=1)
+        self.colour = Scaled(to_colours, (3, last, 3, 3), last * 9, 3, gain=1.0)
         self.to(memory_format=torch.channels_last)
 
     def forward(self, z: Tensor) -> Tensor:
@@ -213,26 +179,6 @@ class Generator(nn.Module):
         for grow in self.grow:
             x = grow(x, z)
         return self.colour(x)
-
-
-class Critic(nn.Module):
-    """How real a look (n, 3, height, width) seems: (n,). One is for pictures, one for faces."""
-
-    def __init__(self, widths: tuple[int, ...], cells: int) -> None:
-        super().__init__()
-        layers = [(Halve(*pair), nn.LeakyReLU(SLOPE)) for pair in pairwise(widths)]
-        self.shrink = nn.Sequential(*chain(*layers))
-        self.answer = nn.Sequential(
-            Linear((widths[-1] + 1) * cells, HIDDEN),
-            nn.LeakyReLU(SLOPE),
-            Linear(HIDDEN, 1, gain=1.0),
-        )
-        self.to(memory_format=torch.channels_last)
-
-    def forward(self, look: Tensor) -> Tensor:
-        x = self.shrink(look)
-        spread = x.std(0).mean().expand(len(x), 1, *x.shape[2:])
-        return self.answer(torch.cat([x, spread], 1).flatten(1))[:, 0]
 
 
 class Encoder(nn.Module):

@@ -1,7 +1,7 @@
 """What a network answers about many images, chunk by chunk, kept as it comes.
 
 A reader that labels a hundred thousand samples, or a model under audit, is asked here. Chunks that
-are answered are not asked again. Chapter 19 labels and scores this way.
+are answered are not asked again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ import pandas as pd
 from helpers.artifacts import kept
 from helpers.artifacts.kept import content_key, shared_out
 from helpers.models.training import check_images
-from helpers.utils.checks import check_whole
 from helpers.utils.parallel import threads
-
-_HERE = Path(__file__)
 
 
 def answers_about(
@@ -43,7 +40,7 @@ def answers_about(
     Args:
         images: uint8 (n, 3, height, width), an array or a memory map.
         ask: uint8 images → a frame (n, columns) or an array (n,) or (n, k) of numbers, one row an
-            image that depends on that image only; NaN where there is no answer, such as no face.
+            image that depends on that image only; NaN where there is no answer.
         folder: where the chunks' files go; one folder a stage of work.
         version: what fixes the answers besides the images, for example the SHA-256 of the weights.
         chunk: images asked about at a time.
@@ -66,31 +63,21 @@ def answers_about(
         [0.2, 0.2, 0.2]
     """
     check_images(images)
-    check_whole("chunk", chunk, 1)
     if not len(images):
         raise ValueError("there are no images to ask about")
-    folder = Path(folder)
-    sources = [_HERE, *_source_of(ask)]
+    folder, sources = Path(folder), [Path(__file__), *_source_of(ask)]
     settings = {"version": version, "code": [kept.made_by(source) for source in sources]}
-    starts = range(0, len(images), chunk)
-    paths = [
-        folder / f"{start:08d}_{content_key(images[start : start + chunk], **settings)}.answers"
-        for start in starts
-    ]
-    found = {number: content for number, path in enumerate(paths) if (content := kept.read(path))}
-    missing = [number for number in range(len(paths)) if number not in found]
-
-    def of(place: int) -> np.ndarray:
-        start = starts[missing[place]]
-        return np.ascontiguousarray(images[start : start + chunk])
-
+    parts = [images[start : start + chunk] for start in range(0, len(images), chunk)]
+    keys = (content_key(part, **settings) for part in parts)
+    paths = [folder / f"{chunk * k:08d}_{key}.answers" for k, key in enumerate(keys)]
+    missing = [k for k, path in enumerate(paths) if kept.read(path) is None]
     share = shared_out(sources, threads())
+    of = lambda place: np.ascontiguousarray(parts[missing[place]])  # noqa: E731
     for place, content in share(partial(_answers, ask=ask), of, len(missing)):
         kept.write(paths[missing[place]], content)
-        found[missing[place]] = content
     for path in {*folder.glob("*.answers")} - {*paths}:
         path.unlink()
-    tables = (pd.read_parquet(io.BytesIO(found[number])) for number in range(len(paths)))
+    tables = [pd.read_parquet(io.BytesIO(kept.read(path))) for path in paths]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -98,17 +85,12 @@ def _answers(images: np.ndarray, *, ask: Callable[[np.ndarray], Any]) -> bytes:
     """The answers about a chunk, as the content of a Parquet file."""
     given = ask(images)
     if not isinstance(given, pd.DataFrame):
-        values = np.asarray(given)
-        if values.ndim not in (1, 2):
-            raise ValueError(f"expected answers (n,) or (n, k), got {values.shape}")
-        several = values.ndim == 2
-        names = [f"answer_{k}" for k in range(values.shape[1])] if several else ["answer"]
-        given = pd.DataFrame(values.reshape(len(values), -1), columns=names)
+        given = pd.DataFrame(given)
+        several = given.columns if len(given.columns) > 1 else []
+        given.columns = [f"answer_{k}" for k in several] or ["answer"]
     if len(given) != len(images):
         raise ValueError(f"expected an answer about each of {len(images)} images, got {len(given)}")
-    content = io.BytesIO()
-    given.reset_index(drop=True).to_parquet(content)
-    return content.getvalue()
+    return given.reset_index(drop=True).to_parquet()
 
 
 def _source_of(ask: Callable[[np.ndarray], Any]) -> list[Path]:
@@ -116,5 +98,4 @@ def _source_of(ask: Callable[[np.ndarray], Any]) -> list[Path]:
     while isinstance(ask, partial):
         ask = ask.func
     module = inspect.getmodule(ask if inspect.isroutine(ask) else type(ask))
-    file = getattr(module, "__file__", None)
-    return [Path(file)] if file else []
+    return [Path(file)] if (file := getattr(module, "__file__", None)) else []

@@ -4,16 +4,16 @@ Of the images of a learned generator no parameters are known. A network that was
 reads the attributes off them, and simulated raters look through it. Its training faces have every
 attribute spread evenly and independently of all others: a reader of correlated faces would guess
 one attribute from another, say gender from hair, and report the correlation where the audited
-images do not have it. How far its reading is off is measured on other renders (`reading_error`); on
-images that look unlike renders it may be farther off.
+images do not have it. On images that look unlike renders
+it may be farther off than on others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,31 +23,23 @@ from torch.nn import functional
 
 from facerender.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.models import checkpoints
 from helpers.models.networks import box_mean, halving
-from helpers.models.training import Recipe, Settings, Task, check_images, one_cycle
+from helpers.models.training import Loss, Recipe, Settings, Trained, one_cycle
 from helpers.utils import seeding
-from helpers.utils.checks import as_score_table, require_columns
+from helpers.utils.checks import as_score_table
 from helpers.world import populations
 
-RECIPE = Recipe(50, 1.2e-2, 1e-2, one_cycle, recolour=False)
-"""Colours stay as they are: skin and hair colour are among what is read."""
 ALMOST = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""
-Z95 = 1.96
 
 SCENES = "celeba-like"
 """Population whose poses, light, backgrounds, identities and ancestry the faces have."""
 
 JUDGED: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
 """What raters judge and a reader can see; renders without artefacts have one fakeness only."""
-_LOOKS = ("hair_colour",)
-_WORN = ("earrings", "glasses")
-READ: tuple[str, ...] = (*JUDGED, *_LOOKS, *_WORN)
+WORN = ("earrings", "glasses")
+READ: tuple[str, ...] = (*JUDGED, "hair_colour", *WORN)
 """What a reader reads, all in [0, 1]."""
-
-Attributes = Callable[[np.ndarray], pd.DataFrame]
-"""Any reader: uint8 images (n, 3, height, width) → scores (n, A) in [0, 1], a column each."""
 
 STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
 """Hair styles whose length is seen."""
@@ -78,7 +70,7 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
     drawn = (*READ, "hair_style")
     u = seeding.uniforms(seed, "decorrelated faces", range(n), len(drawn)).T
     columns = dict(zip(drawn, u, strict=True))
-    columns |= {name: columns[name] < 0.5 for name in _WORN}
+    columns |= {name: columns[name] < 0.5 for name in WORN}
     styles = np.array([HAIR_STYLES.index(style) for style in STYLES])
     columns["hair_style"] = styles[(columns["hair_style"] * len(styles)).astype(int)]
     for name, values in columns.items():
@@ -105,7 +97,7 @@ def scores_to_read(parameters: Tensor) -> pd.DataFrame:
         >>> models.scores_to_read(facerender.defaults())["smiling"].tolist()
         [0.5]
     """
-    rest = to_frame(parameters)[[*_LOOKS, *_WORN]].astype(np.float64)
+    rest = to_frame(parameters)[["hair_colour", *WORN]].astype(np.float64)
     return visible_scores(parameters)[list(JUDGED)].join(rest)
 
 
@@ -129,12 +121,8 @@ class ReadingNet(nn.Module):
         self.whole = nn.Sequential(*halving(3, 16, 32, 48), *_cells(self.CELLS_WHOLE))
         self.face = nn.Sequential(*halving(6, 16, 64, 96), *_cells(self.CELLS_FACE))
         width = 48 * math.prod(self.CELLS_WHOLE) + 96 * math.prod(self.CELLS_FACE)
-        self.head = nn.Sequential(
-            nn.Linear(width, self.HIDDEN, bias=False),
-            nn.BatchNorm1d(self.HIDDEN),
-            nn.ReLU(),
-            nn.Linear(self.HIDDEN, scores),
-        )
+        hidden = nn.Linear(width, self.HIDDEN, bias=False), nn.BatchNorm1d(self.HIDDEN), nn.ReLU()
+        self.head = nn.Sequential(*hidden, nn.Linear(self.HIDDEN, scores))
 
     def forward(self, images: Tensor) -> Tensor:
         images = images - 0.5
@@ -153,7 +141,7 @@ def _cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
 
 
 @dataclass(frozen=True)
-class ReadingTask(Task):
+class ReadingTask(Recipe):
     """Tell scores, by least squares in units of their spread.
 
     `spread` (A,) is their standard deviation: an attribute that is on or off does not count for
@@ -162,9 +150,10 @@ class ReadingTask(Task):
 
     spread: Tensor
 
-    def loss(
-        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
-    ) -> tuple[Tensor, Tensor]:
+    recolour = False
+    """Colours stay as they are: skin and hair colour are among what is read."""
+
+    def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         scores = network(images)
         accuracy = ((scores - labels).abs() < ALMOST).float().mean()
         return (((scores - labels) / self.spread.to(scores.device)) ** 2).mean(), accuracy
@@ -176,8 +165,11 @@ class ReaderTraining(Settings):
 
     attributes: tuple[str, ...]
 
+    def network(self) -> nn.Module:
+        return ReadingNet(len(self.attributes))
 
-class Reader(checkpoints.Trained):
+
+class Reader(Trained):
     """A trained reader with its origin; call it with images to read them.
 
     Called with uint8 images (n, 3, size, size) it returns scores in [0, 1], float64 (n, A), a
@@ -192,32 +184,22 @@ class Reader(checkpoints.Trained):
 
     Example:
         >>> from helpers import models
-        >>> models.Reader.kind
+        >>> Reader.kind
         'reader'
     """
 
     kind, settings = "reader", ReaderTraining
 
-    @staticmethod
-    def untrained(training: ReaderTraining) -> nn.Module:
-        """A network with an output for each attribute."""
-        return ReadingNet(len(training.attributes))
+    def report(self, task: ReadingTask, images: np.ndarray, labels: np.ndarray) -> dict:
+        error = self(images).to_numpy() - labels
+        return {"held_out_loss": float(((error / task.spread.numpy()) ** 2).mean())}
 
     def __call__(self, images: np.ndarray, batch: int = 64) -> pd.DataFrame:
         scores = self.outputs(images, batch).double().numpy().clip(0, 1)
         return pd.DataFrame(scores, columns=list(self.training.attributes))
 
 
-def train_reader(
-    images: np.ndarray,
-    targets: pd.DataFrame,
-    path: Path,
-    *,
-    seed: int,
-    epochs: int,
-    held_out: tuple[np.ndarray, pd.DataFrame] | None = None,
-    device: str = "cpu",
-) -> Reader:
+def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: Any) -> Reader:
     """Train one reader, finish a training that was interrupted, or read a finished one.
 
     As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
@@ -227,10 +209,8 @@ def train_reader(
         images: uint8 (n, 3, size, size), an array or a memory map.
         targets: (n, A) scores in [0, 1], one row an image, a column for everything to be read.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
-        seed: of the first weights and of every epoch's draws.
-        epochs: passes over the images.
-        held_out: images and targets on which the curve reports the loss as well.
-        device: "cpu" or "cuda".
+        how: seed, epochs, held_out (images and targets on which the curve reports the loss as well)
+            and device, as of `models.train`.
 
     Returns:
         The reader, on its device.
@@ -248,90 +228,11 @@ def train_reader(
         >>> reader(images[:3]).shape
         (3, 1)
     """
-    scores = _checked_targets(images, targets).astype(np.float32)
+    scores = as_score_table(targets).astype(np.float32)
     names = tuple(targets.columns)
-    if held_out is not None:
-        unseen, true = held_out
-        require_columns(true, names)
-        held_out = unseen, _checked_targets(unseen, true[list(names)])
-    training = ReaderTraining.of(images, scores, epochs, seed, held_out, attributes=names)
+    if how.get("held_out") is not None:
+        unseen, true = how["held_out"]
+        how["held_out"] = unseen, as_score_table(true[list(names)])
     spread = np.where(np.ptp(scores, 0) > 0, scores.std(0), 1).astype(np.float32)
-
-    def report(reader: Reader) -> dict:
-        error = reader(held_out[0]).to_numpy() - held_out[1]
-        return {"held_out_loss": float(((error / spread) ** 2).mean())}
-
-    task = ReadingTask(RECIPE, torch.from_numpy(spread))
-    reports = None if held_out is None else report
-    return checkpoints.make(Reader, training, images, scores, task, path, device, reports)
-
-
-def reading_error(reader: Attributes, images: np.ndarray, targets: pd.DataFrame) -> pd.DataFrame:
-    """Measure how far a reader is off on images whose scores are known.
-
-    The reader must not have been trained on them.
-
-    Args:
-        reader: a `Reader`, or any function from images to scores.
-        images: uint8 (n, 3, size, size).
-        targets: (n, A) scores in [0, 1]; columns that the reader reads.
-
-    Returns:
-        One row per attribute (index attribute): n; bias, the mean of read − true, with its 95 %
-        interval bias_low, bias_high; rmse, the root of the mean squared error, with rmse_low,
-        rmse_high (normal, of the mean square); r2, the share of the variance of the true scores
-        that is read, 1 − mean square / variance; slope of the read score on the true one. r2 and
-        slope are missing where the true scores do not vary.
-
-    Raises:
-        ValueError: images or targets of another kind or shape, fewer than 2 images, or a target
-            that the reader does not read, or has no score for.
-
-    Example:
-        >>> import numpy as np, pandas as pd
-        >>> from helpers import models
-        >>> images = np.zeros((3, 3, 8, 8), np.uint8)
-        >>> true = pd.DataFrame({"age": [0.2, 0.4, 0.6]})
-        >>> models.reading_error(lambda _: true + 0.1, images, true)["bias"].round(2).tolist()
-        [0.1]
-    """
-    true = _checked_targets(images, targets)
-    if len(true) < 2:
-        raise ValueError(f"a reading error needs 2 images or more, got {len(true)}")
-    found = reader(images)
-    if unread := [name for name in targets if name not in found]:
-        raise ValueError(f"the reader does not read {unread[0]!r}, only {list(found)}")
-    if len(found) != len(true) or found.isna().any(axis=None):
-        raise ValueError(f"the reader must give a score for each of {len(true)} images")
-    error = found[list(targets.columns)].to_numpy() - true
-    centred = true - true.mean(0)
-    root = np.sqrt(len(true))
-    half_bias = Z95 * error.std(0, ddof=1) / root
-    square, half_square = (error**2).mean(0), Z95 * (error**2).std(0, ddof=1) / root
-    # A variance of 0 leaves nothing to explain; missing, not a division by it.
-    variance = np.where(np.ptp(true, 0) > 0, (centred**2).mean(0), np.nan)
-    return pd.DataFrame(
-        {
-            "n": len(true),
-            "bias": error.mean(0),
-            "bias_low": error.mean(0) - half_bias,
-            "bias_high": error.mean(0) + half_bias,
-            "rmse": np.sqrt(square),
-            "rmse_low": np.sqrt((square - half_square).clip(0)),
-            "rmse_high": np.sqrt(square + half_square),
-            "r2": 1 - square / variance,
-            "slope": 1 + (centred * error).mean(0) / variance,
-        },
-        index=pd.Index(targets.columns, name="attribute"),
-    )
-
-
-def _checked_targets(images: np.ndarray, targets: pd.DataFrame) -> np.ndarray:
-    """The scores, float64 (n, A)."""
-    check_images(images)
-    if len(targets) != len(images) or not len(targets.columns):
-        raise ValueError(
-            f"targets must have a row for each of {len(images)} images and a column for each "
-            f"attribute, not the shape {targets.shape}"
-        )
-    return as_score_table(targets)
+    task = ReadingTask(50, 1.2e-2, 1e-2, one_cycle, torch.from_numpy(spread))
+    return Reader.make((images, scores), path, task, {"attributes": names}, **how)

@@ -13,31 +13,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
+from numpy.typing import ArrayLike
 from scipy import stats
 from torch import Tensor, nn
 from torch.nn import functional
 
 from helpers.artifacts import Stage
-from helpers.models import checkpoints
+from helpers.models import training as shared
 from helpers.models.networks import ARCHITECTURES
-from helpers.models.training import (
-    Recipe,
-    Settings,
-    Task,
-    check_images,
-    fit_all,
-    one_cycle,
-    two_steps,
-)
+from helpers.models.training import Loss, Recipe, Settings, Trained
 from helpers.utils import seeding
-from helpers.utils.checks import as_binary, check_range, require_shape
-
-RECIPES = {
-    "small": Recipe(100, 4e-3, 1e-2, one_cycle),
-    "resnet50": Recipe(64, 1e-4, 0.0, two_steps),
-}
+from helpers.utils.checks import as_binary, check_range
 
 
 @dataclass(frozen=True)
@@ -46,15 +36,19 @@ class ClassifierTraining(Settings):
 
     architecture: str
 
+    def network(self) -> nn.Module:
+        return ARCHITECTURES[self.architecture]()
 
-class AuditedModel(checkpoints.Trained):
-    """A trained classifier with its origin, as `train` and `load` return it; ask it by `predict`.
+
+class AuditedModel(Trained):
+    """A trained classifier with its origin, as `train` and `read` give it; ask it by `predict`.
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → logits (n, 1).
         training: architecture, epochs, seed and the training data (by content).
         curve: one row per epoch: epoch, loss, accuracy (training, as augmented) and, where
             held-out images were given, held_out_loss and held_out_accuracy.
+        shipped: whether it came with the book.
 
     Example:
         >>> from helpers import models
@@ -64,22 +58,15 @@ class AuditedModel(checkpoints.Trained):
 
     kind, settings = "model", ClassifierTraining
 
-    @staticmethod
-    def untrained(training: ClassifierTraining) -> nn.Module:
-        """A network of the architecture, with one logit."""
-        return ARCHITECTURES[training.architecture]()
+    def report(self, task: Recipe, images: np.ndarray, labels: np.ndarray) -> dict:
+        p = np.clip(predict(self, images), 1e-7, 1 - 1e-7)
+        loss = -np.log(np.where(labels == 1, p, 1 - p)).mean()
+        right = ((p > 0.5) == (labels == 1)).mean()
+        return {"held_out_loss": float(loss), "held_out_accuracy": float(right)}
 
 
 def train(
-    images: np.ndarray,
-    labels: np.ndarray,
-    path: Path,
-    *,
-    seed: int,
-    epochs: int,
-    architecture: str = "small",
-    held_out: tuple[np.ndarray, np.ndarray] | None = None,
-    device: str = "cpu",
+    images: np.ndarray, labels: np.ndarray, path: Path, *, architecture: str = "small", **how: Any
 ) -> AuditedModel:
     """Train one classifier, finish a training that was interrupted, or read a finished one.
 
@@ -91,11 +78,10 @@ def train(
         images: uint8 (n, 3, size, size), an array or a memory map.
         labels: (n,) 0 or 1, the class; of a gender classifier 0 for women, 1 for men.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
-        seed: of the first weights and of every epoch's draws.
-        epochs: passes over as many images as there are, both classes alike.
         architecture: "small" or "resnet50".
-        held_out: images and labels on which the curve is reported as well.
-        device: "cpu" or "cuda".
+        how: seed (of the first weights and of every epoch's draws), epochs (passes over as many
+            images as there are, both classes alike), held_out (images and labels on which the
+            curve is reported as well) and device ("cpu" or "cuda").
 
     Returns:
         The model, on its device.
@@ -114,17 +100,13 @@ def train(
         >>> list(model.curve)
         ['epoch', 'loss', 'accuracy']
     """
-    labels = _checked_labels(images, labels)
+    labels = as_binary(labels, "labels")
+    if labels.all() or not labels.any():
+        raise ValueError(f"labels are all {labels[0]}, both 0 and 1 were expected")
     if architecture not in RECIPES:
         raise ValueError(f"architecture {architecture!r} is not one of {sorted(RECIPES)}")
-    task = BinaryTask(RECIPES[architecture])
-    if held_out is not None:
-        held_out = held_out[0], _checked_labels(*held_out)
-    training = ClassifierTraining.of(
-        images, labels, epochs, seed, held_out, architecture=architecture
-    )
-    report = None if held_out is None else lambda model: _held_out_row(model, *held_out)
-    return checkpoints.make(AuditedModel, training, images, labels, task, path, device, report)
+    data, more = (images, labels), {"architecture": architecture}
+    return AuditedModel.make(data, path, RECIPES[architecture], more, **how)
 
 
 def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
@@ -141,14 +123,14 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
         >>> models.train_all([])
         []
     """
-    return fit_all(train, jobs)
+    return shared.fit_all(train, jobs)
 
 
 def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
     """Ask a classifier: P(class 1) of every image; of a gender classifier, P(perceived as male).
 
     Args:
-        model: of `train` or `load`.
+        model: of `train` or `AuditedModel.read`.
         images: uint8 (n, 3, size, size), an array or a memory map.
         batch: images asked about at a time; it changes nothing but memory and rounding.
 
@@ -169,26 +151,29 @@ def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndar
     return model.outputs(images, batch)[:, 0].double().sigmoid().numpy()
 
 
-def load(path: Path, device: str = "cpu") -> AuditedModel:
-    """Read a classifier that `train` left, after checking that it is whole.
+def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
+    """Ask a classifier what its last layer is given, which says how images look to it.
 
     Args:
-        path: the weights (`.safetensors`) with their card (`.json`) beside them.
-        device: "cpu" or "cuda".
+        model: of `train` or `AuditedModel.read`.
+        images: uint8 (n, 3, size, size), an array or a memory map.
+        batch: images that go through the network at once.
 
     Returns:
-        The model, on its device.
-
-    Raises:
-        ValueError: weights or settings are missing, damaged, or do not belong together.
+        float64 (n, features).
 
     Example:
+        >>> import numpy as np
         >>> from helpers import models
-        >>> models.load("nowhere/toy.safetensors")  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        ValueError: nowhere/toy.safetensors: no readable model with its .json beside it ...
+        >>> from helpers.models.networks import SmallNet
+        >>> untrained = models.AuditedModel(SmallNet(), training=None, curve=None)
+        >>> models.features(untrained, np.zeros((2, 3, 32, 32), np.uint8)).shape
+        (2, 96)
     """
-    return checkpoints.read(AuditedModel, path, device)
+    seen: list[Tensor] = []
+    with model.network.head.register_forward_pre_hook(lambda _, given: seen.append(given[0])):
+        model.outputs(images, batch)
+    return torch.cat(seen).double().cpu().numpy()
 
 
 def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, AuditedModel]:
@@ -213,17 +198,11 @@ def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, Audit
     for name in names:
         stage.load(source, f"{name}.json")  # the card beside the weights is to be whole as well
     paths = {name: stage.load(source, f"{name}.safetensors") for name in names}
-    return {name: load(path, stage.device) for name, path in paths.items()}
+    return {name: AuditedModel.read(path, stage.device) for name, path in paths.items()}
 
 
 def null_control(
-    label: Sequence[int],
-    item: Sequence[int],
-    cluster: Sequence[int],
-    *,
-    rate: float,
-    icc: float,
-    seed: int,
+    label: ArrayLike, item: ArrayLike, cluster: ArrayLike, *, rate: float, icc: float, seed: int
 ) -> np.ndarray:
     """Answer as a classifier that errs at one rate whatever the face looks like.
 
@@ -262,52 +241,30 @@ def null_control(
     concentration = (1 - icc) / icc
     clusters, position = np.unique(cluster, return_inverse=True)
     draws = seeding.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
-    cluster_rate = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
-    image = seeding.uniforms(seed, "null control: image", item, 2)
-    wrong = image[:, 0] < cluster_rate[position]
-    confidence = 0.55 + 0.45 * image[:, 1]
-    answers_male = (np.asarray(label) == 1) != wrong
+    rates = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
+    chance, confidence = seeding.uniforms(seed, "null control: image", item, 2).T
+    confidence = 0.55 + 0.45 * confidence
+    answers_male = (np.asarray(label) == 1) != (chance < rates[position])
     return np.where(answers_male, confidence, 1 - confidence)
 
 
-def balanced_order(labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Indices of one epoch: as many of each class, the rarer one repeated (transects, 5.1)."""
-    half = len(labels) // 2
-    chosen = []
-    for value in (0, 1):
-        members = np.flatnonzero(labels == value)
-        rounds = math.ceil(half / len(members))
-        repeated = np.concatenate([generator.permutation(members) for _ in range(rounds)])
-        chosen.append(repeated[:half])
-    return generator.permutation(np.concatenate(chosen))
-
-
-class BinaryTask(Task):
-    """Tell two classes apart, both shown equally often."""
+class BinaryTask(Recipe):
+    """Tell two classes apart, both shown equally often: the rarer one repeated (transects, 5.1)."""
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        return balanced_order(labels, generator)
+        half, chosen = len(labels) // 2, []
+        for members in (np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)):
+            rounds = range(math.ceil(half / len(members)))
+            chosen.append(np.concatenate([generator.permutation(members) for _ in rounds])[:half])
+        return generator.permutation(np.concatenate(chosen))
 
-    def loss(
-        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         logits = network(images)[:, 0]
         loss = functional.binary_cross_entropy_with_logits(logits, labels.float())
         return loss, ((logits > 0) == (labels > 0.5)).float().mean()
 
 
-def _held_out_row(model: AuditedModel, images: np.ndarray, labels: np.ndarray) -> dict:
-    p = np.clip(predict(model, images), 1e-7, 1 - 1e-7)
-    return {
-        "held_out_loss": float(-np.log(np.where(labels == 1, p, 1 - p)).mean()),
-        "held_out_accuracy": float(((p > 0.5) == (labels == 1)).mean()),
-    }
-
-
-def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    check_images(images)
-    labels = as_binary(labels, "labels")
-    require_shape(labels, "labels", (len(images),))
-    if labels.all() or not labels.any():
-        raise ValueError(f"labels are all {labels[0]}, both 0 and 1 were expected")
-    return labels
+RECIPES = {
+    "small": BinaryTask(100, 4e-3, 1e-2, shared.one_cycle),
+    "resnet50": BinaryTask(64, 1e-4, 0.0, shared.two_steps),
+}

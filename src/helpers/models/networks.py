@@ -3,7 +3,6 @@
 Both take images of shape (n, 3, height, width), float32 in [0, 1], and return logits (n, classes).
 """
 
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 
@@ -12,14 +11,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
-def _convolution(
-    channels_in: int, channels_out: int, kernel: int, stride: int = 1
-) -> nn.Sequential:
+def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.Sequential:
     """Convolution without bias followed by batch normalisation, "same" padding."""
-    return nn.Sequential(
-        nn.Conv2d(channels_in, channels_out, kernel, stride, padding=kernel // 2, bias=False),
-        nn.BatchNorm2d(channels_out),
-    )
+    layer = nn.Conv2d(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
+    return nn.Sequential(layer, nn.BatchNorm2d(outputs))
 
 
 def halving(*channels: int) -> list[nn.Module]:
@@ -36,10 +31,8 @@ def box_mean(image: Tensor, radius: int) -> Tensor:
 
     Two products with a matrix are much faster than pooling.
     """
-    rows, columns = image.shape[-2:]
-    return (
-        _averaging(rows, radius, image.device) @ image @ _averaging(columns, radius, image.device).T
-    )
+    down, across = (_averaging(n, radius, image.device) for n in image.shape[-2:])
+    return down @ image @ across.T
 
 
 @cache
@@ -62,9 +55,8 @@ class SmallNet(nn.Module):
     def __init__(self, classes: int = 1) -> None:
         super().__init__()
         width = self.WIDTHS[-1]
-        self.features = nn.Sequential(
-            *halving(3, *self.WIDTHS), _convolution(width, width, 3), nn.ReLU(inplace=True)
-        )
+        halved = halving(3, *self.WIDTHS)
+        self.features = nn.Sequential(*halved, _convolution(width, width, 3), nn.ReLU(inplace=True))
         self.head = nn.Linear(width, classes)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -74,22 +66,13 @@ class SmallNet(nn.Module):
 class Bottleneck(nn.Module):
     """1×1, 3×3, 1×1 convolutions around a shortcut; the 3×3 one carries the stride."""
 
-    EXPANSION = 4
-
-    def __init__(self, channels_in: int, width: int, stride: int) -> None:
+    def __init__(self, inputs: int, width: int, outputs: int, stride: int) -> None:
         super().__init__()
-        channels_out = width * self.EXPANSION
-        self.residual = nn.Sequential(
-            _convolution(channels_in, width, 1),
-            nn.ReLU(),
-            _convolution(width, width, 3, stride),
-            nn.ReLU(),
-            _convolution(width, channels_out, 1),
-        )
-        same_shape = stride == 1 and channels_in == channels_out
-        self.shortcut = (
-            nn.Identity() if same_shape else _convolution(channels_in, channels_out, 1, stride)
-        )
+        first, middle = _convolution(inputs, width, 1), _convolution(width, width, 3, stride)
+        last = _convolution(width, outputs, 1)
+        self.residual = nn.Sequential(first, nn.ReLU(), middle, nn.ReLU(), last)
+        same = stride == 1 and inputs == outputs
+        self.shortcut = nn.Identity() if same else _convolution(inputs, outputs, 1, stride)
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.relu(self.residual(x) + self.shortcut(x))
@@ -101,21 +84,19 @@ class ResNet50(nn.Module):
     Trained from scratch: no pretrained weights are assumed on a reader's machine.
     """
 
-    BLOCKS = (3, 4, 6, 3)
-    WIDTHS = (64, 128, 256, 512)
+    BLOCKS = ((3, 64), (4, 128), (6, 256), (3, 512))
+    """How many, and their width."""
 
     def __init__(self, classes: int = 1) -> None:
         super().__init__()
-        self.stem = nn.Sequential(
-            _convolution(3, 64, 7, stride=2), nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)
-        )
-        blocks: list[nn.Module] = []
-        channels = 64
-        for stage, (count, width) in enumerate(zip(self.BLOCKS, self.WIDTHS, strict=True)):
+        first = _convolution(3, 64, 7, stride=2)
+        self.stem = nn.Sequential(first, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1))
+        blocks, channels = [], 64
+        for stage, (count, width) in enumerate(self.BLOCKS):
             for block in range(count):
                 stride = 2 if stage > 0 and block == 0 else 1
-                blocks.append(Bottleneck(channels, width, stride))
-                channels = width * Bottleneck.EXPANSION
+                blocks.append(Bottleneck(channels, width, 4 * width, stride))
+                channels = 4 * width
         self.blocks = nn.Sequential(*blocks)
         self.head = nn.Linear(channels, classes)
 
@@ -125,23 +106,5 @@ class ResNet50(nn.Module):
         return self.head(features.mean((2, 3)))
 
 
-ARCHITECTURES: dict[str, Callable[[], nn.Module]] = {"small": SmallNet, "resnet50": ResNet50}
+ARCHITECTURES = {"small": SmallNet, "resnet50": ResNet50}
 """By the names that profiles use."""
-
-
-def count_parameters(network: nn.Module) -> int:
-    """Count the trained weights of a network.
-
-    Args:
-        network: any torch module, for example `AuditedModel.network`.
-
-    Returns:
-        How many numbers training sets.
-
-    Example:
-        >>> from helpers import models
-        >>> from helpers.models.networks import SmallNet
-        >>> models.count_parameters(SmallNet())
-        188041
-    """
-    return sum(weight.numel() for weight in network.parameters())

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,12 +26,9 @@ from sklearn.metrics import det_curve
 from torch import Tensor, nn
 from torch.nn import functional
 
-from helpers.models import checkpoints
 from helpers.models.networks import halving
-from helpers.models.training import Recipe, Settings, Task, check_images, fit_all, one_cycle
-from helpers.utils.checks import require_shape
+from helpers.models.training import Loss, Recipe, Settings, Trained, fit_all, one_cycle
 
-RECIPE = Recipe(batch_size=100, learning_rate=4e-3, weight_decay=2e-3, schedule=one_cycle)
 EMBEDDING = 96
 SCALE = 20.0
 MARGIN_COMPLETE = 0.3
@@ -51,10 +49,8 @@ class RecognitionNet(nn.Module):
         super().__init__()
         cells = nn.AdaptiveAvgPool2d(self.CELLS)
         self.features = nn.Sequential(*halving(3, *self.WIDTHS), cells, nn.Flatten())
-        self.head = nn.Sequential(
-            nn.Linear(self.WIDTHS[-1] * self.CELLS**2, EMBEDDING, bias=False),
-            nn.BatchNorm1d(EMBEDDING),
-        )
+        last = nn.Linear(self.WIDTHS[-1] * self.CELLS**2, EMBEDDING, bias=False)
+        self.head = nn.Sequential(last, nn.BatchNorm1d(EMBEDDING))
         self.identities = nn.Parameter(0.05 * torch.randn(identities, EMBEDDING))
 
     def forward(self, images: Tensor) -> Tensor:
@@ -73,21 +69,16 @@ def sphereface(cosine: Tensor, share: float, margin: float = 1.4) -> Tensor:
     return torch.cos((angle * (1 + share * (margin - 1))).clamp(max=math.pi))
 
 
-LOSSES: dict[str, Callable[[Tensor, float], Tensor]] = {
-    "arcface": arcface,
-    "sphereface": sphereface,
-}
+LOSSES = {"arcface": arcface, "sphereface": sphereface}
 
 
 @dataclass(frozen=True)
-class RecognitionTask(Task):
+class RecognitionTask(Recipe):
     """Tell the training identities apart."""
 
     margin: Callable[[Tensor, float], Tensor]
 
-    def loss(
-        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
-    ) -> tuple[Tensor, Tensor]:
+    def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         cosine = network(images) @ functional.normalize(network.identities).T
         own = cosine.gather(1, labels[:, None])
         harder = self.margin(own, min(1.0, progress / MARGIN_COMPLETE))
@@ -102,8 +93,11 @@ class RecogniserTraining(Settings):
     loss: str
     identities: int
 
+    def network(self) -> nn.Module:
+        return RecognitionNet(self.identities)
 
-class Recogniser(checkpoints.Trained):
+
+class Recogniser(Trained):
     """A trained recogniser with its origin; call it with images to get their vectors.
 
     Called with uint8 images (n, 3, height, width) it returns vectors of unit length, float32 (n,
@@ -113,6 +107,7 @@ class Recogniser(checkpoints.Trained):
         network: images, float32 (n, 3, height, width) in [0, 1] → vectors (n, 96).
         training: loss, epochs, seed and the training data (by content).
         curve: one row per epoch: epoch, loss, accuracy (of training identities, as augmented).
+        shipped: whether it came with the book.
 
     Example:
         >>> import numpy as np
@@ -125,62 +120,36 @@ class Recogniser(checkpoints.Trained):
 
     kind, settings = "recogniser", RecogniserTraining
 
-    @staticmethod
-    def untrained(training: RecogniserTraining) -> nn.Module:
-        """A network for as many identities."""
-        return RecognitionNet(training.identities)
-
     @property
     def held_out_eer(self) -> float:
         """Equal error rate on people it has never seen; nan where none were given."""
         return self.curve["held_out_eer"].iloc[-1] if "held_out_eer" in self.curve else math.nan
+
+    def report(self, task: Recipe, images: np.ndarray, labels: np.ndarray) -> dict:
+        # All pairs of faces take a while, and only the finished network's are asked for.
+        finished = len(self.curve) == self.training.epochs
+        return {"held_out_eer": held_out_error(self, images, labels) if finished else math.nan}
 
     def __call__(self, images: np.ndarray, batch: int = 128) -> np.ndarray:
         return self.outputs(images, batch).numpy()
 
 
 def train_recogniser(
-    images: np.ndarray,
-    labels: np.ndarray,
-    path: Path,
-    *,
-    loss: str,
-    epochs: int,
-    seed: int,
-    held_out: tuple[np.ndarray, np.ndarray] | None = None,
-    device: str = "cpu",
+    images: np.ndarray, labels: np.ndarray, path: Path, *, loss: str, **how: Any
 ) -> Recogniser:
     """Train one recogniser, finish a training that was interrupted, or read a finished one.
 
-    As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
-    is replaced. Chapter 16 trains several by `train_recognisers`.
-
-    Args:
-        images: uint8 (n, 3, size, size), an array or a memory map.
-        labels: (n,) whole numbers, the identities.
-        path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
-        loss: one of `LOSSES`.
-        held_out: images and labels of other identities, whose equal error rate is reported.
-
-    Raises:
-        ValueError: an unknown loss, or images or labels of another kind or shape.
+    As `models.train`; labels (n,) are whole numbers, the identities, the loss is one of `LOSSES`,
+    and people who are held out are others, whose equal error rate is reported.
     """
     if loss not in LOSSES:
         raise ValueError(f"loss {loss!r} is not one of {sorted(LOSSES)}")
-    labels = _checked_labels(images, labels)
-    people = int(labels.max()) + 1
-    training = RecogniserTraining.of(
-        images, labels, epochs, seed, held_out, loss=loss, identities=people
-    )
-
-    def report(recogniser: Recogniser) -> dict:
-        # All pairs of faces take a while, and only the finished network's are asked for.
-        finished = len(recogniser.curve) == epochs
-        return {"held_out_eer": held_out_error(recogniser, *held_out) if finished else math.nan}
-
-    task = RecognitionTask(RECIPE, LOSSES[loss])
-    reports = None if held_out is None else report
-    return checkpoints.make(Recogniser, training, images, labels, task, path, device, reports)
+    names, numbers = np.unique(labels, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(f"labels name {len(names)} identities, at least two were expected")
+    data, more = (images, numbers.astype(np.int64)), {"loss": loss, "identities": len(names)}
+    task = RecognitionTask(100, 4e-3, 2e-3, one_cycle, LOSSES[loss])
+    return Recogniser.make(data, path, task, more, **how)
 
 
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
@@ -223,16 +192,3 @@ def held_out_error(
     fmr, fnmr, _ = det_curve(same, (vectors @ vectors.T)[first, second])
     crossing = np.abs(fmr - fnmr).argmin()
     return float((fmr[crossing] + fnmr[crossing]) / 2)
-
-
-def _checked_labels(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Identities numbered from 0."""
-    check_images(images)
-    labels = np.asarray(labels)
-    require_shape(labels, "labels", (len(images),))
-    if labels.dtype.kind not in "iu":
-        raise ValueError(f"labels are {labels.dtype}, whole numbers were expected")
-    names, numbers = np.unique(labels, return_inverse=True)
-    if len(names) < 2:
-        raise ValueError(f"labels name {len(names)} identities, at least two were expected")
-    return numbers.astype(np.int64)

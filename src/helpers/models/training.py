@@ -1,30 +1,115 @@
-"""What all trainings share: optimisation, augmentation, and going on after an interruption.
+"""What all networks share: weights on disk, a training that is taken up again, asking.
 
-Chapters 2, 15 and 16 train classifiers, a reader of attributes and recognisers with it.
+Weights are safetensors, which execute nothing on loading. The card beside them (`.json`) says what
+they are and has their SHA-256, so that damage is noticed and so are files that do not belong
+together. A card of a training has the settings that fix it, its curve, and a hash of both.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import io
+import json
 import math
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
+import joblib
 import numpy as np
+import pandas as pd
+import safetensors.torch
 import torch
-from joblib import delayed
 from torch import Tensor, nn
 
-from helpers.artifacts import kept, weights
+from helpers.artifacts import atomic, kept, manifests
 from helpers.utils import seeding
+from helpers.utils.checks import resolve_device
 from helpers.utils.parallel import processes, share_of_cores
 
-Trained = TypeVar("Trained")
-
+SHIPPED = Path(__file__).with_name("shipped")
+"""The networks that the book's text speaks of, trained by the laptop's recipes."""
 FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
+
+Card = dict[str, Any]
+Done = TypeVar("Done")
+
+
+# --- weights on disk
+
+
+def write_weights(network: nn.Module, path: Path, card: Card) -> None:
+    """Write `path` (safetensors) and beside it the card, to which the hash is added."""
+    state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
+    _write(safetensors.torch.save(state), Path(path), card)
+
+
+def copy(source: Path, path: Path, **more: Any) -> None:
+    """Copy weights with their card, to which `more` is added."""
+    weights, card = read_weights(source, "network")
+    _write(weights, path, card | more)
+
+
+def _write(weights: bytes, path: Path, card: Card) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    card = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
+    for place, content in ((path, weights), (path.with_suffix(".json"), f"{card}\n".encode())):
+        with atomic(place) as temporary:
+            temporary.write_bytes(content)
+
+
+def read_weights(path: Path, kind: str) -> tuple[bytes, Card]:
+    """The bytes at `path` and the card; ValueError where one is missing, damaged or another's."""
+    try:
+        weights = path.read_bytes()
+        card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        expected = card["sha256"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        words = f"{path}: no readable {kind} with its .json beside it ({error})"
+        raise ValueError(words) from error
+    if hashlib.sha256(weights).hexdigest() != expected:
+        words = "the weights are not those that the .json describes: their SHA-256 is another"
+        raise ValueError(f"{path}: {words}")
+    return weights, card
+
+
+def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str) -> None:
+    """Give a network its weights; one that was made on the device "meta" comes to the CPU.
+
+    Raises:
+        ValueError: a weight that is missing, unknown, of another shape or not finite; the message
+            names file and weight.
+    """
+    if any(parameter.is_meta for parameter in network.parameters()):
+        network.to_empty(device="cpu")
+    broken = [name for name, value in state.items() if not value.isfinite().all()]
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        words = " ".join(str(error).split())[:300]
+        raise ValueError(f"{path}: no weights of a {kind}: {words}") from None
+    if broken:
+        raise ValueError(f"{path}: {broken[0]} holds values that are not finite")
+
+
+def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
+    """Write the state of an unfinished training: numbers, text and tensors."""
+    content = io.BytesIO()
+    torch.save(state, content)
+    kept.write(path, content.getvalue())
+
+
+def read_checkpoint(path: Path) -> dict[str, Any] | None:
+    """The state that `write_checkpoint` left; None if there is none, or a damaged one."""
+    content = kept.read(path)
+    return content and torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+
+
+# --- a training
 
 
 def one_cycle(progress: float) -> float:
@@ -43,39 +128,49 @@ def two_steps(progress: float) -> float:
     return 1.0 if progress < 0.5 else 0.1
 
 
+Loss = tuple[Tensor, Tensor]
+Data = tuple["np.ndarray | Lazy", np.ndarray]
+"""Images, uint8 (n, 3, size, size), and labels (n, …)."""
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """Images of this shape, (n, 3, size, size), that are made when a network is trained on them."""
+
+    shape: tuple[int, int, int, int]
+    make: Callable[[], np.ndarray]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """Optimisation settings of one architecture."""
+    """How an architecture is optimised, and, in a subclass for each kind of training, for what.
+
+    Its `loss(network, images, labels, progress)` gives loss and accuracy (scalars) of a batch;
+    `progress` grows from 0 to 1.
+    """
 
     batch_size: int
     learning_rate: float
     weight_decay: float
     schedule: Callable[[float], float]
-    recolour: bool = True  # whether colours and exposure are augmented, see `augment`
 
-
-@dataclass(frozen=True)
-class Task:
-    """What is particular to a kind of training."""
-
-    recipe: Recipe
+    recolour: ClassVar[bool] = True
+    """Whether colours and exposure are augmented, see `augment`."""
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Rows of one epoch, in the order in which they are shown."""
         return generator.permutation(len(labels))
-
-    def loss(
-        self, network: nn.Module, images: Tensor, labels: Tensor, progress: float
-    ) -> tuple[Tensor, Tensor]:
-        """Loss and accuracy (scalars) of a batch; `progress` grows from 0 to 1."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Settings:
     """What fixes a trained network and its curve: settings, seed, data and code (by content).
 
-    A kind of training has its own subclass, in the module that defines its recipe and its network.
+    A kind of training has its own subclass, in the module that defines its recipe and its network;
+    `network()` is the latter before training.
     """
 
     epochs: int
@@ -91,75 +186,173 @@ class Settings:
         # On import: a file that is edited while a chapter runs is not what trains in it.
         cls._code = kept.made_by(Path(inspect.getfile(cls)))
 
-    @classmethod
-    def of(
-        cls,
-        images: np.ndarray,
-        labels: np.ndarray,
-        epochs: int,
-        seed: int,
-        held_out: tuple[np.ndarray, np.ndarray] | None = None,
-        **more: Any,
-    ) -> Self:
-        """The settings of a training with these images; `more` are a subclass's own fields.
 
-        Images that are held out do not change the network, but what its curve reports.
-        """
-        key = data_key(images, labels, *(held_out or ()))
-        return cls(epochs, seed, images.shape[-1], len(images), key, cls._code, **more)
+@dataclass(frozen=True)
+class Trained:
+    """A trained network, the settings that fix it, and its curve, one row per epoch.
 
-
-def fit(
-    network: nn.Module,
-    images: np.ndarray,
-    labels: np.ndarray,
-    task: Task,
-    settings: Settings,
-    checkpoint: Path,
-    after_epoch: Callable[[list[dict]], dict] | None = None,
-) -> list[dict]:
-    """Train a network in place, from where an interrupted training of the same settings stopped.
-
-    Args:
-        images: uint8 (n, 3, size, size).
-        labels: (n, ...), what the task's `order` and `loss` take; int64 (n,) of a classifier.
-        checkpoint: rewritten after every epoch; the caller removes it once the network is kept.
-        after_epoch: rows of the curve so far → what to add to the last one.
-
-    Returns:
-        The curve: one dict per epoch with epoch, loss, accuracy and what `after_epoch` adds.
+    A kind of network has its own subclass. Its `report(task, images, labels)` says of images that
+    are held out what the curve is to have in addition.
     """
-    # Fused: its square roots are rounded alike on all processors, those of the default are not.
-    decay = task.recipe.weight_decay
-    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=decay, fused=True)
-    rows = _resume(checkpoint, settings, network, optimizer)
-    for epoch in range(len(rows), settings.epochs):
-        rows.append(train_epoch(network, optimizer, images, labels, task, settings, epoch))
-        if after_epoch is not None:
-            rows[-1] |= after_epoch(rows)
-        state = {"training": asdict(settings), "rows": rows}
-        state |= {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-        weights.write_checkpoint(checkpoint, state)
-    return rows
+
+    network: nn.Module
+    training: Any
+    curve: pd.DataFrame
+    shipped: bool = False
+
+    kind: ClassVar[str]
+    settings: ClassVar[type[Settings]]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network computes."""
+        return next(self.network.parameters()).device
+
+    @torch.no_grad()
+    def outputs(self, images: np.ndarray, batch: int) -> Tensor:
+        """What the network makes of uint8 images (n, 3, height, width): float32 (n, outputs)."""
+        check_images(images)
+        network, device = self.network.eval(), self.device
+        # No images still go through once, which gives none of the right width.
+        starts = range(0, max(len(images), 1), batch)
+        return torch.cat([network(to_float(images[k : k + batch], device)).cpu() for k in starts])
+
+    @classmethod
+    def fresh(cls, training: Settings) -> nn.Module:
+        """The network before training; the same seed gives the same weights."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(training.seed)
+            network = training.network()
+        # Channels last trains a quarter faster on a CPU and no slower on a GPU.
+        return network.to(memory_format=torch.channels_last)
+
+    @classmethod
+    def read(cls, path: Path, device: str = "cpu") -> Self:
+        """Read what `write` left; ValueError where weights or card are damaged or do not fit."""
+        weights, card = read_weights(Path(path), cls.kind)
+        if _hash(card) != card.get("card_sha256"):
+            raise ValueError(f"{path}: the content of its .json is not what was written")
+        # JSON has lists where the settings have tuples.
+        said = {k: tuple(v) if isinstance(v, list) else v for k, v in card["training"].items()}
+        training = cls.settings(**said)
+        network = cls.fresh(training)
+        fill(network, safetensors.torch.load(weights), path, cls.kind)
+        curve, shipped = pd.DataFrame(card["curve"]), card.get("shipped", False)
+        return cls(network.to(resolve_device(device)).eval(), training, curve, shipped)
+
+    def write(self, path: Path) -> None:
+        """Write weights (`path`, safetensors) and card (`.json` beside it)."""
+        card = {"training": asdict(self.training), "curve": self.curve.to_dict("list")}
+        card |= {"versions": manifests.versions(), "card_sha256": _hash(card)}
+        write_weights(self.network, path, card)
+
+    @classmethod
+    def make(
+        cls,
+        data: Data,
+        path: Path,
+        task: Recipe,
+        more: dict[str, Any],
+        *,
+        seed: int,
+        epochs: int,
+        held_out: Data | None = None,
+        device: str = "cpu",
+    ) -> Self:
+        """Take the network that ships, finish a training that was interrupted, or train.
+
+        A network ships for a recipe, which is all its settings but the data and the code. With
+        `TRAIN=1` in the environment, or by another recipe, it is trained here, with a checkpoint
+        after every epoch. What other data, settings or code left at `path` is replaced.
+
+        Args:
+            data: images, uint8 (n, 3, size, size), and labels, (n, …).
+            path: where the weights go (`.safetensors`; the card goes to `.json` beside it).
+            task: what is learned.
+            more: the settings' own fields.
+            seed: of the first weights and of every epoch's draws.
+            epochs: passes over the images.
+            held_out: images and labels on which the curve reports.
+            device: "cpu" or "cuda".
+        """
+        path, anew = Path(path), os.environ.get("TRAIN") == "1"
+        (images, labels), ships, found = data, None, None
+        if len(labels) != len(images):
+            raise ValueError(f"{len(labels)} labels of {len(images)} images")
+        more |= {"epochs": epochs, "seed": seed, "size": images.shape[-1], "images": len(images)}
+        if not anew and (shipped := SHIPPED / path.name).is_file():
+            ours = cls.read(shipped, device)
+            ships = ours if more.items() <= asdict(ours.training).items() else None
+        with suppress(ValueError):  # missing, or damaged
+            found = cls.read(path, device)
+        if (found is not None and not found.shipped) or ships is None:
+            images = images.make() if isinstance(images, Lazy) else images
+            check_images(images)
+            key = joblib.hash([images, labels, *(held_out or ())], coerce_mmap=True)
+            training = cls.settings(**more, data_key=key, code=cls.settings._code)
+            if found is not None and found.training == training and not found.shipped:
+                return found
+        if ships is None:
+            return cls._trained(training, (images, labels), task, path, device, held_out)
+        copy(shipped, path)
+        return ships
+
+    @classmethod
+    def _trained(
+        cls,
+        training: Settings,
+        data: Data,
+        task: Recipe,
+        path: Path,
+        device: str,
+        unseen: Data | None,
+    ) -> Self:
+        """Train, from where an interrupted training of the same settings stopped."""
+        network = cls.fresh(training).to(resolve_device(device))
+        # Fused: its square roots are rounded alike on all processors, those of the default are not.
+        decay = task.weight_decay
+        optimizer = torch.optim.AdamW(network.parameters(), weight_decay=decay, fused=True)
+        rows, checkpoint = [], path.with_suffix(".checkpoint")
+        if (saved := read_checkpoint(checkpoint)) and saved["training"] == asdict(training):
+            rows = saved["rows"]
+            network.load_state_dict(saved["network"])
+            optimizer.load_state_dict(saved["optimizer"])
+        for epoch in range(len(rows), training.epochs):
+            rows.append(train_epoch(network, optimizer, data, task, training, epoch))
+            if unseen is not None:
+                rows[-1] |= cls(network, training, pd.DataFrame(rows)).report(task, *unseen)
+            state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+            write_checkpoint(checkpoint, state | {"training": asdict(training), "rows": rows})
+        trained = cls(network.eval(), training, pd.DataFrame(rows))
+        trained.write(path)
+        checkpoint.unlink(missing_ok=True)
+        return trained
 
 
-def fit_all(train: Callable[..., Trained], jobs: Sequence[dict]) -> list[Trained]:
+def _hash(card: Card) -> str:
+    return hashlib.sha256(json.dumps([card["training"], card["curve"]]).encode()).hexdigest()
+
+
+def ship(path: Path) -> None:
+    """Take a network that was trained here for the one that ships."""
+    copy(path, SHIPPED / path.name, shipped=True)
+
+
+def fit_all(train: Callable[..., Done], jobs: Sequence[dict]) -> list[Done]:
     """Train several networks, side by side on a processor, one after another on a GPU.
 
-    Two processes of one thread are faster than one of two threads for networks this small.
-
-    Args:
-        train: trains one network; takes `images`, `epochs` and perhaps `device`.
-        jobs: its keyword arguments, one dict a network.
+    Two processes of one thread are faster than one of two threads for networks this small. A job
+    has the keyword arguments of `train`.
     """
     few = sum(len(job["images"]) * job["epochs"] for job in jobs) <= FEW_STEPS
     if few or any(job.get("device", "cpu") != "cpu" for job in jobs):
         return [train(**job) for job in jobs]
-    number = min(len(jobs), share_of_cores())
-    return processes(number)(delayed(_fit_alone)(train, job) for job in jobs)
+    return processes(min(len(jobs), share_of_cores()))(
+        joblib.delayed(_alone)(train, j) for j in jobs
+    )
 
 
-def _fit_alone(train: Callable[..., Trained], job: dict) -> Trained:
+def _alone(train: Callable[..., Done], job: dict) -> Done:
     """Train in one thread, whichever process it is: the number of threads changes rounding."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -170,50 +363,37 @@ def _fit_alone(train: Callable[..., Trained], job: dict) -> Trained:
 
 
 def train_epoch(
-    network: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    images: np.ndarray,
-    labels: np.ndarray,
-    task: Task,
-    settings: Settings,
-    epoch: int,
+    network: nn.Module, optimizer: Any, data: Data, task: Recipe, settings: Settings, epoch: int
 ) -> dict:
     """One pass; its draws depend on (seed, epoch) alone."""
+    images, labels = data
     generator = seeding.rng(settings.seed, "training", epoch)
     order = task.order(labels, generator)
-    size = min(task.recipe.batch_size, len(order))
+    size = min(task.batch_size, len(order))
     batches = order[: len(order) // size * size].reshape(-1, size)
     device = next(network.parameters()).device
     network.train()
-    losses, hits = [], []
+    seen = []
     for step, batch in enumerate(batches):
         progress = (epoch + step / len(batches)) / settings.epochs
-        rate = task.recipe.learning_rate * task.recipe.schedule(progress)
+        rate = task.learning_rate * task.schedule(progress)
         optimizer.param_groups[0]["lr"] = rate
         target = torch.from_numpy(labels[batch]).to(device)
-        x = augment(images[batch], generator, task.recipe.recolour).to(device)
+        x = augment(images[batch], generator, task.recolour).to(device)
         loss, accuracy = task.loss(network, x, target, progress)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses.append(loss.detach())
-        hits.append(accuracy.detach())
-    return {
-        "epoch": epoch + 1,
-        "loss": torch.stack(losses).mean().item(),
-        "accuracy": torch.stack(hits).mean().item(),
-    }
+        seen.append((loss.detach(), accuracy.detach()))
+    loss, accuracy = (torch.stack(each).mean().item() for each in zip(*seen, strict=True))
+    return {"epoch": epoch + 1, "loss": loss, "accuracy": accuracy}
 
 
 def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool = True) -> Tensor:
     """Random mirror, shift by up to 1/20 of the width, exposure, contrast and colour cast.
 
-    Args:
-        images: uint8 (n, 3, size, size).
-        recolour: False leaves the last three out, for tasks in which colour is what is asked.
-
-    Returns:
-        float32 (n, 3, size, size) in [0, 1].
+    Images are uint8 (n, 3, size, size), what comes of them float32 in [0, 1]. Without `recolour`
+    the last three are left out, for tasks in which colour is what is asked.
     """
     count, _, _, size = images.shape
     reach = size // 20
@@ -238,16 +418,6 @@ def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool =
     return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
 
 
-def data_key(*data: np.ndarray) -> str:
-    """Hash of the data's content: images, labels."""
-    digest = hashlib.sha256()
-    for array in map(np.asarray, data):
-        digest.update(f"{array.dtype.str} {array.shape}".encode())
-        for start in range(0, len(array), 1024):
-            digest.update(np.ascontiguousarray(array[start : start + 1024]))
-    return digest.hexdigest()
-
-
 def to_float(images: np.ndarray, device: torch.device) -> Tensor:
     """Images as the networks take them: float32 in [0, 1] on their device."""
     # The copy makes a read-only memory map writable, which torch asks for.
@@ -257,18 +427,5 @@ def to_float(images: np.ndarray, device: torch.device) -> Tensor:
 def check_images(images: np.ndarray) -> None:
     """Raise ValueError unless images are uint8 (n, 3, height, width)."""
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
-        raise ValueError(
-            f"images must be uint8 (n, 3, height, width), not {images.dtype} {images.shape}"
-        )
-
-
-def _resume(
-    path: Path, settings: Settings, network: nn.Module, optimizer: torch.optim.Optimizer
-) -> list[dict]:
-    """Restore the last finished epoch of the same training; returns the curve so far."""
-    state = weights.read_checkpoint(path)
-    if state is None or state["training"] != asdict(settings):
-        return []
-    network.load_state_dict(state["network"])
-    optimizer.load_state_dict(state["optimizer"])
-    return state["rows"]
+        found = f"{images.dtype} {images.shape}"
+        raise ValueError(f"images must be uint8 (n, 3, height, width), not {found}")

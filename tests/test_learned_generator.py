@@ -1,0 +1,93 @@
+"""The training of the learned generator: its critics, taking it up again, its encoder, its gate."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pretended_gpu
+import pytest
+import torch
+
+import facerender
+from helpers import models
+from helpers.generators import wgan
+from helpers.generators.wgan import Generator, face
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import learned_generator as made
+from learned_generator import AdversarialTraining, EncoderTraining
+
+
+@pytest.fixture(scope="module")
+def renders():
+    return np.random.default_rng(1).integers(0, 256, (40, 3, 64, 64), dtype=np.uint8)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    short = {"FACES": 4, "SHOWN": 3 * made.BATCH}
+    short |= {"ENCODER_BATCH": 8, "ENCODER_SHOWN": 8 * 25}
+    short |= {"TRAINED": 60, "EPOCHS": 1, "EACH": 20, "SAMPLES": 12, "CHECKPOINT_SECONDS": -1.0}
+    for name, value in short.items():
+        monkeypatch.setattr(made, name, value)
+    monkeypatch.setattr(made.os, "cpu_count", lambda: 1)
+
+
+def test_the_penalty_is_the_squared_excess_of_both_slopes(renders):
+    training = AdversarialTraining(renders, 1)
+    images = torch.rand(3, 3, 64, 64)
+    weights = [torch.rand(look[0].numel()) / 50 for look in (images, face(images))]
+    training.critics = [lambda look, w=w: look.flatten(1) @ w for w in weights]
+    expected = sum((w.norm().item() - 1) ** 2 for w in weights)
+    assert training._excess_slope(images).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_an_interrupted_training_gives_the_same_networks(renders, tmp_path, short):
+    whole = AdversarialTraining(renders, 5)
+    made.run(whole, tmp_path / "new", lambda _: None)
+    assert whole.step == whole.steps == 3
+
+    def stop(line):
+        if "step 1 of 3" in line:
+            raise KeyboardInterrupt
+
+    folder, lines = tmp_path / "broken", []
+    with pytest.raises(KeyboardInterrupt):
+        made.run(AdversarialTraining(renders, 5), folder, stop)
+    resumed = AdversarialTraining(renders, 5)
+    made.run(resumed, folder, lines.append)
+    assert lines[0].startswith("generator: step 2 of 3")
+    for kept, again in zip(whole.average.parameters(), resumed.average.parameters(), strict=True):
+        assert torch.equal(kept, again)
+
+
+def test_the_encoder_learns(renders, short):
+    torch.manual_seed(1)
+    training = EncoderTraining(Generator(), renders, seed=3)
+    first = training.advance()
+    while training.step < training.steps:
+        last = training.advance()
+    assert all(last[name] < first[name] for name in first)
+
+
+def test_the_command_leaves_weights_and_a_card_with_the_gate(short, tmp_path):
+    with pretended_gpu.present():
+        generator = wgan.WGANGenerator(weights=made.main(tmp_path, "cuda"))
+    gate = generator.card["gate"]
+    assert generator.card["generator_steps"] == 3 and set(gate) == {"smiling", "parts", "quality"}
+    assert set(gate["parts"]) == {"renders", "no left eye", "no right eye", "no mouth", "samples"}
+    assert gate["parts"]["samples"]["n"] == 12
+    assert (tmp_path / "contact_sheet.png").stat().st_size > 1000
+
+
+def test_a_part_is_taken_out_where_it_is_and_nothing_else():
+    known = models.decorrelated_faces(20, seed=3)
+    renders = (255 * facerender.render(known, 64).image).round().byte().numpy()
+    points = facerender.landmarks_of(known, 64)
+    for part, names in made.PARTS.items():
+        missing = made.pd.DataFrame({name: [name == part] * 20 for name in made.PARTS})
+        changed = made.without_parts(renders, known, missing, seed=1) != renders
+        place = points[:, [facerender.LANDMARK_NAMES.index(name) for name in names]].mean(1)
+        for image, (x, y) in zip(changed.any(1), place, strict=True):
+            rows, columns = np.nonzero(image)
+            assert image.any() and max(np.abs(columns - x).max(), np.abs(rows - y).max()) < 12
