@@ -7,7 +7,7 @@ in the report's first box and closes the gate, unless the audit file accepts it 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import BlackBox
 from faceaudit.model_input import better_preparation, check_preparation
-from faceaudit.report_schema import Doubt
 from faceaudit.verdicts import average_effects
 from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
@@ -145,12 +144,6 @@ def doubts_of_preparation(
     better = better_preparation(tried)
     if better and tried["separation"].iloc[0] > 0.5:
         yield "preparation", f"{capital(better)}."
-
-
-def accepted(found: Iterable[tuple[str, str]], plan: Mapping[str, Any]) -> list[Doubt]:
-    """Doubts for the report, those that the audit file accepts marked."""
-    names = plan["accept"]
-    return [Doubt(name=name, sentence=one, accepted=name in names) for name, one in found]
 
 
 def _doubt(name: str, *values: Any) -> tuple[str, str]:

@@ -1,8 +1,9 @@
-"""Reports: `report.json` with all that was found, decided and used; the gate; the model card.
+"""What a report holds and says: `report.json`, its schema, the gate and the model card.
 
-The card has the sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4.
-What only the makers of the model can know is left open, in so many words. Its head is the
-`model-index` that model hubs read.
+All rates and differences are fractions; null is what could not be estimated. The card has the
+sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4. What only the
+makers of the model can know is left open, in so many words. Its head is the `model-index` that
+model hubs read.
 """
 
 from __future__ import annotations
@@ -15,18 +16,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
 from faceaudit import plan as plans
 from faceaudit import wording
 from faceaudit.pairs import Pairs
-from faceaudit.plausibility import accepted, doubts_of_images, doubts_of_pairs
-from faceaudit.report_schema import Answers, Disparity, Effect, PlanKept, Report
+from faceaudit.plausibility import doubts_of_images, doubts_of_pairs
 from faceaudit.tables import Audited
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
@@ -36,6 +36,229 @@ STATES = ("exceeds", "inconclusive")
 """Verdicts on which a gate may be told to fail."""
 Tables = Mapping[str, pd.DataFrame]
 Plan = Mapping[str, Any]
+
+
+# --- what `report.json` holds; `audits/report.schema.json` is made from these classes
+
+
+def _finite(value: Any) -> Any:
+    """None, as JSON has it, for a number that is not finite."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
+Carry = Literal["rate", "difference"]
+Held = dict[str, int]
+Number = Annotated[float | None, BeforeValidator(_finite)]
+
+
+class Part(BaseModel):
+    """A part of the report: nothing unknown is in it."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+def _row(name: str, about: str, columns: str) -> type[Part]:
+    """The class of a table's rows, of columns with their types; by default `Number`."""
+    fields = (column.partition(": ") for column in columns.split(", "))
+    types = {field: (kind or "Number", ...) for field, _, kind in fields}
+    return create_model(name, __base__=Part, __doc__=about, __module__=__name__, **types)
+
+
+EFFECT = (
+    "axis: str, contrast: str, cell: str, held: Held, estimate, low, high, "
+    "low_family, high_family, p, p_holm, p_beyond_holm, verdict: Verdict, mde, reason: str, "
+    "n: int, units: int, missing: int, worse: int, better: int, base_rate"
+)
+
+
+class Effect(_row("Effect", "", EFFECT)):
+    """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
+
+    Attributes:
+        axis, contrast, cell, held: what is compared, and where; held is axis → level (0 or 1).
+        estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
+        low_family, high_family: interval that holds for the whole family at once.
+        p, p_holm: of no effect, alone and adjusted over the family.
+        p_beyond_holm: of an effect no larger than the tolerance, adjusted.
+        verdict, mde, reason: verdict; minimum detectable effect; why there is no estimate.
+        n, units, missing, worse, better, base_rate: pairs, faces, pairs that lack an image, pairs
+            that err at the high (low) level only, error rate at the low level.
+        e_value, e_value_limit, gamma, tipping: how strong something hidden would have to be.
+        truth, truth_se: in the known-truth world, the effect by intervention.
+        sentence: the finding in words.
+    """
+
+    e_value: Number = None
+    e_value_limit: Number = None
+    gamma: Number = None
+    tipping: Number = None
+    truth: Number = None
+    truth_se: Number = None
+    sentence: str = ""
+
+
+DISPARITY = (
+    "measure: str, group: str, reference: str, rate, reference_rate, estimate, low, high, "
+    "p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, identities: int, reason: str"
+)
+
+
+class Disparity(_row("Disparity", "", DISPARITY)):
+    """A group's error rate minus that of the reference."""
+
+    sentence: str = ""
+
+
+Interaction = _row(
+    "Interaction",
+    "How much the effect of one axis differs between the levels of another.",
+    "axis: str, other: str, estimate, low, high, p_holm, units: int",
+)
+AtThreshold = _row(
+    "AtThreshold",
+    "The average effect of an axis where the score is cut at a threshold.",
+    "threshold: float, axis: str, estimate, low, high, rate",
+)
+Rate = _row(
+    "Rate",
+    "Images and errors of one combination of levels.",
+    "group: str, images: int, answered: int, errors: int, rate",
+)
+Leak = _row(
+    "Leak",
+    "How far an annotated attribute moves along an axis.",
+    "axis: str, attribute: str, estimate, low, high",
+)
+Carried = _row(
+    "Carried",
+    "An error rate in the target population, or a difference of two of its groups.",
+    "kind: Carry, group: str, reference: str, estimate, low, high, missing, reason: str",
+)
+MatchRates = _row(
+    "MatchRates",
+    "A group's row of the FRTE-style table, at one threshold for all groups.",
+    "group: str, threshold: float, fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high, "
+    "positives: int, negatives: int, fnmr_ratio, fmr_ratio, reason: str",
+)
+Enrolment = _row(
+    "Enrolment",
+    "Images of a group of which the recogniser made no embedding: failures to enrol.",
+    "group: str, images: int, identities: int, failures: int, rate, low, high",
+)
+Rejected = _row(
+    "Rejected",
+    "What was found in people's exports that was not taken as it was; see `annotations.Ingest`.",
+    "reason: str, unit: str, count: int, dropped: bool",
+)
+Agreement = _row(
+    "Agreement",
+    "How far people agree about an attribute; see `annotations.agreement_table`.",
+    "attribute: str, images: int, raters, sd, alpha, alpha_low, alpha_high, reason: str",
+)
+
+
+class Answers(Part):
+    """Who said what the images show, at one stage of the audit."""
+
+    kind: str
+    stage: str
+    people: int | None = None
+    answers: int | None = None
+    wanted: int | None = None
+    ingest: list[Rejected] = []
+    agreement: list[Agreement] = []
+    files: dict[str, str] = {}
+
+
+class Doubt(Part):
+    """What makes the report hard to believe; see `faceaudit.plausibility`."""
+
+    name: str
+    sentence: str
+    accepted: bool
+
+
+class PlanKept(Part):
+    """The plan, and whether the analysis kept to it."""
+
+    sha256: str
+    made: str
+    kept: bool
+    departures: list[str]
+    content: dict[str, Any]
+
+
+class Report(Part):
+    """What `report.json` holds.
+
+    Attributes:
+        schema_version: of this structure.
+        name, kind, question, made: of the audit; made is a time in UTC.
+        verdict, answer: of all families that are judged.
+        doubts: what makes the report hard to believe.
+        tolerance, level, threshold: decisions.
+        data: counts: images, units, no_answer, no_label, error_rate, and so on.
+        effects: by cell.
+        averages: over all faces; empty with one axis, whose cell is the average.
+        no_answer: where some image has none.
+        placebos: a control, which is judged for itself.
+        manipulation: how far people saw an axis move along itself.
+        interactions, thresholds, scores, rates, leakage, target: see their classes.
+        match_rates, disparities: of a verification.
+        enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
+            from the reference; the latter only where there is a failure.
+        people: who said what the images show, a row for each stage that asked them.
+        limits: what the report does not say, a sentence each.
+        plan: see `PlanKept`.
+        provenance: versions, hashes, seed and the model's card.
+
+    Example:
+        >>> "verdict" in Report.model_json_schema()["required"]
+        True
+    """
+
+    schema_version: Literal["2.0"] = "2.0"
+    name: str
+    kind: Literal["classification", "verification"]
+    question: str
+    made: str
+    verdict: Verdict
+    answer: str
+    doubts: list[Doubt] = []
+    tolerance: float
+    level: float
+    threshold: float
+    data: dict[str, float | int | str | None]
+    effects: list[Effect] = []
+    averages: list[Effect] = []
+    no_answer: list[Effect] = []
+    placebos: list[Effect] = []
+    interactions: list[Interaction] = []
+    thresholds: list[AtThreshold] = []
+    scores: list[Effect] = []
+    rates: list[Rate] = []
+    manipulation: list[Leak] = []
+    leakage: list[Leak] = []
+    target: list[Carried] = []
+    match_rates: list[MatchRates] = []
+    disparities: list[Disparity] = []
+    enrolment: list[Enrolment] = []
+    failures_to_enrol: list[Disparity] = []
+    people: list[Answers] = []
+    limits: list[str]
+    plan: PlanKept
+    provenance: dict[str, Any]
+
+    @property
+    def judged(self) -> list[Effect] | list[Disparity]:
+        """The comparisons that decide whether the model passes, of all families together."""
+        if self.kind == "verification":
+            return [*self.disparities, *self.failures_to_enrol]
+        return [*self.averages, *self.effects, *self.no_answer]
+
+
+# --- from tables to a report
 
 
 def build_report(
@@ -81,9 +304,15 @@ def build_report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         verdict=verdict,
         answer=answer,
-        doubts=accepted([*own, *doubts], now),
+        doubts=[
+            Doubt(name=name, sentence=one, accepted=name in now["accept"])
+            for name, one in [*own, *doubts]
+        ],
         limits=[*told, *limits],
-        people=[_answers(one) for one in people],
+        people=[
+            Answers(**{name: one[name] for name in Answers.model_fields if name in one})
+            for one in people
+        ],
         plan=PlanKept(
             sha256=plan["sha256"],
             made=plan["made"],
@@ -266,7 +495,7 @@ def _of_images(
         "units": frame["unit"].nunique(),
         "no_answer": int(frame["no_answer"].sum()),
         "no_label": int(frame["label"].isna().sum()),
-        "error_rate": _plain(frame["error"].mean()),
+        "error_rate": _finite(frame["error"].mean()),
         "source": Path(data.source).name,
         "target": plan.get("target"),
         "tells": plan["attribute"],
@@ -358,7 +587,7 @@ def _truth(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | N
     for other in truth.columns.intersection([*truth["attribute"].unique()]):
         here &= truth[other].eq(held[other]).fillna(False) if other in held else truth[other].isna()
     (row,) = truth[here].to_dict("records")
-    return _plain(row["effect"]), _plain(row["se"])
+    return _finite(row["effect"]), _finite(row["se"])
 
 
 def _answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
@@ -380,15 +609,6 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
     return verdict, "\n".join(lines)
 
 
-def _answers(about: Mapping[str, Any]) -> Answers:
-    """A stage of people, with numbers as JSON has them; the cards of a reader stand elsewhere."""
-    known = {name: value for name, value in about.items() if name in Answers.model_fields}
-    for name in ("ingest", "agreement"):
-        rows = about.get(name, [])
-        known[name] = [{key: _plain(value) for key, value in row.items()} for row in rows]
-    return Answers(**known)
-
-
 def _rows(
     name: str, table: pd.DataFrame | None, renamed: Mapping[str, str] | None = None, **more: Any
 ) -> list[Any]:
@@ -396,16 +616,8 @@ def _rows(
     if table is None or table.empty:
         return []
     (kind,) = get_args(Report.model_fields[name].annotation)
-    table = table.rename(columns=renamed or {})
-    rows = table[[column for column in kind.model_fields if column in table]].to_dict("records")
-    return [kind(**{column: _plain(row[column]) for column in row}, **more) for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON has them: None for what is not finite."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    table = table.rename(columns=renamed or {}).filter([*kind.model_fields])
+    return [kind(**row, **more) for row in table.to_dict("records")]
 
 
 def _made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:

@@ -25,7 +25,7 @@ from PIL import Image
 
 from faceaudit import wording
 from faceaudit.plan import cell_name, write_text
-from faceaudit.report_schema import AtThreshold, Disparity, Effect, Report
+from faceaudit.report import AtThreshold, Disparity, Effect, Report
 from faceaudit.wording import ORDER, spaced
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.figures import BLACK, BLUE, GREY, SPARE, VERMILION

@@ -23,9 +23,8 @@ from faceaudit.parts import Http, Images, KnownTruth
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.recogniser import ask_recogniser
-from faceaudit.report import build_report, write_card, write_json
+from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import Sheet, contact_sheet, write_html
-from faceaudit.report_schema import Report
 from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported
 from helpers.artifacts import profiles, root
