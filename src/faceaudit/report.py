@@ -20,7 +20,6 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
 from faceaudit import plan as plans
@@ -292,47 +291,39 @@ def build_report(
     """
     if isinstance(data, Pairs):
         parts, limits = _of_pairs(data, tables, now)
-        own = doubts_of_pairs(data.frame)
+        found = doubts_of_pairs(data.frame)
     else:
         parts, limits = _of_images(data, tables, now, truth)
-        own = doubts_of_images(data.frame, tables, now)
-    verdict, answer = _answer(parts, now["tolerance"])
+        found = doubts_of_images(data.frame, tables, now)
     departures = plans.departures(plan, now, _made(tables, plan, now))
+    kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
+    kept |= {name: plan[name] for name in ("sha256", "made")}
     versions = {package: metadata.version(package) for package in PACKAGES}
+    provenance = {
+        "versions": {"python": platform.python_version(), **versions},
+        "inputs": now["inputs"],
+        "seed": now["seed"],
+        "model": model or None,
+        "generator": generator or None,
+        "readers": {
+            f"{name} ({one['stage']})": card["hash"]
+            for one in people
+            for name, card in one.get("models", {}).items()
+        },
+    }
     return Report(
         **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},
+        **_answer(parts, now["tolerance"]),
+        **parts,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        verdict=verdict,
-        answer=answer,
         doubts=[
-            Doubt(name=name, sentence=one, accepted=name in now["accept"])
-            for name, one in [*own, *doubts]
+            {"name": name, "sentence": sentence, "accepted": name in now["accept"]}
+            for name, sentence in [*found, *doubts]
         ],
         limits=[*told, *limits],
-        people=[
-            Answers(**{name: one[name] for name in Answers.model_fields if name in one})
-            for one in people
-        ],
-        plan=PlanKept(
-            sha256=plan["sha256"],
-            made=plan["made"],
-            kept=not departures,
-            departures=departures,
-            content=dict(plan),
-        ),
-        provenance={
-            "versions": {"python": platform.python_version(), **versions},
-            "inputs": now["inputs"],
-            "seed": now["seed"],
-            "model": model or None,
-            "generator": generator or None,
-            "readers": {
-                f"{name} ({one['stage']})": card["hash"]
-                for one in people
-                for name, card in one.get("models", {}).items()
-            },
-        },
-        **parts,
+        people=[{name: one[name] for name in one if name != "models"} for one in people],
+        plan=kept,
+        provenance=provenance,
     )
 
 
@@ -411,17 +402,15 @@ def gate(
     """
     if fail_on not in STATES:
         raise ValueError(f"fail-on is {fail_on!r}, one of {', '.join(STATES)} was expected")
-    if not isinstance(report, Report):
-        try:
-            report = read_json(report)
-        except ValueError as error:
-            return BROKEN, [str(error)]
-    judged = report.judged
+    try:
+        report = report if isinstance(report, Report) else read_json(report)
+    except ValueError as error:
+        return BROKEN, [str(error)]
+    judged, asked = report.judged, fail_on == "inconclusive"
     if not judged:
         return BROKEN, [f"{report.name}: the report has no comparison to judge"]
     beyond = [f"exceeds: {row.sentence}" for row in judged if row.verdict == "exceeds"]
     undecided = [row for row in judged if row.verdict in ("inconclusive", "not estimable")]
-    asked = fail_on == "inconclusive"
     lines = beyond + [f"{row.verdict}: {row.sentence}" for row in undecided if asked]
     lines += warnings_of(report, allow_departures)
     doubted = any(not one.accepted for one in report.doubts)
@@ -457,32 +446,11 @@ def write_card(report: Report, path: Path) -> Path:
 
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    silent = len(report.failures_to_enrol or report.no_answer)
-    metrics = []
-    for k, row in enumerate(report.judged, 1):
-        last = k > len(report.judged) - silent  # where those of having no answer stand
-        name = (row.measure, row.group) if isinstance(row, Disparity) else (row.contrast, row.cell)
-        ends = None if row.low is None else [wording.points(end) for end in (row.low, row.high)]
-        metrics.append(
-            {
-                "type": "no_answer_difference" if last else "error_rate_difference",
-                "name": ", ".join(name),
-                "value": None if row.estimate is None else round(row.estimate, 5),
-                "verdict": row.verdict,
-                "interval": ends and f"{ends[0]} to {ends[1]} points",
-            }
-        )
-    result = {
-        "task": {"type": f"face-{report.kind}", "name": report.question},
-        "dataset": {"type": "matched-images", "name": str(report.data["source"])},
-        "metrics": metrics,
-    }
-    index = {"model-index": [{"name": report.name, "results": [result]}]}
-    head = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
-    # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
     (task,) = wording.told("task", report)
-    body = wording.rendered("model_card.md.j2", report=report, task=task)
-    return f"---\n{head}---\n\n{html.escape(body, quote=False)}"
+    text = wording.rendered("model_card.md.j2", report=report, task=task)
+    _, head, body = text.split("---\n", 2)
+    # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
+    return f"---\n{head}---\n{html.escape(body, quote=False)}"
 
 
 def _of_images(
@@ -590,7 +558,7 @@ def _truth(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | N
     return _finite(row["effect"]), _finite(row["se"])
 
 
-def _answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
+def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     """The verdict of all families that are judged, and the lines that say it.
 
     "exceeds" if any does, "within" if all are, else "inconclusive".
@@ -599,14 +567,13 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
     rows = [row for name in families for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
     # Of one axis, the cell of all faces is the average.
-    alone = [row for row in parts.get("effects", []) if not row.held]
-    averages = parts.get("averages") or alone
+    averages = parts.get("averages") or [row for row in parts.get("effects", []) if not row.held]
     beyond = [row for row in rows if row.verdict == "exceeds"]
     beyond.sort(key=lambda row: -abs(row.estimate or 0))
     all_within = counts["within"] == len(rows)
     verdict = "exceeds" if beyond else "within" if all_within else "inconclusive"
     lines = wording.told("answer", verdict, averages, beyond, counts, len(rows), tolerance)
-    return verdict, "\n".join(lines)
+    return {"verdict": verdict, "answer": "\n".join(lines)}
 
 
 def _rows(

@@ -134,6 +134,7 @@ def _environment(autoescape: bool) -> Environment:
     )
     for function in (capital, listed, spaced, *_NUMBERS, with_minus):
         environment.filters[function.__name__] = function
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     environment.globals |= {"WORDS": WORDS, "RATES": RATES, "ORDER": ORDER}
     environment.globals |= {"shown_as": shown_as, "undecided": undecided, "by_chance": by_chance}
     return environment
