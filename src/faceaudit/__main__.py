@@ -83,7 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     except (ValueError, OSError) as error:
         print(f"audit: {error}", file=sys.stderr)
         return BROKEN
-    except Exception:
+    except Exception:  # Python's own exit code would be that of a gate that fails
         traceback.print_exc()
         return BROKEN
     try:
@@ -96,20 +96,17 @@ def main(arguments: Sequence[str]) -> int:
 def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
         return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    lines: list[str] = []
-    if chosen.command in ("plan", "run"):
-        from faceaudit import run  # with torch, which a gate can do without
+    if chosen.command == "schema":
+        return PASSED, [schema().rstrip("\n")]
+    if chosen.command == "compare":
+        return PASSED, _compare(chosen.before, chosen.after)
+    from faceaudit import run  # with torch, which a gate can do without
 
-        if chosen.command == "plan":
-            run.plan_audit(chosen.file, profile=chosen.profile)
-        else:
-            report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
-            lines = [*warnings_of(report), report.answer]
-    elif chosen.command == "schema":
-        lines = [schema().rstrip("\n")]
-    else:
-        lines = _compare(chosen.before, chosen.after)
-    return PASSED, lines
+    if chosen.command == "plan":
+        run.plan_audit(chosen.file, profile=chosen.profile)
+        return PASSED, []
+    report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+    return PASSED, [*warnings_of(report), report.answer]
 
 
 def _compare(before: str, after: str) -> list[str]:

@@ -34,6 +34,8 @@ MEASURES = ("FNMR at threshold", "FMR at threshold")
 ENROLMENT, FTE = "failures to enrol by group", "FTE"
 JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT)
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
+COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
+"""Of the audit file, into the plan."""
 SAID = {"model", "people", "columns"}
 UNSAID = {
     "model": {"headers", "url", "threshold", "fmr", "max_calls", "per_second", "timeout"},
@@ -89,30 +91,16 @@ def make_plan(
     Raises:
         ValueError: a difference that no number of faces detects.
     """
-    own, design, model = specification, specification.design, specification.model
-    content: dict[str, Any] = {
-        "name": own.name,
-        "kind": own.kind,
-        "question": own.question,
-        "axes": {axis: list(names) for axis, names in own.axes.items()},
-        "placebos": {axis: list(names) for axis, names in own.placebos.items()},
-        "annotated": list(own.annotated),
-        "tolerance": design.tolerance,
-        "level": LEVEL,
-        "floor": FLOOR,
-        "power": design.power,
-        "seed": design.seed,
-        "incomplete": design.incomplete,
-        "threshold": model.threshold,
-        "model": model.kind,
-        "families": families(own),
-        "accept": list(own.accept),
-    }
+    own = specification
+    content = own.model_dump(mode="json", include=COPIED)
+    content |= own.design.model_dump(include={"tolerance", "power", "seed", "incomplete"})
+    content |= {"level": LEVEL, "floor": FLOOR, "families": families(own)}
+    content |= {"threshold": own.model.threshold, "model": own.model.kind}
     content["judged"] = [name for name in JUDGED if name in content["families"]]
     if own.kind == "verification":
-        content |= {"reference": own.reference, "fmr": model.fmr}
+        content |= {"reference": own.reference, "fmr": own.model.fmr}
         if own.route == IMAGES:
-            content["impostors"] = design.impostors
+            content["impostors"] = own.design.impostors
     else:
         content |= {"threshold": own.threshold, "sizes": _sizes(own, units)}
         # A table names its labels, not what they are of.
@@ -126,7 +114,7 @@ def make_plan(
     if own.note:
         content["note"] = own.note
     content["other thresholds"] = list(THRESHOLDS)
-    content["inputs"] = {path.name: file_hash(path) for path in inputs}
+    content["inputs"] = {path.name: file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}

@@ -211,7 +211,7 @@ def _figures(report: Report, rows: Sequence[Row]) -> dict[str, Markup]:
 
 
 def _svg(figure: Figure, number: int) -> Markup:
-    """The figure as a part of a page, with ids of its own; the page scales it and says what it is."""
+    """The figure as a part of a page, which scales it and says what it is; its ids are its own."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
     content = text.getvalue()

@@ -225,7 +225,7 @@ def check_answers(score: pd.Series, where: str) -> None:
     """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
     if score.isna().all():
         raise ValueError(f"{where} has no answer at all; is it the right column or model?")
-    if score.notna().sum() > 1 and score.nunique() == 1:
+    if score.notna().sum() > 1 and score.min() == score.max():
         raise ValueError(
             f"{where} is {score.max():g} for every image; a constant answer shows nothing, is it "
             "the right column or model output?"
