@@ -18,7 +18,7 @@ from scipy.special import logit
 
 import faceaudit
 from faceaudit.plan import AVERAGES, CELLS
-from faceaudit.verdicts import average_effects, effects_by_cell, settle_together
+from faceaudit.analysis import average_effects, effects_by_cell, settle_together
 from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding
 

@@ -189,8 +189,6 @@ class Export(Strict):
     kind: Literal["label-studio", "mturk", "ground-truth", "page"]
     export: Path | None = None  # a file, or a folder with all exports; by default in artifacts
     raters: int = Field(5, ge=1)
-    price: float | None = Field(None, gt=0)  # money per answer
-    seconds: float | None = Field(None, gt=0)  # per answer
     size: int = Field(256, ge=16)  # of the images that people see in the face world, pixels
     address: str | None = None  # where the images will lie: https://… of mturk, s3://… of the other
 

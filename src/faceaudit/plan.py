@@ -39,7 +39,7 @@ COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
 SAID = {"model", "people", "columns"}
 UNSAID = {
     "model": {"headers", "url", "threshold", "fmr", "max_calls", "per_second", "timeout"},
-    "people": {"models", "export", "price", "seconds"},
+    "people": {"models", "export"},
 }
 """Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
 APART = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
@@ -238,7 +238,7 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
         detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
     images = units * 2 ** (len(axes) + len(specification.placebos))
     possible = base + design.tolerance < 1
-    sizes = {
+    return {
         "units": units,
         "images": images,
         "comparisons": cells,
@@ -247,8 +247,3 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
         "power at the tolerance": power(design.tolerance) if possible else None,
         "needed": needed() if possible else None,
     }
-    people = specification.people
-    if specification.images is None and getattr(people, "price", None) and people.seconds:
-        told = {"price": people.price, "seconds": people.seconds, "images": images // units}
-        sizes["cost"] = effects.cost(units, people.raters, attributes=1, **told)
-    return sizes

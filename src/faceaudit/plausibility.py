@@ -16,7 +16,6 @@ from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import BlackBox
 from faceaudit.model_input import better_preparation, check_preparation
-from faceaudit.verdicts import average_effects
 from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
 
@@ -26,8 +25,11 @@ CHANCE, DISTANCE = 0.6, 0.4
 """Separation of pairs below which similarities hardly tell people apart, or are distances."""
 MOVED = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-CHANGED = {"error": "the error rate", "no_answer": "the share of images without an answer"}
-"""Outcome of an image → what a placebo may change."""
+CHANGED = {
+    "placebo axes": "the error rate",
+    "placebos, no answer": "the share of images without an answer",
+}
+"""Table of placebos → what they may change."""
 TRIED = 200
 """Images on which other preparations are tried."""
 Doubts = Iterator[tuple[str, str]]
@@ -93,8 +95,8 @@ def doubts_of_images(
     for row in tables["manipulation"].itertuples():
         if not abs(row.estimate) >= MOVED:
             yield _doubt("manipulation", rate, row)
-    for outcome, changed in CHANGED.items() if plan["placebos"] else ():
-        for row in average_effects(frame, plan, outcome, [*plan["placebos"]]).itertuples():
+    for name, changed in CHANGED.items() if plan["placebos"] else ():
+        for row in tables[name].itertuples():
             if row.verdict == "exceeds":
                 yield _doubt("placebo", rate, row, changed)
 

@@ -6,14 +6,11 @@ limits, then the plan and what departed from it. The words stand in `templates`.
 
 from __future__ import annotations
 
-import base64
 import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from importlib import resources
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +27,7 @@ from faceaudit.report import AtThreshold, Disparity, Effect, Report
 from faceaudit.wording import ORDER, spaced
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.figures import BLACK, BLUE, GREY, SPARE, VERMILION
+from helpers.figures.widgets import encode
 
 MARKS = {
     EXCEEDS: (VERMILION, "s"),
@@ -38,8 +36,8 @@ MARKS = {
     NOT_ESTIMABLE: (GREY, "x"),
 }
 """Verdict → colour and marker, told apart without colour."""
-WIDE, NARROW = 7.4, 3.7
-"""Width of figures in inches, for a desk and paper and for a phone; text has the same size."""
+WIDTH = 5.2
+"""Of figures in inches, so that their text can be read on a phone as on paper."""
 LOOK = dict.fromkeys((f"axes.spines.{side}" for side in ("top", "right", "left")), False)
 LOOK |= {"font.size": 10, "svg.hashsalt": "audit", "svg.fonttype": "path"}
 BAND = {"color": "#E8EEF4", "lw": 0}
@@ -108,40 +106,34 @@ def contact_sheet(
     cells = sorted(set(map(tuple, index[places].to_numpy())))
     units = index["unit"].drop_duplicates().head(ROWS).tolist()
     step = SIDE + GAP
-    sheet = Image.new("RGB", (step * len(cells) - GAP, step * len(units) - GAP), "white")
+    sheet = np.full((step * len(units) - GAP, step * len(cells) - GAP, 3), 255, np.uint8)
     shown = index.assign(position=range(len(index)))[index["unit"].isin(units)]
     for row in shown.drop_duplicates(["unit", *places]).to_dict("records"):
-        cell = cells.index(tuple(row[place] for place in places))
         pixels = np.ascontiguousarray(images[row["position"]].transpose(1, 2, 0))
         picture = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.LANCZOS)
-        sheet.paste(picture, (step * cell, step * units.index(row["unit"])))
-    stream = io.BytesIO()
-    sheet.save(stream, "webp", quality=85)
-    data = base64.b64encode(stream.getvalue()).decode()
+        top, left = units.index(row["unit"]), cells.index(tuple(row[place] for place in places))
+        sheet[step * top :, step * left :][:SIDE, :SIDE] = picture
     columns = [cell_name(axes, dict(zip(axes, cell, strict=True))) for cell in cells]
     alt = f"{len(units)} faces, each in {len(cells)} versions: {'; '.join(columns)}."
-    return Sheet(f"data:image/webp;base64,{data}", columns, alt)
+    return Sheet(encode(sheet), columns, alt)
 
 
 # --- figures
 
 
-def forest(
-    rows: Sequence[Row], names: Sequence[str], tolerance: float, what: str, width: float
-) -> Figure:
+def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: str) -> Figure:
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
     The thin interval is that of the family, the upright line the truth; `what` changes.
     """
-    narrow, n = width < WIDE, len(rows)
-    figure = Figure((width, (0.5 if narrow else 0.34) * max(n, 1) + 0.75), layout="constrained")
+    figure = Figure((WIDTH, 0.5 * len(rows) + 0.75), layout="constrained")
     ax = figure.subplots()
     ax.axvspan(-100 * tolerance, 100 * tolerance, **BAND)
     ax.axvline(0, color=BLACK, lw=0.8)
     numbers = ["estimate", "low", "high", "low_family", "high_family", "truth"]
     table = pd.DataFrame([row.model_dump() for row in rows]).reindex(columns=["verdict", *numbers])
     table[numbers] = 100 * table[numbers].astype(float)
-    table["place"] = np.arange(n)[::-1]
+    table["place"] = np.arange(len(rows))[::-1]
     for verdict, mine in table[table["low"].notna()].groupby("verdict"):
         colour, marker = MARKS[verdict]
         ax.hlines(mine["place"], mine["low_family"], mine["high_family"], color=colour, lw=1)
@@ -149,74 +141,59 @@ def forest(
         style = {"color": colour, "ms": 6.5, "mec": "white", "mew": 0.6}
         ax.plot(mine["estimate"], mine["place"], marker, **style)
     ax.plot(table["truth"], table["place"], "|", color=BLACK, ms=13, mew=2)
-    for place in table.loc[table["low"].isna(), "place"]:
-        ax.annotate("not estimable", (0, place), va="center", fontsize=9, color="#555555")
-    for place, name in zip(table["place"], names if narrow else [], strict=narrow):
-        at = {"xycoords": ("axes fraction", "data"), "xytext": (0, 6)}
-        ax.annotate(name, (0, place), textcoords="offset points", fontsize=9.5, **at)
-    ax.set_yticks(table["place"], [""] * n if narrow else names)
-    ax.tick_params(axis="y", length=0)
-    ax.set(xlabel=what, ylim=(-0.6, max(n, 1) - (0.2 if narrow else 0.4)))
+    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    for place, name, low in zip(table["place"], names, table["low"], strict=True):
+        told = f"{name}: not estimable" if np.isnan(low) else name
+        ax.annotate(told, (0, place), xytext=(0, 6), fontsize=9.5, **at)
+    ax.set(xlabel=what, yticks=[], ylim=(-0.6, len(rows) - 0.2))
     ax.grid(axis="x", color="#E3E3E3", lw=0.6)
     ax.set_axisbelow(True)
     return figure
 
 
-def _thresholds(rows: Sequence[AtThreshold], tolerance: float, width: float) -> Figure:
+def _thresholds(rows: Sequence[AtThreshold], tolerance: float) -> Figure:
     """Average effects at other thresholds, a line for each axis."""
-    table = pd.DataFrame([row.model_dump() for row in rows]).dropna(subset=["estimate"])
-    axes = list(dict.fromkeys(row.axis for row in rows))
-    columns = len(axes) if width >= WIDE else 1
-    height = 2.9 + 0.2 * len(axes) / columns  # the legend stands above the data
-    figure = Figure((width, height), layout="constrained")
+    table = pd.DataFrame([row.model_dump() for row in rows])
+    axes, thresholds = table["axis"].unique(), table["threshold"].unique()
+    # The legend stands above the data.
+    figure = Figure((WIDTH, 2.9 + 0.2 * len(axes)), layout="constrained")
     ax = figure.subplots()
     ax.spines["left"].set_visible(True)
     ax.axhspan(-100 * tolerance, 100 * tolerance, **BAND)
     ax.axhline(0, color=BLACK, lw=0.8)
     for number, (axis, look) in enumerate(zip(axes, SPARE, strict=False)):
-        own = table[table["axis"] == axis]
-        x = own["threshold"] + 0.008 * (number - (len(axes) - 1) / 2)
-        low, estimate, high = (
-            100 * own[name].astype(float) for name in ("low", "estimate", "high")
-        )
-        ax.vlines(x, low, high, color=look.colour, lw=1.4)
-        ax.plot(x, estimate, look.marker, color=look.colour, ls="-", lw=1, label=spaced(axis))
+        own = table[table["axis"] == axis].set_index("threshold")
+        own = 100 * own[["estimate", "low", "high"]].astype(float).dropna()
+        x = own.index + 0.008 * (number - (len(axes) - 1) / 2)
+        ax.vlines(x, own["low"], own["high"], color=look.colour, lw=1.4)
+        ax.plot(x, own["estimate"], f"{look.marker}-", color=look.colour, lw=1, label=spaced(axis))
     ax.set(xlabel="threshold of the score", ylabel="change of the\nerror rate (points)")
-    ax.set_xticks(sorted({row.threshold for row in rows}))
-    figure.legend(frameon=False, fontsize=9, ncols=columns, loc="outside upper left")
+    ax.set_xticks(sorted(thresholds))
+    figure.legend(frameon=False, fontsize=9, loc="outside upper left")
     return figure
 
 
 def _figures(report: Report, rows: Sequence[Row]) -> dict[str, Markup]:
-    """Every figure twice, of which the page shows one by its width."""
-
-    def drawn(rows: Sequence[Row], of: str) -> partial[Figure]:
+    def drawn(rows: Sequence[Row], of: str) -> Figure:
         names = [_name(row, report) for row in rows]
-        return partial(forest, rows, names, report.tolerance, f"change of the {of} (points)")
+        return forest(rows, names, report.tolerance, f"change of the {of} (points)")
 
-    draw = {"forest": drawn(rows, "error rate")}
-    if apart := report.failures_to_enrol or report.no_answer:
-        draw["apart"] = drawn(apart, "share without an answer")
-    if report.thresholds:
-        draw["thresholds"] = partial(_thresholds, report.thresholds, report.tolerance)
-    numbers, sizes = count(1), {"wide": WIDE, "narrow": NARROW}
     with mpl.rc_context(LOOK):
-        return {
-            name: Markup("").join(
-                Markup('<div class="{}">{}</div>').format(size, _svg(figure(width), next(numbers)))
-                for size, width in sizes.items()
-            )
-            for name, figure in draw.items()
-        }
+        figures = {"forest": drawn(rows, "error rate")}
+        if apart := report.failures_to_enrol or report.no_answer:
+            figures["apart"] = drawn(apart, "share without an answer")
+        if report.thresholds:
+            figures["thresholds"] = _thresholds(report.thresholds, report.tolerance)
+        return {name: _svg(figure, name) for name, figure in figures.items()}
 
 
-def _svg(figure: Figure, number: int) -> Markup:
+def _svg(figure: Figure, name: str) -> Markup:
     """The figure as a part of a page, which scales it and says what it is; its ids are its own."""
     text = io.StringIO()
     figure.savefig(text, format="svg", metadata={"Date": None})
-    content = text.getvalue()
-    content = content[content.index("<svg") :].replace("<svg", '<svg aria-hidden="true"', 1)
-    return Markup(re.sub(r'(\bid="|href="#|url\(#)', rf"\1f{number}-", content))
+    _, _, content = text.getvalue().partition("<svg")
+    content = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", content)
+    return Markup(f'<svg aria-hidden="true"{content}')
 
 
 # --- what the page says first

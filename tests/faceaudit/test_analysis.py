@@ -13,7 +13,7 @@ from faceaudit import compare
 from faceaudit.__main__ import main
 from faceaudit.analysis import other_thresholds
 from faceaudit.specification import Specification
-from faceaudit.verdicts import average_effects, explained, judge, score_p
+from faceaudit.analysis import average_effects, explained, judge, score_p
 from helpers import effects
 
 BASE = {
