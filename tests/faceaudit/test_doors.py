@@ -153,45 +153,9 @@ def test_a_folder_of_images_with_labels(write, image_table):
     assert report.provenance["generator"]["images"] == 24
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (
-            ("0-dark.png,0,dark", "0-dark.png,0,darkish"),
-            "column 'skin_colour', row 3 is 'darkish', 'light'",
-        ),
-        (("0-dark.png,0,dark,female\n", ""), "'0' lacks the image at skin_colour 'dark' .1 such"),
-        (("dark,female", "dark,woman"), "'woman', a label"),
-        (("0-dark.png", "gone.png"), "no file 'gone.png'"),
-        (("label", "labels"), "no column 'label'"),
-    ],
-)
-def test_a_folder_with_a_fault(write, image_table, home, change, told):
-    table = home / "index.csv"
-    table.write_text(table.read_text().replace(*change, 1))
-    with pytest.raises(ValueError, match=told) as raised:
-        run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
-    assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
-
-
 GENERATOR = (
     'generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 60}\n'
 )
-
-
-def test_directions_of_a_generator_from_a_reader(write):
-    placebo = "placebos: {noise: [one way, other way]}\n"
-    report = run_audit(write(placebo + GENERATOR + READER + PYTHON % "red"))
-    assert report.data["images"] == 48 and report.placebos
-    assert [stage.kind for stage in report.people] == ["reader", "reader"]
-    assert any("No people looked" in one for one in report.limits)
-    assert any("from answers about 60 sampled images" in one for one in report.limits)
-    assert "gender (sampled images)" in report.provenance["readers"]
-
-
-def test_the_model_is_not_its_own_reader(write):
-    with pytest.raises(ValueError, match="people.models.gender is the model under audit"):
-        run_audit(write(GENERATOR + READER + PYTHON % "green"))
 
 
 def test_a_generator_waits_twice_for_people(write, home):

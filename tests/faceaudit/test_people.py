@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from faceaudit.__main__ import main
-from faceaudit.people import PeopleNeeded, asked_about, hidden_names, people_said
+from faceaudit.people import PeopleNeeded, hidden_names, people_said
 from faceaudit.report import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
@@ -125,32 +125,6 @@ def test_an_export_of_half_of_the_images_is_no_answer_yet(asked, home):
     with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
         people_said(IMAGES, ["gender", "makeup"], one, home)
     annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
-def asked_and_answered(asked, home, images, kind="label-studio"):
-    """An audit whose people answered about images; its file, and where their export is."""
-    one = read_specification(asked(kind))
-    with pytest.raises(PeopleNeeded):
-        people_said(images, ["gender", "makeup"], one, home)
-    place = home / "people" / "answers"
-    annotations.write_label_studio(answers_about(hidden_names(images)), place / "one.json")
-    return one, place
-
-
-@pytest.mark.parametrize("kind", ["label-studio", "page"])
-def test_images_that_were_made_anew_get_tasks_of_their_own(asked, home, kind):
-    one, place = asked_and_answered(asked, home, IMAGES[:4], kind)
-    before = (place / "one.json").read_bytes()
-    with pytest.raises(PeopleNeeded, match="other images than .* undo that.* 2 images") as stop:
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-    assert "\n" not in str(stop.value)
-    assert asked_about(home / "people" / "tasks") == {*hidden_names(IMAGES[4:])}
-    with pytest.raises(PeopleNeeded, match="2 of 6 images have no answer about gender"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-    assert (place / "one.json").read_bytes() == before
-    more = answers_about(hidden_names(IMAGES[4:]), 2)
-    annotations.write_label_studio(more, place / "two.json")
     assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
 
 

@@ -1,17 +1,13 @@
 """The whole way in the face world, with a model whose bias is known, and a truth to compare."""
 
-import threading
-from queue import Queue
-
 import numpy as np
 import pytest
 
-from faceaudit.run import folders, run_audit
+from faceaudit.run import run_audit
 from faceaudit.specification import read_specification
 from faceaudit.world import World
 from facerender import INDEX
 from facerender.parameters import to_frame
-from helpers.utils.parallel import alone
 
 FILE = """\
 name: world
@@ -31,24 +27,6 @@ def prejudiced(images):
     CALLS.append(len(images))
     middle = np.asarray(images, dtype=float)[:, :, 6:11, 6:11].mean((1, 2, 3)) / 255
     return np.clip(1.0 - middle, 0, 1)
-
-
-def silent(images):
-    """Finds a face only where the picture is bright."""
-    answers = prejudiced(images)
-    return np.where(answers > 0.7, np.nan, answers)
-
-
-def fickle(images):
-    return np.random.default_rng().random(len(images))
-
-
-def stubborn(images):
-    return np.full(len(images), 0.5)
-
-
-def logits(images):
-    return prejudiced(images) * 20 - 10
 
 
 @pytest.fixture
@@ -97,21 +75,6 @@ def test_from_file_to_report_with_the_truth_beside(world_file):
     assert sum(CALLS) == asked - 280, "what was answered is not asked again"
 
 
-@pytest.mark.parametrize(
-    ("function", "told"),
-    [
-        ("fickle", "fickle: .* for the same image"),
-        ("stubborn", "stubborn: the answer is 0.5 for all"),
-        ("logits", "logits.*"),
-        ("missing", "missing"),
-    ],
-)
-def test_a_model_that_is_none_is_refused_in_one_sentence(world_file, function, told):
-    with pytest.raises(ValueError, match=told) as raised:
-        run_audit(world_file(function))
-    assert "\n" not in str(raised.value)
-
-
 def test_only_the_axes_differ_within_a_unit(world_file):
     world = World.of(read_specification(world_file("prejudiced")))
     index, parameters = world.faces(10)
@@ -121,15 +84,3 @@ def test_only_the_axes_differ_within_a_unit(world_file):
     assert sorted(set(moved) - {"artefacts"}) == ["gender", "skin_colour"]
     skin = parameters[:, INDEX["skin_colour"]].numpy()
     assert np.allclose(skin, np.where(index["skin_colour_level"] == 1, 0.8, 0.2), atol=1e-5)
-
-
-def test_the_second_of_two_runs_waits_for_the_first(world_file):
-    path, said = world_file("prejudiced"), Queue()
-    kept, written = folders(read_specification(path))
-    with alone(kept / ".lock"):  # as another process would
-        second = threading.Thread(target=run_audit, args=(path, said.put), daemon=True)
-        second.start()
-        assert said.get(timeout=60).startswith(f"waiting: another process uses {kept}")
-        assert not (kept / "plan.json").exists()
-    second.join(timeout=300)
-    assert (written / "report.json").is_file()

@@ -6,11 +6,9 @@ import generator_files as files
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from faceaudit import read_specification
 from faceaudit.own_generator import (
-    BASES,
     SAMPLES,
     base_codes,
     find_directions,
@@ -63,10 +61,6 @@ def top(images):
     return (images[:, :, :8].mean((1, 2, 3)) - images[:, :, 8:].mean((1, 2, 3))) / 255
 
 
-def corner(images):
-    return images[:, :, 8:, 8:].mean((1, 2, 3)) / 255
-
-
 def test_from_the_weights_to_the_report(style_file, home):
     plan, _ = plan_audit(style_file)
     assert plan["generator"]["kind"] == "stylegan2" and plan["generator"]["truncation"] == 0.7
@@ -85,31 +79,6 @@ def test_from_the_weights_to_the_report(style_file, home):
     drawn = load_generator("stylegan2", weights=home / "network.pkl", truncation=0.7)
     samples = np.load(kept / "samples.npy")
     assert drawn.size == samples.shape[-1] == 16 and samples.std(axis=0).min() > 0
-
-
-def test_children_are_left_out_where_age_was_asked_about(style_file, home):
-    style_file.write_text(FILE + "annotated: [age]\n", encoding="utf-8")
-    report = run_audit(style_file)
-    assert not any("Children are not left out" in one for one in report.limits)
-    audit = read_specification(style_file)
-    network = generator_of(audit)
-    read = corner(np.load(home / "artifacts" / "audits" / "style" / "samples.npy"))
-    codes = sampled_codes(network, len(read), audit.design.seed, SAMPLES)
-    found = find_directions(codes, pd.DataFrame({"age": read, "skin_colour": codes[:, 0]}), audit)
-    age = found.planes.select(["age"])
-    every = sampled_codes(network, 40, audit.design.seed, BASES)
-    adults = base_codes(network, found, 40, audit)
-    assert age.decision_values(every).min() < -0.05 <= age.decision_values(adults).min()
-    shown = [
-        corner(network.synthesize(torch.from_numpy(one)).numpy() * 255) for one in (every, adults)
-    ]
-    assert shown[0].mean() + 0.02 < shown[1].mean()
-    assert len(np.load(home / "artifacts" / "audits" / "style" / "images.npy")) == 80
-    style_file.write_text(
-        FILE.replace("samples: 200", "samples: 200, adult: 1") + "annotated: [age]\n"
-    )
-    with pytest.raises(ValueError, match=r"generator\.adult \(1\), 40 are needed"):
-        run_audit(style_file)
 
 
 def test_faces_are_neutral_in_the_axes_and_alike_in_what_is_held(style_file):

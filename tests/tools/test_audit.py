@@ -46,11 +46,6 @@ def test_assets(audit, report, found):
     assert audit.in_assets(report) == found
 
 
-@pytest.mark.parametrize("command", ["false", "echo no JSON", "no-such-program-anywhere"])
-def test_an_auditor_that_cannot_answer_says_nothing(audit, tmp_path, command):
-    assert audit.ask(*command.split(), folder=tmp_path) == {}
-
-
 @pytest.mark.parametrize(
     ("python", "assets", "stops"),
     [
