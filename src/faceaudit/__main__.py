@@ -58,12 +58,8 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--device", default="cpu", help=told)
     own = commands.add_parser("gate", **form)
     own.add_argument("report", help="a report.json")
-    own.add_argument(
-        "--fail-on",
-        choices=STATES,
-        default="exceeds",
-        help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
-    )
+    told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
+    own.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
     told = "let a model pass though the analysis departed from the plan, and say so"
     own.add_argument("--allow-departures", action="store_true", help=told)
     own = commands.add_parser("compare", **form)

@@ -23,7 +23,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import plan as plans
 from faceaudit.pairs import Pairs
-from faceaudit.plan import cell_name, held_levels
+from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
 from helpers import effects
 from helpers.effects import holm, paired_interval
@@ -33,7 +33,8 @@ from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHI
 from helpers.verification import disparities, vertex_bootstrap
 from helpers.verification.curves import by_group
 
-Plan = Mapping[str, Any]
+PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
+"""Similarity, whether it is one person, group, and both identities of every pair."""
 RESAMPLES, OF_VERSIONS = 1000, 2000
 ALIKE = 0.5
 """Between the similarity of an image to itself with an embedding, 1, and without, 0."""
@@ -94,19 +95,13 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 def _rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Images, answers, errors and error rate of every combination of levels."""
-    rows = []
-    for levels, part in frame.groupby([f"{axis}_level" for axis in axes]):
-        known = part["error"].dropna()
-        rows.append(
-            {
-                "group": cell_name(axes, dict(zip(axes, levels, strict=True))),
-                "images": len(part),
-                "answered": int((1 - part["no_answer"]).sum()),
-                "errors": int(known.sum()),
-                "rate": known.mean(),
-            }
-        )
-    return pd.DataFrame(rows)
+    frame = frame.assign(answered=1 - frame["no_answer"])
+    cells = frame.groupby([f"{axis}_level" for axis in axes])
+    counts = {"images": ("unit", "size"), "answered": ("answered", "sum")}
+    table = cells.agg(**counts, errors=("error", "sum"), rate=("error", "mean"))
+    names = [cell_name(axes, dict(zip(axes, levels, strict=True))) for levels, _ in cells]
+    table.insert(0, "group", names)
+    return table.astype({"answered": int, "errors": int}).reset_index(drop=True)
 
 
 def _moved(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -425,15 +420,15 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
         ValueError: the FMR asked for is below what the negatives of the reference can show.
     """
     frame = data.frame
-    columns = frame["similarity"], frame["same"], frame["group"]
-    threshold = _threshold(columns, plan, data.source)
     vertices = frame[["first", "second"]].to_numpy()
+    pairs = frame["similarity"], frame["same"], frame["group"], vertices
+    threshold = _threshold(pairs, plan, data.source)
+    table, compared = _compared(pairs, threshold, plan, plans.MEASURES)
     # A group without a pair has rates at no threshold.
-    table = _bands(columns, vertices, threshold, plan).assign(threshold=threshold)
+    table = table.assign(threshold=threshold)
     base = table.set_index("group").loc[plan["reference"]]
     for rate in ("fnmr", "fmr"):
         table[f"{rate}_ratio"] = table[rate] / base[rate] if base[rate] > 0 else np.nan
-    compared = _disparities(columns, vertices, threshold, plan, plans.MEASURES)
     found = {"rates": table.reset_index(drop=True), plans.GROUPS: compared}
     families = [plans.GROUPS]
     if data.images is not None:
@@ -448,51 +443,39 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
 
     So the intervals know which images are of one identity, and are those of the error rates.
     """
-    columns = images["enrolled"].astype(float), np.ones(len(images)), images["group"]
-    vertices = images[["unit", "unit"]].to_numpy()
-    bands = _bands(columns, vertices, ALIKE, plan).set_index("group")
+    same, vertices = np.ones(len(images)), images[["unit", "unit"]].to_numpy()
+    pairs = images["enrolled"].astype(float), same, images["group"], vertices
+    bands, compared = _compared(pairs, ALIKE, plan, plans.MEASURES[:1])
     groups = images.groupby("group")
     table = pd.DataFrame({"images": groups.size(), "identities": groups["identity"].nunique()})
     table["failures"] = groups["enrolled"].agg(lambda enrolled: int((enrolled == 0).sum()))
-    table[["rate", "low", "high"]] = bands[["fnmr", "fnmr_low", "fnmr_high"]]
-    compared = _disparities(columns, vertices, ALIKE, plan, plans.MEASURES[:1])
+    table[["rate", "low", "high"]] = bands.set_index("group")[["fnmr", "fnmr_low", "fnmr_high"]]
     return {"enrolment": table.reset_index(), plans.ENROLMENT: compared.assign(measure=plans.FTE)}
 
 
-def _threshold(columns: tuple[pd.Series, ...], plan: Plan, source: str) -> float:
+def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
     if plan["threshold"] is not None:
         return float(plan["threshold"])
-    reference = next(one for one in by_group(*columns) if one.label == plan["reference"])
+    reference = next(one for one in by_group(*pairs[:3]) if one.label == plan["reference"])
     threshold, reason = reference.threshold_at(plan["fmr"])
     if reason:
-        raise ValueError(
-            f"{source}: model.fmr is {plan['fmr']}, in the reference {plan['reference']!r} that is "
-            f"{reason}; ask for a larger one or bring more pairs"
-        )
+        told = f"{source}: model.fmr is {plan['fmr']}, in the reference that is {reason}"
+        raise ValueError(f"{told}; ask for a larger one or bring more pairs")
     return threshold
 
 
-def _bands(
-    columns: tuple[pd.Series, ...], vertices: np.ndarray, threshold: float, plan: Plan
-) -> pd.DataFrame:
-    settings = {"n_boot": RESAMPLES, "seed": plan["seed"], "thresholds": [threshold]}
-    return vertex_bootstrap(*columns, vertices, **settings).curves
-
-
-def _disparities(
-    columns: tuple[pd.Series, ...],
-    vertices: np.ndarray,
-    threshold: float,
-    plan: Plan,
-    measures: Sequence[str],
-) -> pd.DataFrame:
-    """Differences from the reference, and what their verdicts follow from."""
-    settings = {name: plan[name] for name in ("tolerance", "reference", "seed")}
-    table = disparities(*columns, vertices, threshold=threshold, n_boot=RESAMPLES, **settings)
+def _compared(
+    pairs: PairColumns, threshold: float, plan: Plan, measures: Sequence[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rates of groups, their differences from the reference, and what verdicts follow from."""
+    settings = {"n_boot": RESAMPLES, "seed": plan["seed"]}
+    rates = vertex_bootstrap(*pairs, thresholds=[threshold], **settings).curves
+    settings |= {"tolerance": plan["tolerance"], "reference": plan["reference"]}
+    table = disparities(*pairs, threshold=threshold, **settings)
     table = table[table["measure"].isin(measures)].reset_index(drop=True)
     df = (table["identities"] - 1).clip(lower=1)
     beyond = beyond_by_interval(table, plan["tolerance"], df)
-    return table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
+    return rates, table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
 
 
 @dataclass(frozen=True)
@@ -536,12 +519,9 @@ def compare(before: Audited, after: Audited, plan: Plan) -> Comparison:
 def _joined(before: Audited, after: Audited) -> pd.DataFrame:
     """One row per image, with both models' errors."""
     left, right = (data.frame.set_index("image_id").sort_index() for data in (before, after))
-    if not left.index.equals(right.index):
-        other = left.index.symmetric_difference(right.index)
-        raise ValueError(
-            f"{after.source}: other images than in {before.source} ({len(other)}, such as "
-            f"{other[0]!r}); both versions must be asked about the same ones"
-        )
+    if len(other := left.index.symmetric_difference(right.index)):
+        told = f"other images than in {before.source} ({len(other)}, such as {other[0]!r})"
+        raise ValueError(f"{after.source}: {told}; both must be asked about the same ones")
     for name in ["unit", "label", *(name for name in left if name.endswith("_level"))]:
         differs = ~(left[name].eq(right[name]) | (left[name].isna() & right[name].isna()))
         if differs.any():

@@ -22,6 +22,7 @@ from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.effects.audit_plan import digest
 
+Plan = Mapping[str, Any]
 LEVEL = 0.05
 """Family-wise error over all comparisons that are judged; of each control for itself."""
 FLOOR = 0.1
@@ -102,7 +103,7 @@ def make_plan(
         if own.route == IMAGES:
             content["impostors"] = own.design.impostors
     else:
-        content |= {"threshold": own.threshold, "sizes": _sizes(own, units)}
+        content |= {"threshold": own.model.cut, "sizes": _sizes(own, units)}
         # A table names its labels, not what they are of.
         content["attribute"] = own.attribute if own.images is None else None
         content["classes"] = list(own.classes)
@@ -120,7 +121,7 @@ def make_plan(
     return content | {"sha256": digest(content)}
 
 
-def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
     """Write the plan where none is yet; where one is, that one counts.
 
     Args:
@@ -148,11 +149,7 @@ def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return kept
 
 
-def departures(
-    plan: Mapping[str, Any],
-    now: Mapping[str, Any],
-    made: Mapping[str, Iterable[Sequence[str]]],
-) -> list[str]:
+def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
     """What was done otherwise than planned, a sentence each.
 
     Args:
@@ -181,10 +178,8 @@ def departures(
         if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
     ]
     for name, comparisons in made.items():
-        planned, done = (
-            [", ".join(one) for one in some]
-            for some in (plan["families"].get(name, []), comparisons)
-        )
+        planned = [", ".join(one) for one in plan["families"].get(name, [])]
+        done = [", ".join(one) for one in comparisons]
         found += [f"{name}: left out {one}" for one in planned if one not in done]
         found += [f"{name}: not planned {one}" for one in done if one not in planned]
     return found
@@ -220,30 +215,26 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     design, axes = specification.design, specification.axes
     cells = len(axes) * 2 ** (len(axes) - 1)
     # Holm's first step, where every image has an answer.
-    each = LEVEL / (2 if len(axes) > 1 else 1) / cells
-    base = design.expected_error
+    each, base = LEVEL / (2 if len(axes) > 1 else 1) / cells, design.expected_error
 
     def pairs(difference: float) -> effects.Design:
         return effects.Design(difference, base, within=0, pairs=1)
 
-    def needed() -> int:
-        return effects.transects_needed(pairs(design.tolerance), each, design.power)
-
     def power(difference: float) -> float:
         return effects.power(units, pairs(difference), each)
 
-    units = units or design.transects or needed()
-    most, detectable = 0.99 - base, None
+    possible, needed, detectable, most = base + design.tolerance < 1, None, None, 0.99 - base
+    if possible or not (units or design.transects):
+        needed = effects.transects_needed(pairs(design.tolerance), each, design.power)
+    units = units or design.transects or needed
     if power(most) >= design.power:
         detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
-    images = units * 2 ** (len(axes) + len(specification.placebos))
-    possible = base + design.tolerance < 1
     return {
         "units": units,
-        "images": images,
+        "images": units * 2 ** (len(axes) + len(specification.placebos)),
         "comparisons": cells,
         "detectable": detectable,
         "expected error": base,
         "power at the tolerance": power(design.tolerance) if possible else None,
-        "needed": needed() if possible else None,
+        "needed": needed,
     }

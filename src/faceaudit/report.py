@@ -25,6 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, cr
 from faceaudit import plan as plans
 from faceaudit import wording
 from faceaudit.pairs import Pairs
+from faceaudit.plan import Plan
 from faceaudit.plausibility import doubts_of_images, doubts_of_pairs
 from faceaudit.tables import Audited
 
@@ -34,7 +35,6 @@ PASSED, FAILED, UNDECIDED, BROKEN = 0, 1, 2, 3
 STATES = ("exceeds", "inconclusive")
 """Verdicts on which a gate may be told to fail."""
 Tables = Mapping[str, pd.DataFrame]
-Plan = Mapping[str, Any]
 
 
 # --- what `report.json` holds; `audits/report.schema.json` is made from these classes

@@ -227,11 +227,6 @@ class Specification(parts.Strict):
         """Height and width of the images that the model is shown, pixels."""
         return self.model.size if isinstance(self.model, Http) else self.model.input.size
 
-    @property
-    def threshold(self) -> float:
-        """Score above which the model's answer is 1."""
-        return self.model.cut
-
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return self._path.parent / path
@@ -274,10 +269,9 @@ def in_words(error: ValidationError) -> str:
     fault = error.errors()[0]
     kind, more, loc = fault["type"], fault.get("ctx", {}), fault["loc"]
     # pydantic names the member of a union that was tried, which is no key of the file.
-    tags = {1} if loc and loc[0] in ("generator", "people", "model") else {}
+    tags = {1} if loc and loc[0] in ("generator", "people", "model") else set()
     tags = {1, 4} if loc[2:3] == ("models",) else tags
-    place = [str(part) for k, part in enumerate(loc) if k not in tags]
-    field = ".".join(place)
+    field = ".".join(str(part) for k, part in enumerate(loc) if k not in tags)
     if kind == "value_error":
         return f"{field}.{more['error']}".removeprefix(".")
     if kind in ("missing", "union_tag_not_found"):
@@ -287,6 +281,6 @@ def in_words(error: ValidationError) -> str:
     expected = fault["msg"].removeprefix("Input should be ")
     if kind in EXPECTED:
         expected = EXPECTED[kind].format(**more)
-    if kind == "too_long" and place[0] in ("axes", "placebos"):
+    if kind == "too_long" and field.startswith(("axes", "placebos")):
         expected = "two of the levels (write one audit for each pair of them)"
     return f"{field} is {fault['input']!r}, {expected} was expected"

@@ -198,12 +198,12 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     images["score"] = _scores(rows, specification)
     images = pd.DataFrame(images | rows.shares(specification.annotated))
     require_complete(images, axes, specification.design.incomplete, rows.source)
-    return judged(images, specification.threshold, columns.decision is None, rows.source)
+    return judged(images, specification.model.cut, columns.decision is None, rows.source)
 
 
 def _scores(rows: Rows, specification: Specification) -> pd.Series:
     """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
-    columns, threshold = specification.columns, specification.threshold
+    columns, threshold = specification.columns, specification.model.cut
     if columns.decision is None:
         score, given = rows.numbers(columns.score), rows.frame[columns.score].notna()
         expected = "a number (an empty cell where the model gave no answer)"

@@ -5,12 +5,11 @@ import sys
 from dataclasses import replace
 
 import pytest
-from faceaudit.report_schema import Disparity, Doubt
 from pretended_audits import pretend
 
 import faceaudit
 from faceaudit.__main__ import main
-from faceaudit.report import card, gate, read_json, write_json
+from faceaudit.report import Disparity, Doubt, card, gate, read_json, write_json
 from faceaudit.report_page import page
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
