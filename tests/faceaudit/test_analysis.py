@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from pretended_audits import pretend, pretended_table
+from pretended_audits import OF_TABLE, pretend, pretended_table
 from scipy.stats import norm
 
 import faceaudit
@@ -13,17 +13,9 @@ from faceaudit.analysis import score_p
 from faceaudit.specification import Specification
 from helpers import effects
 
-BASE = {
-    "name": "small",
-    "question": "?",
-    "axes": {"skin": ("light", "dark"), "gender": ("female", "male")},
-    "images": "faces.csv",
-    "design": {"tolerance": 0.05},
-}
-
 
 def analysed_table(table, **changes):
-    one = Specification(**(BASE | changes))
+    one = Specification(**(OF_TABLE | changes))
     data = faceaudit.from_table(table, one)
     plan = faceaudit.make_plan(one, data.frame["unit"].nunique())
     return data, plan, faceaudit.analyse(data, plan)

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import sys
 import zipfile
 
 import numpy as np
@@ -58,11 +57,9 @@ class Colours:
 
 
 @pytest.fixture
-def write(home, monkeypatch):
+def write(home, module):
     """Write an audit file, with the models and the generator of the test beside it."""
-    monkeypatch.syspath_prepend(home)
-    monkeypatch.delitem(sys.modules, "models_of_test", raising=False)
-    (home / "models_of_test.py").write_text(MODELS, encoding="utf-8")
+    module("models_of_test", MODELS)
 
     def written(text):
         path = home / "doors.yml"

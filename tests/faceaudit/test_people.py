@@ -17,13 +17,13 @@ from helpers.annotations.schema import ATTRIBUTES
 FILE = """\
 name: asked
 question: Does darker skin make the model err more often?
-generator: {kind: known-truth, base_faces: 20}
+generator: {{kind: known-truth, base_faces: 20}}
 axes: [skin_colour]
 annotated: [makeup]
 classes: [female, male]
-people: {kind: %s, raters: 3, size: 32}
-model: {kind: python, function: "brightness_model:answer", version: "1", input: {size: 32}}
-design: {tolerance: 0.05, transects: 12}
+people: {{kind: {kind}, raters: 3, size: 32{address}}}
+model: {{kind: python, function: "brightness_model:answer", version: "1", input: {{size: 32}}}}
+design: {{tolerance: 0.05, transects: 12}}
 """
 MODEL = "import numpy as np\ndef answer(x):\n    return np.clip(1 - x.mean((1, 2, 3)), 0, 1)\n"
 IMAGES = np.random.default_rng(0).integers(0, 256, (6, 3, 32, 32)).astype(np.uint8)
@@ -31,16 +31,12 @@ ADDRESS = {"mturk": ", address: 'https://b/'", "ground-truth": ", address: 's3:/
 
 
 @pytest.fixture
-def asked(home, monkeypatch):
-    monkeypatch.syspath_prepend(home)
-    (home / "brightness_model.py").write_text(MODEL, encoding="utf-8")
+def asked(home, module):
+    module("brightness_model", MODEL)
 
     def written(kind):
         path = home / "asked.yml"
-        text = FILE % kind
-        path.write_text(
-            text.replace("size: 32}\nmodel", f"size: 32{ADDRESS.get(kind, '')}}}\nmodel")
-        )
+        path.write_text(FILE.format(kind=kind, address=ADDRESS.get(kind, "")), encoding="utf-8")
         return path
 
     return written

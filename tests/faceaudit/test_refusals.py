@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from pretended_audits import pretend, pretended_table
+from pretended_audits import OF_TABLE, pretend, pretended_table
 
 import faceaudit
 from faceaudit.plan import keep_plan
@@ -84,14 +84,7 @@ def test_an_audit_file(tmp_path, whole, change, told):
     assert message.startswith(f"{path}: {told}") and "\n" not in message, message
 
 
-OWN = Specification(
-    name="small",
-    question="?",
-    axes={"skin": ("light", "dark"), "gender": ("female", "male")},
-    classes=("female", "male"),
-    images="faces.csv",
-    design={"tolerance": 0.05},
-)
+OWN = Specification(**OF_TABLE)
 # A change of the table's text, and what is told.
 FAULTS_OF_A_TABLE = [
     ("label,score", "label,p", "no column 'score'; it has image_id, unit, skin"),

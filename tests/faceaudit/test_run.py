@@ -1,5 +1,7 @@
 """The whole way in the face world, with a model whose bias is known, and a truth to compare."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -16,49 +18,31 @@ generator: {kind: known-truth, base_faces: 40}
 axes: [skin_colour, gender]
 annotated: [makeup]
 classes: [female, male]
-model: {kind: python, function: "%s:%s", version: "1", input: {size: 16, range: [0, 255]}}
+model: {kind: python, function: "prejudiced:answer", version: "1",
+  input: {size: 16, range: [0, 255]}}
 design: {tolerance: 0.05, transects: 30}
 """
+# By the brightness of the middle of the face: dark skin is called male.
+MODEL = """
+import numpy as np
 CALLS = []
-
-
-def prejudiced(images):
-    """Answers by the brightness of the middle of the face: dark skin is called male."""
+def answer(images):
     CALLS.append(len(images))
     middle = np.asarray(images, dtype=float)[:, :, 6:11, 6:11].mean((1, 2, 3)) / 255
     return np.clip(1.0 - middle, 0, 1)
+"""
 
 
 @pytest.fixture
-def world_file(home):
-    def written(function: str, text: str = FILE):
-        path = home / "world.yml"
-        path.write_text(text % (__name__, function), encoding="utf-8")
-        return path
-
-    return written
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch):
-    """pytest imports this module by its file; the audit imports it by its name."""
-    import sys
-
-    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or _this())
-
-
-def _this():
-    import types
-
-    module = types.ModuleType(__name__)
-    module.__dict__.update(globals())
-    return module
+def world_file(home, module):
+    module("prejudiced", MODEL)
+    path = home / "world.yml"
+    path.write_text(FILE, encoding="utf-8")
+    return path
 
 
 def test_from_file_to_report_with_the_truth_beside(world_file):
-    path = world_file("prejudiced")
-    CALLS.clear()
-    report = run_audit(path)
+    report = run_audit(world_file)
     assert report.data["images"] == 120 and report.plan.kept
     assert all(row.truth is not None for row in [*report.effects, *report.averages])
     skin = [row for row in report.effects if row.axis == "skin_colour"]
@@ -67,16 +51,17 @@ def test_from_file_to_report_with_the_truth_beside(world_file):
         assert row.low - 0.25 < row.truth < row.high + 0.25
     assert report.provenance["model"]["version"] == "1"
     assert report.leakage and abs(report.leakage[0].estimate) < 0.05
-    asked = sum(CALLS)
-    CALLS.clear()
+    calls = sys.modules["prejudiced"].CALLS
+    asked = sum(calls)
     # Beside what the check of the model asks, there are 120 images and 160 of the truth.
-    again = run_audit(path)
+    again = run_audit(world_file)
     assert again.effects == report.effects and again.plan.sha256 == report.plan.sha256
-    assert sum(CALLS) == asked - 280, "what was answered is not asked again"
+    calls = sys.modules["prejudiced"].CALLS
+    assert sum(calls) in (asked - 280, 2 * asked - 280), "what was answered is not asked again"
 
 
 def test_only_the_axes_differ_within_a_unit(world_file):
-    world = World.of(read_specification(world_file("prejudiced")))
+    world = World.of(read_specification(world_file))
     index, parameters = world.faces(10)
     frame = to_frame(parameters).drop(columns="hair_style").astype(float)
     spread = frame.groupby(index["unit"]).agg(np.ptp).max()

@@ -1,7 +1,5 @@
 """An audit with a style-based network, from the official file of its weights to the report."""
 
-import sys
-
 import generator_files as files
 import numpy as np
 import pandas as pd
@@ -16,7 +14,7 @@ from faceaudit.own_generator import (
     sampled_codes,
 )
 from faceaudit.run import plan_audit, run_audit
-from helpers.generators import load_generator, stylegan2
+from helpers.generators import stylegan2
 
 FILE = """\
 name: style
@@ -43,15 +41,13 @@ def red(x): return x[:, 0].mean((1, 2))
 
 
 @pytest.fixture
-def style_file(home, monkeypatch):
+def style_file(home, module):
     """The file of an audit, beside the official file of a tiny StyleGAN2 and the models."""
     network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
     weights = stylegan2.draw_weights(network, seed=4).state_dict()
     content = files.dumps(files.with_others(files.ada(weights=weights)))
     (home / "network.pkl").write_bytes(content)
-    (home / "halves.py").write_text(MODELS, encoding="utf-8")
-    monkeypatch.syspath_prepend(home)
-    monkeypatch.delitem(sys.modules, "halves", raising=False)
+    module("halves", MODELS)
     path = home / "style.yml"
     path.write_text(FILE, encoding="utf-8")
     return path
@@ -66,7 +62,6 @@ def test_from_the_weights_to_the_report(style_file, home):
     assert plan["generator"]["kind"] == "stylegan2" and plan["generator"]["truncation"] == 0.7
     report = run_audit(style_file)
     assert report.data["images"] == 80 and report.plan.kept
-    assert report.plan.content["generator"]["truncation"] == 0.7
     assert report.provenance["generator"]["psi"] == 0.7
     assert len(report.provenance["generator"]["sha256"]) == 64
     assert any("a truncation of 0.7" in one for one in report.limits)
@@ -76,9 +71,6 @@ def test_from_the_weights_to_the_report(style_file, home):
     images = np.load(kept / "images.npy")
     # The network is no line: its direction moves nearly all faces the way that its samples said.
     assert np.mean(top(images[1::2]) > top(images[::2])) > 0.9
-    drawn = load_generator("stylegan2", weights=home / "network.pkl", truncation=0.7)
-    samples = np.load(kept / "samples.npy")
-    assert drawn.size == samples.shape[-1] == 16 and samples.std(axis=0).min() > 0
 
 
 def test_faces_are_neutral_in_the_axes_and_alike_in_what_is_held(style_file):
@@ -100,7 +92,3 @@ def test_faces_are_neutral_in_the_axes_and_alike_in_what_is_held(style_file):
     _, cells = found.transects(base)
     assert np.allclose(found.planes.decision_values(cells)[:, 1], found.held["gender"])
     assert any("the same gender" in one for one in found.limits)
-    without = FILE.replace("samples: 200", "samples: 200, held: {}")
-    style_file.write_text(without + "annotated: [age]\n", encoding="utf-8")
-    found = find_directions(codes, scores, read_specification(style_file))
-    assert not found.held and not any("the same" in one for one in found.limits)

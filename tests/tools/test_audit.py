@@ -31,19 +31,16 @@ def advisory(severity):
 
 
 @pytest.mark.parametrize(
-    ("report", "found"),
+    ("vias", "found"),
     [
-        ({}, None),
-        ({"message": "405 Method Not Allowed", "statusCode": 405}, None),
-        ({"vulnerabilities": {}}, []),
-        ({"vulnerabilities": {"x": {"via": ["jquery", advisory("moderate")]}}}, []),
-        ({"vulnerabilities": {"x": {"via": [advisory("high")]}}}, ["jquery GHSA-high"]),
-        ({"vulnerabilities": {"x": {"via": [advisory("critical")]}}}, ["jquery GHSA-critical"]),
+        (["jquery", advisory("moderate")], []),
+        ([advisory("high")], ["jquery GHSA-high"]),
+        ([advisory("critical")], ["jquery GHSA-critical"]),
     ],
-    ids=str,
 )
-def test_assets(audit, report, found):
-    assert audit.in_assets(report) == found
+def test_assets(audit, vias, found):
+    assert audit.in_assets({"vulnerabilities": {"x": {"via": vias}}}) == found
+    assert audit.in_assets({"message": "405 Method Not Allowed"}) is None
 
 
 @pytest.mark.parametrize(
