@@ -48,6 +48,7 @@ def _finite(value: Any) -> Any:
 Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
 Carry = Literal["rate", "difference"]
 Held = dict[str, int]
+Texts, Anything = list[str], dict[str, Any]
 Number = Annotated[float | None, BeforeValidator(_finite)]
 
 
@@ -57,11 +58,11 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
-def _row(name: str, about: str, columns: str) -> type[Part]:
-    """The class of a table's rows, of columns with their types; by default `Number`."""
+def _row(columns: str) -> type[Part]:
+    """The base of a table's rows: columns with their types, by default `Number`."""
     fields = (column.partition(": ") for column in columns.split(", "))
     types = {field: (kind or "Number", ...) for field, _, kind in fields}
-    return create_model(name, __base__=Part, __doc__=about, __module__=__name__, **types)
+    return create_model("Row", __base__=Part, __module__=__name__, **types)
 
 
 EFFECT = (
@@ -71,7 +72,7 @@ EFFECT = (
 )
 
 
-class Effect(_row("Effect", "", EFFECT)):
+class Effect(_row(EFFECT)):
     """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
 
     Attributes:
@@ -103,58 +104,55 @@ DISPARITY = (
 )
 
 
-class Disparity(_row("Disparity", "", DISPARITY)):
+class Disparity(_row(DISPARITY)):
     """A group's error rate minus that of the reference."""
 
     sentence: str = ""
 
 
-Interaction = _row(
-    "Interaction",
-    "How much the effect of one axis differs between the levels of another.",
-    "axis: str, other: str, estimate, low, high, p_holm, units: int",
-)
-AtThreshold = _row(
-    "AtThreshold",
-    "The average effect of an axis where the score is cut at a threshold.",
-    "threshold: float, axis: str, estimate, low, high, rate",
-)
-Rate = _row(
-    "Rate",
-    "Images and errors of one combination of levels.",
-    "group: str, images: int, answered: int, errors: int, rate",
-)
-Leak = _row(
-    "Leak",
-    "How far an annotated attribute moves along an axis.",
-    "axis: str, attribute: str, estimate, low, high",
-)
-Carried = _row(
-    "Carried",
-    "An error rate in the target population, or a difference of two of its groups.",
-    "kind: Carry, group: str, reference: str, estimate, low, high, missing, reason: str",
-)
-MatchRates = _row(
-    "MatchRates",
-    "A group's row of the FRTE-style table, at one threshold for all groups.",
-    "group: str, threshold: float, fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high, "
-    "positives: int, negatives: int, fnmr_ratio, fmr_ratio, reason: str",
-)
-Enrolment = _row(
-    "Enrolment",
-    "Images of a group of which the recogniser made no embedding: failures to enrol.",
-    "group: str, images: int, identities: int, failures: int, rate, low, high",
-)
-Rejected = _row(
-    "Rejected",
-    "What was found in people's exports that was not taken as it was; see `annotations.Ingest`.",
-    "reason: str, unit: str, count: int, dropped: bool",
-)
-Agreement = _row(
-    "Agreement",
-    "How far people agree about an attribute; see `annotations.agreement_table`.",
-    "attribute: str, images: int, raters, sd, alpha, alpha_low, alpha_high, reason: str",
-)
+class Interaction(_row("axis: str, other: str, estimate, low, high, p_holm, units: int")):
+    """How much the effect of one axis differs between the levels of another."""
+
+
+class AtThreshold(_row("threshold: float, axis: str, estimate, low, high, rate")):
+    """The average effect of an axis where the score is cut at a threshold."""
+
+
+class Rate(_row("group: str, images: int, answered: int, errors: int, rate")):
+    """Images and errors of one combination of levels."""
+
+
+class Leak(_row("axis: str, attribute: str, estimate, low, high")):
+    """How far an annotated attribute moves along an axis."""
+
+
+class Carried(
+    _row("kind: Carry, group: str, reference: str, estimate, low, high, missing, reason: str")
+):
+    """An error rate in the target population, or a difference of two of its groups."""
+
+
+class MatchRates(
+    _row(
+        "group: str, threshold: float, fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high, "
+        "positives: int, negatives: int, fnmr_ratio, fmr_ratio, reason: str"
+    )
+):
+    """A group's row of the FRTE-style table, at one threshold for all groups."""
+
+
+class Enrolment(_row("group: str, images: int, identities: int, failures: int, rate, low, high")):
+    """Images of a group of which the recogniser made no embedding: failures to enrol."""
+
+
+class Rejected(_row("reason: str, unit: str, count: int, dropped: bool")):
+    """What was found in people's exports that was not taken as it was; see `annotations.Ingest`."""
+
+
+class Agreement(
+    _row("attribute: str, images: int, raters, sd, alpha, alpha_low, alpha_high, reason: str")
+):
+    """How far people agree about an attribute; see `annotations.agreement_table`."""
 
 
 class Answers(Part):
@@ -170,22 +168,12 @@ class Answers(Part):
     files: dict[str, str] = {}
 
 
-class Doubt(Part):
+class Doubt(_row("name: str, sentence: str, accepted: bool")):
     """What makes the report hard to believe; see `faceaudit.plausibility`."""
 
-    name: str
-    sentence: str
-    accepted: bool
 
-
-class PlanKept(Part):
+class PlanKept(_row("sha256: str, made: str, kept: bool, departures: Texts, content: Anything")):
     """The plan, and whether the analysis kept to it."""
-
-    sha256: str
-    made: str
-    kept: bool
-    departures: list[str]
-    content: dict[str, Any]
 
 
 class Report(Part):

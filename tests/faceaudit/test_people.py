@@ -113,17 +113,6 @@ def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     assert labelled["label"].tolist() == (expected >= 0.5).astype(float).tolist()
 
 
-def test_an_export_of_half_of_the_images_is_no_answer_yet(asked, home):
-    one, names = read_specification(asked("page")), hidden_names(IMAGES)
-    place = home / "people" / "answers"
-    place.mkdir(parents=True)
-    annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
-    with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-    annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
 def test_an_audit_waits_and_goes_on(asked, home, capsys):
     path = asked("label-studio")
     assert main(["run", str(path)]) == 0
@@ -142,3 +131,16 @@ def test_an_audit_waits_and_goes_on(asked, home, capsys):
     assert report.plan.kept and report.plan.content["people"] == "label-studio"
     page = (home / "build" / "audits" / "asked" / "report.html").read_text()
     assert "How far people agree" in page and "data:image/webp" in page
+
+
+def test_images_without_an_answer_get_tasks_of_their_own(asked, home):
+    one, names = read_specification(asked("page")), hidden_names(IMAGES)
+    place = home / "people" / "answers"
+    place.mkdir(parents=True)
+    annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
+    with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+    text = (home / "people" / "tasks" / "page-1.html").read_text()
+    assert [name in text for name in names] == [False] * 3 + [True] * 3
+    annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
+    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)

@@ -2,17 +2,8 @@
 
 import generator_files as files
 import numpy as np
-import pandas as pd
 import pytest
 
-from faceaudit import read_specification
-from faceaudit.own_generator import (
-    SAMPLES,
-    base_codes,
-    find_directions,
-    generator_of,
-    sampled_codes,
-)
 from faceaudit.run import plan_audit, run_audit
 from helpers.generators import stylegan2
 
@@ -71,24 +62,3 @@ def test_from_the_weights_to_the_report(style_file, home):
     images = np.load(kept / "images.npy")
     # The network is no line: its direction moves nearly all faces the way that its samples said.
     assert np.mean(top(images[1::2]) > top(images[::2])) > 0.9
-
-
-def test_faces_are_neutral_in_the_axes_and_alike_in_what_is_held(style_file):
-    held = FILE.replace("samples: 200", "samples: 200, held: {gender: 0.3}")
-    style_file.write_text(held + "annotated: [age]\n", encoding="utf-8")
-    audit = read_specification(style_file)
-    network = generator_of(audit)
-    codes = sampled_codes(network, 200, audit.design.seed, SAMPLES)
-    scores = pd.DataFrame(codes[:, :3], columns=["skin_colour", "gender", "age"])
-    found = find_directions(codes, scores, audit)
-    own = found.planes.decision_values(codes)[:, 1]
-    assert np.isclose(found.held["gender"], np.quantile(own, 0.3))
-    base = base_codes(network, found, 30, audit)
-    values = pd.DataFrame(found.planes.decision_values(base), columns=[*scores])
-    assert np.allclose(values["skin_colour"], 0) and np.allclose(
-        values["gender"], [*found.held.values()]
-    )
-    assert values["age"].std() > 0.01  # each keeps its own
-    _, cells = found.transects(base)
-    assert np.allclose(found.planes.decision_values(cells)[:, 1], found.held["gender"])
-    assert any("the same gender" in one for one in found.limits)
