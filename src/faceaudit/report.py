@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import json
 import platform
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -49,6 +50,9 @@ Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
 Carry = Literal["rate", "difference"]
 Held = dict[str, int]
 Texts, Anything = list[str], dict[str, Any]
+Hashes, Counts = dict[str, str], dict[str, float | int | str | None]
+Kind, Version = Literal["classification", "verification"], Literal["2.0"]
+Count = int | None
 Number = Annotated[float | None, BeforeValidator(_finite)]
 
 
@@ -59,16 +63,21 @@ class Part(BaseModel):
 
 
 def _row(columns: str) -> type[Part]:
-    """The base of a table's rows: columns with their types, by default `Number`."""
-    fields = (column.partition(": ") for column in columns.split(", "))
-    types = {field: (kind or "Number", ...) for field, _, kind in fields}
+    """The base of a table's rows: columns with their types, by default `Number`, and defaults."""
+    types = {}
+    for column in columns.split(", "):
+        field, _, default = column.partition(" = ")
+        field, _, kind = field.partition(": ")
+        types[field] = (kind or "Number", literal_eval(default) if default else ...)
     return create_model("Row", __base__=Part, __module__=__name__, **types)
 
 
 EFFECT = (
     "axis: str, contrast: str, cell: str, held: Held, estimate, low, high, "
     "low_family, high_family, p, p_holm, p_beyond_holm, verdict: Verdict, mde, reason: str, "
-    "n: int, units: int, missing: int, worse: int, better: int, base_rate"
+    "n: int, units: int, missing: int, worse: int, better: int, base_rate, e_value = None, "
+    "e_value_limit = None, gamma = None, tipping = None, truth = None, truth_se = None, "
+    "sentence: str = ''"
 )
 
 
@@ -89,25 +98,16 @@ class Effect(_row(EFFECT)):
         sentence: the finding in words.
     """
 
-    e_value: Number = None
-    e_value_limit: Number = None
-    gamma: Number = None
-    tipping: Number = None
-    truth: Number = None
-    truth_se: Number = None
-    sentence: str = ""
-
 
 DISPARITY = (
     "measure: str, group: str, reference: str, rate, reference_rate, estimate, low, high, "
-    "p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, identities: int, reason: str"
+    "p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, identities: int, reason: str, "
+    "sentence: str = ''"
 )
 
 
 class Disparity(_row(DISPARITY)):
     """A group's error rate minus that of the reference."""
-
-    sentence: str = ""
 
 
 class Interaction(_row("axis: str, other: str, estimate, low, high, p_holm, units: int")):
@@ -155,17 +155,13 @@ class Agreement(
     """How far people agree about an attribute; see `annotations.agreement_table`."""
 
 
-class Answers(Part):
+class Answers(
+    _row(
+        "kind: str, stage: str, people: Count = None, answers: Count = None, wanted: Count = None, "
+        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}"
+    )
+):
     """Who said what the images show, at one stage of the audit."""
-
-    kind: str
-    stage: str
-    people: int | None = None
-    answers: int | None = None
-    wanted: int | None = None
-    ingest: list[Rejected] = []
-    agreement: list[Agreement] = []
-    files: dict[str, str] = {}
 
 
 class Doubt(_row("name: str, sentence: str, accepted: bool")):
@@ -205,9 +201,9 @@ class Report(Part):
         True
     """
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Version = "2.0"
     name: str
-    kind: Literal["classification", "verification"]
+    kind: Kind
     question: str
     made: str
     verdict: Verdict
@@ -216,7 +212,7 @@ class Report(Part):
     tolerance: float
     level: float
     threshold: float
-    data: dict[str, float | int | str | None]
+    data: Counts
     effects: list[Effect] = []
     averages: list[Effect] = []
     no_answer: list[Effect] = []
@@ -233,9 +229,9 @@ class Report(Part):
     enrolment: list[Enrolment] = []
     failures_to_enrol: list[Disparity] = []
     people: list[Answers] = []
-    limits: list[str]
+    limits: Texts
     plan: PlanKept
-    provenance: dict[str, Any]
+    provenance: Anything
 
     @property
     def judged(self) -> list[Effect] | list[Disparity]:

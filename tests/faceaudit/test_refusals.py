@@ -27,29 +27,22 @@ nmae: 1 | nmae is no key here (did you mean name?); allowed are name, kind
 design: {toleranse: 0.05} | design.toleranse is no key here (did you mean tolerance?); allowed
 design: {tolerance: 5} | design.tolerance is 5, less than 1 was expected
 design: {} | design.tolerance is missing
-design: 3 | design is 3, keys with values was expected
 model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'table' was expected
 model: {path: x} | model.kind is missing
 model: {kind: onnx, path: x, input: {size: 8, sise: 1}} | model.input.sise is no key here (did you
 model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1, without fmr, was
-model: {kind: python, function: f, version: "1", input: {size: 8}} | model.function is 'f', module:
-people: {kind: simulated, raters: 0} | people.raters is 0, greater than or equal to 1 was expected
 people: {kind: table} | people.kind is table with generator known-truth, one of simulated, label-
 people: {kind: mturk} | people.address is missing, the address that your images will have, https:
 {people: {kind: page}, annotated: [shoes]} | attribute, axes or annotated is 'shoes', one of gender
 people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is table, one of 'onnx
-people: {kind: reader, models: {age: {kind: onnx, path: x, inputs: 1}}} | people.models.age.inputs
 generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
-generator: {kind: eg3d, weights: f, held: {gender: 1.2}} | generator.held.gender is 1.2, less than 1
 generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
 axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
 axes: {skin: [fair, medium, dark]} | axes.skin is ['fair', 'medium', 'dark'], two of the levels
 axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML takes no, off or 0 for
 axes: {skin: [a, a]} | axes.skin is ['a', 'a'], two different names was expected
-axes: [{skin: [a, b]}] | axes is [{'skin': ['a', 'b']}], a name with its two levels, as in axes: {sk
 placebos: [gender] | placebos is also an axis, other attributes was expected
 target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the axes was expected
-name: My Audit | name is 'My Audit', small letters, digits and hyphens was expected
 annotated: [a, a] | annotated is ['a', 'a'], every name once was expected
 reference: a | reference is given, a classification takes name, kind
 {images: a.csv, people: {kind: simulated}} | images is given besides generator or people, one or

@@ -6,10 +6,6 @@ import numpy as np
 import pytest
 
 from faceaudit.run import run_audit
-from faceaudit.specification import read_specification
-from faceaudit.world import World
-from facerender import INDEX
-from facerender.parameters import to_frame
 
 FILE = """\
 name: world
@@ -58,14 +54,3 @@ def test_from_file_to_report_with_the_truth_beside(world_file):
     assert again.effects == report.effects and again.plan.sha256 == report.plan.sha256
     calls = sys.modules["prejudiced"].CALLS
     assert sum(calls) in (asked - 280, 2 * asked - 280), "what was answered is not asked again"
-
-
-def test_only_the_axes_differ_within_a_unit(world_file):
-    world = World.of(read_specification(world_file))
-    index, parameters = world.faces(10)
-    frame = to_frame(parameters).drop(columns="hair_style").astype(float)
-    spread = frame.groupby(index["unit"]).agg(np.ptp).max()
-    moved = spread[spread > 0.05].index.tolist()
-    assert sorted(set(moved) - {"artefacts"}) == ["gender", "skin_colour"]
-    skin = parameters[:, INDEX["skin_colour"]].numpy()
-    assert np.allclose(skin, np.where(index["skin_colour_level"] == 1, 0.8, 0.2), atol=1e-5)
