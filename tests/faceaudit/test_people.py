@@ -117,7 +117,7 @@ def test_an_audit_waits_and_goes_on(asked, home, capsys):
     path = asked("label-studio")
     assert main(["run", str(path)]) == 0
     told = capsys.readouterr().out.splitlines()[-1]
-    assert "tasks for 24 images are in" in told and "start Label Studio" in told
+    assert "24 of 24 images have no answer" in told and "start Label Studio" in told
     kept = home / "artifacts" / "audits" / "asked" / "people"
     assert not (home / "build" / "audits" / "asked" / "report.json").exists()
     tasks = json.loads((kept / "tasks" / "tasks.json").read_text())
