@@ -17,8 +17,8 @@ from record import write_rows
 from scipy.special import logit
 
 import faceaudit
-from faceaudit.plan import AVERAGES, CELLS
 from faceaudit.analysis import average_effects, effects_by_cell, settle_together
+from faceaudit.plan import AVERAGES, CELLS
 from helpers.scorecard.simulated_audits import MANIPULATED, SEED_LEVEL, Population
 from helpers.utils import seeding
 

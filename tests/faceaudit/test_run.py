@@ -53,4 +53,4 @@ def test_from_file_to_report_with_the_truth_beside(world_file):
     again = run_audit(world_file)
     assert again.effects == report.effects and again.plan.sha256 == report.plan.sha256
     calls = sys.modules["prejudiced"].CALLS
-    assert sum(calls) in (asked - 280, 2 * asked - 280), "what was answered is not asked again"
+    assert sum(calls) == 2 * asked - 280, "what was answered is not asked again"
