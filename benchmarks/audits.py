@@ -18,8 +18,8 @@ from scipy.special import logit
 from simulated_audits import MANIPULATED, SEED_LEVEL, Population
 
 import faceaudit
+from faceaudit.analysis import average_effects, effects_by_cell, settle_together
 from faceaudit.plan import AVERAGES, CELLS
-from faceaudit.verdicts import average_effects, effects_by_cell, settle_together
 from helpers.utils import seeding
 
 MODELS, REPETITIONS, TRANSECTS, SEED, TOLERANCE = 50, 100, 400, 18, 0.05

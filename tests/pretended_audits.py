@@ -32,15 +32,18 @@ def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> 
     return pd.DataFrame(rows, columns=columns)
 
 
+OF_TABLE = {
+    "name": "small",
+    "question": "Does darker skin make the model err more often?",
+    "axes": {"skin": ("light", "dark"), "gender": ("female", "male")},
+    "classes": ("female", "male"),
+    "images": "faces.csv",
+    "design": {"tolerance": 0.05},
+}
+"""What an audit file says of such a table."""
+
+
 def pretend(units: int, effect: float, seed: int) -> tuple[Audited, dict[str, Any]]:
     """The images of `pretended_table` and a plan for them, with a tolerance of 5 points."""
-    specification = Specification(
-        name="pretended",
-        question="Does darker skin make the model err more often?",
-        axes={"skin": ("light", "dark"), "gender": ("female", "male")},
-        classes=("female", "male"),
-        images="pretended.csv",
-        design={"tolerance": 0.05},
-    )
-    data = from_table(pretended_table(units, effect, seed), specification)
-    return data, make_plan(specification, units)
+    own = Specification(**OF_TABLE)
+    return from_table(pretended_table(units, effect, seed), own), make_plan(own, units)

@@ -58,12 +58,8 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--device", default="cpu", help=told)
     own = commands.add_parser("gate", **form)
     own.add_argument("report", help="a report.json")
-    own.add_argument(
-        "--fail-on",
-        choices=STATES,
-        default="exceeds",
-        help="what fails: a comparison beyond the tolerance (default), or also an undecided one",
-    )
+    told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
+    own.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
     told = "let a model pass though the analysis departed from the plan, and say so"
     own.add_argument("--allow-departures", action="store_true", help=told)
     own = commands.add_parser("compare", **form)
@@ -83,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
     except (ValueError, OSError) as error:
         print(f"audit: {error}", file=sys.stderr)
         return BROKEN
-    except Exception:
+    except Exception:  # Python's own exit code would be that of a gate that fails
         traceback.print_exc()
         return BROKEN
     try:
@@ -96,20 +92,17 @@ def main(arguments: Sequence[str]) -> int:
 def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
         return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    lines: list[str] = []
-    if chosen.command in ("plan", "run"):
-        from faceaudit import run  # with torch, which a gate can do without
+    if chosen.command == "schema":
+        return PASSED, [schema().rstrip("\n")]
+    if chosen.command == "compare":
+        return PASSED, _compare(chosen.before, chosen.after)
+    from faceaudit import run  # with torch, which a gate can do without
 
-        if chosen.command == "plan":
-            run.plan_audit(chosen.file, profile=chosen.profile)
-        else:
-            report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
-            lines = [*warnings_of(report), report.answer]
-    elif chosen.command == "schema":
-        lines = [schema().rstrip("\n")]
-    else:
-        lines = _compare(chosen.before, chosen.after)
-    return PASSED, lines
+    if chosen.command == "plan":
+        run.plan_audit(chosen.file, profile=chosen.profile)
+        return PASSED, []
+    report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+    return PASSED, [*warnings_of(report), report.answer]
 
 
 def _compare(before: str, after: str) -> list[str]:

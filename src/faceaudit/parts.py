@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,23 +19,31 @@ def require(fits: bool, field: str, found: object, expected: str) -> None:
         raise ValueError(f"{field} is {found}, {expected} was expected")
 
 
-def _once(names: list[str]) -> list[str]:
-    if len({*names}) < len(names):
-        raise PydanticCustomError("doubled", "every name once")
-    return names
+def _such(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
+    """A check whose failure is told by what was expected."""
+
+    def checked(value: Any) -> Any:
+        if not fits(value):
+            raise PydanticCustomError("unfit", expected)
+        return value
+
+    return AfterValidator(checked)
 
 
-def _rising(levels: tuple[float, float]) -> tuple[float, float]:
-    if levels[0] >= levels[1]:
-        raise PydanticCustomError("falling", "0 < low < high < 1")
-    return levels
-
-
-Names = Annotated[list[str], AfterValidator(_once)]
 Share = Annotated[float, Field(gt=0, lt=1)]
-Text = Annotated[str, Field(min_length=1)]
-Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
-"""Something in a Python module, as "module:name"."""
+Text = Annotated[str, _such(bool, "a text that is not empty")]
+Names = Annotated[list[str], _such(lambda names: len({*names}) == len(names), "every name once")]
+Name = Annotated[
+    str, _such(re.compile("[a-z0-9][a-z0-9-]*").fullmatch, "small letters, digits and hyphens")
+]
+Object = Annotated[str, _such(re.compile(r"[\w.]+:\w+").fullmatch, "module:name")]
+"""Something in a Python module."""
+Url = Annotated[
+    str,
+    _such(re.compile("https?://.*").fullmatch, "an address that starts with http:// or https://"),
+]
+Rising = Annotated[tuple[Share, Share], _such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
+Levels = Annotated[tuple[str, str], _such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
     "errors", "reversed", "preparation", "chance", "manipulation", "direction", "placebo"
 ]
@@ -58,7 +68,7 @@ class _Found(Strict):
 
     samples: int = Field(500, ge=20)  # images whose answers the directions are found from
     # of the samples' decision values: the levels
-    quantiles: Annotated[tuple[Share, Share], AfterValidator(_rising)] = (0.1, 0.9)
+    quantiles: Rising = (0.1, 0.9)
     binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
     # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
     held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
@@ -137,7 +147,7 @@ class Http(_Cut):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
-    url: str = Field(pattern=r"^https?://")
+    url: Url
     read: Text  # where the answer stands, as "faces.0.gender.p_male"
     version: Text
     size: int = Field(gt=0)  # of the images that it is sent
@@ -153,15 +163,14 @@ class Table(_Cut):
     kind: Literal["table"] = "table"
 
 
-def require_score_cut(model: _Cut, field: str) -> None:
-    """Raise ValueError where a classifier's threshold is none of a score."""
-    fits = 0 <= model.cut <= 1
-    require(fits, f"{field}.threshold", f"{model.cut:g}", "a score from 0 to 1")
-    require(model.fmr is None, f"{field}.fmr", model.fmr, "a threshold of a classifier")
+def is_of_scores(model: _Cut) -> bool:
+    """Whether a threshold is one of a classifier's score."""
+    return 0 <= model.cut <= 1 and model.fmr is None
 
 
 Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
 Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
+Scored = Annotated[Asked, _such(is_of_scores, "a threshold from 0 to 1 and no fmr")]
 
 
 # --- who says what a face looks like
@@ -180,8 +189,6 @@ class Export(Strict):
     kind: Literal["label-studio", "mturk", "ground-truth", "page"]
     export: Path | None = None  # a file, or a folder with all exports; by default in artifacts
     raters: int = Field(5, ge=1)
-    price: float | None = Field(None, gt=0)  # money per answer
-    seconds: float | None = Field(None, gt=0)  # per answer
     size: int = Field(256, ge=16)  # of the images that people see in the face world, pixels
     address: str | None = None  # where the images will lie: https://… of mturk, s3://… of the other
 
@@ -198,13 +205,7 @@ class Reader(Strict):
     """Classifiers of attributes in place of people; the report marks them as such."""
 
     kind: Literal["reader"]
-    models: dict[str, Asked] = Field(min_length=1)  # attribute → the model that tells it
-
-    @model_validator(mode="after")
-    def _of_scores(self) -> Reader:
-        for name, model in self.models.items():
-            require_score_cut(model, f"models.{name}")
-        return self
+    models: dict[str, Scored] = Field(min_length=1)  # attribute → the model that tells it
 
 
 class InTable(Strict):

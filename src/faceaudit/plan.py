@@ -22,6 +22,7 @@ from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.effects.audit_plan import digest
 
+Plan = Mapping[str, Any]
 LEVEL = 0.05
 """Family-wise error over all comparisons that are judged; of each control for itself."""
 FLOOR = 0.1
@@ -34,10 +35,12 @@ MEASURES = ("FNMR at threshold", "FMR at threshold")
 ENROLMENT, FTE = "failures to enrol by group", "FTE"
 JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT)
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
+COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
+"""Of the audit file, into the plan."""
 SAID = {"model", "people", "columns"}
 UNSAID = {
     "model": {"headers", "url", "threshold", "fmr", "max_calls", "per_second", "timeout"},
-    "people": {"models", "export", "price", "seconds"},
+    "people": {"models", "export"},
 }
 """Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
 APART = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
@@ -89,32 +92,18 @@ def make_plan(
     Raises:
         ValueError: a difference that no number of faces detects.
     """
-    own, design, model = specification, specification.design, specification.model
-    content: dict[str, Any] = {
-        "name": own.name,
-        "kind": own.kind,
-        "question": own.question,
-        "axes": {axis: list(names) for axis, names in own.axes.items()},
-        "placebos": {axis: list(names) for axis, names in own.placebos.items()},
-        "annotated": list(own.annotated),
-        "tolerance": design.tolerance,
-        "level": LEVEL,
-        "floor": FLOOR,
-        "power": design.power,
-        "seed": design.seed,
-        "incomplete": design.incomplete,
-        "threshold": model.threshold,
-        "model": model.kind,
-        "families": families(own),
-        "accept": list(own.accept),
-    }
+    own = specification
+    content = own.model_dump(mode="json", include=COPIED)
+    content |= own.design.model_dump(include={"tolerance", "power", "seed", "incomplete"})
+    content |= {"level": LEVEL, "floor": FLOOR, "families": families(own)}
+    content |= {"threshold": own.model.threshold, "model": own.model.kind}
     content["judged"] = [name for name in JUDGED if name in content["families"]]
     if own.kind == "verification":
-        content |= {"reference": own.reference, "fmr": model.fmr}
+        content |= {"reference": own.reference, "fmr": own.model.fmr}
         if own.route == IMAGES:
-            content["impostors"] = design.impostors
+            content["impostors"] = own.design.impostors
     else:
-        content |= {"threshold": own.threshold, "sizes": _sizes(own, units)}
+        content |= {"threshold": own.model.cut, "sizes": _sizes(own, units)}
         # A table names its labels, not what they are of.
         content["attribute"] = own.attribute if own.images is None else None
         content["classes"] = list(own.classes)
@@ -126,13 +115,13 @@ def make_plan(
     if own.note:
         content["note"] = own.note
     content["other thresholds"] = list(THRESHOLDS)
-    content["inputs"] = {path.name: file_hash(path) for path in inputs}
+    content["inputs"] = {path.name: file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}
 
 
-def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
     """Write the plan where none is yet; where one is, that one counts.
 
     Args:
@@ -160,11 +149,7 @@ def keep_plan(plan: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return kept
 
 
-def departures(
-    plan: Mapping[str, Any],
-    now: Mapping[str, Any],
-    made: Mapping[str, Iterable[Sequence[str]]],
-) -> list[str]:
+def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
     """What was done otherwise than planned, a sentence each.
 
     Args:
@@ -193,10 +178,8 @@ def departures(
         if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
     ]
     for name, comparisons in made.items():
-        planned, done = (
-            [", ".join(one) for one in some]
-            for some in (plan["families"].get(name, []), comparisons)
-        )
+        planned = [", ".join(one) for one in plan["families"].get(name, [])]
+        done = [", ".join(one) for one in comparisons]
         found += [f"{name}: left out {one}" for one in planned if one not in done]
         found += [f"{name}: not planned {one}" for one in done if one not in planned]
     return found
@@ -232,35 +215,26 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     design, axes = specification.design, specification.axes
     cells = len(axes) * 2 ** (len(axes) - 1)
     # Holm's first step, where every image has an answer.
-    each = LEVEL / (2 if len(axes) > 1 else 1) / cells
-    base = design.expected_error
+    each, base = LEVEL / (2 if len(axes) > 1 else 1) / cells, design.expected_error
 
     def pairs(difference: float) -> effects.Design:
         return effects.Design(difference, base, within=0, pairs=1)
 
-    def needed() -> int:
-        return effects.transects_needed(pairs(design.tolerance), each, design.power)
-
     def power(difference: float) -> float:
         return effects.power(units, pairs(difference), each)
 
-    units = units or design.transects or needed()
-    most, detectable = 0.99 - base, None
+    possible, needed, detectable, most = base + design.tolerance < 1, None, None, 0.99 - base
+    if possible or not (units or design.transects):
+        needed = effects.transects_needed(pairs(design.tolerance), each, design.power)
+    units = units or design.transects or needed
     if power(most) >= design.power:
         detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
-    images = units * 2 ** (len(axes) + len(specification.placebos))
-    possible = base + design.tolerance < 1
-    sizes = {
+    return {
         "units": units,
-        "images": images,
+        "images": units * 2 ** (len(axes) + len(specification.placebos)),
         "comparisons": cells,
         "detectable": detectable,
         "expected error": base,
         "power at the tolerance": power(design.tolerance) if possible else None,
-        "needed": needed() if possible else None,
+        "needed": needed,
     }
-    people = specification.people
-    if specification.images is None and getattr(people, "price", None) and people.seconds:
-        told = {"price": people.price, "seconds": people.seconds, "images": images // units}
-        sizes["cost"] = effects.cost(units, people.raters, attributes=1, **told)
-    return sizes

@@ -7,7 +7,7 @@ in the report's first box and closes the gate, unless the audit file accepts it 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import BlackBox
 from faceaudit.model_input import better_preparation, check_preparation
-from faceaudit.report_schema import Doubt
-from faceaudit.verdicts import average_effects
 from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
 
@@ -27,8 +25,11 @@ CHANCE, DISTANCE = 0.6, 0.4
 """Separation of pairs below which similarities hardly tell people apart, or are distances."""
 MOVED = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-CHANGED = {"error": "the error rate", "no_answer": "the share of images without an answer"}
-"""Outcome of an image → what a placebo may change."""
+CHANGED = {
+    "placebo axes": "the error rate",
+    "placebos, no answer": "the share of images without an answer",
+}
+"""Table of placebos → what they may change."""
 TRIED = 200
 """Images on which other preparations are tried."""
 Doubts = Iterator[tuple[str, str]]
@@ -94,8 +95,8 @@ def doubts_of_images(
     for row in tables["manipulation"].itertuples():
         if not abs(row.estimate) >= MOVED:
             yield _doubt("manipulation", rate, row)
-    for outcome, changed in CHANGED.items() if plan["placebos"] else ():
-        for row in average_effects(frame, plan, outcome, [*plan["placebos"]]).itertuples():
+    for name, changed in CHANGED.items() if plan["placebos"] else ():
+        for row in tables[name].itertuples():
             if row.verdict == "exceeds":
                 yield _doubt("placebo", rate, row, changed)
 
@@ -145,12 +146,6 @@ def doubts_of_preparation(
     better = better_preparation(tried)
     if better and tried["separation"].iloc[0] > 0.5:
         yield "preparation", f"{capital(better)}."
-
-
-def accepted(found: Iterable[tuple[str, str]], plan: Mapping[str, Any]) -> list[Doubt]:
-    """Doubts for the report, those that the audit file accepts marked."""
-    names = plan["accept"]
-    return [Doubt(name=name, sentence=one, accepted=name in names) for name, one in found]
 
 
 def _doubt(name: str, *values: Any) -> tuple[str, str]:

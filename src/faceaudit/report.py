@@ -1,8 +1,9 @@
-"""Reports: `report.json` with all that was found, decided and used; the gate; the model card.
+"""What a report holds and says: `report.json`, its schema, the gate and the model card.
 
-The card has the sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4.
-What only the makers of the model can know is left open, in so many words. Its head is the
-`model-index` that model hubs read.
+All rates and differences are fractions; null is what could not be estimated. The card has the
+sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4. What only the
+makers of the model can know is left open, in so many words. Its head is the `model-index` that
+model hubs read.
 """
 
 from __future__ import annotations
@@ -10,23 +11,23 @@ from __future__ import annotations
 import html
 import json
 import platform
+from ast import literal_eval
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
 
 from faceaudit import plan as plans
 from faceaudit import wording
 from faceaudit.pairs import Pairs
-from faceaudit.plausibility import accepted, doubts_of_images, doubts_of_pairs
-from faceaudit.report_schema import Answers, Disparity, Effect, PlanKept, Report
+from faceaudit.plan import Plan
+from faceaudit.plausibility import doubts_of_images, doubts_of_pairs
 from faceaudit.tables import Audited
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
@@ -35,7 +36,212 @@ PASSED, FAILED, UNDECIDED, BROKEN = 0, 1, 2, 3
 STATES = ("exceeds", "inconclusive")
 """Verdicts on which a gate may be told to fail."""
 Tables = Mapping[str, pd.DataFrame]
-Plan = Mapping[str, Any]
+
+
+# --- what `report.json` holds; `audits/report.schema.json` is made from these classes
+
+
+def _finite(value: Any) -> Any:
+    """None, as JSON has it, for a number that is not finite."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
+Carry = Literal["rate", "difference"]
+Held = dict[str, int]
+Texts, Anything = list[str], dict[str, Any]
+Hashes, Counts = dict[str, str], dict[str, float | int | str | None]
+Kind, Version = Literal["classification", "verification"], Literal["2.0"]
+Count = int | None
+Number = Annotated[float | None, BeforeValidator(_finite)]
+
+
+class Part(BaseModel):
+    """A part of the report: nothing unknown is in it."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+def _row(columns: str) -> type[Part]:
+    """The base of a table's rows: columns with their types, by default `Number`, and defaults."""
+    types = {}
+    for column in columns.split(", "):
+        field, _, default = column.partition(" = ")
+        field, _, kind = field.partition(": ")
+        types[field] = (kind or "Number", literal_eval(default) if default else ...)
+    return create_model("Row", __base__=Part, __module__=__name__, **types)
+
+
+EFFECT = (
+    "axis: str, contrast: str, cell: str, held: Held, estimate, low, high, "
+    "low_family, high_family, p, p_holm, p_beyond_holm, verdict: Verdict, mde, reason: str, "
+    "n: int, units: int, missing: int, worse: int, better: int, base_rate, e_value = None, "
+    "e_value_limit = None, gamma = None, tipping = None, truth = None, truth_se = None, "
+    "sentence: str = ''"
+)
+
+
+class Effect(_row(EFFECT)):
+    """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
+
+    Attributes:
+        axis, contrast, cell, held: what is compared, and where; held is axis → level (0 or 1).
+        estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
+        low_family, high_family: interval that holds for the whole family at once.
+        p, p_holm: of no effect, alone and adjusted over the family.
+        p_beyond_holm: of an effect no larger than the tolerance, adjusted.
+        verdict, mde, reason: verdict; minimum detectable effect; why there is no estimate.
+        n, units, missing, worse, better, base_rate: pairs, faces, pairs that lack an image, pairs
+            that err at the high (low) level only, error rate at the low level.
+        e_value, e_value_limit, gamma, tipping: how strong something hidden would have to be.
+        truth, truth_se: in the known-truth world, the effect by intervention.
+        sentence: the finding in words.
+    """
+
+
+DISPARITY = (
+    "measure: str, group: str, reference: str, rate, reference_rate, estimate, low, high, "
+    "p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, identities: int, reason: str, "
+    "sentence: str = ''"
+)
+
+
+class Disparity(_row(DISPARITY)):
+    """A group's error rate minus that of the reference."""
+
+
+class Interaction(_row("axis: str, other: str, estimate, low, high, p_holm, units: int")):
+    """How much the effect of one axis differs between the levels of another."""
+
+
+class AtThreshold(_row("threshold: float, axis: str, estimate, low, high, rate")):
+    """The average effect of an axis where the score is cut at a threshold."""
+
+
+class Rate(_row("group: str, images: int, answered: int, errors: int, rate")):
+    """Images and errors of one combination of levels."""
+
+
+class Leak(_row("axis: str, attribute: str, estimate, low, high")):
+    """How far an annotated attribute moves along an axis."""
+
+
+class Carried(
+    _row("kind: Carry, group: str, reference: str, estimate, low, high, missing, reason: str")
+):
+    """An error rate in the target population, or a difference of two of its groups."""
+
+
+class MatchRates(
+    _row(
+        "group: str, threshold: float, fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high, "
+        "positives: int, negatives: int, fnmr_ratio, fmr_ratio, reason: str"
+    )
+):
+    """A group's row of the FRTE-style table, at one threshold for all groups."""
+
+
+class Enrolment(_row("group: str, images: int, identities: int, failures: int, rate, low, high")):
+    """Images of a group of which the recogniser made no embedding: failures to enrol."""
+
+
+class Rejected(_row("reason: str, unit: str, count: int, dropped: bool")):
+    """What was found in people's exports that was not taken as it was; see `annotations.Ingest`."""
+
+
+class Agreement(
+    _row("attribute: str, images: int, raters, sd, alpha, alpha_low, alpha_high, reason: str")
+):
+    """How far people agree about an attribute; see `annotations.agreement_table`."""
+
+
+class Answers(
+    _row(
+        "kind: str, stage: str, people: Count = None, answers: Count = None, wanted: Count = None, "
+        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}"
+    )
+):
+    """Who said what the images show, at one stage of the audit."""
+
+
+class Doubt(_row("name: str, sentence: str, accepted: bool")):
+    """What makes the report hard to believe; see `faceaudit.plausibility`."""
+
+
+class PlanKept(_row("sha256: str, made: str, kept: bool, departures: Texts, content: Anything")):
+    """The plan, and whether the analysis kept to it."""
+
+
+class Report(Part):
+    """What `report.json` holds.
+
+    Attributes:
+        schema_version: of this structure.
+        name, kind, question, made: of the audit; made is a time in UTC.
+        verdict, answer: of all families that are judged.
+        doubts: what makes the report hard to believe.
+        tolerance, level, threshold: decisions.
+        data: counts: images, units, no_answer, no_label, error_rate, and so on.
+        effects: by cell.
+        averages: over all faces; empty with one axis, whose cell is the average.
+        no_answer: where some image has none.
+        placebos: a control, which is judged for itself.
+        manipulation: how far people saw an axis move along itself.
+        interactions, thresholds, scores, rates, leakage, target: see their classes.
+        match_rates, disparities: of a verification.
+        enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
+            from the reference; the latter only where there is a failure.
+        people: who said what the images show, a row for each stage that asked them.
+        limits: what the report does not say, a sentence each.
+        plan: see `PlanKept`.
+        provenance: versions, hashes, seed and the model's card.
+
+    Example:
+        >>> "verdict" in Report.model_json_schema()["required"]
+        True
+    """
+
+    schema_version: Version = "2.0"
+    name: str
+    kind: Kind
+    question: str
+    made: str
+    verdict: Verdict
+    answer: str
+    doubts: list[Doubt] = []
+    tolerance: float
+    level: float
+    threshold: float
+    data: Counts
+    effects: list[Effect] = []
+    averages: list[Effect] = []
+    no_answer: list[Effect] = []
+    placebos: list[Effect] = []
+    interactions: list[Interaction] = []
+    thresholds: list[AtThreshold] = []
+    scores: list[Effect] = []
+    rates: list[Rate] = []
+    manipulation: list[Leak] = []
+    leakage: list[Leak] = []
+    target: list[Carried] = []
+    match_rates: list[MatchRates] = []
+    disparities: list[Disparity] = []
+    enrolment: list[Enrolment] = []
+    failures_to_enrol: list[Disparity] = []
+    people: list[Answers] = []
+    limits: Texts
+    plan: PlanKept
+    provenance: Anything
+
+    @property
+    def judged(self) -> list[Effect] | list[Disparity]:
+        """The comparisons that decide whether the model passes, of all families together."""
+        if self.kind == "verification":
+            return [*self.disparities, *self.failures_to_enrol]
+        return [*self.averages, *self.effects, *self.no_answer]
+
+
+# --- from tables to a report
 
 
 def build_report(
@@ -69,41 +275,39 @@ def build_report(
     """
     if isinstance(data, Pairs):
         parts, limits = _of_pairs(data, tables, now)
-        own = doubts_of_pairs(data.frame)
+        found = doubts_of_pairs(data.frame)
     else:
         parts, limits = _of_images(data, tables, now, truth)
-        own = doubts_of_images(data.frame, tables, now)
-    verdict, answer = _answer(parts, now["tolerance"])
+        found = doubts_of_images(data.frame, tables, now)
     departures = plans.departures(plan, now, _made(tables, plan, now))
+    kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
+    kept |= {name: plan[name] for name in ("sha256", "made")}
     versions = {package: metadata.version(package) for package in PACKAGES}
+    provenance = {
+        "versions": {"python": platform.python_version(), **versions},
+        "inputs": now["inputs"],
+        "seed": now["seed"],
+        "model": model or None,
+        "generator": generator or None,
+        "readers": {
+            f"{name} ({one['stage']})": card["hash"]
+            for one in people
+            for name, card in one.get("models", {}).items()
+        },
+    }
     return Report(
         **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
-        verdict=verdict,
-        answer=answer,
-        doubts=accepted([*own, *doubts], now),
-        limits=[*told, *limits],
-        people=[_answers(one) for one in people],
-        plan=PlanKept(
-            sha256=plan["sha256"],
-            made=plan["made"],
-            kept=not departures,
-            departures=departures,
-            content=dict(plan),
-        ),
-        provenance={
-            "versions": {"python": platform.python_version(), **versions},
-            "inputs": now["inputs"],
-            "seed": now["seed"],
-            "model": model or None,
-            "generator": generator or None,
-            "readers": {
-                f"{name} ({one['stage']})": card["hash"]
-                for one in people
-                for name, card in one.get("models", {}).items()
-            },
-        },
+        **_answer(parts, now["tolerance"]),
         **parts,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        doubts=[
+            {"name": name, "sentence": sentence, "accepted": name in now["accept"]}
+            for name, sentence in [*found, *doubts]
+        ],
+        limits=[*told, *limits],
+        people=[{name: one[name] for name in one if name != "models"} for one in people],
+        plan=kept,
+        provenance=provenance,
     )
 
 
@@ -182,17 +386,15 @@ def gate(
     """
     if fail_on not in STATES:
         raise ValueError(f"fail-on is {fail_on!r}, one of {', '.join(STATES)} was expected")
-    if not isinstance(report, Report):
-        try:
-            report = read_json(report)
-        except ValueError as error:
-            return BROKEN, [str(error)]
-    judged = report.judged
+    try:
+        report = report if isinstance(report, Report) else read_json(report)
+    except ValueError as error:
+        return BROKEN, [str(error)]
+    judged, asked = report.judged, fail_on == "inconclusive"
     if not judged:
         return BROKEN, [f"{report.name}: the report has no comparison to judge"]
     beyond = [f"exceeds: {row.sentence}" for row in judged if row.verdict == "exceeds"]
     undecided = [row for row in judged if row.verdict in ("inconclusive", "not estimable")]
-    asked = fail_on == "inconclusive"
     lines = beyond + [f"{row.verdict}: {row.sentence}" for row in undecided if asked]
     lines += warnings_of(report, allow_departures)
     doubted = any(not one.accepted for one in report.doubts)
@@ -228,32 +430,11 @@ def write_card(report: Report, path: Path) -> Path:
 
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    silent = len(report.failures_to_enrol or report.no_answer)
-    metrics = []
-    for k, row in enumerate(report.judged, 1):
-        last = k > len(report.judged) - silent  # where those of having no answer stand
-        name = (row.measure, row.group) if isinstance(row, Disparity) else (row.contrast, row.cell)
-        ends = None if row.low is None else [wording.points(end) for end in (row.low, row.high)]
-        metrics.append(
-            {
-                "type": "no_answer_difference" if last else "error_rate_difference",
-                "name": ", ".join(name),
-                "value": None if row.estimate is None else round(row.estimate, 5),
-                "verdict": row.verdict,
-                "interval": ends and f"{ends[0]} to {ends[1]} points",
-            }
-        )
-    result = {
-        "task": {"type": f"face-{report.kind}", "name": report.question},
-        "dataset": {"type": "matched-images", "name": str(report.data["source"])},
-        "metrics": metrics,
-    }
-    index = {"model-index": [{"name": report.name, "results": [result]}]}
-    head = yaml.safe_dump(index, sort_keys=False, allow_unicode=True)
-    # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
     (task,) = wording.told("task", report)
-    body = wording.rendered("model_card.md.j2", report=report, task=task)
-    return f"---\n{head}---\n\n{html.escape(body, quote=False)}"
+    text = wording.rendered("model_card.md.j2", report=report, task=task)
+    _, head, body = text.split("---\n", 2)
+    # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
+    return f"---\n{head}---\n{html.escape(body, quote=False)}"
 
 
 def _of_images(
@@ -266,7 +447,7 @@ def _of_images(
         "units": frame["unit"].nunique(),
         "no_answer": int(frame["no_answer"].sum()),
         "no_label": int(frame["label"].isna().sum()),
-        "error_rate": _plain(frame["error"].mean()),
+        "error_rate": _finite(frame["error"].mean()),
         "source": Path(data.source).name,
         "target": plan.get("target"),
         "tells": plan["attribute"],
@@ -358,10 +539,10 @@ def _truth(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | N
     for other in truth.columns.intersection([*truth["attribute"].unique()]):
         here &= truth[other].eq(held[other]).fillna(False) if other in held else truth[other].isna()
     (row,) = truth[here].to_dict("records")
-    return _plain(row["effect"]), _plain(row["se"])
+    return _finite(row["effect"]), _finite(row["se"])
 
 
-def _answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
+def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     """The verdict of all families that are judged, and the lines that say it.
 
     "exceeds" if any does, "within" if all are, else "inconclusive".
@@ -370,23 +551,13 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> tuple[str, str]:
     rows = [row for name in families for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
     # Of one axis, the cell of all faces is the average.
-    alone = [row for row in parts.get("effects", []) if not row.held]
-    averages = parts.get("averages") or alone
+    averages = parts.get("averages") or [row for row in parts.get("effects", []) if not row.held]
     beyond = [row for row in rows if row.verdict == "exceeds"]
     beyond.sort(key=lambda row: -abs(row.estimate or 0))
     all_within = counts["within"] == len(rows)
     verdict = "exceeds" if beyond else "within" if all_within else "inconclusive"
     lines = wording.told("answer", verdict, averages, beyond, counts, len(rows), tolerance)
-    return verdict, "\n".join(lines)
-
-
-def _answers(about: Mapping[str, Any]) -> Answers:
-    """A stage of people, with numbers as JSON has them; the cards of a reader stand elsewhere."""
-    known = {name: value for name, value in about.items() if name in Answers.model_fields}
-    for name in ("ingest", "agreement"):
-        rows = about.get(name, [])
-        known[name] = [{key: _plain(value) for key, value in row.items()} for row in rows]
-    return Answers(**known)
+    return {"verdict": verdict, "answer": "\n".join(lines)}
 
 
 def _rows(
@@ -396,16 +567,8 @@ def _rows(
     if table is None or table.empty:
         return []
     (kind,) = get_args(Report.model_fields[name].annotation)
-    table = table.rename(columns=renamed or {})
-    rows = table[[column for column in kind.model_fields if column in table]].to_dict("records")
-    return [kind(**{column: _plain(row[column]) for column in row}, **more) for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    """Numbers as JSON has them: None for what is not finite."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    table = table.rename(columns=renamed or {}).filter([*kind.model_fields])
+    return [kind(**row, **more) for row in table.to_dict("records")]
 
 
 def _made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:

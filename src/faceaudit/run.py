@@ -19,13 +19,12 @@ from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
 from faceaudit.pairs import from_pairs, open_faces
-from faceaudit.parts import Http, Images, KnownTruth
+from faceaudit.parts import Http, Images
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.recogniser import ask_recogniser
-from faceaudit.report import build_report, write_card, write_json
+from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import Sheet, contact_sheet, write_html
-from faceaudit.report_schema import Report
 from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported
 from helpers.artifacts import root
@@ -105,7 +104,7 @@ def run_audit(
         try:
             report, sheet = _report(specification, plan, now, say, device)
         except ValueError:
-            if not _asked(kept):
+            if not ((kept / REPORTED).exists() or has_answers(kept / "answers")):
                 (kept / REFUSED).touch()
             raise
         (kept / REPORTED).touch()
@@ -181,7 +180,7 @@ def powers(specification: Specification) -> Iterator[str]:
     for one in models:
         if isinstance(one, Http):
             secret = [
-                f"{k} ({value})" for k, value in one.headers.items() if FROM_ENVIRONMENT in value
+                f"{k} ({text})" for k, text in one.headers.items() if FROM_ENVIRONMENT in text
             ]
             told = f", with the headers {', '.join(secret)}" if secret else ""
             yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
@@ -195,58 +194,43 @@ def _read(path: str | Path, profile: str | None) -> Specification:
 def capped(specification: Specification, profile: str) -> Specification:
     """An audit in the face world with no more faces than a profile has, under a name of its own.
 
-    The plan, the images and the report lie in other folders than those of the audit at its own
-    size, and both say that the sizes were cut.
-
     Raises:
         ValueError: no such profile, or an audit of other images.
     """
-    sizes, design = load_profile(profile), specification.design
-    generator = specification.generator
-    made = specification.kind == "classification" and specification.images is None
-    if not made or not isinstance(generator, KnownTruth) or design.transects is None:
+    sizes, design, generator = load_profile(profile), specification.design, specification.generator
+    given = specification.model_fields_set & {"generator", "images", "pairs"}
+    if given != {"generator"} or generator.kind != "known-truth" or design.transects is None:
         raise ValueError(
             f"{specification.path}: a profile sets the sizes of audits in the face world that name "
             "their number of faces (design.transects); this one keeps its own, leave --profile out"
         )
-    faces = min(design.transects, sizes.n_transects)
-    base = min(generator.base_faces, sizes.n_truth)
-    if (faces, base) == (design.transects, generator.base_faces):
+    faces, base = design.transects, generator.base_faces
+    design = design.model_copy(update={"transects": min(faces, sizes.n_transects)})
+    generator = generator.model_copy(update={"base_faces": min(base, sizes.n_truth)})
+    if (design, generator) == (specification.design, specification.generator):
         return specification
-    smaller = {
-        "name": f"{specification.name}-{profile}",
-        "design": design.model_copy(update={"transects": faces}),
-        "generator": generator.model_copy(update={"base_faces": base}),
-    }
+    smaller = {"name": f"{specification.name}-{profile}", "design": design, "generator": generator}
     found = specification.model_copy(update=smaller)
     found._note = (
-        f"It has {faces} faces in place of {design.transects}, and {base} in place of "
-        f"{generator.base_faces} for the known truth."
+        f"It has {design.transects} faces in place of {faces}, and {generator.base_faces} in place "
+        f"of {base} for the known truth."
     )
     return found
 
 
-def _plan(specification: Specification) -> dict[str, Any]:
+def _plan(own: Specification) -> dict[str, Any]:
     """The plan by the file as it is now; faults of its tables are told before a model is asked."""
-    table, units = specification.images or specification.pairs, None
-    if table is None and isinstance(specification.generator, Images):
-        table = specification.generator.table
-        units = open_images(specification)[0]["unit"].nunique()
-    elif specification.route == PAIRS:
-        from_pairs(specification.beside(table), specification)
-    elif specification.route == IMAGES:
-        open_faces(specification)
-    elif table is not None:
+    tables, units = [own.images or own.pairs], None
+    if isinstance(own.generator, Images):
+        tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
+    elif own.route == PAIRS:
+        from_pairs(own.beside(own.pairs), own)
+    elif own.route == IMAGES:
+        open_faces(own)
+    elif own.images is not None:
         # The table is read for its faces alone; its answers do not enter the plan.
-        units = from_table(specification.beside(table), specification).frame["unit"].nunique()
-    inputs = [specification.path] if specification.path.is_file() else []
-    inputs += [specification.beside(table)] if table else []
-    if specification.target is not None:
-        target_population(specification)
-        inputs.append(specification.beside(specification.target.table))
-    return make_plan(specification, units, inputs)
-
-
-def _asked(kept: Path) -> bool:
-    """Whether there was a report, or a model has given an answer that is kept."""
-    return (kept / REPORTED).exists() or has_answers(kept / "answers")
+        units = from_table(own.beside(own.images), own).frame["unit"].nunique()
+    if own.target is not None:
+        target_population(own)
+        tables.append(own.target.table)
+    return make_plan(own, units, [own.path, *(own.beside(table) for table in tables if table)])

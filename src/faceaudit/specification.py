@@ -15,7 +15,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from pydantic_core import PydanticCustomError
 
 from faceaudit import parts
-from faceaudit.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
+from faceaudit.parts import Export, Http, Images, KnownTruth, Name, Reader, Table, Text, require
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.effects.labels import LEVEL_NAMES
 
@@ -44,20 +44,11 @@ READ = {
 """Kind of audit → part of the file ("" for its top) → keys that count; another is refused."""
 EXPECTED = {
     "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
-    "string_too_short": "a text that is not empty",
-    "string_pattern_mismatch": "{form}",
     "too_long": "a list of at most {max_length}",
     "too_short": "a list of at least {min_length}",
     **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "keys with values"),
 }
 """Kind of fault → what was expected, where pydantic's own words are a programmer's."""
-FORMS = {
-    "name": "small letters, digits and hyphens",
-    "object": "module:name",
-    "function": "module:name",
-    "url": "an address that starts with http:// or https://",
-}
-"""Field → what its pattern asks for."""
 
 
 class Specification(parts.Strict):
@@ -92,13 +83,13 @@ class Specification(parts.Strict):
         (('female', 'male'), 'known-truth', 'table')
     """
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    name: Name
     kind: Literal["classification", "verification"] = "classification"
     question: Text
-    axes: dict[str, tuple[str, str]] = Field({})
+    axes: dict[str, parts.Levels] = Field({})
     attribute: str = "gender"
-    classes: tuple[str, str] = ("0", "1")
-    placebos: dict[str, tuple[str, str]] = Field({})
+    classes: parts.Levels = ("0", "1")
+    placebos: dict[str, parts.Levels] = Field({})
     annotated: parts.Names = Field([])
     images: Path | None = None
     pairs: Path | None = None
@@ -125,49 +116,36 @@ class Specification(parts.Strict):
 
     @model_validator(mode="after")
     def _fitting(self) -> Specification:
-        if self.kind == "verification":
-            one = (self.images is None) != (self.pairs is None)
-            found = "missing" if self.images is None else "given besides images"
-            require(one, "pairs", found, "either a table of pairs or images, a table of images,")
         for part, keys in READ[self.route].items():
             given = (getattr(self, part) if part else self).model_fields_set
             if other := sorted(given - set(keys.split())):
-                raise ValueError(
-                    f"{part}{'.' * bool(part)}{other[0]} is given, which a {self.route} does not "
-                    f"take; it takes {', '.join(keys.split())}"
-                )
+                field, known = f"{part}.{other[0]}".lstrip("."), ", ".join(keys.split())
+                raise ValueError(f"{field} is given, a {self.route} takes {known}")
         if self.kind == "verification":
             self._recogniser_fits()
+        elif self.images is None:
+            self._people_fit()
         else:
+            kind, own = self.model.kind, self.model_fields_set & {"generator", "people"}
+            require(kind == "table", "model.kind", kind, "table, with images")
+            require(not own, "images", "given besides generator or people", "one or the other")
+        if self.kind == "classification":
             self._classifier_fits()
         return self
 
     def _classifier_fits(self) -> None:
-        """Raise ValueError where a classifier cannot be judged on these images."""
-        parts.require_score_cut(self.model, "model")
+        """Raise ValueError where a classifier cannot be judged along these axes."""
+        cut, axes = f"{self.model.cut:g}", self.axes
+        expected = "a score from 0 to 1, without fmr,"
+        require(parts.is_of_scores(self.model), "model.threshold", cut, expected)
         preset = getattr(getattr(self.model, "input", None), "preset", None)
         require(preset is None, "model.input.preset", "a recogniser's", "kind: verification")
-        require(bool(self.axes), "axes", "empty", "at least one attribute of two levels")
-        many = len(self.axes) + len(self.placebos)
-        found = f"{many} attributes with the placebos"
-        require(many <= MOST_AXES, "axes", found, f"at most {MOST_AXES}")
-        own = self.axes.keys().isdisjoint(self.placebos)
+        n, expected = len(axes) + len(self.placebos), f"1 to {MOST_AXES} with the placebos"
+        require(bool(axes) and n <= MOST_AXES, "axes", f"of {n} attributes", expected)
+        own = axes.keys().isdisjoint(self.placebos)
         require(own, "placebos", "also an axis", "other attributes")
-        for name, levels in {**self.axes, **self.placebos}.items():
-            require(levels[0] != levels[1], f"axes.{name}", levels, "two different levels")
         for name in self.target.by if self.target else []:
-            require(name in self.axes, "target.by", repr(name), "one of the axes")
-        require(self.classes[0] != self.classes[1], "classes", self.classes, "two names")
-        if self.images is None:
-            self._people_fit()
-        else:
-            kind = self.model.kind
-            require(kind == "table", "model.kind", kind, "table, with images")
-            if self.model_fields_set & {"generator", "people"}:
-                raise ValueError(
-                    "images is given besides generator or people: a table brings its own images "
-                    "and labels, leave the others out"
-                )
+            require(name in axes, "target.by", repr(name), "one of the axes")
 
     def _people_fit(self) -> None:
         """Raise ValueError where these people cannot say what the audit needs."""
@@ -179,37 +157,33 @@ class Specification(parts.Strict):
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
         asked = self.asked_of_samples if self.finds_directions else self.asked
         if self.finds_directions and "held" in source.model_fields_set:
-            known = f"one of those that people are asked about ({', '.join(asked)})"
             for name in source.held:
-                require(name in asked, "generator.held", repr(name), known)
+                require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
         for name in asked:
             if isinstance(people, Export):
-                known = f"people are asked about {', '.join(ATTRIBUTES)}; one of these"
+                known = f"one of {', '.join(ATTRIBUTES)}"
                 require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
             elif isinstance(people, Reader):
-                field = f"people.models.{name}"
-                require(name in people.models, field, "missing", "a model of its own")
+                given = name in people.models
+                require(given, f"people.models.{name}", "missing", "a model of its own")
 
     def _recogniser_fits(self) -> None:
         """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
-        model = self.model
+        model, asked = self.model, self.model.kind != "table"
+        one = (self.images is None) != (self.pairs is None)
+        require(one, "images or pairs", "given twice or missing", "one of the two tables")
         require(self.reference is not None, "reference", "missing", "the name of a group")
-        asked = not isinstance(model, Table)
         wanted = "table, with pairs," if self.pairs else "a model that can be asked, with images,"
         require(asked == (self.pairs is None), "model.kind", model.kind, wanted)
         one = (model.threshold is None) != (model.fmr is None)
         require(one, "model", "without one threshold", "either model.threshold or model.fmr")
-        if asked and model.threshold is not None:
-            fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
-            require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
-        if not asked or isinstance(model, Http):
-            by_points, detector = False, None
-        else:
-            by_points, detector = model.input.by_points, model.input.detector
-            for unused in sorted(model.output.model_fields_set - {"name"}):
-                raise ValueError(f"model.output.{unused} is given, which an embedding has not")
-        found = (detector is not None) + (self.columns.points is not None)
-        if found != by_points:
+        fits = not asked or -1 <= (model.threshold or 0) <= 1
+        require(fits, "model.threshold", model.threshold, "a cosine similarity from -1 to 1")
+        ready = getattr(model, "input", None)
+        if ready and (unused := sorted(model.output.model_fields_set - {"name"})):
+            raise ValueError(f"model.output.{unused[0]} is given, which an embedding has not")
+        detector = ready is not None and ready.detector is not None
+        if detector + (self.columns.points is not None) != (ready is not None and ready.by_points):
             raise ValueError(
                 "faces are aligned by five points where model.input.align is arcface or a preset "
                 "is named, and only there: either model.input.detector or columns.points says "
@@ -253,11 +227,6 @@ class Specification(parts.Strict):
         """Height and width of the images that the model is shown, pixels."""
         return self.model.size if isinstance(self.model, Http) else self.model.input.size
 
-    @property
-    def threshold(self) -> float:
-        """Score above which the model's answer is 1."""
-        return self.model.cut
-
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return self._path.parent / path
@@ -300,10 +269,9 @@ def in_words(error: ValidationError) -> str:
     fault = error.errors()[0]
     kind, more, loc = fault["type"], fault.get("ctx", {}), fault["loc"]
     # pydantic names the member of a union that was tried, which is no key of the file.
-    tags = {1} if loc and loc[0] in ("generator", "people", "model") else {}
+    tags = {1} if loc and loc[0] in ("generator", "people", "model") else set()
     tags = {1, 4} if loc[2:3] == ("models",) else tags
-    place = [str(part) for k, part in enumerate(loc) if k not in tags]
-    field = ".".join(place)
+    field = ".".join(str(part) for k, part in enumerate(loc) if k not in tags)
     if kind == "value_error":
         return f"{field}.{more['error']}".removeprefix(".")
     if kind in ("missing", "union_tag_not_found"):
@@ -312,7 +280,7 @@ def in_words(error: ValidationError) -> str:
         return f"{field}.kind is {more['tag']}, one of {more['expected_tags']} was expected"
     expected = fault["msg"].removeprefix("Input should be ")
     if kind in EXPECTED:
-        expected = EXPECTED[kind].format(form=FORMS.get(place[-1]), **more)
-    if kind == "too_long" and place[0] in ("axes", "placebos"):
+        expected = EXPECTED[kind].format(**more)
+    if kind == "too_long" and field.startswith(("axes", "placebos")):
         expected = "two of the levels (write one audit for each pair of them)"
     return f"{field} is {fault['input']!r}, {expected} was expected"

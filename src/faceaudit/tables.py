@@ -6,7 +6,6 @@ score is no fault: the model gave no answer ("no face found"), which is an outco
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from faceaudit.plausibility import require_decided
 from faceaudit.specification import Specification
@@ -39,21 +37,16 @@ class Rows:
             frame = table.set_axis(range(2, len(table) + 2))
         elif not Path(table).is_file():
             raise ValueError(f"{source}: no such table; the path is relative to the audit file")
-        elif Path(table).suffix == ".parquet":
-            with pq.ParquetFile(table) as file:  # pandas takes no table with two columns of a name
-                frame = file.read().to_pandas()
-            frame = frame.set_axis(range(2, len(frame) + 2))
         elif Path(table).suffix == ".csv":
-            frame = _comma_separated(Path(table))
+            frame = _comma_separated(table)
+        elif Path(table).suffix == ".parquet":
+            frame = pd.read_parquet(table).reset_index(drop=True).rename(lambda row: row + 2)
         else:
             raise ValueError(f"{source}: a .csv or .parquet file was expected")
         if frame.empty:
             raise ValueError(f"{source}: the table has no rows")
-        doubled = frame.columns[frame.columns.duplicated()]
-        if len(doubled):
-            raise ValueError(
-                f"{source}: two columns are named {doubled[0]!r}; rename or remove one"
-            )
+        if doubled := [*frame.columns[frame.columns.duplicated()]]:
+            raise ValueError(f"{source}: two columns are named {doubled[0]!r}; rename one")
         return cls(frame, source)
 
     def require(self, columns: Iterable[str]) -> None:
@@ -120,29 +113,28 @@ class Rows:
         return {name: values.astype(float) for name, values in found.items()}
 
 
-def _comma_separated(table: Path) -> pd.DataFrame:
-    """A table as text; pandas would fill a row that was cut, and rename a second column."""
+def _comma_separated(table: str | Path) -> pd.DataFrame:
+    """A table as text. What a cut row lacks is missing at first, and what is empty is not."""
+    form = {"engine": "python", "header": None, "skip_blank_lines": False, "encoding": "utf-8-sig"}
     try:
-        with table.open(newline="", encoding="utf-8-sig") as file:
-            lines = enumerate(csv.reader(file, strict=True), 1)
-            rows = {number: row for number, row in lines if "".join(row).strip()}
-    except (UnicodeDecodeError, csv.Error) as error:
+        cells = pd.read_csv(table, dtype=str, na_filter=False, **form)
+    except ValueError as error:  # pandas' own faults and those of UTF-8 are of this kind
         told = f"{table}: no table of comma-separated values in UTF-8 ({error})"
         raise ValueError(told) from None
-    header = [name.strip() for name in rows.pop(min(rows, default=0), [])]
-    other = next((one for one in ";\t" if one in "".join(header)), None)
-    if len(header) == 1 and other:
-        raise ValueError(f"{table}: columns are separated by {other!r}, commas were expected")
-    for number, row in rows.items():
-        if len(row) != len(header):
-            raise ValueError(
-                f"{table}: row {number} has {len(row)} cells, {len(header)} were expected"
-            )
-    frame = pd.DataFrame([*rows.values()], [*rows], header, dtype="str")
+    cells = cells.rename(lambda row: row + 1).dropna(how="all")
+    cells = cells.apply(lambda column: column.str.strip())
+    if (cut := cells.isna().any(axis=1)).any():
+        found, width = cells.loc[cut.idxmax()].count(), cells.shape[1]
+        raise ValueError(f"{table}: row {cut.idxmax()} has {found} cells, {width} were expected")
+    header, frame = cells[:1].squeeze("index"), cells[1:]
+    if other := [one for one in ";\t" if cells.shape[1] == 1 and one in header[0]]:
+        raise ValueError(f"{table}: columns are separated by {other[0]!r}, commas were expected")
     # A column without a name, such as one of row numbers, is of no use.
-    frame = frame.loc[:, frame.columns != ""]
+    frame = (
+        frame.set_axis(header, axis=1).loc[:, (header != "").to_numpy()].rename_axis(columns=None)
+    )
     # An empty cell is no answer, but the word "nan" is a fault of what wrote it.
-    return frame.apply(lambda column: column.str.strip()).replace("", None)
+    return frame.replace("", None).dropna(how="all")
 
 
 # --- images with answers
@@ -206,12 +198,12 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     images["score"] = _scores(rows, specification)
     images = pd.DataFrame(images | rows.shares(specification.annotated))
     require_complete(images, axes, specification.design.incomplete, rows.source)
-    return judged(images, specification.threshold, columns.decision is None, rows.source)
+    return judged(images, specification.model.cut, columns.decision is None, rows.source)
 
 
 def _scores(rows: Rows, specification: Specification) -> pd.Series:
     """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
-    columns, threshold = specification.columns, specification.threshold
+    columns, threshold = specification.columns, specification.model.cut
     if columns.decision is None:
         score, given = rows.numbers(columns.score), rows.frame[columns.score].notna()
         expected = "a number (an empty cell where the model gave no answer)"
@@ -221,18 +213,11 @@ def _scores(rows: Rows, specification: Specification) -> pd.Series:
         check_answers(score, f"{rows.source}: column {columns.score!r}")
         return score.astype(float)
     decided = rows.coded(columns.decision, specification.classes)
-    if columns.score in rows.frame:
+    if "score" in columns.model_fields_set and columns.score in rows.frame:
         score = rows.numbers(columns.score)
         known = score.notna() & decided.notna() & (score != threshold)
-        wrong = known & ((decided == 1) != (score > threshold))
-        # A column that the file does not name may be of something else than these decisions; then
-        # it counts only if nearly every row contradicts it.
-        if wrong.sum() > (0 if "score" in columns.model_fields_set else 0.9 * known.sum()):
-            expected = (
-                f"what column {columns.score!r} says at the threshold of {threshold:g} (set "
-                "model.threshold, name another score, or score: null)"
-            )
-            rows.refuse(wrong, columns.decision, expected)
+        expected = f"what column {columns.score!r} says at model.threshold, {threshold:g},"
+        rows.refuse(known & ((decided == 1) != (score > threshold)), columns.decision, expected)
     return decided.astype(float)
 
 
@@ -240,11 +225,10 @@ def check_answers(score: pd.Series, where: str) -> None:
     """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
     if score.isna().all():
         raise ValueError(f"{where} has no answer at all; is it the right column or model?")
-    given = score.dropna()
-    if len(given) > 1 and (given == given.iloc[0]).all():
+    if score.notna().sum() > 1 and score.min() == score.max():
         raise ValueError(
-            f"{where} is {given.iloc[0]:g} for every image; a constant answer shows "
-            "nothing, is it the right column or model output?"
+            f"{where} is {score.max():g} for every image; a constant answer shows nothing, is it "
+            "the right column or model output?"
         )
 
 
@@ -270,35 +254,32 @@ def require_complete(
         source: of the images.
     """
 
+    places = [f"{axis}_level" for axis in axes]
+
     def where(levels: Iterable[int]) -> str:
         named = zip(axes.items(), levels, strict=True)
         return ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
 
-    places = [f"{axis}_level" for axis in axes]
+    def refuse(bad: Any, fault: str) -> None:
+        if bad:
+            raise ValueError(f"{source}: {fault}")
+
     for axis in axes:
-        if images[f"{axis}_level"].nunique() < 2:
-            raise ValueError(
-                f"{source}: column {axis!r} has one level only; give images of both levels, or "
-                "leave the axis out of the audit file"
-            )
-    twice = images.duplicated(["unit", *places])
-    if twice.any():
-        row = images[twice].iloc[0]
-        raise ValueError(
-            f"{source}: unit {row['unit']!r} has two images at {where(row[places])}; keep "
-            "one of them, or give them different units"
-        )
-    if images["unit"].nunique() < 2:
-        raise ValueError(f"{source}: one unit only; an audit compares at least two matched faces")
-    if images["unit"].is_unique:
-        raise ValueError(
-            f"{source}: every unit has one image only, so that no faces are matched; columns.unit "
-            "must name the column of the matched face, which several images share"
-        )
+        told = f"column {axis!r} has one level only; give images of both, or leave the axis out"
+        refuse(images[f"{axis}_level"].nunique() < 2, told)
+    for row in images[images.duplicated(["unit", *places])][:1].to_dict("records"):
+        at = where(row[place] for place in places)
+        refuse(True, f"unit {row['unit']!r} has two images at {at}; keep one, or rename the unit")
+    one = images["unit"].nunique() < 2
+    refuse(one, "one unit only; an audit compares at least two matched faces")
+    told = "every unit has one image only; columns.unit must name what several images share"
+    refuse(images["unit"].is_unique, told)
     size = images.groupby("unit", sort=False)["unit"].transform("size")
     short = images.loc[size < 2 ** len(places), "unit"].unique()
     if len(short) and incomplete == "refuse":
-        there = set(map(tuple, images.loc[images["unit"] == short[0], places].to_numpy()))
+        there = set(
+            images.loc[images["unit"] == short[0], places].itertuples(index=False, name=None)
+        )
         lacking = next(one for one in product((0, 1), repeat=len(places)) if one not in there)
         raise ValueError(
             f"{source}: unit {short[0]!r} lacks the image at {where(lacking)} ({len(short)} "

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from scipy.stats import binom
 
+from helpers.annotations.schema import heading
 from helpers.claims import in_points, with_minus
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 
@@ -132,8 +133,9 @@ def _environment(autoescape: bool) -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: with_minus(str(value)) if isinstance(value, float) else value,
     )
-    for function in (capital, listed, spaced, *_NUMBERS, with_minus):
+    for function in (capital, heading, listed, spaced, *_NUMBERS, with_minus):
         environment.filters[function.__name__] = function
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     environment.globals |= {"WORDS": WORDS, "RATES": RATES, "ORDER": ORDER}
     environment.globals |= {"shown_as": shown_as, "undecided": undecided, "by_chance": by_chance}
     return environment

@@ -3,7 +3,6 @@
 import re
 import shlex
 
-import pytest
 import yaml
 
 from faceaudit import Specification
@@ -42,8 +41,3 @@ def test_every_command_shown_is_one(repository):
     makefile = (repository / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)
     assert targets and all(f"\n{target}:" in makefile for target in targets)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_contents_list_the_page(repository, page):
-    assert f"file: {page}\n" in (repository / "book" / "_toc.yml").read_text(encoding="utf-8")

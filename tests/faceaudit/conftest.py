@@ -1,20 +1,12 @@
 """An audit of a small table, for all tests of the room."""
 
+import json
+import sys
+
 import pytest
-from pretended_audits import pretend, pretended_table
+from pretended_audits import OF_TABLE, pretend, pretended_table
 
 import faceaudit
-
-FILE = """\
-name: small
-question: Does darker skin make the model err more often?
-images: faces.csv
-axes:
-  skin: [light, dark]
-  gender: [female, male]
-classes: [female, male]
-design: {tolerance: 0.05}
-"""
 
 
 @pytest.fixture
@@ -26,11 +18,23 @@ def home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def module(home, monkeypatch):
+    """Write a module that audit files can name."""
+    monkeypatch.syspath_prepend(home)
+
+    def written(name, text):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        (home / f"{name}.py").write_text(text, encoding="utf-8")
+
+    return written
+
+
+@pytest.fixture
 def audit_file(home):
     """The file of an audit, with its table beside it."""
     pretended_table(units=80, effect=0.4, seed=1).to_csv(home / "faces.csv", index=False)
     path = home / "small.yml"
-    path.write_text(FILE, encoding="utf-8")
+    path.write_text(json.dumps(OF_TABLE), encoding="utf-8")  # which is YAML
     return path
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import io
 import os
-import sys
 import zipfile
 
 import numpy as np
@@ -13,11 +12,7 @@ import torch
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit import PeopleNeeded
-from faceaudit.people import hidden_names
 from faceaudit.run import run_audit
-from helpers import annotations
-from helpers.annotations import crowd
 
 HEAD = """\
 name: doors
@@ -28,41 +23,13 @@ design: {tolerance: 0.05, transects: 12}
 """
 WORLD = "generator: {kind: known-truth, base_faces: 20}\n"
 PYTHON = 'model: {kind: python, function: "models_of_test:%s", version: "1", input: {size: 16}}\n'
-READER = (
-    'people: {kind: reader, models: {gender: {kind: python, function: "models_of_test:green", '
-    'version: "1", input: {size: 16}}, skin_colour: {kind: python, function: '
-    '"models_of_test:dark", version: "1", input: {size: 16}}}}\n'
-)
-MODELS = '''
-import numpy as np
-import torch
-
-def red(x): return x[:, 0].mean((1, 2))
-def green(x): return x[:, 1].mean((1, 2))
-def dark(x): return 1 - x[:, 2].mean((1, 2))
-
-class Colours:
-    """Codes are how much red, green and blue an image has."""
-
-    latent_dim, size, device = 4, 16, torch.device("cpu")
-
-    def sample(self, n, seed):
-        drawn = torch.Generator().manual_seed(seed)
-        return torch.randn(n, 4, generator=drawn)
-
-    def synthesize(self, w):
-        colour = torch.sigmoid(w[:, :3])[:, :, None, None].expand(-1, 3, 16, 16).clone()
-        colour[:, :, 0, 0] = torch.sigmoid(w[:, 3:])
-        return colour
-'''
+MODELS = "def red(x): return x[:, 0].mean((1, 2))\n"
 
 
 @pytest.fixture
-def write(home, monkeypatch):
+def write(home, module):
     """Write an audit file, with the models and the generator of the test beside it."""
-    monkeypatch.syspath_prepend(home)
-    monkeypatch.delitem(sys.modules, "models_of_test", raising=False)
-    (home / "models_of_test.py").write_text(MODELS, encoding="utf-8")
+    module("models_of_test", MODELS)
 
     def written(text):
         path = home / "doors.yml"
@@ -151,64 +118,3 @@ def test_a_folder_of_images_with_labels(write, image_table):
     assert report.effects[0].estimate == pytest.approx(expected)
     assert report.plan.content["sizes"]["units"] == 12 and report.data["source"] == "index.csv"
     assert report.provenance["generator"]["images"] == 24
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (
-            ("0-dark.png,0,dark", "0-dark.png,0,darkish"),
-            "column 'skin_colour', row 3 is 'darkish', 'light'",
-        ),
-        (("0-dark.png,0,dark,female\n", ""), "'0' lacks the image at skin_colour 'dark' .1 such"),
-        (("dark,female", "dark,woman"), "'woman', a label"),
-        (("0-dark.png", "gone.png"), "no file 'gone.png'"),
-        (("label", "labels"), "no column 'label'"),
-    ],
-)
-def test_a_folder_with_a_fault(write, image_table, home, change, told):
-    table = home / "index.csv"
-    table.write_text(table.read_text().replace(*change, 1))
-    with pytest.raises(ValueError, match=told) as raised:
-        run_audit(write(SET + "people: {kind: table}\n" + PYTHON % "red"))
-    assert "index.csv" in str(raised.value) and "\n" not in str(raised.value)
-
-
-GENERATOR = (
-    'generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 60}\n'
-)
-
-
-def test_directions_of_a_generator_from_a_reader(write):
-    placebo = "placebos: {noise: [one way, other way]}\n"
-    report = run_audit(write(placebo + GENERATOR + READER + PYTHON % "red"))
-    assert report.data["images"] == 48 and report.placebos
-    assert [stage.kind for stage in report.people] == ["reader", "reader"]
-    assert any("No people looked" in one for one in report.limits)
-    assert any("from answers about 60 sampled images" in one for one in report.limits)
-    assert "gender (sampled images)" in report.provenance["readers"]
-
-
-def test_the_model_is_not_its_own_reader(write):
-    with pytest.raises(ValueError, match="people.models.gender is the model under audit"):
-        run_audit(write(GENERATOR + READER + PYTHON % "green"))
-
-
-def test_a_generator_waits_twice_for_people(write, home):
-    people = "people: {kind: page, export: handed-in}\n"
-    path = write(GENERATOR + people + PYTHON % "red")
-    kept = home / "artifacts" / "audits" / "doors"
-    for stage, store in (("samples", "samples.npy"), ("transects", "images.npy")):
-        with pytest.raises(PeopleNeeded, match=f"people/{stage}/tasks"):
-            run_audit(path)
-        images = np.load(kept / store)
-        green, blue = images[:, 1, 5, 5] / 255, images[:, 2, 5, 5] / 255
-        seen = pd.DataFrame({"gender": green, "skin_colour": 1 - blue}, hidden_names(images))
-        answers = crowd.annotate(seen[~seen.index.duplicated()], 3, seed=1, stage=stage)
-        place = home / "handed-in" / stage
-        place.mkdir(parents=True)
-        annotations.write_label_studio(answers, place / "all.json")
-    report = run_audit(path)
-    assert [stage.stage for stage in report.people] == ["sampled images", "matched images"]
-    dark, light = (images[level::2, 2, 5, 5].mean() for level in (1, 0))
-    assert dark < light - 40, "the direction that people's answers give moves what they saw"

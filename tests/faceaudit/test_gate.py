@@ -1,22 +1,14 @@
 """The gate and the command line, by their exit codes and lines."""
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
 
-import numpy as np
-import pandas as pd
 import pytest
 from pretended_audits import pretend
 
 import faceaudit
 from faceaudit.__main__ import main
-from faceaudit.plan import keep_plan
-from faceaudit.plausibility import require_alike, require_decided
-from faceaudit.report import card, gate, read_json, write_json
+from faceaudit.report import Disparity, Doubt, card, gate, read_json, write_json
 from faceaudit.report_page import page
-from faceaudit.report_schema import Disparity, Doubt
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
 
@@ -113,90 +105,3 @@ def test_doubts_close_the_gate_unless_the_file_accepts_them(report):
         found, lines = gate(one)
         assert found == code and "errors: It guesses." in lines[0]
         assert page(one).index("It guesses.") < page(one).index(one.answer[:40])
-
-
-def test_a_pipe_that_is_closed_early_changes_no_code(report, tmp_path):
-    path = write_json(with_verdicts(report, ["exceeds"] * 20_000), tmp_path / "report.json")
-    command = f"set -o pipefail; {sys.executable} -m faceaudit gate {path} | head -1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True)
-    assert done.returncode == 1 and done.stderr == b""
-
-
-def test_run_plan_and_faults_on_the_command_line(audit_file, capsys):
-    assert main(["plan", str(audit_file)]) == 0
-    assert "plan: written to" in capsys.readouterr().out
-    assert main(["run", str(audit_file)]) == 0
-    out = capsys.readouterr().out
-    assert "plan: kept as it was" in out and "report: " in out and "comparisons" in out
-    folder = audit_file.parent / "build" / "audits" / "small"
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "model_card.md",
-        "report.html",
-        "report.json",
-    ]
-    assert main(["gate", str(folder / "report.json")]) == 1
-    (audit_file.parent / "faces.csv").unlink()
-    assert main(["run", str(audit_file)]) == 3
-    error = capsys.readouterr().err
-    assert error.startswith("audit: ") and "no such table" in error and error.count("\n") == 1
-
-
-OLD, PLAN = pretend(8, 0.3, seed=1)
-
-
-def changed_images(**columns):
-    frame = OLD.frame.iloc[columns.pop("start", 0) :].assign(**columns)
-    return faceaudit.Audited(frame, True, "new.csv")
-
-
-@pytest.mark.parametrize(
-    ("content", "refused", "words"),
-    [
-        (None, read_json, "report.json: no such report"),
-        *(
-            (content, read_json, "report.json: the report is damaged or of another version")
-            for content in ("", "{}", "[1]", '{"name": 1}')
-        ),
-        (None, lambda path: gate(path, "nothing"), "fail-on is 'nothing', one of exceeds, inc"),
-        *(
-            (content, lambda path: keep_plan(PLAN, path), "damaged or was changed after it was")
-            for content in ("{", "[1]", json.dumps(PLAN | {"tolerance": 0.2}))
-        ),
-        (
-            None,
-            lambda _: faceaudit.compare(OLD, changed_images(start=4), PLAN),
-            "new.csv: other images than in the table (4, such as '0-",
-        ),
-        (
-            None,
-            lambda _: faceaudit.compare(OLD, changed_images(label=1 - OLD.frame["label"]), PLAN),
-            "new.csv: column 'label' of image '0-dark-female' is not that of the table",
-        ),
-        (
-            None,
-            lambda _: require_decided(OLD.frame.assign(score=0.7), 0.5, "a.csv"),
-            "a.csv: the model says class 1 of every image (threshold 0.5), though the labels are "
-            "of both classes; is this the probability of the class that the model chose",
-        ),
-        (
-            None,
-            lambda _: require_decided(OLD.frame.assign(score=0.2), 0.5, "a.csv"),
-            "says class 0 of every image (threshold 0.5), though the labels are of both classes; "
-            "check the threshold",
-        ),
-        (
-            None,
-            lambda _: require_alike(
-                pd.DataFrame({"same": [1, 0] * 9, "similarity": np.arange(18) % 2}), "pairs.csv"
-            ),
-            "pairs.csv: pairs of one person are less similar than pairs of two in 100.0 of 100",
-        ),
-    ],
-)
-def test_refusals(tmp_path, content, refused, words):
-    path = tmp_path / "report.json"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError) as error:
-        refused(path)
-    assert words in str(error.value)

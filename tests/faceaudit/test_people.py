@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from faceaudit.__main__ import main
-from faceaudit.people import PeopleNeeded, asked_about, hidden_names, people_said
+from faceaudit.people import PeopleNeeded, hidden_names, people_said
 from faceaudit.report import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
@@ -17,13 +17,13 @@ from helpers.annotations.schema import ATTRIBUTES
 FILE = """\
 name: asked
 question: Does darker skin make the model err more often?
-generator: {kind: known-truth, base_faces: 20}
+generator: {{kind: known-truth, base_faces: 20}}
 axes: [skin_colour]
 annotated: [makeup]
 classes: [female, male]
-people: {kind: %s, raters: 3, size: 32}
-model: {kind: python, function: "brightness_model:answer", version: "1", input: {size: 32}}
-design: {tolerance: 0.05, transects: 12}
+people: {{kind: {kind}, raters: 3, size: 32{address}}}
+model: {{kind: python, function: "brightness_model:answer", version: "1", input: {{size: 32}}}}
+design: {{tolerance: 0.05, transects: 12}}
 """
 MODEL = "import numpy as np\ndef answer(x):\n    return np.clip(1 - x.mean((1, 2, 3)), 0, 1)\n"
 IMAGES = np.random.default_rng(0).integers(0, 256, (6, 3, 32, 32)).astype(np.uint8)
@@ -31,16 +31,12 @@ ADDRESS = {"mturk": ", address: 'https://b/'", "ground-truth": ", address: 's3:/
 
 
 @pytest.fixture
-def asked(home, monkeypatch):
-    monkeypatch.syspath_prepend(home)
-    (home / "brightness_model.py").write_text(MODEL, encoding="utf-8")
+def asked(home, module):
+    module("brightness_model", MODEL)
 
     def written(kind):
         path = home / "asked.yml"
-        text = FILE % kind
-        path.write_text(
-            text.replace("size: 32}\nmodel", f"size: 32{ADDRESS.get(kind, '')}}}\nmodel")
-        )
+        path.write_text(FILE.format(kind=kind, address=ADDRESS.get(kind, "")), encoding="utf-8")
         return path
 
     return written
@@ -117,48 +113,11 @@ def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     assert labelled["label"].tolist() == (expected >= 0.5).astype(float).tolist()
 
 
-def test_an_export_of_half_of_the_images_is_no_answer_yet(asked, home):
-    one, names = read_specification(asked("page")), hidden_names(IMAGES)
-    place = home / "people" / "answers"
-    place.mkdir(parents=True)
-    annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
-    with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-    annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
-def asked_and_answered(asked, home, images, kind="label-studio"):
-    """An audit whose people answered about images; its file, and where their export is."""
-    one = read_specification(asked(kind))
-    with pytest.raises(PeopleNeeded):
-        people_said(images, ["gender", "makeup"], one, home)
-    place = home / "people" / "answers"
-    annotations.write_label_studio(answers_about(hidden_names(images)), place / "one.json")
-    return one, place
-
-
-@pytest.mark.parametrize("kind", ["label-studio", "page"])
-def test_images_that_were_made_anew_get_tasks_of_their_own(asked, home, kind):
-    one, place = asked_and_answered(asked, home, IMAGES[:4], kind)
-    before = (place / "one.json").read_bytes()
-    with pytest.raises(PeopleNeeded, match="other images than .* undo that.* 2 images") as stop:
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-    assert "\n" not in str(stop.value)
-    assert asked_about(home / "people" / "tasks") == {*hidden_names(IMAGES[4:])}
-    with pytest.raises(PeopleNeeded, match="2 of 6 images have no answer about gender"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
-    assert (place / "one.json").read_bytes() == before
-    more = answers_about(hidden_names(IMAGES[4:]), 2)
-    annotations.write_label_studio(more, place / "two.json")
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
-
-
 def test_an_audit_waits_and_goes_on(asked, home, capsys):
     path = asked("label-studio")
     assert main(["run", str(path)]) == 0
     told = capsys.readouterr().out.splitlines()[-1]
-    assert "tasks for 24 images are in" in told and "start Label Studio" in told
+    assert "24 of 24 images have no answer" in told and "start Label Studio" in told
     kept = home / "artifacts" / "audits" / "asked" / "people"
     assert not (home / "build" / "audits" / "asked" / "report.json").exists()
     tasks = json.loads((kept / "tasks" / "tasks.json").read_text())
@@ -172,3 +131,16 @@ def test_an_audit_waits_and_goes_on(asked, home, capsys):
     assert report.plan.kept and report.plan.content["people"] == "label-studio"
     page = (home / "build" / "audits" / "asked" / "report.html").read_text()
     assert "How far people agree" in page and "data:image/webp" in page
+
+
+def test_images_without_an_answer_get_tasks_of_their_own(asked, home):
+    one, names = read_specification(asked("page")), hidden_names(IMAGES)
+    place = home / "people" / "answers"
+    place.mkdir(parents=True)
+    annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
+    with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
+        people_said(IMAGES, ["gender", "makeup"], one, home)
+    text = (home / "people" / "tasks" / "page-1.html").read_text()
+    assert [name in text for name in names] == [False] * 3 + [True] * 3
+    annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
+    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)

@@ -3,8 +3,8 @@
 import pytest
 
 import faceaudit
-from faceaudit.plan import departures, families, make_plan
-from faceaudit.run import plan_audit, run_audit
+from faceaudit.plan import departures, make_plan
+from faceaudit.run import capped, plan_audit, run_audit
 from helpers import effects
 
 BASE = {
@@ -13,18 +13,6 @@ BASE = {
     "axes": ["skin_colour", "hair_length", "gender"],
     "design": {"tolerance": 0.05},
 }
-
-
-def test_every_comparison_is_named():
-    found = families(faceaudit.Specification(**BASE, placebos=["clothing"]))
-    sizes = {name: len(comparisons) for name, comparisons in found.items()}
-    assert sizes == {
-        "effects by cell": 12,
-        "effects on average": 3,
-        "interactions": 3,
-        "effects on having no answer": 3,
-        "placebo axes": 1,
-    }
 
 
 def test_faces_follow_from_the_power_and_the_power_from_the_faces():
@@ -55,3 +43,14 @@ def test_comparisons_too_few_and_too_many_are_departures():
         "placebo axes: left out clothing, all faces",
         "placebo axes: not planned shoes, all faces",
     ]
+
+
+def test_files_that_ship_can_be_read_and_capped(repository):
+    for name in ("example", "study", "table", "verification"):
+        one = faceaudit.read_specification(repository / "audits" / f"{name}.yml")
+        assert one.name == name and one.beside("x.csv") == repository / "audits" / "x.csv"
+    whole = faceaudit.read_specification(repository / "audits" / "example.yml")
+    small, plan = capped(whole, "smoke"), make_plan(capped(whole, "smoke"))
+    assert small.name == "example-smoke" and plan["sizes"]["units"] == 40
+    assert "40 faces in place of 400" in plan["note"] and "note" not in make_plan(whole)
+    assert capped(whole, "paper") is whole, "no audit grows"

@@ -31,24 +31,16 @@ def advisory(severity):
 
 
 @pytest.mark.parametrize(
-    ("report", "found"),
+    ("vias", "found"),
     [
-        ({}, None),
-        ({"message": "405 Method Not Allowed", "statusCode": 405}, None),
-        ({"vulnerabilities": {}}, []),
-        ({"vulnerabilities": {"x": {"via": ["jquery", advisory("moderate")]}}}, []),
-        ({"vulnerabilities": {"x": {"via": [advisory("high")]}}}, ["jquery GHSA-high"]),
-        ({"vulnerabilities": {"x": {"via": [advisory("critical")]}}}, ["jquery GHSA-critical"]),
+        (["jquery", advisory("moderate")], []),
+        ([advisory("high")], ["jquery GHSA-high"]),
+        ([advisory("critical")], ["jquery GHSA-critical"]),
     ],
-    ids=str,
 )
-def test_assets(audit, report, found):
-    assert audit.in_assets(report) == found
-
-
-@pytest.mark.parametrize("command", ["false", "echo no JSON", "no-such-program-anywhere"])
-def test_an_auditor_that_cannot_answer_says_nothing(audit, tmp_path, command):
-    assert audit.ask(*command.split(), folder=tmp_path) == {}
+def test_assets(audit, vias, found):
+    assert audit.in_assets({"vulnerabilities": {"x": {"via": vias}}}) == found
+    assert audit.in_assets({"message": "405 Method Not Allowed"}) is None
 
 
 @pytest.mark.parametrize(

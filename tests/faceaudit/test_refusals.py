@@ -1,0 +1,170 @@
+"""What the audit refuses, each in one sentence that names the place and what is allowed."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from pretended_audits import OF_TABLE, pretend, pretended_table
+
+import faceaudit
+from faceaudit.plan import keep_plan
+from faceaudit.plausibility import require_alike, require_decided
+from faceaudit.report import gate, read_json
+from faceaudit.run import capped
+from faceaudit.specification import Specification, read_specification
+from faceaudit.tables import from_table
+from helpers.artifacts.lineage import ROOT
+
+OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
+OF_A_RECOGNISER = """{name: a, kind: verification, question: '?', images: faces.csv, reference: a,
+    model: {kind: onnx, path: r.onnx, input: {size: 8}, threshold: 0.8},
+    design: {tolerance: 0.1}}"""
+# What the file says besides, and how the sentence begins.
+FAULTS_OF_A_CLASSIFIER = """
+nmae: 1 | nmae is no key here (did you mean name?); allowed are name, kind
+design: {toleranse: 0.05} | design.toleranse is no key here (did you mean tolerance?); allowed
+design: {tolerance: 5} | design.tolerance is 5, less than 1 was expected
+design: {} | design.tolerance is missing
+model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'table' was expected
+model: {path: x} | model.kind is missing
+model: {kind: onnx, path: x, input: {size: 8, sise: 1}} | model.input.sise is no key here (did you
+model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1, without fmr, was
+people: {kind: table} | people.kind is table with generator known-truth, one of simulated, label-
+people: {kind: mturk} | people.address is missing, the address that your images will have, https:
+{people: {kind: page}, annotated: [shoes]} | attribute, axes or annotated is 'shoes', one of gender
+people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is table, one of 'onnx
+generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
+generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
+axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
+axes: {skin: [fair, medium, dark]} | axes.skin is ['fair', 'medium', 'dark'], two of the levels
+axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML takes no, off or 0 for
+axes: {skin: [a, a]} | axes.skin is ['a', 'a'], two different names was expected
+placebos: [gender] | placebos is also an axis, other attributes was expected
+target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the axes was expected
+annotated: [a, a] | annotated is ['a', 'a'], every name once was expected
+reference: a | reference is given, a classification takes name, kind
+{images: a.csv, people: {kind: simulated}} | images is given besides generator or people, one or
+{images: a.csv, model: {kind: onnx, path: x, input: {size: 8}}} | model.kind is onnx, table, with
+"""
+FAULTS_OF_A_RECOGNISER = """
+axes: [gender] | axes is given, a verification of images takes name, kind
+columns: {points: [x, y]} | columns.points is ['x', 'y'], a list of at least 10 was expected
+reference: null | reference is missing, the name of a group was expected
+model: {kind: table, threshold: 0.5} | model.kind is table, a model that can be asked, with images,
+model: {kind: onnx, path: r, input: {size: 8}} | model is without one threshold, either model.thres
+model: {kind: onnx, path: r, input: {size: 8}, threshold: 2} | model.threshold is 2.0, a cosine
+model: {kind: onnx, path: r, input: {preset: sface}, fmr: 0.1} | faces are aligned by five points
+"""
+CASES = [
+    (yaml.safe_load(whole), *case.split(" | "))
+    for whole, cases in (
+        (OF_A_CLASSIFIER, FAULTS_OF_A_CLASSIFIER),
+        (OF_A_RECOGNISER, FAULTS_OF_A_RECOGNISER),
+    )
+    for case in cases.strip().splitlines()
+]
+
+
+@pytest.mark.parametrize(("whole", "change", "told"), CASES)
+def test_an_audit_file(tmp_path, whole, change, told):
+    path = tmp_path / "mine.yml"
+    path.write_text(yaml.safe_dump(whole | yaml.safe_load(change)), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        read_specification(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: {told}") and "\n" not in message, message
+
+
+OWN = Specification(**OF_TABLE)
+# A change of the table's text, and what is told.
+FAULTS_OF_A_TABLE = [
+    ("label,score", "label,p", "no column 'score'; it has image_id, unit, skin"),
+    ("image_id,unit", "unit,unit", "two columns are named 'unit'; rename one"),
+    ("1-dark-male,1,", "1-dark-male,", "row 9 has 5 cells, 6 were expected"),
+    ("1-dark-male,1,", "1-dark-male,1,1,", "Expected 6 fields in line 9, saw 7"),
+    ("5-dark-male,5,dark,male,", "5-dark-male,5,da\n", "row 25 has 3 cells, 6 were expected"),
+    ("1-dark-male,", '"1-dark-male,', "no table of comma-separated values in UTF-8 (unexpected"),
+    (",", ";", "columns are separated by ';', commas were expected"),
+    ("1-dark-male,", "0-dark-male,", "'image_id', row 9 is '0-dark-male', an image once; remove"),
+    ("1-dark-male,1,dark,", "1-dark-male,1,medium,", "9 is 'medium', 'light' (0) or 'dark' (1)"),
+    ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,woman", "9 is 'woman', a label, 'fe"),
+    ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,", "'label', row 9 is empty, a label"),
+    ("1-dark-male,1,", "1-dark-male,,", "'unit', row 9 is empty, the name of a matched face"),
+    ("1-dark-male,1,dark,male,1,", "1-dark-male,1,dark,male,1,4", "a score from 0 to 1 (are these"),
+    ("1-dark-male,1,dark,male,1,", "1-dark-male,1,dark,male,1,x", "'score', row 9 is 'x0."),
+    ("1-dark-male,1,dark,", "1-dark-male,1,light,", "unit '1' has two images at skin 'light'"),
+    ("1-dark-male,1,", "1-dark-male,7,", "unit '1' lacks the image at skin 'dark', gender 'male'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "told"), FAULTS_OF_A_TABLE)
+def test_a_table_as_text(tmp_path, before, after, told):
+    path, text = tmp_path / "faces.csv", pretended_table(6, 0.3, seed=1).to_csv(index=False)
+    path.write_text(text.replace(before, after, -1 if before == "," else 1), encoding="utf-8")
+    with pytest.raises(ValueError) as raised:
+        from_table(path, OWN)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: ") and told in message and "\n" not in message, message
+
+
+OLD, PLAN = pretend(8, 0.3, seed=1)
+TABLE = pretended_table(6, 0.3, seed=1)
+APART = pd.DataFrame({"same": [1, 0] * 9, "similarity": np.arange(18) % 2})
+
+
+def changed(**columns):
+    return faceaudit.Audited(
+        OLD.frame.iloc[columns.pop("start", 0) :].assign(**columns), True, "new"
+    )
+
+
+def written(path, content):
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("refused", "told"),
+    [
+        (lambda _: from_table(TABLE[:0], OWN), "the table has no rows"),
+        (lambda _: from_table(TABLE.assign(skin="dark"), OWN), "column 'skin' has one level only"),
+        (lambda _: from_table(TABLE[TABLE["unit"] == 0], OWN), "one unit only"),
+        (lambda _: from_table(TABLE.assign(unit=TABLE["image_id"]), OWN), "every unit has one"),
+        (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
+        (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
+        (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
+        (lambda at: read_specification(written(at, "- 1")), "keys and values were expected"),
+        (lambda at: read_json(at), "no such report"),
+        (lambda at: read_json(written(at, '{"name": 1}')), "the report is damaged or of another"),
+        (lambda at: gate(at, "nothing"), "fail-on is 'nothing', one of exceeds, inconclusive was"),
+        (lambda at: keep_plan(PLAN, written(at, "{")), "damaged or was changed after it was made"),
+        (
+            lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),
+            "the plan is damaged or was changed after it was made",
+        ),
+        (
+            lambda _: faceaudit.compare(OLD, changed(start=4), PLAN),
+            "new: other images than in the table (4, such as '0-",
+        ),
+        (
+            lambda _: faceaudit.compare(OLD, changed(label=1 - OLD.frame["label"]), PLAN),
+            "new: column 'label' of image '0-dark-female' is not that of the table",
+        ),
+        (
+            lambda _: require_decided(OLD.frame.assign(score=0.7), 0.5, "a.csv"),
+            "class 1 of every image (threshold 0.5), though the labels are of both classes; is "
+            "this the probability of the class that the model chose",
+        ),
+        (lambda _: require_alike(APART, "p.csv"), "of one person are less similar than pairs"),
+        (
+            lambda _: capped(read_specification(ROOT / "audits" / "table.yml"), "smoke"),
+            "table.yml: a profile sets the sizes of audits in the face world",
+        ),
+    ],
+)  # fmt: skip
+def test_what_else_is_refused(tmp_path, refused, told):
+    with pytest.raises(ValueError) as raised:
+        refused(tmp_path / "file")
+    assert told in str(raised.value)
