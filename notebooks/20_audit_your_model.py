@@ -70,14 +70,13 @@ from faceaudit import (
 )
 from faceaudit.model_input import check_preparation
 from faceaudit.models import ask, check_model, model_of
-from faceaudit.onnx_files import write_onnx
-from faceaudit.examples import write_faces
+from faceaudit.examples import write_faces, write_onnx
 from faceaudit.plan import departures, keep_plan, make_plan
-from faceaudit.recogniser import ask_recogniser
+from faceaudit.pairs import ask_recogniser
 from faceaudit.report_page import write_html
 from faceaudit.tables import judged
 from faceaudit.wording import by_chance, spaced
-from faceaudit.world import World, render_faces, simulated_answers
+from faceaudit.faces import World, render_faces, simulated_answers
 from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT

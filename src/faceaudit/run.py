@@ -18,11 +18,10 @@ from faceaudit.answers import has_answers
 from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
-from faceaudit.pairs import from_pairs, open_faces
+from faceaudit.pairs import ask_recogniser, from_pairs, open_faces
 from faceaudit.parts import Http, Images, KnownTruth
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
-from faceaudit.recogniser import ask_recogniser
 from faceaudit.report import build_report, write_card, write_json
 from faceaudit.report_page import Sheet, contact_sheet, write_html
 from faceaudit.report_schema import Report

@@ -202,18 +202,14 @@ class Specification(parts.Strict):
         if asked and model.threshold is not None:
             fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
             require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
-        if not asked or isinstance(model, Http):
-            by_points, detector = False, None
-        else:
-            by_points, detector = model.input.by_points, model.input.detector
+        by_points = asked and not isinstance(model, Http) and model.input.by_points
+        if asked and not isinstance(model, Http):
             for unused in sorted(model.output.model_fields_set - {"name"}):
                 raise ValueError(f"model.output.{unused} is given, which an embedding has not")
-        found = (detector is not None) + (self.columns.points is not None)
-        if found != by_points:
+        if (self.columns.points is not None) != by_points:
             raise ValueError(
                 "faces are aligned by five points where model.input.align is arcface or a preset "
-                "is named, and only there: either model.input.detector or columns.points says "
-                "where they are"
+                "is named, and only there: columns.points says where they are"
             )
 
     @property
