@@ -235,14 +235,9 @@ tables["effects by cell"]["verdict"].value_counts().to_frame("cells")
 # truth counts an error against what was set; the audit counts it against what people saw.
 
 # %%
-truth_faces = own.generator.base_faces, own.size, own.attribute
 shown = stage.folder / "truth.npy"
 truth = world.truth(
-    lambda faces: ask(model, faces, stage.folder / "answers"),
-    plan["threshold"],
-    *truth_faces,
-    shown,
-    [*own.axes],
+    lambda faces: ask(model, faces, stage.folder / "answers"), plan["threshold"], own, shown
 )
 now = make_plan(own, inputs=[own.path])
 report = build_report(data, tables, plan, now, truth=truth, model=model.card())

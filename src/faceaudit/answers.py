@@ -104,10 +104,8 @@ class Reading:
             return expit(score)
         if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
             ends = f"{np.nanmin(score):.4g} to {np.nanmax(score):.4g}"
-            raise ValueError(
-                f"{name}: answers from {ends}, probabilities in [0, 1] were promised "
-                "(output.activation none); set it to sigmoid or softmax if they are logits"
-            )
+            told = "set output.activation to sigmoid or softmax if they are logits"
+            raise ValueError(f"{name}: answers from {ends}, probabilities in [0, 1]; {told}")
         return score.clip(0, 1)
 
 

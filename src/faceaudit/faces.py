@@ -37,6 +37,8 @@ from helpers.world.batches import render_to_store
 DOSES = (0.2, 0.8)
 """Of an axis, on its scale from 0 to 1, unless the audit file has others."""
 STAGE = "audit"
+Score = Callable[[np.ndarray], np.ndarray]
+"""Images → a score of each, NaN where there is no answer."""
 
 
 # --- the face world
@@ -93,16 +95,11 @@ class World:
         return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(cells))
 
     def truth(
-        self,
-        score: Callable[[np.ndarray], np.ndarray],
-        threshold: float,
-        n: int,
-        size: int,
-        label: str,
-        path: Path,
-        axes: list[str],
+        self, score: Score, threshold: float, specification: Specification, path: Path
     ) -> pd.DataFrame:
-        """Effects by intervention on n other base faces; see `helpers.scorecard.truth`."""
+        """Effects by intervention on other base faces; see `helpers.scorecard.truth`."""
+        n, axes = specification.generator.base_faces, [*specification.axes]
+        form = {"size": specification.size, "path": path, "label": specification.attribute}
         base = self.generator.parameters(torch.from_numpy(self.base(n, f"{STAGE}/truth")))
         given = []
 
@@ -111,7 +108,7 @@ class World:
             return (given[0] > threshold).astype(float)  # that function cuts at 0.5
 
         doses = {name: self.axes[name] for name in axes}
-        wrong = truth.errors_under_do(answer, base, doses, size=size, path=path, label=label)
+        wrong = truth.errors_under_do(answer, base, doses, **form)
         # Without an answer there is neither an error nor a true rate of errors.
         wrong[np.isnan(given[0]).reshape(wrong.shape)] = np.nan
         return truth.effects(wrong, axes)

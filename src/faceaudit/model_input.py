@@ -155,8 +155,7 @@ class Preparation(Strict):
         """What is done to images, as JSON takes it."""
         fields = {"size": self.size, "channels": self.channels}
         fields |= {"scale": self.scale, "mean": self.subtracted}
-        told = ("std", "layout", "align")
-        fields |= {name: getattr(self, name) for name in told}
+        fields |= {name: getattr(self, name) for name in ("std", "layout", "align")}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()}
 
     def _cut(self, pixels: Tensor, points: np.ndarray | None) -> Tensor:
@@ -167,31 +166,20 @@ class Preparation(Strict):
                     "input.align is arcface, which needs five points of every face: name columns "
                     "with the points (columns.points)"
                 )
-            return aligned(pixels, torch.from_numpy(np.asarray(points, float)), self.size)
+            return aligned(pixels, np.asarray(points, float), self.size)
         shape, how = (self.size, self.size), {"mode": "bilinear", "antialias": True}
         if pixels.shape[2:] == shape:
             return pixels
         return functional.interpolate(pixels, shape, **how).clamp(0, 255)
 
 
-def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
-    """The turn, scale and shift that bring points nearest to a goal, by least squares.
+def similarity_transform(points: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The turn (with scale) and the shift that bring points nearest to a goal, by least squares.
 
     Umeyama, IEEE Transactions on Pattern Analysis and Machine Intelligence 13 (1991), in the plane
-    and without mirroring: with points as complex numbers it is the regression of one on the other.
-
-    Args:
-        points: (n, k, 2).
-        goal: (k, 2).
-
-    Returns:
-        matrices, float64 (n, 2, 3), that take a point (x, y, 1) to its new place.
-
-    Raises:
-        ValueError: another shape, or points that all lie in one place.
+    and without mirroring: with points (n, k, 2) as complex numbers x + iy it is the regression of
+    the goal (k, 2) on them. Both are complex, (n,): a point z goes to turn · z + shift.
     """
-    points, goal = np.asarray(points, float), np.asarray(goal, float)
-    require_shape(points, "points", (-1, *goal.shape))
     here, there = points[..., 0] + 1j * points[..., 1], goal[..., 0] + 1j * goal[..., 1]
     centred = here - here.mean(1, keepdims=True)
     spread = (np.abs(centred) ** 2).sum(1)
@@ -199,36 +187,23 @@ def similarity_transform(points: ArrayLike, goal: ArrayLike) -> np.ndarray:
         row = int((~(spread > 0)).argmax())
         raise ValueError(f"points, row {row}: all lie in one place or are missing")
     turn = (centred.conj() * (there - there.mean())).sum(1) / spread
-    shift = there.mean() - turn * here.mean(1)
-    first = np.stack([turn.real, -turn.imag, shift.real], 1)
-    second = np.stack([turn.imag, turn.real, shift.imag], 1)
-    return np.stack([first, second], 1)
+    return turn, there.mean() - turn * here.mean(1)
 
 
-def aligned(images: Tensor, points: Tensor, size: int = TEMPLATE_SIZE) -> Tensor:
+def aligned(images: Tensor, points: np.ndarray, size: int = TEMPLATE_SIZE) -> Tensor:
     """Images warped so that five points lie on ArcFace's template; black where nothing was.
 
-    Args:
-        images: float (n, 3, height, width).
-        points: (n, 5, 2), pixels, in the order and by the axes of `TEMPLATE`.
-        size: of the warped images, pixels; the template is scaled with it.
-
-    Returns:
-        float32 (n, 3, size, size), interpolated bilinearly.
-
-    Raises:
-        ValueError: points of another shape, missing, or all in one place.
+    Images are float (n, 3, height, width), points (n, 5, 2) in pixels, in the order and by the axes
+    of `TEMPLATE`, which is scaled to the size. Bilinear.
     """
     require_shape(points, "points", (len(images), 5, 2))
-    goal = (TEMPLATE + 0.5) * (size / TEMPLATE_SIZE) - 0.5
-    forth = similarity_transform(points.numpy(), goal)
+    turn, shift = similarity_transform(points, (TEMPLATE + 0.5) * (size / TEMPLATE_SIZE) - 0.5)
     # Every pixel of the result asks where it comes from.
-    back = np.linalg.inv(forth[:, :, :2])
-    shift = -np.einsum("nij,nj->ni", back, forth[:, :, 2])
-    grid = np.stack(np.meshgrid(np.arange(size), np.arange(size)), -1).astype(float)
-    source = np.einsum("nij,hwj->nhwi", back, grid) + shift[:, None, None]
-    height, width = images.shape[2:]
-    place = torch.from_numpy((2 * source + 1) / np.array([width, height]) - 1).float()
+    grid = np.arange(size) + 1j * np.arange(size)[:, None]
+    source = (grid - shift[:, None, None]) / turn[:, None, None]
+    sides = np.array([images.shape[3], images.shape[2]])
+    place = (2 * np.stack([source.real, source.imag], -1) + 1) / sides - 1
+    place = torch.from_numpy(place).float()
     return functional.grid_sample(images.float(), place, mode="bilinear", align_corners=False)
 
 

@@ -41,12 +41,7 @@ TRIED = 64
 """Images that a model is tried on; a recogniser on some from all parts of the table."""
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
-_TYPES = {
-    "tensor(float)": np.float32,
-    "tensor(float16)": np.float16,
-    "tensor(double)": np.float64,
-    "tensor(uint8)": np.uint8,
-}
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
 _FATAL = 4
 """Severity of onnxruntime's messages from which on they are shown."""
 
@@ -89,7 +84,8 @@ class OnnxNetwork:
 
     def __init__(self, path: Path, output: str | None = None) -> None:
         self._session, self._name = open_session(path), path.name
-        inputs, outputs = ([one.name for one in side] for side in self._sides())
+        inputs = [one.name for one in self._session.get_inputs()]
+        outputs = [one.name for one in self._session.get_outputs()]
         if len(inputs) != 1:
             told = f"{len(inputs)} inputs ({', '.join(inputs)})"
             raise ValueError(f"{path}: {told}, a model of one image each was expected")
@@ -101,9 +97,6 @@ class OnnxNetwork:
         if self.output not in outputs:
             told = f"no output {output!r}; output.name must be one of {', '.join(outputs)}"
             raise ValueError(f"{path}: {told}")
-
-    def _sides(self) -> tuple[list, list]:
-        return self._session.get_inputs(), self._session.get_outputs()
 
     def check_input(self, preparation: Preparation) -> None:
         """Raise ValueError if the network wants images of another shape or range than it gets."""

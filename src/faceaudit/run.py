@@ -156,13 +156,7 @@ def _with_a_model(
     more |= {"generator": shown.generator, "doubts": [*shown.doubts, *doubts]}
     if shown.world is not None:
         more["truth"] = shown.world.truth(
-            lambda images: ask(model, images, answers),
-            threshold,
-            specification.generator.base_faces,
-            specification.size,
-            specification.attribute,
-            kept / "truth.npy",
-            [*specification.axes],
+            lambda images: ask(model, images, answers), threshold, specification, kept / "truth.npy"
         )
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)

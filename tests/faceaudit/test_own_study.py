@@ -7,7 +7,7 @@ import yaml
 from onnx import TensorProto, helper, save
 
 from faceaudit import read_specification
-from faceaudit.own_study import left_out, study_file, write_study
+from faceaudit.own_generator import require_study, write_study
 from helpers.artifacts import profiles
 from helpers.generators.convert import write_converted
 
@@ -79,14 +79,6 @@ def test_the_models_input_is_read_from_its_file(given, shape, size, layout):
     assert (found.size, found.layout) == (size, layout)
 
 
-@pytest.mark.parametrize(
-    ("stem", "name"),
-    [("StyleGAN2_FFHQ.1024", "stylegan2-ffhq-1024"), ("-a b-", "a-b"), ("Größe 3", "gr-e-3")],
-)
-def test_a_name_is_made_to_fit(stem, name, tmp_path):
-    assert study_file(tmp_path / f"{stem}.pkl", tmp_path) == tmp_path / f"{name}.yml"
-
-
 def spoilt(given):
     (given / "text.pkl").write_text("no weights")
     (given / "text.onnx").write_text("no model")
@@ -106,7 +98,7 @@ def spoilt(given):
         ({"generator": "other.pt"}, r"other\.pt: expected a trained generator"),
         ({"generator": "red.onnx"}, r"red\.onnx: .*expected a trained generator"),
         ({"generator": "wgan"}, r"wgan\.safetensors: expected a trained generator"),
-        ({"model": None}, r"MODEL is missing; MODEL=gender\.onnx"),
+        ({"model": None}, r"MODEL=None: no such file"),
         ({"model": "gone.onnx"}, r"MODEL=.*gone\.onnx: no such file"),
         ({"model": "text.onnx"}, r"text\.onnx: no ONNX model"),
         ({"model": "two.onnx"}, r"two\.onnx: 2 inputs"),
@@ -129,34 +121,12 @@ def test_what_cannot_be_used_is_named_in_a_sentence(given, repository, change, t
     assert not any((given / "audits").iterdir())
 
 
-def test_what_the_file_says_otherwise_is_told(given):
-    path = written(given, crowd="crowd")
-    own = (given / "Faces_v1.pkl", given / "red.onnx", given / "crowd")
-    assert left_out(path, *own, "paper") == left_out(path, own[0], None, None, "paper") == []
-    other = network(given / "other.onnx")
-    model, crowd, sizes = left_out(path, own[0], other, given / "audits", "smoke")
-    assert f"MODEL={other} is left out" in model and "model.path is ../red.onnx" in model
-    assert "CROWD=" in crowd and "people.export is ../crowd" in crowd
-    assert "PROFILE=smoke are left out" in sizes and "5000 samples and 1000 transects" in sizes
-    path.write_text(path.read_text().replace(", export: ../crowd", ""))
-    (crowd,) = left_out(path, *own, "paper")
-    assert "people.export is not given" in crowd
-
-
 def test_a_file_of_another_generator_is_no_study_of_this_one(given):
     path = written(given)
     (given / "other").mkdir()
     with pytest.raises(ValueError, match=r"its generator is \.\./Faces_v1\.pkl; rename") as raised:
-        left_out(path, given / "other" / "Faces_v1.pkl", None, None, "paper")
+        require_study(path, given / "other" / "Faces_v1.pkl")
     assert "\n" not in str(raised.value)
     path.write_text("name: [")
     with pytest.raises(ValueError, match=r"faces-v1\.yml, line 1: this is no YAML"):
-        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
-
-
-def test_a_question_that_is_left_out_is_told_before_anybody_is_asked(given):
-    path = written(given)
-    path.write_text(path.read_text().replace("makeup, smiling, fakeness]", "smiling]"))
-    with pytest.raises(ValueError, match=r"annotated lacks makeup, fakeness, which") as raised:
-        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
-    assert "\n" not in str(raised.value)
+        require_study(path, given / "Faces_v1.pkl")

@@ -6,7 +6,6 @@ import pytest
 
 import faceaudit
 from faceaudit.report_page import page
-from faceaudit.run import run_audit
 from faceaudit.specification import Specification
 from helpers.verification import fixed_threshold
 
@@ -101,16 +100,3 @@ def test_a_fault_names_file_row_and_column(tmp_path, change, told):
     with pytest.raises(ValueError, match=told) as raised:
         faceaudit.from_pairs(path, file())
     assert str(raised.value).startswith(str(path))
-
-
-def test_from_file_to_report(home):
-    pairs(20, 4).to_csv(home / "pairs.csv", index=False)
-    path = home / "faces.yml"
-    path.write_text(
-        "{name: faces, kind: verification, question: '?', pairs: pairs.csv, reference: a,"
-        " model: {kind: table, threshold: 0.5}, design: {tolerance: 0.05}}",
-        encoding="utf-8",
-    )
-    report = run_audit(path)
-    assert report.plan.kept and len(report.disparities) == 2
-    assert (home / "build" / "audits" / "faces" / "model_card.md").is_file()

@@ -6,9 +6,9 @@ from queue import Queue
 import numpy as np
 import pytest
 
+from faceaudit.faces import World
 from faceaudit.run import folders, run_audit
 from faceaudit.specification import read_specification
-from faceaudit.world import World
 from facerender import INDEX
 from facerender.parameters import to_frame
 from helpers.utils.parallel import alone
