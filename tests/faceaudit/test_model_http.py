@@ -60,16 +60,6 @@ def test_every_image_is_asked_about_once_in_spite_of_faults(tmp_path):
     assert again.reasons.tolist() == ["no face found" if one else "" for one in silent]
 
 
-def test_the_order_is_random_keyed_and_does_not_follow_the_images(tmp_path):
-    images, orders = faces(40), []
-    for k, seed in enumerate((1, 1, 2)):
-        with FaceEndpoint() as endpoint:
-            asked(tmp_path / str(k), images, endpoint.url, seed=seed)
-            orders.append(endpoint.answered)
-    assert orders[0] == orders[1] != orders[2]
-    assert orders[0] != [face_endpoint.image_key(one) for one in images]
-
-
 def test_an_endpoint_that_fails_half_of_the_time_ends_the_run_and_the_rest_is_kept(tmp_path):
     images = faces(200)
     with FaceEndpoint(share=0.6) as endpoint:

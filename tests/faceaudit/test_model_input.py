@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from pydantic import ValidationError
 from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import Reading
@@ -41,22 +40,6 @@ def test_sizes_are_changed_as_pillow_does():
     ready = Preparation(size=24, range=(0, 255))(image)
     pillow = Image.fromarray(image[0].transpose(1, 2, 0)).resize((24, 24), Image.BILINEAR)
     assert np.abs(ready[0] - np.asarray(pillow).transpose(2, 0, 1)).max() <= 1
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"range": (1, 0)}, "range is .*the lower end first"),
-        ({"std": 0}, "std is 0.0, positive numbers was expected"),
-        ({"std": (1, 1, 0)}, "std is"),
-        ({"size": None}, "size is missing"),
-        ({"size": None, "preset": "sface", "align": "none"}, "align is set by preset sface"),
-    ],
-)
-def test_fields_that_do_not_go_together_are_named(given, told):
-    given = {k: v for k, v in ({"size": 16} | given).items() if v is not None}
-    with pytest.raises(ValidationError, match=told):
-        Preparation(**given)
 
 
 def umeyama(points, goal):

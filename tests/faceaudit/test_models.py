@@ -1,6 +1,5 @@
 """What models answer and how it is kept; what is no model says so in one sentence."""
 
-import multiprocessing
 import sys
 import types
 
@@ -10,7 +9,7 @@ import torch
 from onnx_made import means
 from scipy.special import expit, softmax
 
-from faceaudit.answers import AnswerCache, Reading, ask_and_keep, has_answers, image_key
+from faceaudit.answers import Reading, ask_and_keep, has_answers, image_key
 from faceaudit.model_input import TEMPLATE, Preparation
 from faceaudit.models import check_model, local_model
 from faceaudit.parts import Onnx, PythonModel
@@ -190,24 +189,3 @@ def test_vectors_come_back_as_they_were_and_other_points_are_another_image(tmp_p
     points[5] += 1
     ask_and_keep(model, IMAGES, tmp_path, points)
     assert calls == [1]
-
-
-def add_many(folder, name):
-    cache = AnswerCache(folder, "m")
-    for k in range(50):
-        cache.add([f"{name}{k}"], [k / 64], [""])
-
-
-def test_two_processes_write_at_once_and_a_failure_replaces_no_answer(tmp_path):
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=add_many, args=(tmp_path, name)) for name in "ab"]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
-    cache = AnswerCache(tmp_path, "m")
-    keys = [f"{name}{k}" for name in "ab" for k in range(50)]
-    assert cache.calls == 100 and cache.answers(keys).values.tolist() == [*np.arange(50) / 64] * 2
-    cache.add(["a1", "new"], [None, None], ["HTTP 503", "HTTP 503"])
-    assert AnswerCache(tmp_path, "m").has("a1") and not AnswerCache(tmp_path, "m").has("new")
-    assert AnswerCache(tmp_path, "m").calls == 102 and AnswerCache(tmp_path, "other").calls == 0

@@ -2,7 +2,6 @@
 
 import generator_files as files
 import pytest
-import torch
 import yaml
 from onnx import TensorProto, helper, save
 
@@ -62,63 +61,6 @@ def test_a_truncation_that_was_chosen_at_the_conversion_counts(given, psi, trunc
     write_converted(given / "Faces_v1.pkl", given / "own.safetensors", "mine", psi)
     audit = read_specification(written(given, "own.safetensors"))
     assert audit.generator.truncation == truncation
-
-
-@pytest.mark.parametrize(
-    ("shape", "size", "layout"),
-    [
-        (("n", 3, 24, 24), 24, "nchw"),
-        ((1, 20, 20, 3), 20, "nhwc"),
-        (("n", 3, "height", "width"), 16, "nchw"),
-        (("n", 3, 24, "width"), 24, "nchw"),
-    ],
-)
-def test_the_models_input_is_read_from_its_file(given, shape, size, layout):
-    network(given / "other.onnx", shape=shape)
-    found = read_specification(written(given, model="other.onnx")).model.input
-    assert (found.size, found.layout) == (size, layout)
-
-
-def spoilt(given):
-    (given / "text.pkl").write_text("no weights")
-    (given / "text.onnx").write_text("no model")
-    network(given / "two.onnx", inputs=2)
-    network(given / "flat.onnx", shape=("n", 3, 16))
-    network(given / "grey.onnx", shape=("n", 1, 16, 16))
-    network(given / "wide.onnx", shape=("n", 3, 16, 32))
-    network(given / "whole.onnx", kind=TensorProto.INT64)
-    torch.save({"a": 1}, given / "other.pt")
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"generator": "gone.pkl"}, r"gone\.pkl: expected a trained generator, found no such file"),
-        ({"generator": "text.pkl"}, r"text\.pkl: .*expected a trained generator"),
-        ({"generator": "other.pt"}, r"other\.pt: expected a trained generator"),
-        ({"generator": "red.onnx"}, r"red\.onnx: .*expected a trained generator"),
-        ({"generator": "wgan"}, r"wgan\.safetensors: expected a trained generator"),
-        ({"model": None}, r"MODEL=None: no such file"),
-        ({"model": "gone.onnx"}, r"MODEL=.*gone\.onnx: no such file"),
-        ({"model": "text.onnx"}, r"text\.onnx: no ONNX model"),
-        ({"model": "two.onnx"}, r"two\.onnx: 2 inputs"),
-        ({"model": "flat.onnx"}, r"MODEL=.*flat\.onnx: its input has the shape \['n', 3, 16\]"),
-        ({"model": "grey.onnx"}, r"MODEL=.*grey\.onnx: its input has the shape"),
-        ({"model": "wide.onnx"}, r"MODEL=.*wide\.onnx: its input has the shape"),
-        ({"model": "whole.onnx"}, r"whole\.onnx: input 'in0' takes tensor\(int64\)"),
-        ({"crowd": "gone"}, r"CROWD=.*gone: no such folder"),
-        ({"crowd": "red.onnx"}, r"CROWD=.*red\.onnx: no such folder"),
-        ({"profile": "lapdog"}, r"unknown profile 'lapdog'"),
-    ],
-)
-def test_what_cannot_be_used_is_named_in_a_sentence(given, repository, change, told):
-    spoilt(given)
-    if change.get("generator") == "wgan":
-        change = {"generator": repository / "src/helpers/generators/wgan.safetensors"}
-    with pytest.raises(ValueError, match=told) as raised:
-        written(given, **change)
-    assert "\n" not in str(raised.value)
-    assert not any((given / "audits").iterdir())
 
 
 def test_a_file_of_another_generator_is_no_study_of_this_one(given):
