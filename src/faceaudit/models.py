@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -221,7 +222,7 @@ def local_model(
     if isinstance(given, PythonModel):
         # What the function loads is no part of the hash: the version stands for it.
         said = {"kind": "python", "function": given.function, "version": given.version}
-        call, source = _imported(given.function)
+        call, source = _function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
     path = folder / given.path
     if path.resolve() in EXAMPLES:
@@ -233,18 +234,21 @@ def local_model(
     return LocalModel(name, said, reading, given.input, network)
 
 
-def _imported(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
-    """The function that "module:function" names, and the SHA-256 of the file that it stands in."""
+def imported(path: str, field: str) -> Any:
+    """What "module:name" names."""
     module, _, name = path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name)
-    except ImportError as error:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
         raise ValueError(
-            f"model.function {path!r}: {module} cannot be imported ({error}); it must lie on "
-            "Python's path, for example in PYTHONPATH"
+            f"{field} {path!r} cannot be imported ({error}); {module} must lie on Python's path, "
+            "for example in PYTHONPATH"
         ) from error
-    except AttributeError:
-        raise ValueError(f"model.function {path!r}: {module} has no {name}") from None
+
+
+def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
+    """The function that "module:function" names, and the SHA-256 of the file that it stands in."""
+    found = imported(path, "model.function")
     if not callable(found):
         raise ValueError(f"model.function {path!r} is a {type(found).__name__}, no function")
 

@@ -8,7 +8,6 @@ pattern of `audits/study.yml`, and goes through it from then on.
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ import torch
 import yaml
 from pydantic import ValidationError
 
-from faceaudit.models import OnnxNetwork
+from faceaudit.models import OnnxNetwork, imported
 from faceaudit.parts import Style
 from faceaudit.specification import Specification, in_words, read_specification
 from faceaudit.wording import rendered, told
@@ -57,21 +56,14 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
         found = load_generator(source.kind, device=device, weights=path, truncation=psi)
         found.card |= {"sha256": file_hash(path)}
         return found
-    where = f"{specification.path}: generator.object {source.object}"
-    module, name = source.object.split(":")
-    try:
-        inner = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(
-            f"{where} cannot be imported ({error}); {module} must lie on Python's path, for "
-            "example in PYTHONPATH"
-        ) from error
+    where = f"{specification.path}: generator.object"
+    inner = imported(source.object, where)
     inner = inner() if isinstance(inner, type) else inner
     for wanted in ("sample", "synthesize", "latent_dim"):
         if not hasattr(inner, wanted):
             raise ValueError(
-                f"{where} has no {wanted}; an object with sample(n, seed), synthesize(w) and "
-                "latent_dim was expected"
+                f"{where} {source.object} has no {wanted}; an object with sample(n, seed), "
+                "synthesize(w) and latent_dim was expected"
             )
     return SimpleNamespace(
         latent_dim=int(inner.latent_dim),

@@ -123,8 +123,8 @@ REFUSED = [
     # The statistics of a batch: what else is in it counts.
     (lambda x: (red(x) - red(x).mean() + 1) / 2, Reading(), "for the same image .*batch stat"),
     (training, VECTORS, "two answers for the same image"),
-    ("no_such_module:score", Reading(), "no_such_module cannot be imported .* PYTHONPATH"),
-    ("math:score", Reading(), "math has no score"),
+    ("no_such_module:score", Reading(), "no_such_module:score' cannot be imported .* PYTHONPATH"),
+    ("math:score", Reading(), "no attribute 'score'"),
 ]
 
 
