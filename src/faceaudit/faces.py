@@ -269,7 +269,8 @@ def _of_a_generator(
     second = ask(images, specification.asked, "transects")
     about = [first.about | {"stage": "sampled images"}, second.about | {"stage": "matched images"}]
     limits = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
-    limits = told("truncation", source.truncation) * isinstance(source, Style) + limits
+    if isinstance(source, Style):
+        limits = told("truncation", source.truncation) + limits
     labelled, name = second.labelled(index, specification), f"a generator, {source.kind}"
     card = getattr(generator, "card", None)
     return Shown(labelled, images, name, None, about, card, limits, doubts)
