@@ -18,9 +18,9 @@ import pandas as pd
 from torch import Tensor
 
 import facerender
+from faceaudit.faces import World, render_faces
 from faceaudit.models import ask, model_of
 from faceaudit.specification import Specification
-from faceaudit.world import World, render_faces
 from helpers.annotations.crowd import annotate, perceived
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import atomic

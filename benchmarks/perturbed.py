@@ -59,7 +59,7 @@ Trained.outputs = lambda self, images, batch: with_other_scores(
     _exact_outputs(self, images, batch), images
 )
 """,
-    "src/faceaudit/onnx_files.py": """
+    "src/faceaudit/models.py": """
 import torch
 
 from helpers.utils.perturbation import with_other_scores

@@ -63,8 +63,8 @@ from faceaudit import read_specification
 from faceaudit.models import ask, model_of
 from faceaudit.people import hidden_names
 from faceaudit.examples import make_example_model
-from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
-from faceaudit.own_study import require_questions
+from faceaudit.own_generator import base_codes, find_directions, generator_of
+from faceaudit.own_generator import require_questions, sampled_faces
 from faceaudit.plan import make_plan
 from faceaudit.run import folders
 from faceaudit.people import said_of

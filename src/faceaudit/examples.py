@@ -9,14 +9,21 @@ to it by nothing but their pictures.
 
 from __future__ import annotations
 
+import copy
+import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from PIL import Image
+from torch import nn
+from torch.nn import functional
+from torch.onnx import symbolic_helper
 
-from faceaudit.onnx_files import write_onnx
 from helpers import models, verification
+from helpers.artifacts.stage import atomic
 from helpers.world import populations
 from helpers.world.batches import render_to_store
 
@@ -25,6 +32,8 @@ COMPOSITION, TAUGHT, IMAGES_TAUGHT = "mostly european", 300, 8
 SIZE, SEED = 64, 21
 PEOPLE, IMAGES = 60, 5
 """People of each group that the recogniser is audited on, and images of each of them."""
+OPSET = 17
+"""Version of ONNX that every onnxruntime from 1.15 on reads."""
 
 
 def make_example_model(path: Path) -> Path:
@@ -62,16 +71,7 @@ def make_example_faces(path: Path) -> Path:
 
 
 def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:
-    """Write images as PNG files with a table beside them, as an audit reads them.
-
-    Args:
-        images: uint8 (n, 3, height, width).
-        frame: columns of the table, a row per image.
-        path: of the `.csv`; the files lie in a folder of its name. It is written last.
-
-    Returns:
-        The path.
-    """
+    """Write images (n, 3, height, width) as PNG files, and at last the frame as a table beside."""
     folder = path.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     files = [f"{folder.name}/{number}.png" for number in range(len(images))]
@@ -79,3 +79,30 @@ def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:
         Image.fromarray(image.transpose(1, 2, 0)).save(path.parent / file)
     frame.assign(file=files)[["file", *frame]].to_csv(path, index=False, lineterminator="\n")
     return path
+
+
+def write_onnx(network: nn.Module, path: Path, size: int) -> Path:
+    """Write one of the book's networks as an ONNX file with any number of images a batch.
+
+    The file takes float32 RGB (n, 3, size, size) in [0, 1], as the network does, and gives what the
+    network gives.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    images, many = torch.zeros(2, 3, size, size), {"images": {0: "n"}, "answer": {0: "n"}}
+    # torch's new exporter needs a package that the book does without; this one warns of its age.
+    form = {"dynamo": False, "opset_version": OPSET, "dynamic_axes": many}
+    form |= {"input_names": ["images"], "output_names": ["answer"]}
+    torch.onnx.register_custom_op_symbolic("aten::adaptive_avg_pool2d", _pooled, OPSET)
+    network = copy.deepcopy(network).cpu().eval()
+    with atomic(path) as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(network, (images,), str(temporary), **form)
+    return path
+
+
+@symbolic_helper.parse_args("v", "is")
+def _pooled(graph: Any, maps: Any, cells: list[int]) -> Any:
+    """Adaptive pooling to cells that may overlap: rows and columns are averaged in turn."""
+    means = functional.adaptive_avg_pool1d(torch.eye(maps.type().varyingSizes()[-1]), cells[0])
+    columns, rows = (graph.op("Constant", value_t=one) for one in (means, means.T.contiguous()))
+    return graph.op("MatMul", rows, graph.op("MatMul", maps, columns))

@@ -1,10 +1,14 @@
-"""The images of an audit and what people say of them, from every kind of generator."""
+"""The images of an audit and what people say of them, from every kind of generator.
+
+The recipe of the face world is that of chapters 05, 06 and 10, with the exact directions, which
+move nothing but the axes: base faces of adults, projected onto the axes' hyperplanes, shown at
+every combination of the doses.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +16,131 @@ import numpy as np
 import pandas as pd
 import torch
 
+import facerender
+from faceaudit import own_generator as own
 from faceaudit.answers import BlackBox
 from faceaudit.models import LocalModel, check_model
-from faceaudit.own_generator import base_codes, find_directions, generator_of, sampled_faces
 from faceaudit.parts import Http, Images, KnownTruth, Reader, Simulated, Style
-from faceaudit.people import Said, said_of
+from faceaudit.people import said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, require_complete
-from faceaudit.wording import spaced
-from faceaudit.world import World, render_faces, simulated_answers
-from helpers.claims import with_minus
+from faceaudit.wording import told
+from helpers import errors, transects
+from helpers.annotations.crowd import annotate, mean_scores, perceived
+from helpers.directions import Hyperplanes
+from helpers.generators import KnownTruthGenerator
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import FILE, ImageSet
+from helpers.scorecard import truth
+from helpers.world.batches import render_to_store
 
-Say = Callable[[str], None]
-Ask = Callable[..., Said]
-"""`said_of` an audit: images, attributes and stage → what people say."""
+DOSES = (0.2, 0.8)
+"""Of an axis, on its scale from 0 to 1, unless the audit file has others."""
+STAGE = "audit"
+Score = Callable[[np.ndarray], np.ndarray]
+"""Images → a score of each, NaN where there is no answer."""
+
+
+# --- the face world
+
+
+@dataclass(frozen=True)
+class World:
+    """The design of an audit in the face world.
+
+    Attributes:
+        generator: of the faces.
+        planes: exact hyperplanes of the axes, of what is held, and of age.
+        axes: all that are manipulated, placebos last, with their doses.
+        recipe: arguments of `helpers.transects.base_latents`.
+    """
+
+    generator: KnownTruthGenerator
+    planes: Hyperplanes
+    axes: dict[str, tuple[float, float]]
+    recipe: dict[str, Any]
+
+    @classmethod
+    def of(cls, specification: Specification) -> World:
+        """The design that an audit file describes."""
+        source, generator = specification.generator, KnownTruthGenerator()
+        axes = [*specification.axes, *specification.placebos]
+        if unknown := [name for name in axes if name not in facerender.INDEX]:
+            raise ValueError(
+                f"{specification.path}: axes has {unknown[0]!r}, which the face world cannot "
+                f"change; it has {', '.join(facerender.INDEX)}"
+            )
+        held = {name: dose for name, dose in source.held.items() if name not in axes}
+        names = (*axes, *held, "age")
+        recipe = {
+            "youngest": float(generator.decision_value("age", source.adult)),
+            "held": {n: float(generator.decision_value(n, dose)) for n, dose in held.items()},
+            "seed": specification.design.seed,
+        }
+        planes = Hyperplanes(names, *generator.exact_hyperplanes(names))
+        return cls(generator, planes, {n: source.doses.get(n, DOSES) for n in axes}, recipe)
+
+    def base(self, n: int, stage: str) -> np.ndarray:
+        """Latent codes of n base faces (n, D)."""
+        given = self.generator, self.planes, [*self.axes], n
+        return transects.base_latents(*given, stage=stage, **self.recipe)
+
+    def faces(self, n: int) -> tuple[pd.DataFrame, torch.Tensor]:
+        """Index (image_id, unit, levels) and parameters of all images of n transects."""
+        axes, planes = [*self.axes], self.planes.select([*self.axes])
+        levels = {n: self.generator.decision_value(n, np.array(d)) for n, d in self.axes.items()}
+        cells = own.cells(
+            self.base(n, STAGE), planes, self.generator.exact_directions(axes), levels
+        )
+        return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(cells))
+
+    def truth(
+        self, score: Score, threshold: float, specification: Specification, path: Path
+    ) -> pd.DataFrame:
+        """Effects by intervention on other base faces; see `helpers.scorecard.truth`."""
+        n, axes = specification.generator.base_faces, [*specification.axes]
+        form = {"size": specification.size, "path": path, "label": specification.attribute}
+        base = self.generator.parameters(torch.from_numpy(self.base(n, f"{STAGE}/truth")))
+        given = []
+
+        def answer(images: np.ndarray) -> np.ndarray:
+            given.append(score(images))
+            return (given[0] > threshold).astype(float)  # that function cuts at 0.5
+
+        doses = {name: self.axes[name] for name in axes}
+        wrong = truth.errors_under_do(answer, base, doses, **form)
+        # Without an answer there is neither an error nor a true rate of errors.
+        wrong[np.isnan(given[0]).reshape(wrong.shape)] = np.nan
+        return truth.effects(wrong, axes)
+
+
+def render_faces(parameters: torch.Tensor, size: int, folder: Path) -> np.ndarray:
+    """Images of faces (n, P), rendered once and kept in a folder: uint8 (n, 3, size, size)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return render_to_store(parameters, size, folder / "images.npy")
+
+
+def simulated_answers(
+    index: pd.DataFrame, parameters: torch.Tensor, specification: Specification
+) -> pd.DataFrame:
+    """The index with what a simulated crowd says of the images.
+
+    That is the label (majority of the attribute, 0 or 1) and scores of what is annotated.
+    """
+    seen = perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
+    wanted, seed = specification.asked, specification.design.seed
+    if unknown := [name for name in wanted if name not in seen]:
+        raise ValueError(
+            f"{specification.path}: people are not asked about {unknown[0]!r}; attribute and "
+            f"annotated may have {', '.join(seen)}"
+        )
+    answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
+    scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
+    label = errors.majority(scores[specification.attribute])
+    return index.assign(label=label, **scores[specification.annotated])
+
+
+# --- the images of an audit
 
 
 @dataclass(frozen=True)
@@ -60,84 +173,58 @@ def show(
     plan: Mapping[str, Any],
     folder: Path,
     model: BlackBox,
-    say: Say,
+    say: Callable[[str], None],
     device: str = "cpu",
 ) -> Shown:
     """Make or read the images of an audit, and get the labels of them.
 
-    Args:
-        specification: of the audit.
-        plan: of the audit; its sizes count.
-        folder: of the audit's artifacts.
-        model: under audit, tried on some of the images before people are asked.
-        say: takes a sentence after every stage.
-        device: "cpu" or "cuda", where a network's images are made.
-
-    Raises:
-        PeopleNeeded: people have to answer before the audit can go on.
-        ValueError: a fault of the generator, a table, an export or the model.
+    The model under audit is tried on some of the images before people are asked; `device` is where
+    a network's images are made.
     """
-    source, ask = specification.generator, partial(said_of, specification)
-    ask = partial(ask, folder=folder, model=model, say=say)
+    source, people, units = specification.generator, specification.people, plan["sizes"]["units"]
 
-    def tried(images: np.ndarray, told: str) -> np.ndarray:
-        """Refuse what is no model before people are asked to work for it."""
-        say(told)
+    def ask(images: np.ndarray, asked: list[str], stage: str = "") -> Any:
+        return said_of(specification, images, asked, folder, model, say, stage)
+
+    def tried(images: np.ndarray, sentence: str) -> np.ndarray:
+        say(sentence)
         if isinstance(model, LocalModel):
             check_model(model, images)
         return images
 
     if isinstance(source, KnownTruth):
-        return _of_the_world(specification, plan["sizes"]["units"], folder, ask, tried, say)
-    if isinstance(source, Images):
-        return _of_a_set(specification, folder, ask, tried)
-    return _of_a_generator(specification, plan, folder, ask, tried, say, device)
-
-
-def _of_the_world(
-    specification: Specification, units: int, folder: Path, ask: Ask, tried: Callable, say: Say
-) -> Shown:
-    size, people, source = specification.size, specification.people, "the known-truth face world"
-    world = World.of(specification)
-    index, parameters = world.faces(units)
-    told = f"faces: {len(index):,} images of {units} faces, {size} pixels wide"
-    images = tried(render_faces(parameters, size, folder), told)
-    if isinstance(people, Simulated):
-        labelled = simulated_answers(index, parameters, specification)
-        say(f"people: {people.raters} simulated raters looked at every image")
-        return Shown(labelled, images, source, world)
-    seen = images
-    if not isinstance(people, Reader):
-        seen = render_faces(parameters, people.size, folder / "people")
+        world, size, card = World.of(specification), specification.size, None
+        index, parameters = world.faces(units)
+        made = f"faces: {len(index):,} images of {units} faces, {size} pixels wide"
+        images, name = (
+            tried(render_faces(parameters, size, folder), made),
+            "the known-truth face world",
+        )
+        if isinstance(people, Simulated):
+            labelled = simulated_answers(index, parameters, specification)
+            say(f"people: {people.raters} simulated raters looked at every image")
+            return Shown(labelled, images, name, world)
+        seen = images
+        if not isinstance(people, Reader):
+            seen = render_faces(parameters, people.size, folder / "people")
+    elif isinstance(source, Images):
+        index, found = open_images(specification)
+        folder.mkdir(parents=True, exist_ok=True)
+        seen = images = synthesize_to_store(found, found.codes, folder / "images.npy")
+        units, world, card, name = index["unit"].nunique(), None, found.card, source.table.name
+        tried(images, f"faces: {len(index):,} images of {units} matched faces, from a folder")
+    else:
+        return _of_a_generator(specification, plan, folder, ask, tried, say, device)
     said = ask(seen, specification.asked)
     about = [said.about | {"stage": "matched images"}]
-    labelled = said.labelled(index, specification)
-    return Shown(labelled, images, source, world, about, told=said.limits)
-
-
-def _of_a_set(specification: Specification, folder: Path, ask: Ask, tried: Callable) -> Shown:
-    index, found = open_images(specification)
-    folder.mkdir(parents=True, exist_ok=True)
-    images = synthesize_to_store(found, found.codes, folder / "images.npy")
-    units = index["unit"].nunique()
-    tried(images, f"faces: {len(index):,} images of {units} matched faces, from a folder")
-    said = ask(images, specification.asked)
-    labelled, source = said.labelled(index, specification), specification.generator.table.name
-    about = [said.about | {"stage": "matched images"}]
-    return Shown(labelled, images, source, None, about, found.card, said.limits)
+    return Shown(said.labelled(index, specification), images, name, world, about, card, said.limits)
 
 
 def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
-    """The pictures on disk that an audit file names.
+    """The pictures on disk that an audit file names: a row per image, and the pictures.
 
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
     placebo, with its levels by name or as 0 and 1.
-
-    Returns:
-        A row per image (image_id, which is the file; unit; levels), and the pictures.
-
-    Raises:
-        ValueError: a fault of the table or an image, in one sentence.
     """
     table, unit = specification.beside(specification.generator.table), specification.columns.unit
     rows, axes = Rows.read(table), {**specification.axes, **specification.placebos}
@@ -157,57 +244,33 @@ def _of_a_generator(
     specification: Specification,
     plan: Mapping[str, Any],
     folder: Path,
-    ask: Ask,
+    ask: Callable,
     tried: Callable,
-    say: Say,
+    say: Callable[[str], None],
     device: str,
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
-    generator = generator_of(specification, device)
-    codes, samples = sampled_faces(specification, generator, folder)
+    generator = own.generator_of(specification, device)
+    codes, samples = own.sampled_faces(specification, generator, folder)
     tried(samples, f"samples: {len(samples):,} images, of which directions are found")
-    first = ask(samples, specification.asked_of_samples, stage="samples")
-    found = find_directions(codes, first.scores, specification)
-    say(f"directions: held-out R² (or informedness, of two classes): {_listed(found.skill)}")
-    skill = {axis: found.skill[axis] for axis in specification.axes}
-    weak = _listed({axis: value for axis, value in skill.items() if value < plan["floor"]})
+    first = ask(samples, specification.asked_of_samples, "samples")
+    found = own.find_directions(codes, first.scores, specification)
+    (listed,) = told("skills", found.skill)
+    say(f"directions: held-out R² (or informedness, of two classes): {listed}")
+    weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < plan["floor"]}
+    doubts = [("direction", told("weak_directions", weak)[0])] if weak else []
     if weak and "direction" not in specification.accept:
-        raise ValueError(
-            f"{specification.path}: the first round's answers hardly tell where the axes lie in "
-            f"the generator: {weak}, and the plan asks for {plan['floor']:g}; people are "
-            "not asked a second time; check that the answers are about these images, ask about "
-            "more of them (generator.samples), or accept: [direction]"
-        )
-    weakness = f"The answers hardly tell where the axes lie in the generator: {weak}."
+        sentence = told("too_weak", weak, plan["floor"])[0]
+        raise ValueError(f"{specification.path}: {sentence}")
     with torch.no_grad():
-        index, cells = found.transects(base_codes(generator, found, units, specification))
+        index, cells = found.transects(own.base_codes(generator, found, units, specification))
         images = synthesize_to_store(generator, cells, folder / "images.npy")
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    second = ask(images, specification.asked, stage="transects")
-    stages = {"sampled images": first, "matched images": second}
-    told = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
+    second = ask(images, specification.asked, "transects")
+    about = [first.about | {"stage": "sampled images"}, second.about | {"stage": "matched images"}]
+    limits = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
     if isinstance(source, Style):
-        told.insert(0, _of_truncation(source.truncation))
-    return Shown(
-        second.labelled(index, specification),
-        images,
-        f"a generator, {source.kind}",
-        None,
-        [said.about | {"stage": stage} for stage, said in stages.items()],
-        getattr(generator, "card", None),
-        told,
-        [("direction", weakness)] if weak else [],
-    )
-
-
-def _listed(skill: Mapping[str, float]) -> str:
-    return with_minus(", ".join(f"{spaced(name)} {value:.2f}" for name, value in skill.items()))
-
-
-def _of_truncation(psi: float) -> str:
-    if psi == 1:
-        return "The generator's codes were not truncated, so that some faces look odd."
-    return (
-        f"The faces were made with a truncation of {psi:g}: they are nearer to the generator's "
-        "mean face than those it was trained on, and unusual faces are missing."
-    )
+        limits = told("truncation", source.truncation) + limits
+    labelled, name = second.labelled(index, specification), f"a generator, {source.kind}"
+    card = getattr(generator, "card", None)
+    return Shown(labelled, images, name, None, about, card, limits, doubts)

@@ -2,7 +2,8 @@
 
 A model that computes here is called with uint8 RGB images (n, 3, height, width) and answers float64
 probabilities (n,) or vectors (n, d), NaN where it found no face. It tells its card, and a hash that
-stands for everything that its answers depend on.
+stands for everything that its answers depend on. onnxruntime computes on one processor thread, the
+same way every time; its files are checked before any image is shown.
 """
 
 from __future__ import annotations
@@ -10,26 +11,26 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 
-from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Reading, ask_and_keep
+from faceaudit import answers
+from faceaudit.answers import NO_FACE, Answers, BlackBox, Points, Reading, ask_and_keep
 from faceaudit.examples import make_example_model, make_example_recogniser
 from faceaudit.model_http import RemoteModel
 from faceaudit.model_input import Preparation
-from faceaudit.onnx_files import FaceDetector, OnnxNetwork, hashes, open_session
-from faceaudit.parts import Http, Model, Onnx
+from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.specification import Specification
 from faceaudit.tables import check_answers
 from helpers.artifacts.lineage import ROOT, file_hash
 from helpers.models.training import check_images
 from helpers.utils.checks import require_shape
 
-Find = Callable[[np.ndarray], np.ndarray]
-"""uint8 images (n, 3, height, width) → five points a face, float (n, 5, 2); NaN: no face found."""
 EXAMPLES = {
     ROOT / "build" / "audits" / "example.onnx": make_example_model,
     ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
@@ -41,47 +42,125 @@ TRIED = 64
 """Images that a model is tried on; a recogniser on some from all parts of the table."""
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
+_FATAL = 4
+"""Severity of onnxruntime's messages from which on they are shown."""
 
 
+# --- ONNX files
+
+
+def open_session(path: Path) -> onnxruntime.InferenceSession:
+    """A session of onnxruntime on one processor thread, with deterministic kernels."""
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file; model.path must name an ONNX file")
+    with path.open("rb") as stream:
+        zipped = stream.read(4) == b"PK\x03\x04"  # as torch's files are, and ONNX's never
+    if zipped:
+        raise ValueError(
+            f"{path}: a file of torch, which is not opened, because reading one can run code that "
+            "stands in it; export the network with torch.onnx.export, or name a function of yours "
+            "under kind: python"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.use_deterministic_compute = True
+    options.log_severity_level = _FATAL
+    try:
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's have no class in common but this
+        told = f"no ONNX model that onnxruntime {onnxruntime.__version__} can read"
+        raise ValueError(f"{path}: {told} ({_first_line(error)})") from None
+
+
+def hashes(path: Path) -> dict[str, str]:
+    """SHA-256 of a file, and of the weights that large exports leave beside it."""
+    beside = path.with_name(f"{path.name}.data")
+    files = {"sha256": path} | ({"data_sha256": beside} if beside.is_file() else {})
+    return {name: file_hash(one) for name, one in files.items()}
+
+
+class OnnxNetwork:
+    """A file with one input: prepared images (n, …) → raw outputs (n, …) of one of its outputs."""
+
+    def __init__(self, path: Path, output: str | None = None) -> None:
+        self._session, self._name = open_session(path), path.name
+        inputs = [one.name for one in self._session.get_inputs()]
+        outputs = [one.name for one in self._session.get_outputs()]
+        if len(inputs) != 1:
+            told = f"{len(inputs)} inputs ({', '.join(inputs)})"
+            raise ValueError(f"{path}: {told}, a model of one image each was expected")
+        self.input = self._session.get_inputs()[0]
+        if self.input.type not in _TYPES:
+            told = f"input {inputs[0]!r} takes {self.input.type}"
+            raise ValueError(f"{path}: {told}, one of {', '.join(_TYPES)} was expected")
+        self.output = outputs[0] if output is None else output
+        if self.output not in outputs:
+            told = f"no output {output!r}; output.name must be one of {', '.join(outputs)}"
+            raise ValueError(f"{path}: {told}")
+
+    def check_input(self, preparation: Preparation) -> None:
+        """Raise ValueError if the network wants images of another shape or range than it gets."""
+        shape, size, where = self.input.shape, preparation.size, f"{self._name}: input"
+        channels = 1 if preparation.layout == "nchw" else 3
+        gets = [3, size, size] if channels == 1 else [size, size, 3]
+        fits = len(shape) == 4 and all(
+            wanted == got or not isinstance(wanted, int)
+            for wanted, got in zip(shape[1:], gets, strict=True)
+        )
+        if not fits:
+            layout = len(shape) != 4 or shape[channels] != 3
+            raise ValueError(
+                f"{where} {self.input.name!r} takes {shape}, but the preparation gives "
+                f"{['n', *gets]}; change input.{'layout' if layout else 'size'}"
+            )
+        whole, ends = self.input.type == "tensor(uint8)", preparation.ends()
+        if whole and not np.allclose(ends, [[0], [255]], atol=1):  # rounded, nothing would be left
+            raise ValueError(
+                f"{where} {self.input.name!r} takes whole numbers from 0 to 255, but the "
+                f"preparation gives {ends.min():.4g} to {ends.max():.4g}; set input.range to "
+                "[0, 255], without input.mean and input.std"
+            )
+
+    def __call__(self, ready: np.ndarray) -> np.ndarray:
+        kind = _TYPES[self.input.type]
+        ready = (ready.round().clip(0, 255) if kind is np.uint8 else ready).astype(kind)
+        # Some files want so many images at a time: the last batch is filled up with its last image.
+        fixed = self.input.shape[0] if isinstance(self.input.shape[0], int) else len(ready)
+        filled = np.concatenate([ready, np.repeat(ready[-1:], -len(ready) % fixed, 0)])
+        batches = np.split(filled, range(fixed, len(filled), fixed))
+        try:
+            raw = [self._session.run([self.output], {self.input.name: one})[0] for one in batches]
+        except Exception as error:  # as above
+            told = f"failed on images of the shape {list(ready.shape)} ({_first_line(error)})"
+            raise ValueError(f"{self._name}: {told}") from None
+        return np.concatenate(raw)[: len(ready)]
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+
+
+# --- models that compute here
+
+
+@dataclass
 class LocalModel(BlackBox):
     """A model that computes in this process, in batches.
 
-    Args:
-        name, said, reading: as of `BlackBox`.
+    Attributes:
         compute: prepared images (m, …) → raw outputs (m, …).
-        preparation: what images go through.
-        find: where the faces are, for `align` "arcface", if calls bring no points.
         missing: whether NaN of `compute` stands for "no face found"; otherwise it is an error.
     """
 
-    def __init__(
-        self,
-        name: str,
-        said: dict[str, Any],
-        compute: Callable[[np.ndarray], np.ndarray],
-        preparation: Preparation,
-        reading: Reading,
-        *,
-        find: FaceDetector | None = None,
-        missing: bool = False,
-    ) -> None:
-        said = said | {"preparation": preparation.card()} | ({"find": find.card()} if find else {})
-        super().__init__(name, said, reading, preparation)
-        self._compute, self._find, self._missing = compute, find, missing
+    compute: Callable[[np.ndarray], np.ndarray] | None = None
+    missing: bool = False
 
-    def ask(self, images: np.ndarray, points: np.ndarray | None = None) -> Answers:
-        """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers.
+    def __post_init__(self) -> None:
+        self.said = self.said | {"preparation": self.preparation.card()}
 
-        Args:
-            images: that are asked about.
-            points: float (n, 5, 2) for "arcface", NaN where no face was found.
-
-        Returns:
-            Answers and reasons, a row for each image.
-
-        Raises:
-            ValueError: what the model puts out is no answer.
-        """
+    def ask(self, images: np.ndarray, points: Points = None) -> Answers:
+        """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
         check_images(images)
         if points is not None:
             points = np.asarray(points, float)
@@ -91,250 +170,126 @@ class LocalModel(BlackBox):
             rows = slice(at, at + BATCH)
             given = None if points is None else points[rows]
             parts.append(self._batch(np.ascontiguousarray(images[rows]), given))
-        if not parts:
-            return Answers(np.empty(0), np.array([], str))
         # Of a batch without any face the width of a vector is not known.
         width = max((part.shape[1:] for part in parts), default=())
-        filled = [part if part.shape[1:] == width else _blank(len(part), width) for part in parts]
-        values = np.concatenate(filled)
+        values = np.full((len(images), *width), np.nan)
+        for number, part in enumerate(parts):
+            values[number * BATCH : number * BATCH + len(part)] = part
         silent = np.isnan(values.reshape(len(values), -1)).any(1)
         return Answers(values, np.where(silent, NO_FACE, ""))
 
-    def _batch(self, images: np.ndarray, points: np.ndarray | None) -> np.ndarray:
+    def _batch(self, images: np.ndarray, points: Points) -> np.ndarray:
         found = np.ones(len(images), bool)
-        if self.preparation.by_points:
-            points = self._find(images) if points is None and self._find else points
-            found = found if points is None else np.isfinite(points).all((1, 2))
+        if self.preparation.by_points and points is not None:
+            found = np.isfinite(points).all((1, 2))
         if not found.any():
-            return _blank(len(images), () if self.reading.gives == "probability" else (1,))
-        raw = self.raw(images[found], None if points is None else points[found])
-        n, name = found.sum(), self.name
-        given = np.mean([self.reading(one, n, name, self._missing) for one in raw], 0)
-        values = _blank(len(images), given.shape[1:])
+            width = () if self.reading.gives == "probability" else (1,)
+            return np.full((len(images), *width), np.nan)
+        raw = self.compute(
+            self.preparation(images[found], None if points is None else points[found])
+        )
+        given = self.reading(raw, found.sum(), self.name, self.missing)
+        values = np.full((len(images), *given.shape[1:]), np.nan)
         values[found] = given
         return values
 
-    def raw(self, images: np.ndarray, points: np.ndarray | None = None) -> list[np.ndarray]:
-        """Outputs before they are read: of the images and, where averaged, of their mirrors."""
-        ready = self.preparation(images, points)
-        mirrors = [self.preparation.mirrored(ready)] if self.preparation.flip_average else []
-        return [self._compute(one) for one in (ready, *mirrors)]
-
     def prepared_by(self, preparation: Preparation) -> LocalModel:
         """The same model behind another preparation."""
-        rest = {"find": self._find, "missing": self._missing}
-        return LocalModel(self.name, self.said, self._compute, preparation, self.reading, **rest)
+        return replace(self, preparation=preparation)
 
     def fill(
         self,
-        cache: AnswerCache,
+        cache: answers.AnswerCache,
         images: np.ndarray,
-        points: np.ndarray | None,
-        wanted: dict[str, int],
-        done: Callable[[int], Any],
+        points: Points,
+        wanted: answers.Wanted,
+        done: answers.Done,
     ) -> None:
-        """Put answers into a cache, many at a time; see `BlackBox`."""
+        """Put answers about the wanted images into a cache, many at a time."""
         keys, rows = list(wanted), list(wanted.values())
         for at in range(0, len(rows), KEPT_TOGETHER):
             some = rows[at : at + KEPT_TOGETHER]
-            answers = self.ask(images[some], None if points is None else points[some])
-            cache.add(keys[at : at + KEPT_TOGETHER], *answers)
+            found = self.ask(images[some], None if points is None else points[some])
+            cache.add(keys[at : at + KEPT_TOGETHER], *found)
             done(len(some))
 
 
-def _blank(n: int, width: tuple[int, ...]) -> np.ndarray:
-    return np.full((n, *width), np.nan)
-
-
-def onnx_model(
-    path: str | Path,
-    preparation: Preparation,
-    reading: Reading,
-    *,
-    output: str | int = 0,
-    find: FaceDetector | None = None,
+def local_model(
+    given: Onnx | PythonModel, folder: Path = Path(), gives: answers.Gives = "probability"
 ) -> LocalModel:
-    """Load a model from an ONNX file.
-
-    Args:
-        path: of the `.onnx` file; weights beside it in `<path>.data` belong to it.
-        preparation: what images go through before the network.
-        reading: how its output is read.
-        output: the output that is read, by its name or its number.
-        find: finds five points of the faces, for `align` "arcface".
-
-    Returns:
-        The model.
-
-    Raises:
-        ValueError: no readable ONNX file, no such output, several inputs, or an input that the
-            preparation does not fit.
-    """
-    path = Path(path)
-    network = OnnxNetwork(open_session(path), output, path.name)
-    network.check_input(preparation)
+    """The model that computes here which a part of an audit file in this folder describes."""
+    reading = Reading(gives, given.output.activation, given.output.index)
+    if isinstance(given, PythonModel):
+        # What the function loads is no part of the hash: the version stands for it.
+        said = {"kind": "python", "function": given.function, "version": given.version}
+        call, source = _function(given.function)
+        return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
+    path = folder / given.path
+    if path.resolve() in EXAMPLES:
+        EXAMPLES[path.resolve()](path)
+    network = OnnxNetwork(path, given.output.name)
+    network.check_input(given.input)
     said = {"kind": "onnx", "file": path.name, **hashes(path), "read": network.output}
     name = f"{path.name}, output {network.output!r}"
-    return LocalModel(name, said, network, preparation, reading, find=find)
+    return LocalModel(name, said, reading, given.input, network)
 
 
-def python_model(
-    function: str | Callable[[np.ndarray], np.ndarray],
-    preparation: Preparation,
-    reading: Reading,
-    *,
-    version: str,
-    find: FaceDetector | None = None,
-) -> LocalModel:
-    """Take a function of Python for a model.
+def imported(path: str, field: str) -> Any:
+    """What "module:name" names."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(
+            f"{field} {path!r} cannot be imported ({error}); {module} must lie on Python's path, "
+            "for example in PYTHONPATH"
+        ) from error
 
-    NaN in its answer means that it found no face.
 
-    Args:
-        function: `module:function`, imported from the path of Python, or the function itself.
-        preparation: what images go through before.
-        reading: how its output is read.
-        version: of the model, in your words. Its file's SHA-256 is part of the card, but not what
-            it loads: change the version when its weights change, or kept scores are used again.
-        find: finds five points of the faces, for `align` "arcface".
-
-    Returns:
-        The model.
-
-    Raises:
-        ValueError: no such module or function.
-
-    Example:
-        >>> reddish = lambda ready: ready[:, 0].mean((1, 2))
-        >>> model = python_model(reddish, Preparation(size=8), Reading(), version="1")
-        >>> model.ask(np.full((1, 3, 8, 8), 255, np.uint8)).values.tolist()
-        [1.0]
-    """
-    named = _imported(function) if isinstance(function, str) else function
-    name = (
-        function
-        if isinstance(function, str)
-        else getattr(named, "__qualname__", type(named).__name__)
-    )
+def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
+    """The function that "module:function" names, and the SHA-256 of the file that it stands in."""
+    found = imported(path, "model.function")
+    if not callable(found):
+        raise ValueError(f"model.function {path!r} is a {type(found).__name__}, no function")
 
     def call(images: np.ndarray) -> np.ndarray:
         try:
-            return named(images)
+            return found(images)
         except Exception as error:
-            raise ValueError(
-                f"{name}: failed on images of the shape {list(images.shape)} "
-                f"({type(error).__name__}: {error})"
-            ) from error
+            told = f"failed on images of the shape {list(images.shape)}"
+            raise ValueError(f"{path}: {told} ({type(error).__name__}: {error})") from error
 
-    said = {"kind": "python", "function": name, "version": version, **_source(named)}
-    return LocalModel(name, said, call, preparation, reading, find=find, missing=True)
-
-
-def _imported(path: str) -> Callable:
-    """The function that "module:function" names."""
-    module, _, name = path.partition(":")
+    own = inspect.unwrap(found)
+    own = own if inspect.isfunction(own) else type(found)  # a callable object, by its class
     try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError as error:
-        raise ValueError(
-            f"model.function {path!r}: {module} cannot be imported ({error}); it must lie on "
-            "Python's path, for example in PYTHONPATH"
-        ) from error
-    if found is None:
-        raise ValueError(f"model.function {path!r}: {module} has no {name}")
-    if not callable(found):
-        raise ValueError(f"model.function {path!r} is a {type(found).__name__}, no function")
-    return found
+        return call, {"sha256": file_hash(Path(inspect.getfile(own)))}
+    except (TypeError, OSError):  # built in, or typed in by hand
+        return call, {}
 
 
-def _source(function: Callable) -> dict[str, str]:
-    """SHA-256 of the file that a function, or the class of a callable object, stands in."""
-    for one in (inspect.unwrap(function), type(function)):
-        try:
-            return {"sha256": file_hash(Path(inspect.getfile(one)))}
-        except (TypeError, OSError):  # built in, or typed in by hand
-            continue
-    return {}
+# --- the model of an audit
 
 
 def model_of(specification: Specification, given: Model | None = None) -> BlackBox:
-    """The model that an audit file describes, ready to be asked.
-
-    Args:
-        specification: of the audit.
-        given: another model of the file, such as a reader's; by default the one that is audited.
-
-    Returns:
-        The model; `ask` and `embed` ask it.
-
-    Raises:
-        ValueError: the file or function cannot be loaded, or does not fit its preparation.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
-        ...     model={"kind": "onnx", "path": "nowhere.onnx", "input": {"size": 48}},
-        ... )
-        >>> model_of(one)
-        Traceback (most recent call last):
-        ValueError: nowhere.onnx: no such file; model.path must name an ONNX file
-    """
+    """The model that an audit file describes, or another one of the file, such as a reader's."""
     recogniser = given is None and specification.kind == "verification"
     given, gives = given or specification.model, "embedding" if recogniser else "probability"
     if isinstance(given, Http):
-        told = given.model_dump(exclude={"kind", "size", "threshold", "fmr"})
-        return RemoteModel(**told, gives=gives, seed=specification.design.seed)
-    reading = Reading(gives, given.output.activation, given.output.index)
-    detector = given.input.detector
-    find = None if detector is None else FaceDetector(specification.beside(detector))
-    if isinstance(given, Onnx):
-        path = specification.beside(given.path)
-        if path.resolve() in EXAMPLES:
-            EXAMPLES[path.resolve()](path)
-        output = 0 if given.output.name is None else given.output.name
-        return onnx_model(path, given.input, reading, output=output, find=find)
-    return python_model(given.function, given.input, reading, version=given.version, find=find)
+        return RemoteModel(given, Reading(gives), specification.design.seed)
+    return local_model(given, specification.beside(Path()), gives)
 
 
 def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
-    """Ask a model about images; what it said before is not asked again.
-
-    Args:
-        model: of `model_of`.
-        images: uint8 (n, 3, height, width).
-        folder: where answers are kept.
-
-    Returns:
-        Probabilities (n,), NaN where there is no answer.
-
-    Raises:
-        ValueError: a constant answer, or none at all.
-    """
+    """Probabilities (n,) of images, NaN where there is no answer; none is asked about again."""
     score, _ = ask_and_keep(model, images, folder)
     check_answers(pd.Series(score), model.name)
     return score
 
 
-def embed(
-    model: BlackBox, images: np.ndarray, folder: Path, points: np.ndarray | None = None
-) -> Answers:
+def embed(model: BlackBox, images: np.ndarray, folder: Path, points: Points = None) -> Answers:
     """Ask a recogniser about images, after trying it; what it said before is not asked again.
 
     A model on the network is not tried, and its answers are judged as they come.
-
-    Args:
-        model: of `model_of`.
-        images: uint8 (n, 3, height, width).
-        folder: where answers are kept.
-        points: five points of every face, (n, 5, 2), NaN where none was found; for models that
-            are aligned by them and find none themselves.
-
-    Returns:
-        Embeddings (n, d), NaN where there is none, with the reasons.
-
-    Raises:
-        ValueError: outputs that are no vectors, one vector for all images, none at all, or two for
-            one image.
     """
     if isinstance(model, LocalModel):
         some = np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))
@@ -343,28 +298,14 @@ def embed(
     found = vectors[reasons == ""]
     if not len(found):
         raise ValueError(f"{model.name} has no embedding of any image; is it the right model?")
-    if len(found) > 1 and np.ptp(found, axis=0).max() == 0:
-        raise ValueError(
-            f"{model.name} is one vector for all of {len(found)} images; a constant answer shows "
-            "nothing, is it the right model output?"
-        )
+    _refuse_constant(found, len(found), model.name)
     return Answers(vectors, reasons)
 
 
-def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None = None) -> None:
-    """Ask a model about a few images twice, in other company, and refuse what is no model.
+def check_model(model: LocalModel, images: np.ndarray, points: Points = None) -> None:
+    """Ask a model about the first 64 images twice, in other company, and refuse what is no model.
 
     The second time the images come in batches of one, two, three …, from the last to the first.
-    Warns if the outputs look like probabilities though an activation is to make them so.
-
-    Args:
-        model: one that computes here.
-        images: uint8 (n, 3, height, width), two different ones at least; the first 64 are used.
-        points: (n, 5, 2), for `align` "arcface".
-
-    Raises:
-        ValueError: outputs of another shape, NaN, logits for probabilities, the same answer for
-            all images, no face in any of them, or two answers for one image.
     """
     images = images[:TRIED]
     points = None if points is None else np.asarray(points, float)[:TRIED]
@@ -375,33 +316,25 @@ def check_model(model: LocalModel, images: np.ndarray, points: np.ndarray | None
     starts = np.arange(1, len(images)).cumsum()
     for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
         again, _ = model.ask(images[rows], None if points is None else points[rows])
-        _refuse_two_answers(model.name, first[rows], again, rows)
-    distinct = len(np.unique(images[found].reshape(found.sum(), -1), axis=0))
-    values = first[found]
-    if distinct > 1 and np.ptp(values, axis=0).max() == 0:
-        what = f"{values[0]:g}" if values.ndim == 1 else "one vector"
-        raise ValueError(
-            f"{model.name}: the answer is {what} for all of {distinct} different images; a wrong "
-            "output, index or preparation does that, and so does a network without its weights"
+        if np.isnan(again).all():  # then the width of a vector is not known
+            again = np.full_like(first[rows], np.nan)
+        same = first[rows].shape == again.shape and np.allclose(
+            again, first[rows], rtol=SAME, atol=SAME, equal_nan=True
         )
-    if points is not None or not model.preparation.by_points:
-        given = None if points is None else points[found]
-        for raw in model.raw(np.ascontiguousarray(images[found]), given):
-            model.reading.warn_of_probabilities(raw, model.name)
+        if not same:
+            raise ValueError(
+                f"{model.name}: two answers for the same image (among {rows.min()} to "
+                f"{rows.max()}); a model under audit must answer the same every time: turn off "
+                "dropout, batch statistics and random augmentation"
+            )
+    distinct = len(np.unique(images[found].reshape(found.sum(), -1), axis=0))
+    _refuse_constant(first[found], distinct, model.name)
 
 
-def _refuse_two_answers(name: str, first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> None:
-    """Raise ValueError at the first image with two answers."""
-    # Where no face is found in any of them, the width of a vector is not known.
-    if first.shape != second.shape and not np.isnan(second).all():
-        raise ValueError(f"{name}: vectors of {first.shape[1:]}, then of {second.shape[1:]}")
-    scale = np.maximum(1, np.abs(np.nan_to_num(first)))
-    far = np.abs(first - second) > SAME * scale
-    changed = (far | (np.isnan(first) != np.isnan(second))).reshape(len(first), -1).any(1)
-    if changed.any():
-        row = int(changed.argmax())
-        both = f"{first[row]:.4g} and {second[row]:.4g}" if first.ndim == 1 else "two vectors"
+def _refuse_constant(found: np.ndarray, images: int, name: str) -> None:
+    if images > 1 and np.ptp(found, axis=0).max() == 0:
+        what = f"{found[0]:g}" if found.ndim == 1 else "one vector"
         raise ValueError(
-            f"{name}: {both} for the same image (number {rows[row]}); a model under audit must "
-            "answer the same every time: turn off dropout, batch statistics and random augmentation"
+            f"{name}: the answer is {what} for all of {images} different images; a wrong output, "
+            "index or preparation does that, and so does a network without its weights"
         )

@@ -1,28 +1,35 @@
-"""Somebody's own generator in an audit: directions from people's answers, and faces at all levels.
+"""Somebody's own generator in an audit: its file, directions from answers, and matched faces.
 
 The steps are those of chapters 03 to 05: sampled codes and what is said of their images give a
 hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
-where they are.
+where they are. `make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes the audit file by the
+pattern of `audits/study.yml`, and goes through it from then on.
 """
 
 from __future__ import annotations
 
-import importlib
+import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+import yaml
+from pydantic import ValidationError
 
+from faceaudit.models import OnnxNetwork, imported
 from faceaudit.parts import Style
-from faceaudit.specification import Specification
-from faceaudit.world import transect_index
+from faceaudit.specification import Specification, in_words, read_specification
+from faceaudit.wording import rendered, told
 from helpers import directions, transects
-from helpers.artifacts.lineage import file_hash
+from helpers.annotations import ATTRIBUTES
+from helpers.artifacts.lineage import ROOT, file_hash, load_profile
 from helpers.directions import Hyperplanes
-from helpers.generators import Generator, load_generator
+from helpers.generators import Generator, convert, load_checkpoint, load_generator
 from helpers.generators.batches import synthesize_to_store
 from helpers.orthogonalization import VIF_CAP, dual_basis, variance_inflation
 from helpers.utils import seeding
@@ -33,70 +40,37 @@ SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
 CANDIDATES = 10
 """Codes drawn for every face, where children are left out."""
+AUDITS = ROOT / "audits"
+PATTERN = AUDITS / "study.yml"
 
 
-@dataclass(frozen=True)
-class Named:
-    """An object with `sample` and `synthesize`, and what the audit file says it is."""
-
-    inner: Any
-    card: dict[str, Any]
-
-    @property
-    def latent_dim(self) -> int:
-        """Length of a code."""
-        return int(self.inner.latent_dim)
-
-    @property
-    def device(self) -> torch.device:
-        """Where codes and images are."""
-        return torch.device(getattr(self.inner, "device", "cpu"))
-
-    def sample(self, n: int, seed: int) -> torch.Tensor:
-        """Codes (n, latent_dim)."""
-        return torch.as_tensor(self.inner.sample(n, seed), dtype=torch.float32)
-
-    def synthesize(self, w: torch.Tensor) -> torch.Tensor:
-        """Images (n, 3, height, width) in [0, 1]."""
-        return torch.as_tensor(self.inner.synthesize(w), dtype=torch.float32)
+# --- codes and images
 
 
 def generator_of(specification: Specification, device: str = "cpu") -> Generator:
-    """The generator that an audit file names, with a `card`.
-
-    Args:
-        specification: of the audit.
-        device: "cpu" or "cuda", of a network's file; an object of one's own has its own.
-
-    Raises:
-        ValueError: weights that are none, a module or object that is not there, or one without
-            `sample` and `synthesize`.
-    """
+    """The generator that an audit file names, with a `card`; an object has a device of its own."""
     source = specification.generator
     if isinstance(source, Style):
         path, psi = specification.beside(source.weights), source.truncation
         found = load_generator(source.kind, device=device, weights=path, truncation=psi)
         found.card |= {"sha256": file_hash(path)}
         return found
-    where = f"{specification.path}: generator.object {source.object}"
-    module, name = source.object.split(":")
-    try:
-        inner = getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise ValueError(
-            f"{where} cannot be imported ({error}); {module} must lie on Python's path, for "
-            "example in PYTHONPATH"
-        ) from error
-    except AttributeError:
-        raise ValueError(f"{where}: {module} has no {name}") from None
+    where = f"{specification.path}: generator.object"
+    inner = imported(source.object, where)
     inner = inner() if isinstance(inner, type) else inner
     for wanted in ("sample", "synthesize", "latent_dim"):
         if not hasattr(inner, wanted):
             raise ValueError(
-                f"{where} has no {wanted}; an object with sample(n, seed), synthesize(w) and "
-                "latent_dim was expected"
+                f"{where} {source.object} has no {wanted}; an object with sample(n, seed), "
+                "synthesize(w) and latent_dim was expected"
             )
-    return Named(inner, {"object": source.object, "version": source.version})
+    return SimpleNamespace(
+        latent_dim=int(inner.latent_dim),
+        device=torch.device(getattr(inner, "device", "cpu")),
+        sample=lambda n, seed: torch.as_tensor(inner.sample(n, seed), dtype=torch.float32),
+        synthesize=lambda w: torch.as_tensor(inner.synthesize(w), dtype=torch.float32),
+        card={"object": source.object, "version": source.version},
+    )
 
 
 def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
@@ -115,23 +89,29 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
 def sampled_faces(
     specification: Specification, generator: Generator, folder: Path
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The faces that directions are found from, made once and kept.
-
-    Args:
-        specification: of the audit; `generator.samples` says how many.
-        generator: of `generator_of`.
-        folder: of the audit's artifacts.
-
-    Returns:
-        Codes (n, D) and their images, uint8 (n, 3, height, width).
-
-    Raises:
-        ValueError: codes of another shape than the generator says, and images that are none.
-    """
+    """Codes (n, D) that directions are found from, and their images, made once and kept."""
     folder.mkdir(parents=True, exist_ok=True)
     n, seed = specification.generator.samples, specification.design.seed
     codes = sampled_codes(generator, n, seed, SAMPLES)
     return codes, synthesize_to_store(generator, codes, folder / "samples.npy")
+
+
+# --- directions
+
+
+def cells(
+    base: np.ndarray, planes: Hyperplanes, along: np.ndarray, levels: dict[str, Any]
+) -> np.ndarray:
+    """Codes (images, D) of every base face at all combinations of levels of the planes' axes."""
+    found = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
+    return found.reshape(-1, found.shape[-1])
+
+
+def transect_index(n: int, levels: dict[str, Any]) -> pd.DataFrame:
+    """Index of n faces at all combinations of levels: image_id, unit, `<axis>_level`."""
+    index = transects.index(n, levels).rename(columns={"transect": "unit"})
+    keep = ["image_id", "unit", *(f"{name}_level" for name in levels)]
+    return index[keep].astype({"unit": str})
 
 
 @dataclass(frozen=True)
@@ -156,12 +136,10 @@ class Found:
     @on_one_thread
     def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
         """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
-        own = self.planes.select([*self.levels])
         dual = dual_basis(self.planes.normals, vif_cap=np.inf)
         along = dual[[self.planes.names.index(name) for name in self.levels]]
-        levels = [*self.levels.values()]
-        cells = transects.grid(codes, own.normals, own.intercepts, along, levels)
-        return transect_index(len(codes), self.levels), cells.reshape(-1, codes.shape[1])
+        found = cells(codes, self.planes.select([*self.levels]), along, self.levels)
+        return transect_index(len(codes), self.levels), found
 
 
 @on_one_thread  # codes that differ in their last bits make images of other names, without answers
@@ -178,21 +156,6 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
 
     Returns:
         What was found.
-
-    Raises:
-        ValueError: an attribute about which all answers are alike, or too few on one side of a cut.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes=["gender"], design={"tolerance": 0.1},
-        ...     generator={"kind": "python", "object": "a:b", "version": "1"},
-        ...     people={"kind": "page"},
-        ... )
-        >>> codes = np.random.default_rng(1).standard_normal((200, 3)).astype(np.float32)
-        >>> found = find_directions(codes, pd.DataFrame({"gender": 0.5 + codes[:, 0] / 9}), one)
-        >>> index, grid = found.transects(codes[:2])
-        >>> index["gender_level"].tolist(), bool(grid[1, 0] > grid[0, 0])
-        ([0, 1, 0, 1], True)
     """
     source = specification.generator
     known = scores.notna().all(axis=1).to_numpy()
@@ -207,11 +170,10 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     continuous = [name for name in scores if name not in binary]
     try:
         planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
-        inflation = dict(zip(planes.names, variance_inflation(planes.normals), strict=True))
+        inflation = variance_inflation(planes.normals)
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
-    limits = _limits(planes, inflation, len(codes))
-    skill = {name: 2 * one - 1 if name in binary else one for name, one in planes.scores.items()}
+    fitted = planes
     if specification.placebos:
         planes = planes.join(_placebos(codes, planes, specification))
     values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
@@ -219,11 +181,9 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
     free = [name for name in source.held if name in scores and name not in specification.axes]
     held = {name: float(values[name].quantile(source.held[name])) for name in free}
-    if held:
-        limits.append(
-            f"All faces were given the same {_words(held, ' and ')}, so that none keeps at one "
-            "level of an axis what goes with the other. Effects are those among such faces."
-        )
+    close = [n for n, value in zip(fitted.names, inflation, strict=True) if value > VIF_CAP]
+    limits = told("directions", fitted.scores, len(codes), AGE in fitted.names, close, free)
+    skill = {name: 2 * one - 1 if name in binary else one for name, one in fitted.scores.items()}
     return Found(planes, levels, held, limits, skill)
 
 
@@ -243,31 +203,6 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
     return Hyperplanes(names, normals, -(codes @ normals.T).mean(axis=0))
 
 
-def _words(names: Any, between: str = ", ") -> str:
-    return between.join(name.replace("_", " ") for name in names)
-
-
-def _limits(planes: Hyperplanes, inflation: dict[str, float], n: int) -> list[str]:
-    fitted = _words(f"{name} {score:.2f}" for name, score in planes.scores.items())
-    found = [
-        f"Directions were found from answers about {n} sampled images. How well they tell the "
-        "attributes of images that they were not fitted to (R², or balanced accuracy where an "
-        f"attribute was cut in two): {fitted}. A poor direction moves its attribute less, and "
-        "others more."
-    ]
-    if AGE not in planes.names:
-        found.append(
-            "Children are not left out: nobody was asked about age, so that no direction tells "
-            "them from adults."
-        )
-    if close := [name for name, value in inflation.items() if value > VIF_CAP]:
-        found.append(
-            f"In this generator the directions of {_words(close)} are nearly those of the other "
-            "attributes; keeping the others where they are takes long steps, to unusual faces."
-        )
-    return found
-
-
 @on_one_thread
 def base_codes(
     generator: Generator, found: Found, units: int, specification: Specification
@@ -277,40 +212,124 @@ def base_codes(
     They are neutral in every axis, and what is held has one value in all of them (transects 4.1.4).
     Where people were asked about age and it is no axis, every face keeps its own, and only those
     count whose age is at least `generator.adult` by the plane that was fitted to the answers.
-
-    Args:
-        generator: of `generator_of`.
-        found: of `find_directions`.
-        units: faces.
-        specification: of the audit.
-
-    Raises:
-        ValueError: too few of the faces that the generator makes are adults.
     """
-    axes, seed = [*found.levels], specification.design.seed
+    axes, seed, source = [*found.levels], specification.design.seed, specification.generator
     keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
     codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, BASES)
-    if keeps_age:
-        codes = _adults(codes, found, units, specification)
     fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
     values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
     if keeps_age:
+        ages = found.planes.select([AGE]).decision_values(codes)[:, 0]
+        # The middle of the scale has the value zero; an attribute cut in two has its cut there.
+        adults = np.flatnonzero(ages >= (0.0 if AGE in source.binary else source.adult - 0.5))
+        if len(adults) < units:
+            raise ValueError(
+                f"{specification.path}: only {len(adults)} of {len(codes)} faces of the generator "
+                f"are at least as old as generator.adult ({source.adult:g}), {units} are needed; "
+                "lower it, or take fewer transects"
+            )
+        codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)
 
 
-def _adults(
-    codes: np.ndarray, found: Found, units: int, specification: Specification
-) -> np.ndarray:
-    """The first codes of adults, (units, D)."""
-    source = specification.generator
-    # The middle of the scale has the value zero; an attribute cut in two has its cut there.
-    least = 0.0 if AGE in source.binary else source.adult - 0.5
-    adults = np.flatnonzero(found.planes.select([AGE]).decision_values(codes)[:, 0] >= least)
-    if len(adults) < units:
+# --- the audit file
+
+
+def study_file(generator: Path, folder: Path = AUDITS) -> Path:
+    """Where the audit file of a generator's file is: `<folder>/<name>.yml`."""
+    name = re.sub(r"[^a-z0-9]+", "-", generator.stem.lower()).strip("-")
+    if not name:
+        raise ValueError(f"GENERATOR={generator}: no letter from a to z is in its name; rename it")
+    return folder / f"{name}.yml"
+
+
+def write_study(
+    generator: Path, model: Path | None, crowd: Path | None, profile: str, folder: Path = AUDITS
+) -> Path:
+    """Write the audit file of a generator's file; one that is there stays as it is.
+
+    Args:
+        generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
+        model: ONNX file of the model that is asked about the faces.
+        crowd: folder for exports of people's answers, in `samples` and `transects`; None for the
+            place that the audit names.
+        profile: whose sizes the study has.
+        folder: of audit files.
+    """
+    path = study_file(generator, folder)
+    if path.exists():
+        return path
+    if model is None or not model.is_file():
+        raise ValueError(f"MODEL={model}: no such file; the ONNX file of a model was expected")
+    if crowd is not None and not crowd.is_dir():
+        raise ValueError(f"CROWD={crowd}: no such folder; one for people's exports was expected")
+    network, sizes = load_checkpoint(generator), load_profile(profile)
+    content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
+    content["name"] = path.stem
+    chosen = network.card.get("psi", convert.PSI)  # where somebody did, at the conversion
+    default = Style.model_fields["truncation"].default
+    content["generator"] = {
+        "kind": network.kind,
+        "weights": _from(folder, generator),
+        "samples": sizes.n_directions,
+        "quantiles": content["generator"]["quantiles"],
+        "truncation": default if chosen == convert.PSI else chosen,
+    }
+    content["people"]["raters"] = sizes.n_raters
+    if crowd is not None:
+        content["people"]["export"] = _from(folder, crowd)
+    content["model"] |= {"path": _from(folder, model), "output": {"activation": "none"}}
+    content["model"]["input"] = _input(model, network.resolution)
+    content["design"]["transects"] = sizes.n_transects
+    try:
+        Specification.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(f"{path} cannot be written: {in_words(error)}") from None
+    form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
+    values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
+    text = rendered("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def require_study(path: Path, generator: Path) -> None:
+    """Raise ValueError where an audit file is about another generator, or leaves out a question."""
+    audit = read_specification(path)
+    weights = getattr(audit.generator, "weights", None)
+    if weights is None or audit.beside(weights).resolve() != generator.resolve():
         raise ValueError(
-            f"{specification.path}: only {len(adults)} of {len(codes)} faces of the generator are "
-            f"at least as old as generator.adult ({source.adult:g}), {units} are needed; lower it, "
-            "or take fewer transects"
+            f"{path} is no audit of GENERATOR={generator}: its generator is "
+            f"{weights or f'of the kind {audit.generator.kind}'}; rename one of the two files"
         )
-    return codes[adults[:units]]
+    require_questions(audit)
+
+
+def require_questions(audit: Specification) -> None:
+    """Raise ValueError where people are not asked all that the papers' steps need."""
+    if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
+        raise ValueError(
+            f"{audit.path}: annotated lacks {', '.join(lacking)}, which pruning and the regression "
+            f"of the papers' study need; make audit AUDIT={audit.path} goes without"
+        )
+
+
+def _input(model: Path, size: int) -> dict[str, Any]:
+    """What an ONNX file says of the images that it takes; this size, where it takes any."""
+    shape = OnnxNetwork(model).input.shape
+    layouts = {1: ("nchw", shape[2:4]), 3: ("nhwc", shape[1:3])} if len(shape) == 4 else {}
+    for place, (layout, sides) in layouts.items():
+        fixed = {side for side in sides if isinstance(side, int)}
+        if shape[place] == 3 and len(fixed) < 2:
+            return {"size": min(fixed, default=size), "layout": layout, "range": [0, 1]}
+    raise ValueError(
+        f"MODEL={model}: its input has the shape {shape}, square images (n, 3, size, size) or "
+        "(n, size, size, 3) were expected"
+    )
+
+
+def _from(folder: Path, path: Path) -> str:
+    """A path as an audit file says it: from its folder, or whole outside of the repository."""
+    whole, above = Path(os.path.abspath(path)), Path(os.path.abspath(folder)).parent
+    return os.path.relpath(whole, folder) if whole.is_relative_to(above) else str(whole)

@@ -1,25 +1,36 @@
-"""A recogniser's tables, read and checked: pairs with similarities, or images of identities."""
+"""Verification: a table of pairs with similarities, or a recogniser that is asked about images.
+
+Which pairs are compared follows from the table of images, the cap and the seed, so it is fixed
+before the model is asked.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
+from faceaudit.answers import NO_FACE, Answers
 from faceaudit.examples import make_example_faces
+from faceaudit.models import embed, model_of
 from faceaudit.parts import Http
-from faceaudit.plausibility import require_alike
+from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
 from helpers.artifacts.lineage import ROOT
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import ImageSet
+from helpers.utils import seeding
+from helpers.verification import similarity
 
 EXAMPLE = ROOT / "build" / "audits" / "example-faces.csv"
 """Table of `audits/verification.yml`: the run makes its faces if there are none yet."""
+SAME = {"0": 0, "1": 1, "False": 0, "True": 1, "0.0": 0, "1.0": 1}
 
 
 @dataclass(frozen=True)
@@ -55,32 +66,20 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     Raises:
         ValueError: a column that is missing, an identity, a label or a similarity that is none,
             similarities that are all alike, one group only, or a reference that is no group.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", kind="verification", question="?", pairs="pairs.csv", reference="a",
-        ...     model={"kind": "table", "threshold": 0.5}, design={"tolerance": 0.05},
-        ... )
-        >>> pairs = {"group": ["a", "b"], "first": [1, 1], "second": [1, 2], "same": [1, 0]}
-        >>> from_pairs(pd.DataFrame(pairs | {"similarity": [0.9, 0.1]}), one).frame.shape
-        (2, 5)
     """
     rows, columns = Rows.read(table), specification.columns
-    own = [columns.group, columns.first, columns.second, columns.same, columns.similarity]
-    rows.require(own)
-    group, first, second, same, _ = (rows.texts(column) for column in own)
-    similarity = rows.numbers(columns.similarity)
-    rows.refuse(~np.isfinite(similarity), columns.similarity, "a finite similarity")
-    same = same.map({"0": 0, "1": 1, "False": 0, "True": 1, "0.0": 0, "1.0": 1})
-    rows.refuse(same.isna(), columns.same, "1 (the same person) or 0")
-    if (similarity == similarity.iloc[0]).all():
-        raise ValueError(
-            f"{rows.source}: column {columns.similarity!r} is {similarity.iloc[0]:g} for every "
-            "pair; is it the right column?"
-        )
-    _require_groups(group, specification.reference, rows.source)
-    found = {"group": group, "first": first, "second": second, "same": same.astype(int)}
-    found = pd.DataFrame(found | {"similarity": similarity})
+    text = {name: getattr(columns, name) for name in ("group", "first", "second", "same")}
+    rows.require([*text.values(), columns.similarity])
+    found = pd.DataFrame({name: rows.texts(column) for name, column in text.items()})
+    found["similarity"] = rows.numbers(columns.similarity)
+    bad = ~np.isfinite(found["similarity"])
+    rows.refuse(bad, columns.similarity, "a finite similarity")
+    rows.refuse(~found["same"].isin(SAME), columns.same, "1 (the same person) or 0")
+    if np.ptp(found["similarity"]) == 0:
+        told = f"{rows.source}: column {columns.similarity!r} is {found['similarity'].iloc[0]:g}"
+        raise ValueError(f"{told} for every pair; is it the right column?")
+    _require_groups(found["group"], specification.reference, rows.source)
+    found["same"] = found["same"].map(SAME)
     require_alike(found, rows.source)
     return Pairs(found, rows.source)
 
@@ -115,21 +114,22 @@ def open_faces(specification: Specification) -> Faces:
 
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
-
-    Raises:
-        ValueError: a column, a name or a file that is missing; an image twice; an identity in two
-            groups; no two images of one identity; no two identities in one group; a group only, or
-            a reference that is no group; points that are none.
     """
     table, columns = specification.beside(specification.images), specification.columns
     if table.resolve() == EXAMPLE:
         make_example_faces(table)
-    rows = Rows.read(table)
+    rows, points = Rows.read(table), None
     own = {"image": columns.image, "identity": columns.identity, "group": columns.group}
     own["unit"] = columns.unit if "unit" in columns.model_fields_set else columns.identity
     rows.require([*own.values(), *(columns.points or [])])
     frame = pd.DataFrame({name: rows.texts(column) for name, column in own.items()})
-    _require_one(frame, rows, own)
+    for keys, of in (
+        (["identity"], "group"),
+        (["identity"], "unit"),
+        (["unit", "group"], "identity"),
+    ):
+        first = frame.groupby(keys, sort=False)[of].transform("first")
+        rows.refuse(first != frame[of], own[of], f"one {of} for each {' and '.join(keys)}")
     _require_groups(frame["group"], specification.reference, rows.source)
     if not frame["identity"].duplicated().any():
         raise ValueError(f"{table}: no identity has two images, so that nobody can be recognised")
@@ -139,40 +139,110 @@ def open_faces(specification: Specification) -> Faces:
     size = specification.size if isinstance(specification.model, Http) else None
     pictures = ImageSet(table, {}, unit=columns.image, file=columns.image, size=size)
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
-    points = None if columns.points is None else _points(rows, columns.points)[order]
+    if columns.points is not None:
+        found = pd.DataFrame({name: rows.numbers(name) for name in columns.points})
+        given = rows.frame[columns.points].notna().any(axis=1)  # no point at all: no face
+        for name in columns.points:
+            rows.refuse(found[name].isna() & given, name, "a coordinate in pixels")
+        points = found.to_numpy(float).reshape(-1, 5, 2)[order]
     return Faces(frame.iloc[order].reset_index(drop=True), str(table), pictures, order, points)
 
 
 def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
     """Raise ValueError where there is no group to compare the reference with."""
     if reference not in set(groups):
-        raise ValueError(
-            f"{source}: the reference {reference!r} is none of the groups "
-            f"{', '.join(sorted(set(groups)))}"
-        )
+        told = ", ".join(sorted(set(groups)))
+        raise ValueError(f"{source}: the reference {reference!r} is none of the groups {told}")
     if groups.nunique() < 2:
         raise ValueError(f"{source}: one group only; at least two are compared")
 
 
-def _require_one(frame: pd.DataFrame, rows: Rows, own: dict[str, str]) -> None:
-    """Refuse an identity of two groups or units, and two identities of a unit in one group."""
-    for keys, of in (
-        (["identity"], "group"),
-        (["identity"], "unit"),
-        (["unit", "group"], "identity"),
-    ):
-        first = frame.groupby(keys, sort=False)[of].transform("first")
-        bad = first != frame[of]
-        if bad.any():
-            row = bad.idxmax()
-            told = " ".join(f"{name} {frame[name][row]!r}" for name in keys)
-            rows.refuse(bad, own[of], f"{first[row]!r}, the {of} of {told} in another row,")
+def ask_recogniser(
+    specification: Specification, folder: Path, say: Callable[[str], None]
+) -> tuple[Pairs, dict[str, Any]]:
+    """Ask the recogniser of an audit file about its images, and pair them.
+
+    Images and answers are kept in the folder; `say` takes a sentence after every stage. Returns the
+    pairs, and what the report says of the model and the images.
+    """
+    faces = open_faces(specification)
+    pixels, frame = faces.pixels(folder), faces.frame
+    people, groups = frame["identity"].nunique(), frame["group"].nunique()
+    say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
+    model, seed = model_of(specification), specification.design.seed
+    answers = embed(model, pixels, folder / "answers", faces.points)
+    silent = int((answers.reasons != "").sum())
+    say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
+    data = from_embeddings(answers, frame, specification, faces.source)
+    say(f"pairs: {len(data.frame):,}, and {data.left_out:,} left out for want of an embedding")
+    doubts = doubts_of_preparation(model, pixels, frame["identity"], seed, faces.points)
+    return data, {"model": model.card(), "generator": faces.pictures.card, "doubts": doubts}
 
 
-def _points(rows: Rows, columns: list[str]) -> np.ndarray:
-    """Five points a face, (n, 5, 2); NaN where all cells are empty."""
-    found = pd.DataFrame({name: rows.numbers(name) for name in columns})
-    silent = rows.frame[columns].isna().all(axis=1)
-    for name in columns:
-        rows.refuse(found[name].isna() & ~silent, name, "a coordinate in pixels")
-    return found.to_numpy(float).reshape(-1, 5, 2)
+def from_embeddings(
+    answers: Answers, images: pd.DataFrame, specification: Specification, source: str
+) -> Pairs:
+    """Pairs of images (rows as of `Faces`) with the cosine similarity of their embeddings.
+
+    A face without an embedding is a failure to enrol, and its pairs are left out.
+    """
+    enrolled = answers.reasons == ""
+    vectors = np.where(enrolled[:, None], answers.values, 1.0)
+    if (empty := ~vectors.any(axis=1)).any():
+        name = images["image"].iloc[int(empty.argmax())]
+        raise ValueError(
+            f"{source}: the model's embedding of {name!r} is nothing but zeros, which has no "
+            "direction; is it the right model output?"
+        )
+    drawn = draw_pairs(images, specification.design.impostors, specification.design.seed)
+    whole = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
+    frame = drawn[whole].reset_index(drop=True)
+    groups = pd.CategoricalDtype(sorted(set(images["group"])))
+    frame["similarity"] = similarity(vectors, frame[["first", "second"]].to_numpy())
+    unit = images["unit"].to_numpy()
+    frame = frame.assign(
+        group=frame["group"].astype(groups),
+        first=unit[frame["first"]],
+        second=unit[frame["second"]],
+    )
+    require_alike(frame, source)
+    failed = ~enrolled & (answers.reasons != NO_FACE)
+    images = images.assign(enrolled=enrolled.astype(int), failed_call=failed.astype(int))
+    return Pairs(frame, source, images, int((~whole).sum()))
+
+
+def draw_pairs(images: pd.DataFrame, impostors: int, seed: int) -> pd.DataFrame:
+    """Which images are compared: all pairs of one identity, and impostors of one group.
+
+    Like is compared with like, as in NIST's FRTE: two people of different groups are easy to tell
+    apart, and would hide who is mixed up within a group. Where a group has more impostor pairs than
+    wanted, so many are drawn, each with the same probability; draws depend on the names of images,
+    identities and groups, not on the order of the rows.
+
+    Returns a row per pair: group, first and second (rows of the images, numbered from 0), same (1
+    for one identity, 0 for two).
+    """
+    numbered = images.reset_index(drop=True).sort_values(["group", "identity", "image"])
+    parts = []
+    for group, own in numbered.groupby("group", sort=True):
+        codes, _ = pd.factorize(own["identity"])
+        sizes = np.bincount(codes)
+        start = (np.cumsum(sizes) - sizes)[codes]  # where the images of an identity begin
+        within = np.arange(len(own)) - start
+        random, total = seeding.rng(seed, f"audit/impostors/{group}"), int(start.sum())
+        few = min(impostors, total)
+        chosen = np.sort(random.choice(total, few, replace=False)) if total else np.arange(0)
+        genuine = _with_earlier(start, within, np.arange(within.sum()))
+        others = _with_earlier(np.zeros_like(start), start, chosen)
+        first, second = own.index.to_numpy()[np.concatenate([genuine, others])].T
+        same = np.repeat([1, 0], [len(genuine), len(others)])
+        columns = {"group": group, "first": first, "second": second, "same": same}
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _with_earlier(start: np.ndarray, count: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Some of the pairs (m, 2) of every image with the `count` ones from `start` on, by number."""
+    ends = np.cumsum(count)
+    later = np.searchsorted(ends, chosen, side="right")
+    return np.stack([chosen - (ends - count)[later] + start[later], later], axis=1)

@@ -6,7 +6,6 @@ in the report's first box and closes the gate, unless the audit file accepts it 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from faceaudit.answers import BlackBox
+from faceaudit.answers import BlackBox, Points
 from faceaudit.model_input import better_preparation, check_preparation
 from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
@@ -39,16 +38,7 @@ Doubts = Iterator[tuple[str, str]]
 def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
     """Raise ValueError where a model decides alike about all images, though labels differ.
 
-    Args:
-        images: columns label and score, NaN where there is none.
-        threshold: of the score.
-        source: of the images.
-
-    Example:
-        >>> images = pd.DataFrame({"label": [0, 1], "score": [0.9, 0.7]})
-        >>> require_decided(images, 0.5, "faces.csv")
-        Traceback (most recent call last):
-        ValueError: faces.csv: the model says class 1 of every image (threshold 0.5), though ...
+    `images` has the columns label and score, NaN where there is none.
     """
     known = images.dropna(subset=["label", "score"])
     said = known["score"] > threshold
@@ -64,14 +54,8 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
 
 
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
-    """Raise ValueError where pictures of one person are less similar than those of two.
-
-    Args:
-        pairs: columns same (0 or 1) and similarity.
-        source: of the pairs.
-    """
-    separation = _separation(pairs)
-    if separation < DISTANCE:
+    """Raise ValueError where pictures of one person are less similar than those of two."""
+    if (separation := _separation(pairs)) < DISTANCE:
         raise ValueError(
             f"{source}: pairs of one person are less similar than pairs of two in "
             f"{hundredths(1 - separation)} of 100 comparisons; is this a distance? Give its "
@@ -79,16 +63,8 @@ def require_alike(pairs: pd.DataFrame, source: str) -> None:
         )
 
 
-def doubts_of_images(
-    frame: pd.DataFrame, tables: Mapping[str, pd.DataFrame], plan: Mapping[str, Any]
-) -> Doubts:
-    """What is hard to believe of a classification.
-
-    Args:
-        frame: of `Audited`.
-        tables: of `analyse`.
-        plan: of the audit.
-    """
+def doubts_of_images(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
+    """What is hard to believe of a classification; `tables` are those of `analyse`."""
     rate = frame["error"].mean()
     if rate > MOST_ERRORS:
         yield _doubt("reversed" if rate > REVERSED else "errors", rate)
@@ -103,28 +79,17 @@ def doubts_of_images(
 
 def doubts_of_pairs(pairs: pd.DataFrame) -> Doubts:
     """What is hard to believe of a verification: columns same and similarity of its pairs."""
-    separation = _separation(pairs)
-    if separation < CHANCE:
+    if (separation := _separation(pairs)) < CHANCE:
         yield _doubt("chance", separation)
 
 
 def doubts_of_preparation(
-    model: BlackBox,
-    images: np.ndarray,
-    groups: pd.Series,
-    seed: int,
-    points: np.ndarray | None = None,
+    model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int, points: Points = None
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
-    A model on the network, and images of too few people, cannot be tried.
-
-    Args:
-        model: under audit.
-        images: uint8 (n, 3, height, width).
-        groups: label of every image, NaN where it has none; of a recogniser, the identity.
-        seed: of the draw of images.
-        points: of `check_preparation`.
+    A model on the network, and images of too few people, cannot be tried. `groups` has the label of
+    every image, NaN where it has none; of a recogniser, the identity. `seed` draws the images.
     """
     known = np.flatnonzero(groups.notna())
     # All images of some people tell more of a recogniser than single images of many.
@@ -137,11 +102,8 @@ def doubts_of_preparation(
     if model.preparation is None or not several:
         return
     rows = np.sort(known[:TRIED])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is told below
-        tried = check_preparation(
-            model, images[rows], groups.iloc[rows], None if points is None else points[rows]
-        )
+    given = None if points is None else points[rows]
+    tried = check_preparation(model, images[rows], groups.iloc[rows], given)
     # One that separates the classes the wrong way round has another doubt.
     better = better_preparation(tried)
     if better and tried["separation"].iloc[0] > 0.5:

@@ -18,11 +18,10 @@ from faceaudit.answers import has_answers
 from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
-from faceaudit.pairs import from_pairs, open_faces
+from faceaudit.pairs import ask_recogniser, from_pairs, open_faces
 from faceaudit.parts import Http, Images
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
-from faceaudit.recogniser import ask_recogniser
 from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import Sheet, contact_sheet, write_html
 from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
@@ -156,13 +155,7 @@ def _with_a_model(
     more |= {"generator": shown.generator, "doubts": [*shown.doubts, *doubts]}
     if shown.world is not None:
         more["truth"] = shown.world.truth(
-            lambda images: ask(model, images, answers),
-            threshold,
-            specification.generator.base_faces,
-            specification.size,
-            specification.attribute,
-            kept / "truth.npy",
-            [*specification.axes],
+            lambda images: ask(model, images, answers), threshold, specification, kept / "truth.npy"
         )
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)

@@ -177,17 +177,17 @@ class Specification(parts.Strict):
         require(asked == (self.pairs is None), "model.kind", model.kind, wanted)
         one = (model.threshold is None) != (model.fmr is None)
         require(one, "model", "without one threshold", "either model.threshold or model.fmr")
-        fits = not asked or -1 <= (model.threshold or 0) <= 1
-        require(fits, "model.threshold", model.threshold, "a cosine similarity from -1 to 1")
-        ready = getattr(model, "input", None)
-        if ready and (unused := sorted(model.output.model_fields_set - {"name"})):
-            raise ValueError(f"model.output.{unused[0]} is given, which an embedding has not")
-        detector = ready is not None and ready.detector is not None
-        if detector + (self.columns.points is not None) != (ready is not None and ready.by_points):
+        if asked and model.threshold is not None:
+            fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
+            require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
+        by_points = asked and not isinstance(model, Http) and model.input.by_points
+        if asked and not isinstance(model, Http):
+            for unused in sorted(model.output.model_fields_set - {"name"}):
+                raise ValueError(f"model.output.{unused} is given, which an embedding has not")
+        if (self.columns.points is not None) != by_points:
             raise ValueError(
                 "faces are aligned by five points where model.input.align is arcface or a preset "
-                "is named, and only there: either model.input.detector or columns.points says "
-                "where they are"
+                "is named, and only there: columns.points says where they are"
             )
 
     @property

@@ -1,6 +1,7 @@
 """What models answer and how it is kept; what is no model says so in one sentence."""
 
-import multiprocessing
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import torch
 from onnx_made import means
 from scipy.special import expit, softmax
 
-from faceaudit.answers import AnswerCache, Reading, ask_and_keep, has_answers, image_key
+from faceaudit.answers import Reading, ask_and_keep, has_answers, image_key
 from faceaudit.model_input import TEMPLATE, Preparation
-from faceaudit.models import check_model, onnx_model, python_model
+from faceaudit.models import check_model, local_model
+from faceaudit.parts import Onnx, PythonModel
 
 RED = [[1.0], [0.0], [0.0]]
 THREE = [[0, 4.0], [0, 0], [3.0, 0]]
@@ -18,11 +20,26 @@ IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.ui
 SHARES = IMAGES.mean((2, 3)) / 255
 VECTORS = Reading("embedding")
 BY_POINTS = Preparation(size=16, align="arcface")
+PLACE = sys.modules["place_of_test"] = types.ModuleType("place_of_test")
 
 
-def python(function, given=None, reading=None, **options):
-    given = given or Preparation(size=16)
-    return python_model(function, given, reading or Reading(), version="1", **options)
+def python(function, given=None, reading=None, version="1"):
+    """A model of a function; one that is not named is put where its name leads."""
+    if not isinstance(function, str):
+        PLACE.function, function = function, "place_of_test:function"
+    given, reading = given or Preparation(size=16), reading or Reading()
+    output = {"index": reading.index, "activation": reading.activation}
+    part = PythonModel(
+        kind="python", function=function, version=version, input=given, output=output
+    )
+    return local_model(part, gives=reading.gives)
+
+
+def onnx_model(path, given, reading):
+    output = {"index": reading.index, "activation": reading.activation}
+    return local_model(
+        Onnx(kind="onnx", path=path, input=given, output=output), gives=reading.gives
+    )
 
 
 def red(ready):
@@ -37,12 +54,6 @@ def test_logits_go_through_their_activation(tmp_path):
     second = onnx_model(path, Preparation(size=16), Reading(activation="softmax", index=1))
     expected = softmax(SHARES @ np.array(THREE), axis=1)[:, 1]
     np.testing.assert_allclose(second.ask(IMAGES).values, expected, atol=1e-6)
-
-
-def test_mirror_images_are_averaged():
-    corner = python(lambda ready: ready[:, 0, 0, 0], Preparation(size=16, flip_average=True))
-    both = (IMAGES[:, 0, 0, 0].astype(float) + IMAGES[:, 0, 0, -1]) / 510
-    np.testing.assert_allclose(corner.ask(IMAGES).values, both, atol=1e-6)
 
 
 def test_no_face_found_is_an_answer_and_the_others_do_not_change():
@@ -79,15 +90,6 @@ def test_the_hash_changes_with_all_that_answers_depend_on(tmp_path):
     assert model.card()["file"] == "m.onnx" and model.card()["hash"] == model.hash
 
 
-def test_a_function_is_found_by_its_name(tmp_path, monkeypatch):
-    module = tmp_path / "my_model_under_audit.py"
-    module.write_text("def score(images):\n    return images[:, 1].mean((1, 2))\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    model = python("my_model_under_audit:score")
-    np.testing.assert_allclose(model.ask(IMAGES).values, SHARES[:, 1], atol=1e-6)
-    assert len(model.card()["sha256"]) == 64
-
-
 # --- what is refused
 
 chance = np.random.default_rng(1)
@@ -100,14 +102,19 @@ def training(ready):
 
 
 REFUSED = [
-    (lambda x: 9 * red(x), Reading(), "answers from .* set it to sigmoid or softmax"),
-    (lambda x: np.full((len(x), 2), 0.5), Reading(), r"2 numbers an image; say which .* \(output"),
+    (lambda x: 9 * red(x), Reading(), "answers from .* to sigmoid or softmax"),
+    (
+        lambda x: np.full((len(x), 2), 0.5),
+        Reading(),
+        "output.index is missing, but there are 2",
+    ),
     (lambda x: np.ones((len(x), 2)), Reading(index=2), "output.index is 2, but there are 2 numb"),
     (red, Reading(activation="softmax"), "softmax always makes 1; set output.activation"),
     (lambda x: np.full(len(x) + 1, 0.5), Reading(), r"shape \(25,\) for 24 images, 24 rows"),
-    (lambda x: ["male"] * len(x), Reading(), "answers of type list, numbers were expected"),
-    (lambda x: np.full(len(x), np.inf), Reading(), "is inf, finite numbers"),
+    (lambda x: ["male"] * len(x), Reading(), "the answers are no numbers"),
+    (lambda x: np.full(len(x), np.inf), Reading(), "the answer is inf for image 0"),
     (lambda x: 1 / 0, Reading(), "failed on images .*ZeroDivisionError"),
+    ("math:pi", Reading(), "is a float, no function"),
     (red, VECTORS, "one number an image is no vector"),
     (lambda x: np.full(len(x), 0.5), Reading(), "the answer is 0.5 for all of 24 different images"),
     (lambda x: np.ones((len(x), 4)), VECTORS, "the answer is one vector for all"),
@@ -115,10 +122,9 @@ REFUSED = [
     (lambda x: chance.random(len(x)), Reading(), "for the same image .* turn off dropout"),
     # The statistics of a batch: what else is in it counts.
     (lambda x: (red(x) - red(x).mean() + 1) / 2, Reading(), "for the same image .*batch stat"),
-    (training, VECTORS, "two vectors for the same image"),
-    ("no_such_module:score", Reading(), "no_such_module cannot be imported .* PYTHONPATH"),
-    ("math:score", Reading(), "math has no score"),
-    ("math:pi", Reading(), "is a float, no function"),
+    (training, VECTORS, "two answers for the same image"),
+    ("no_such_module:score", Reading(), "no_such_module:score' cannot be imported .* PYTHONPATH"),
+    ("math:score", Reading(), "no attribute 'score'"),
 ]
 
 
@@ -126,31 +132,6 @@ REFUSED = [
 def test_what_is_no_model_is_refused(function, reading, told):
     with pytest.raises(ValueError, match=told):
         check_model(python(function, reading=reading), IMAGES)
-
-
-def test_good_models_pass(tmp_path):
-    fixed = means(tmp_path / "fixed.onnx", RED, shape=(5, 3, 16, 16))
-    check_model(onnx_model(fixed, Preparation(size=16), Reading()), IMAGES)
-    check_model(python(red), np.repeat(IMAGES[:1], 5, 0))  # one image many times is no constant
-    check_model(python(lambda x: np.where(x[:, 0, 0, 0] > 0.5, red(x), np.nan)), IMAGES)
-
-    class Finder:
-        def __call__(self, some):  # a batch without any face has vectors of no width
-            points = np.tile(TEMPLATE / 7, (len(some), 1, 1))
-            points[some[:, 0, 0, 0] < 128] = np.nan
-            return points
-
-        def card(self):
-            return {}
-
-    images = IMAGES.copy()
-    images[-3:, 0, 0, 0], images[0, 0, 0, 0] = 0, 255
-    check_model(python(lambda x: x.mean((2, 3)), BY_POINTS, VECTORS, find=Finder()), images)
-
-
-def test_probabilities_behind_an_activation_are_warned_of():
-    with pytest.warns(UserWarning, match="as probabilities do, .* set it to none"):
-        check_model(python(red, reading=Reading(activation="sigmoid")), IMAGES)
 
 
 # --- kept answers
@@ -188,8 +169,7 @@ def test_what_was_answered_is_not_asked_again_even_after_an_interrupt(tmp_path, 
     seen = going_on.seen
     ask_and_keep(python(going_on), images[::-1], tmp_path)
     assert going_on.seen == seen
-    other = python_model(going_on, Preparation(size=16), Reading(), version="2")
-    ask_and_keep(other, images, tmp_path)
+    ask_and_keep(python(going_on, version="2"), images, tmp_path)
     assert going_on.seen > seen
 
 
@@ -209,24 +189,3 @@ def test_vectors_come_back_as_they_were_and_other_points_are_another_image(tmp_p
     points[5] += 1
     ask_and_keep(model, IMAGES, tmp_path, points)
     assert calls == [1]
-
-
-def add_many(folder, name):
-    cache = AnswerCache(folder, "m")
-    for k in range(50):
-        cache.add([f"{name}{k}"], [k / 64], [""])
-
-
-def test_two_processes_write_at_once_and_a_failure_replaces_no_answer(tmp_path):
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=add_many, args=(tmp_path, name)) for name in "ab"]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
-    cache = AnswerCache(tmp_path, "m")
-    keys = [f"{name}{k}" for name in "ab" for k in range(50)]
-    assert cache.calls == 100 and cache.answers(keys).values.tolist() == [*np.arange(50) / 64] * 2
-    cache.add(["a1", "new"], [None, None], ["HTTP 503", "HTTP 503"])
-    assert AnswerCache(tmp_path, "m").has("a1") and not AnswerCache(tmp_path, "m").has("new")
-    assert AnswerCache(tmp_path, "m").calls == 102 and AnswerCache(tmp_path, "other").calls == 0

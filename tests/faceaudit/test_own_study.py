@@ -2,12 +2,11 @@
 
 import generator_files as files
 import pytest
-import torch
 import yaml
 from onnx import TensorProto, helper, save
 
 from faceaudit import read_specification
-from faceaudit.own_study import left_out, study_file, write_study
+from faceaudit.own_generator import require_study, write_study
 from helpers.artifacts import lineage
 from helpers.generators.convert import write_converted
 
@@ -64,99 +63,12 @@ def test_a_truncation_that_was_chosen_at_the_conversion_counts(given, psi, trunc
     assert audit.generator.truncation == truncation
 
 
-@pytest.mark.parametrize(
-    ("shape", "size", "layout"),
-    [
-        (("n", 3, 24, 24), 24, "nchw"),
-        ((1, 20, 20, 3), 20, "nhwc"),
-        (("n", 3, "height", "width"), 16, "nchw"),
-        (("n", 3, 24, "width"), 24, "nchw"),
-    ],
-)
-def test_the_models_input_is_read_from_its_file(given, shape, size, layout):
-    network(given / "other.onnx", shape=shape)
-    found = read_specification(written(given, model="other.onnx")).model.input
-    assert (found.size, found.layout) == (size, layout)
-
-
-@pytest.mark.parametrize(
-    ("stem", "name"),
-    [("StyleGAN2_FFHQ.1024", "stylegan2-ffhq-1024"), ("-a b-", "a-b"), ("Größe 3", "gr-e-3")],
-)
-def test_a_name_is_made_to_fit(stem, name, tmp_path):
-    assert study_file(tmp_path / f"{stem}.pkl", tmp_path) == tmp_path / f"{name}.yml"
-
-
-def spoilt(given):
-    (given / "text.pkl").write_text("no weights")
-    (given / "text.onnx").write_text("no model")
-    network(given / "two.onnx", inputs=2)
-    network(given / "flat.onnx", shape=("n", 3, 16))
-    network(given / "grey.onnx", shape=("n", 1, 16, 16))
-    network(given / "wide.onnx", shape=("n", 3, 16, 32))
-    network(given / "whole.onnx", kind=TensorProto.INT64)
-    torch.save({"a": 1}, given / "other.pt")
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"generator": "gone.pkl"}, r"gone\.pkl: expected a trained generator, found no such file"),
-        ({"generator": "text.pkl"}, r"text\.pkl: .*expected a trained generator"),
-        ({"generator": "other.pt"}, r"other\.pt: expected a trained generator"),
-        ({"generator": "red.onnx"}, r"red\.onnx: .*expected a trained generator"),
-        ({"generator": "wgan"}, r"wgan\.safetensors: expected a trained generator"),
-        ({"model": None}, r"MODEL is missing; MODEL=gender\.onnx"),
-        ({"model": "gone.onnx"}, r"MODEL=.*gone\.onnx: no such file"),
-        ({"model": "text.onnx"}, r"text\.onnx: no ONNX model"),
-        ({"model": "two.onnx"}, r"two\.onnx: 2 inputs"),
-        ({"model": "flat.onnx"}, r"MODEL=.*flat\.onnx: its input has the shape \['n', 3, 16\]"),
-        ({"model": "grey.onnx"}, r"MODEL=.*grey\.onnx: its input has the shape"),
-        ({"model": "wide.onnx"}, r"MODEL=.*wide\.onnx: its input has the shape"),
-        ({"model": "whole.onnx"}, r"whole\.onnx: input 'in0' takes tensor\(int64\)"),
-        ({"crowd": "gone"}, r"CROWD=.*gone: no such folder"),
-        ({"crowd": "red.onnx"}, r"CROWD=.*red\.onnx: no such folder"),
-        ({"profile": "lapdog"}, r"unknown profile 'lapdog'"),
-    ],
-)
-def test_what_cannot_be_used_is_named_in_a_sentence(given, repository, change, told):
-    spoilt(given)
-    if change.get("generator") == "wgan":
-        change = {"generator": repository / "src/helpers/generators/wgan.safetensors"}
-    with pytest.raises(ValueError, match=told) as raised:
-        written(given, **change)
-    assert "\n" not in str(raised.value)
-    assert not any((given / "audits").iterdir())
-
-
-def test_what_the_file_says_otherwise_is_told(given):
-    path = written(given, crowd="crowd")
-    own = (given / "Faces_v1.pkl", given / "red.onnx", given / "crowd")
-    assert left_out(path, *own, "paper") == left_out(path, own[0], None, None, "paper") == []
-    other = network(given / "other.onnx")
-    model, crowd, sizes = left_out(path, own[0], other, given / "audits", "smoke")
-    assert f"MODEL={other} is left out" in model and "model.path is ../red.onnx" in model
-    assert "CROWD=" in crowd and "people.export is ../crowd" in crowd
-    assert "PROFILE=smoke are left out" in sizes and "5000 samples and 1000 transects" in sizes
-    path.write_text(path.read_text().replace(", export: ../crowd", ""))
-    (crowd,) = left_out(path, *own, "paper")
-    assert "people.export is not given" in crowd
-
-
 def test_a_file_of_another_generator_is_no_study_of_this_one(given):
     path = written(given)
     (given / "other").mkdir()
     with pytest.raises(ValueError, match=r"its generator is \.\./Faces_v1\.pkl; rename") as raised:
-        left_out(path, given / "other" / "Faces_v1.pkl", None, None, "paper")
+        require_study(path, given / "other" / "Faces_v1.pkl")
     assert "\n" not in str(raised.value)
     path.write_text("name: [")
     with pytest.raises(ValueError, match=r"faces-v1\.yml, line 1: this is no YAML"):
-        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
-
-
-def test_a_question_that_is_left_out_is_told_before_anybody_is_asked(given):
-    path = written(given)
-    path.write_text(path.read_text().replace("makeup, smiling, fakeness]", "smiling]"))
-    with pytest.raises(ValueError, match=r"annotated lacks makeup, fakeness, which") as raised:
-        left_out(path, given / "Faces_v1.pkl", None, None, "paper")
-    assert "\n" not in str(raised.value)
+        require_study(path, given / "Faces_v1.pkl")

@@ -6,7 +6,6 @@ import pytest
 
 import faceaudit
 from faceaudit.report_page import page
-from faceaudit.run import run_audit
 from faceaudit.specification import Specification
 from helpers.verification import fixed_threshold
 
@@ -81,36 +80,3 @@ def test_the_threshold_can_be_set_by_the_reference():
         ValueError, match=r"model.fmr is 0.001, in the reference 'a' that is not es"
     ):
         faceaudit.analyse_pairs(data, plan | {"fmr": 0.001})
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (lambda t: t.drop(columns="same"), "no column 'same'"),
-        (lambda t: t.assign(same=2), r"column 'same', row 2 is '2', 1 \(the same person\) or 0"),
-        (lambda t: t.assign(similarity="x"), "column 'similarity', row 2 is 'x', a finite simi"),
-        (lambda t: t.assign(similarity=1), "column 'similarity' is 1 for every pair"),
-        (lambda t: t.assign(first=None), "column 'first', row 2 is empty, a value was expected"),
-        (lambda t: t[t["group"] == "a"], "one group only"),
-        (lambda t: t[t["group"] == "b"], "the reference 'a' is none of the groups b"),
-    ],
-)
-def test_a_fault_names_file_row_and_column(tmp_path, change, told):
-    path = tmp_path / "pairs.csv"
-    change(pairs(5, 2)).to_csv(path, index=False)
-    with pytest.raises(ValueError, match=told) as raised:
-        faceaudit.from_pairs(path, file())
-    assert str(raised.value).startswith(str(path))
-
-
-def test_from_file_to_report(home):
-    pairs(20, 4).to_csv(home / "pairs.csv", index=False)
-    path = home / "faces.yml"
-    path.write_text(
-        "{name: faces, kind: verification, question: '?', pairs: pairs.csv, reference: a,"
-        " model: {kind: table, threshold: 0.5}, design: {tolerance: 0.05}}",
-        encoding="utf-8",
-    )
-    report = run_audit(path)
-    assert report.plan.kept and len(report.disparities) == 2
-    assert (home / "build" / "audits" / "faces" / "model_card.md").is_file()

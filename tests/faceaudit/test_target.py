@@ -26,18 +26,3 @@ def test_rates_are_weighted_as_the_population_has_them(with_target):
     dark = 0.6 * rate["dark, female"] + 0.4 * rate["dark, male"]
     assert np.isclose(found["rate", "dark"].estimate, dark)
     assert report.plan.kept and "our users" in page(report)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("by: [skin]", "by: [age]", "target.by is 'age', one of the axes was expected"),
-        ("users.csv", "nobody.csv", "nobody.csv: no such table"),
-        ("name: our users", "nam: our users", "target.nam is no key here .did you mean name"),
-    ],
-)
-def test_faults_of_the_target(with_target, old, new, told):
-    text = with_target.read_text(encoding="utf-8").replace(old, new)
-    with_target.write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match=told):
-        run_audit(with_target)

@@ -23,12 +23,14 @@ CLIENT = f"""
 import sys
 import numpy as np
 from faceaudit import model_http
-from faceaudit.answers import ask_and_keep
+from faceaudit.answers import Reading, ask_and_keep
+from faceaudit.parts import Http
 
 model_http.FIRST_WAIT = 1e-3
 images = np.random.default_rng(5).integers(0, 256, ({IMAGES}, 3, 8, 8)).astype(np.uint8)
-limits = {{"max_calls": 2 * len(images), "per_second": 1e6}}
-model = model_http.RemoteModel(sys.argv[1], "faces.0.gender.p_male", version="1", **limits)
+given = {{"kind": "http", "url": sys.argv[1], "read": "faces.0.gender.p_male", "version": "1"}}
+given |= {{"size": 8, "max_calls": 2 * len(images), "per_second": 1e6}}
+model = model_http.RemoteModel(Http(**given), Reading())
 values, reasons = ask_and_keep(model, images, sys.argv[2])
 np.savez(sys.argv[2] + "/found.npz", values=values, reasons=reasons)
 """

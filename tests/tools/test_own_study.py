@@ -15,7 +15,7 @@ import yaml
 from onnx import save
 from onnx.parser import parse_model
 
-from faceaudit import own_study
+from faceaudit import own_generator
 from faceaudit.run import run_audit
 from helpers import annotations
 from helpers.annotations import crowd
@@ -39,7 +39,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
     monkeypatch.setattr("faceaudit.run.ROOT", tmp_path)
     monkeypatch.setattr(lineage, "ROOT", tmp_path)
-    monkeypatch.setattr(own_study, "AUDITS", tmp_path / "audits")
+    monkeypatch.setattr(own_generator, "AUDITS", tmp_path / "audits")
     monkeypatch.chdir(tmp_path)
     wide = {"w_dim": 16}  # the papers' study has more attributes than the tiny network's six
     network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG | wide))

@@ -192,12 +192,17 @@ def _stack(
     # An img element rather than ipywidgets.Image, which has no alt text.
     shown, wide = [], Layout(width="100%")
     for frame, label, text in zip(pixels, labels, texts, strict=True):
-        stream = io.BytesIO()
-        Image.fromarray(frame).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
-        source = "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
         told = f'alt="{escape(f"{alt}: {label}")}" style="width: 100%"'
+        source = encode(frame, lossless)
         shown.append(HTML(f'<img src="{source}" {told}>{_in_shares(text)}', layout=wide))
     return Stack(shown, selected_index=0, layout=wide)
+
+
+def encode(image: np.ndarray, lossless: bool = False) -> str:
+    """One image, uint8 (h, w, 3), as the data address of a WebP file."""
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
+    return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
 def _in_shares(texts: Sequence[str]) -> str:
