@@ -95,8 +95,6 @@ NOISE_SPREAD = 0.25  # standard deviation of the log of a rater's noise over the
 CARELESS_RATERS = 1 / 15
 CARELESS_RANDOM = 0.5  # of a careless rater's answers; after rejections .03 of all
 CARELESS_REJECTED = 0.1  # of a careless rater's assignments
-CANCELLED = 0.002  # of all assignments
-REPEATED = 0.001  # of all assignments are submitted a second time
 
 MEDIAN_SECONDS = 28.0  # for one image, all attributes
 PACE_SPREAD = 0.3  # standard deviation of the log of a rater's pace
@@ -124,6 +122,7 @@ class Pool:
         rejected: (raters,) probability that an assignment is rejected.
         seconds: (raters,) median time for an assignment.
         worker_ids: (raters,) names.
+        cancelled, repeated: shares of all assignments; the latter are submitted a second time.
     """
 
     bias: np.ndarray
@@ -133,6 +132,8 @@ class Pool:
     rejected: np.ndarray
     seconds: np.ndarray
     worker_ids: tuple[str, ...]
+    cancelled: float = 0.002
+    repeated: float = 0.001
 
 
 def rater_pool(
@@ -243,7 +244,7 @@ def annotate(
     cancelled, rejected, repeated, time = np.moveaxis(uniform[:, :, 2 * width :], 2, 0)
 
     # 0 accepted, 1 rejected, 2 cancelled
-    status = np.where(cancelled < CANCELLED, 2, rejected < pool.rejected[raters])
+    status = np.where(cancelled < pool.cancelled, 2, rejected < pool.rejected[raters])
     accepted = status == 0
     images, seats = np.nonzero(accepted.cumsum(axis=1) - accepted < n_raters)
     raters = raters[images, seats]
@@ -274,7 +275,7 @@ def annotate(
         at_random = uniform[images, seats, column] < pool.random[raters]
         drawn = np.floor(uniform[images, seats, width + column] * (top + 1))
         answers[attribute] = np.where(at_random, drawn, seen).astype(np.int8)
-    return _with_repeats(answers, (repeated < REPEATED)[images, seats])
+    return _with_repeats(answers, (repeated < pool.repeated)[images, seats])
 
 
 def mean_scores(answers: pd.DataFrame, scales: Scales = ATTRIBUTES) -> pd.DataFrame:
