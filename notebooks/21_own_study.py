@@ -338,7 +338,7 @@ complete.rename(lambda name: spaced(name.removesuffix("_level")), level="axis")
 
 # %%
 score = ask(model, images, folder / "answers")
-data = judged(labelled.assign(score=score), own.threshold, True, own.name).frame
+data = judged(labelled.assign(score=score), own.model.cut, True, own.name).frame
 data["kept"] = data.index.isin(adults.index)
 answered = data[data["error"].notna()]
 rows = answered[answered["kept"]]
@@ -498,7 +498,7 @@ if study == EXAMPLE:
 # %% tags=["hide-input"]
 sets = dict(both)
 if study == EXAMPLE:
-    wrong = (data["score"] > own.threshold) != data[f"{own.attribute}_level"]
+    wrong = (data["score"] > own.model.cut) != data[f"{own.attribute}_level"]
     sets["meant level as label"] = by_cell(data.assign(error=wrong.astype(float)))
 large = true.abs() > tolerance
 compared = {
