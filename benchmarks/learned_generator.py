@@ -40,7 +40,7 @@ import facerender
 from helpers import models
 from helpers.generators import realism, wgan
 from helpers.generators.wgan import LATENT_DIM, SIZE, SLOPE, Scaled, face, linear
-from helpers.models.training import read_checkpoint, write_checkpoint
+from helpers.models.training import read_checkpoint, write_checkpoint, write_weights
 from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
 from helpers.utils import seeding
 from helpers.world import celeba, populations
@@ -427,11 +427,12 @@ def main(folder: Path, device: str = "cpu") -> Path:
     encoding = EncoderTraining(adversarial.average, renders, SEED, device=device)
     run(encoding, folder, lambda line: print(line, flush=True))
     path, card = folder / "wgan.safetensors", recipe(adversarial, encoding)
-    wgan.save(adversarial.average, encoding.encoder, path, card)
+    networks = nn.ModuleList([adversarial.average, encoding.encoder])
+    write_weights(networks, path, card)
     trained = wgan.WGANGenerator(device, weights=path)
     torch.set_num_threads(1)  # how many there are changes what the gate's networks learn
     gate = examine(trained, folder / "examination", UNSEEN, device)
-    wgan.save(adversarial.average, encoding.encoder, path, card | {"gate": gate})
+    write_weights(networks, path, card | {"gate": gate})
     return path
 
 

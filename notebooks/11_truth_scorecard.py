@@ -64,7 +64,7 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
-from helpers import annotations, effects, errors, figures, models, scorecard, transects
+from helpers import effects, errors, figures, models, scorecard, transects
 from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
@@ -1354,6 +1354,32 @@ def rated_effects(said: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 # %% tags=["hide-cell"]
+def resampled_scores(tidy: pd.DataFrame, n_boot: int, *, of: str, key="raters") -> pd.DataFrame:
+    """Scores of gender, (images, n_boot), as other raters would have given them.
+
+    Whole raters come with all of their answers: what a rater does to every image stays together.
+    Answers drawn within images vary from image to image only (Cameron, Gelbach and Miller 2011).
+    """
+    answers = tidy[(tidy["attribute"] == "gender").to_numpy()]
+    image, images = pd.factorize(answers["image_id"].to_numpy(), sort=True)
+    order = np.argsort(image, kind="stable")
+    image, unit = image[order], answers["level"].to_numpy()[order] / TOP
+    rater = pd.factorize(answers["annotator_id"].to_numpy()[order])[0]
+    size, people, scores = np.bincount(image), rater.max() + 1, []
+    first, own = (size.cumsum() - size)[image], np.bincount(image, unit) / size
+    for random in seeding.rngs(seed, key, range(n_boot)):
+        if of == "raters":
+            drawn = np.bincount(random.integers(people, size=people), minlength=people)[rater]
+            total, weight = np.bincount(image, drawn * unit), np.bincount(image, drawn)
+        else:
+            total = np.bincount(image, unit[first + random.integers(size[image])])
+            weight = size
+        # An image none of whose raters was drawn keeps its own score.
+        scores.append(np.divide(total, weight, out=own.copy(), where=weight > 0))
+    return pd.DataFrame(np.transpose(scores), images)
+
+
+# %% tags=["hide-cell"]
 def given_by(panel: bool, random: np.random.Generator) -> tuple[np.ndarray, pd.DataFrame]:
     """Transects of an audit, and the answers of its raters: of a panel, or of each image's own."""
     faces = random.integers(n_transects, size=n_sweep)
@@ -1382,14 +1408,14 @@ def rated_by(said: np.ndarray, scores: dict[str, np.ndarray]) -> pd.DataFrame:
 def rated_audits(panel: bool) -> pd.DataFrame:
     """The same of repeated audits, each with transects and raters of its own."""
     rows, kind = [], "one panel" if panel else "raters of its own"
-    draws = {"seed": seed, "stage": f"scorecard: rated by {kind}"}
-    for number, random in enumerate(seeding.rngs(*draws.values(), range(n_audits // 2))):
+    key = f"scorecard: rated by {kind}"
+    for number, random in enumerate(seeding.rngs(seed, key, range(n_audits // 2))):
         faces, given = given_by(panel, random)
         means = given["level"].to_numpy().reshape(-1, N_PANEL).mean(axis=-1)
         scores = {"estimate": (means / TOP)[:, None]}
         for of in ("raters", "answers"):
-            own = draws | {"of": of, "stage": f"{draws['stage']}, audit {number}"}
-            scores[of] = annotations.resampled_scores(given, "gender", RESAMPLES, **own).to_numpy()
+            resampled = resampled_scores(given, RESAMPLES, of=of, key=f"{key}, audit {number}")
+            scores[of] = resampled.to_numpy()
         tables = [rated_by(male[faces], scores).assign(model=m) for m, male in says.items()]
         rows.append(pd.concat(tables).assign(audit=number))
     return pd.concat(rows, ignore_index=True)
@@ -1476,8 +1502,7 @@ claim(
 # %%
 tidy = stage.load("06_annotation_ingestion", "annotations.parquet")
 other_labels = {
-    of: annotations.resampled_scores(tidy, "gender", 4 * RESAMPLES, of=of, seed=seed) >= 0.5
-    for of in ("raters", "answers")
+    of: resampled_scores(tidy, 4 * RESAMPLES, of=of) >= 0.5 for of in ("raters", "answers")
 }
 
 

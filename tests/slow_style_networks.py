@@ -27,7 +27,7 @@ def unit(x: np.ndarray) -> np.ndarray:
     return x / np.sqrt(np.mean(x**2) + 1e-8)
 
 
-def mapped(state: State, z, num_ws: int, rate: float, c=None, psi=1.0, cutoff=None, prefix=""):
+def mapped(state: State, z, num_ws: int, rate: float, c=None, psi=1.0, prefix=""):
     """One code z (z_dim,) → (num_ws, w_dim)."""
     name = f"{prefix}mapping"
     x = unit(z)
@@ -38,8 +38,7 @@ def mapped(state: State, z, num_ws: int, rate: float, c=None, psi=1.0, cutoff=No
         x = leaky(dense(state, f"{name}.fc{layer}", x, rate))
         layer += 1
     mean = state[f"{name}.w_avg"]
-    limit = num_ws if cutoff is None else cutoff
-    return np.stack([mean + psi * (x - mean) if i < limit else x for i in range(num_ws)])
+    return np.stack([mean + psi * (x - mean)] * num_ws)
 
 
 def correlated(x: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -93,6 +96,33 @@ def test_what_cannot_be_estimated_is_nan_and_says_why(counts, reason, sd):
     assert row["sd"] == pytest.approx(sd, nan_ok=True)
     ends = [0.0, 0.0] if sd == 0 else [np.nan, np.nan]
     assert row[["sd_low", "sd_high"]].tolist() == pytest.approx(ends, nan_ok=True)
+
+
+PUBLISHED = {
+    "gender": ("gender", 0.867, 0.986),
+    "hair_length": ("hair_length", 0.571, 0.901),
+    "age": ("age", 0.562, 0.925),
+    "skin_colour": ("skin_color", 0.213, 0.686),
+}
+
+
+@pytest.mark.parametrize("attribute", PUBLISHED)
+@pytest.mark.skipif("HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set")
+def test_agreement_of_the_real_annotations(attribute):
+    """As published, and as the raters' own answers give it, pair by pair of raters."""
+    name, alpha, reliability = PUBLISHED[attribute]
+    file = Path(os.environ["HELPERS_REAL_DATA"]) / "stylegan2_ffhq_annotations.npz"
+    given, levels = np.load(file)[name], len(ATTRIBUTES[attribute])
+    counts = counts_of(given, levels)
+    total, raters = counts.sum(axis=0), given.shape[1]
+    apart = np.subtract.outer(*[total.cumsum() - total / 2] * 2) ** 2
+    observed = sum(apart[given[:, [k]], given].sum() for k in range(raters)) / (raters - 1)
+    slow = 1 - observed * (given.size - 1) / (total @ apart @ total)
+    assert krippendorff_alpha(counts) == pytest.approx(slow, abs=1e-14)
+    assert slow == pytest.approx(alpha, abs=6e-4)
+    within, between = given.var(axis=1, ddof=1).mean(), raters * given.mean(axis=1).var(ddof=1)
+    assert icc(counts) == pytest.approx(1 - within / between, abs=1e-14)
+    assert 1 - within / between == pytest.approx(reliability, abs=6e-4)
 
 
 @pytest.fixture

@@ -29,10 +29,6 @@ def single(label: object, worker: str = "w") -> dict:
     return answer({"crowd-image-classifier": {"label": label}}, worker)
 
 
-def several(labels: list, worker: str) -> dict:
-    return answer({"crowd-image-classifier-multi-select": {"labels": labels}}, worker)
-
-
 def job(folder, items: list[dict], responses: dict[str, object]):
     manifest = folder / "manifests/output/output.manifest"
     manifest.parent.mkdir(parents=True)
@@ -65,20 +61,17 @@ def test_answers_belong_to_the_item_of_their_number(tmp_path):
 
 
 def test_every_shape_of_an_answer(tmp_path):
-    packed = {"content": json.dumps({"crowd-image-classifier": {"label": "Male"}})}
     form = {"gender": {"Male": True, "Female": False}, "age": {"label": "Teen"}}
     old = {"workerId": "d", "answerContent": {"crowd-image-classifier": {"label": "Male"}}}
-    consolidation = [{"datasetObjectId": "0", "annotations": [{"workerId": "a"}]}]
-    consolidation[0]["annotations"][0]["annotationData"] = packed
-    answers = [several(["Male"], "b"), several(["Male", "Female"], "c"), several([], "g"), old]
-    answers.append(answer(form, "e"))
-    responses = {"0/a.json": consolidation, "0/b.json": {"answers": answers}}
+    both = answer({"gender": {"Male": True, "Female": True}}, "c")
+    answers = [single("Male", "a"), both, single("", "g"), old, answer(form, "e")]
+    responses = {"0/a.json": {"answers": answers}}
     frame, report = read_ground_truth(job(tmp_path, [item("x")], responses))
-    assert frame["attribute"].tolist() == ["gender"] * 4 + ["age"]
-    assert frame["level"].tolist() == [4, 4, 4, 4, 1]
+    assert frame["attribute"].tolist() == ["gender"] * 3 + ["age"]
+    assert frame["level"].tolist() == [4, 4, 4, 1]
     found = counts(report)
-    assert found == {"several levels": 1, "no answer": 6, "unreadable time": 2}
-    assert report.set_index("reason").loc["several levels", "place"] == "item 0, answer 3"
+    assert found == {"several levels": 1, "no answer": 5, "unreadable time": 1}
+    assert report.set_index("reason").loc["several levels", "place"] == "item 0, answer 2"
 
 
 def test_failed_items_and_bad_rows_are_counted(tmp_path):

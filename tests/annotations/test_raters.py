@@ -5,7 +5,6 @@ import pytest
 from helpers import annotations as raters
 from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
-from helpers.utils import seeding
 
 ASKED = ["gender", "skin_colour", "makeup"]
 
@@ -82,21 +81,3 @@ def test_gold_questions_are_counted_by_rater(tidy):
             if given.image_id in ("000", "001")
         ]
         assert row["gold_right"] == pytest.approx(np.mean(right))
-
-
-def slow_scores(tidy: pd.DataFrame, drawn: np.ndarray, names: list[str]) -> pd.Series:
-    """Mean score of every image over the raters that were drawn, as often as they were."""
-    copies = pd.concat([tidy[tidy["annotator_id"] == names[k]] for k in drawn])
-    copies["image_id"] = copies["image_id"].astype("str")
-    return copies.groupby("image_id")["level"].mean() / (n_levels("makeup") - 1)
-
-
-def test_whole_raters_are_resampled(tidy):
-    makeup = tidy[tidy["attribute"] == "makeup"]
-    scores = raters.resampled_scores(tidy, "makeup", 3, of="raters", seed=1)
-    ordered = makeup.sort_values("image_id", kind="stable")["annotator_id"]
-    names = list(pd.unique(ordered.astype("str")))
-    for number in scores:
-        drawn = seeding.rng(1, "raters", number).integers(len(names), size=len(names))
-        slow = slow_scores(makeup, drawn, names)
-        assert scores.loc[slow.index, number].to_numpy() == pytest.approx(slow.to_numpy())

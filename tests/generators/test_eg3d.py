@@ -99,8 +99,8 @@ def test_the_condition_is_scaled_as_the_file_says(blocks):
         made = network(blocks, **options)
         state = slow.state_of(made)
         own = z[0].double().numpy(), 6, 0.01, scale * c[0].double().numpy()
-        wanted = slow.mapped(state, *own, psi=0.6, cutoff=2, prefix="backbone.")
-        np.testing.assert_allclose(made.mapping(z, c, 0.6, 2)[0], wanted, atol=1e-5)
+        wanted = slow.mapped(state, *own, psi=0.6, prefix="backbone.")
+        np.testing.assert_allclose(made.mapping(z, c, 0.6)[0], wanted, atol=1e-5)
 
 
 def test_cameras_are_where_their_angles_say(blocks):

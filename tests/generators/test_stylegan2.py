@@ -42,10 +42,10 @@ def assert_close(images, wanted, atol=1e-4):
 def test_codes_become_the_images_of_the_formulae(options):
     made = network(**options)
     z, c = normal(2, 16), normal(2, 3, seed=4) if made.c_dim else None
-    ws = made.mapping(z, c, psi=0.7, cutoff=3)
+    ws = made.mapping(z, c, psi=0.7)
     for i in range(2):
         own, one = None if c is None else c[i].double().numpy(), z[i].double().numpy()
-        wanted = slow.mapped(slow.state_of(made), one, made.num_ws, 0.01, own, 0.7, 3)
+        wanted = slow.mapped(slow.state_of(made), one, made.num_ws, 0.01, own, 0.7)
         np.testing.assert_allclose(ws[i], wanted, rtol=0, atol=1e-5)
         styles = slow.styles2(slow.state_of(made), ws[i].double().numpy(), made.resolution)
         for name, values in made.styles(ws).items():

@@ -10,13 +10,14 @@ import torch
 from helpers import generators
 from helpers.generators import wgan
 from helpers.generators.wgan import Encoder, Generator
+from helpers.models.training import write_weights
 
 
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "wgan.safetensors"
     torch.manual_seed(2)
-    wgan.save(Generator(), Encoder(), path, {"seed": 2})
+    write_weights(torch.nn.ModuleList([Generator(), Encoder()]), path, {"seed": 2})
     return path
 
 

@@ -44,6 +44,18 @@ def test_disparities_are_differences_with_verdicts():
     assert within.loc["FMR at threshold", ["low", "high"]].abs().max() > just
 
 
+def test_disparities_cover_no_difference():
+    rng, covered = np.random.default_rng(4), []
+    for _ in range(60):
+        scores, positive, group, vertices = two_groups(rng, harm=0.0)
+        # Positives of both groups have one distribution: those of the second are drawn anew.
+        fresh = positive & (group == "african female")
+        scores[fresh] = verification_pairs(60, rng)[0][: fresh.sum()]
+        table = disparities(scores, positive, group, vertices, **OPTIONS | {"n_boot": 80})
+        covered.append((table["low"] <= 0) & (table["high"] >= 0))
+    assert np.mean(covered, axis=0).min() >= 0.88
+
+
 def ring(n, rng, rates, shared, dyad, images=17):
     """Negatives of groups of the same `n` seeds, each compared with the next three in a ring.
 

@@ -3,7 +3,6 @@
 from helpers.annotations.agreement import (
     agreement_table,
     count_tensor,
-    resampled_scores,
     scores,
     screen_raters,
     standard_deviation,

@@ -6,8 +6,7 @@ with the same counts are interchangeable, so a bootstrap over images is a multin
 distinct patterns of counts, and every resample's statistic is a matrix product.
 """
 
-from __future__ import annotations
-
+import math
 from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Literal
@@ -18,7 +17,7 @@ from scipy.stats import median_abs_deviation
 
 from helpers.annotations.schema import ATTRIBUTES, n_levels, occurring
 from helpers.utils import seeding
-from helpers.utils.checks import check_whole, require_columns, require_rows
+from helpers.utils.checks import require_columns, require_rows
 
 Metric = Literal["nominal", "ordinal", "interval"]
 NOBODY, ALONE, ONE_IMAGE = "no answers", "no image has two answers", "one image has two answers"
@@ -53,11 +52,9 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
     for attribute, levels in ATTRIBUTES.items():
         rows = (tidy["attribute"] == attribute).to_numpy()
         if rows.any():
-            cells = (
-                images.codes[rows].astype(np.int64) * len(levels) + tidy["level"].to_numpy()[rows]
-            )
-            flat = np.bincount(cells, minlength=len(images.categories) * len(levels))
-            counts[attribute] = flat.reshape(-1, len(levels))
+            cells = images.codes[rows] * np.int64(len(levels)) + tidy["level"].to_numpy()[rows]
+            shape = len(images.categories), len(levels)
+            counts[attribute] = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
     return pd.Index(images.categories, name="image_id"), counts
 
 
@@ -366,65 +363,3 @@ def _accepted(tidy: pd.DataFrame, gold: Mapping[tuple[str, str], Collection[int]
     right = [(*question, level) for question, levels in gold.items() for level in levels]
     given = pd.MultiIndex.from_frame(tidy[["image_id", "attribute", "level"]])
     return pd.Series(given.isin(right), dtype=float).where(asked.isin(gold))
-
-
-def resampled_scores(
-    tidy: pd.DataFrame, attribute: str, n_boot: int, *, of: str, seed: int, stage: str = "raters"
-) -> pd.DataFrame:
-    """Scores of the images as other raters would have given them, by resampling those there are.
-
-    Whole raters come with all of their answers: what a rater does to every image stays together.
-    Answers drawn within images vary from image to image only. Chapter 11 adds the first to the
-    variance of an effect and takes away the second, which the spread between transects has in it
-    (Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29 (2011) 238-249).
-
-    Args:
-        tidy: answers, one row each, as a reader returns them.
-        attribute: the one to score.
-        n_boot: resamples, at least 2.
-        of: "raters" draws as many raters as there are, with replacement; "answers" draws, within
-            each image, as many of its answers.
-        seed: of the run.
-        stage: what is resampled; a resample depends on these two, its number and the table.
-
-    Returns:
-        (images, n_boot) in [0, 1], index image_id (sorted). An image none of whose raters was drawn
-        keeps its own score.
-
-    Raises:
-        ValueError: no answer about the attribute, fewer than 2 resamples, or another `of`.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers import annotations
-        >>> tidy = pd.DataFrame({"image_id": ["a", "a", "b"], "level": [0, 5, 5]})
-        >>> tidy = tidy.assign(attribute="age", annotator_id=["anne", "ben", "anne"])
-        >>> scores = annotations.resampled_scores(tidy, "age", 50, of="answers", seed=1)
-        >>> sorted(set(scores.loc["a"])), sorted(set(scores.loc["b"]))
-        ([0.0, 0.5, 1.0], [1.0])
-    """
-    check_whole("n_boot", n_boot, 2)
-    if of not in ("raters", "answers"):
-        raise ValueError(f"of is {of!r}, 'raters' or 'answers' was expected")
-    answers = tidy[(tidy["attribute"] == attribute).to_numpy()]
-    if answers.empty:
-        raise ValueError(f"no answer about {attribute!r}")
-    image, images = pd.factorize(answers["image_id"].to_numpy(), sort=True)
-    order = np.argsort(image, kind="stable")
-    image = image[order]
-    unit = answers["level"].to_numpy()[order] / (n_levels(attribute) - 1)
-    rater = pd.factorize(answers["annotator_id"].to_numpy()[order])[0]
-    size = np.bincount(image)
-    first, own = (size.cumsum() - size)[image], np.bincount(image, unit) / size
-    scores = np.empty((n_boot, len(images)))
-    for score, random in zip(scores, seeding.rngs(seed, stage, range(n_boot)), strict=True):
-        if of == "raters":
-            people = rater.max() + 1
-            drawn = np.bincount(random.integers(people, size=people), minlength=people)[rater]
-            total, weight = np.bincount(image, drawn * unit), np.bincount(image, drawn)
-        else:
-            total = np.bincount(image, unit[first + random.integers(size[image])])
-            weight = size
-        np.divide(total, weight, out=score, where=weight > 0)
-        score[weight == 0] = own[weight == 0]
-    return pd.DataFrame(scores.T, pd.Index(images, name="image_id"))

@@ -12,8 +12,6 @@ number, counted from 0, and holds one file or more. They belong to the manifest'
 number and to no other: items without an answer have no folder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b
@@ -43,7 +41,15 @@ FIXED = (
 )
 """The columns that stand in every batch, in their order."""
 _WANTED = "|".join([*_NEEDED, "Answer", "Input.image", "Reject$"])
-_SINGLE, _SEVERAL = "crowd-image-classifier", "crowd-image-classifier-multi-select"
+_COLUMNS = {"named": "Input.image_id", "address": "Input.image_url", "annotator": "WorkerId"}
+_COLUMNS |= {"seconds": "WorkTimeInSeconds", "submitted_at": "SubmitTime", "job": "HITTypeId"}
+_SINGLE = "crowd-image-classifier"
+
+
+class Responses(msgspec.Struct):
+    """A file of workers' answers about an item."""
+
+    answers: list[dict[str, Any]]
 
 
 def read_mturk(
@@ -101,17 +107,9 @@ def _add_batch(export: Export, path: Path) -> None:
         "rejected" if why and why.strip() else told
         for told, why in zip(status, batch.get("Reject", nothing), strict=True)
     ]
-    visits = {
-        "place": range(2, len(batch) + 2),
-        "file": [len(export.files) - 1] * len(batch),
-        "named": batch.get("Input.image_id", nothing),
-        "address": batch.get("Input.image_url", nothing),
-        "annotator": batch["WorkerId"],
-        "seconds": batch["WorkTimeInSeconds"],
-        "submitted_at": batch["SubmitTime"],
-        "status": status,
-        "job": batch["HITTypeId"],
-    }
+    visits = {name: batch.get(column, nothing) for name, column in _COLUMNS.items()}
+    visits |= {"place": range(2, len(batch) + 2), "status": status}
+    visits["file"] = [len(export.files) - 1] * len(batch)
     for name, column in export.visits.items():
         column.extend(visits.get(name, nothing))
     found = pd.concat(_answers(batch[answers], export)).sort_index(kind="stable")
@@ -155,14 +153,11 @@ def _pressed(text: str, labels: list[str], name: str) -> list[tuple]:
 def _task_answers(cell: str, field: str) -> list[tuple]:
     """The answers in '[{"gender": {"label": "Male"}, "age": {"Adult": true, "Teen": false}}]'."""
     try:
-        content = msgspec.json.decode(cell) if cell.strip() else []
+        records = msgspec.json.decode(cell.strip() or "[]", type=list[dict[str, Any]])
     except (msgspec.DecodeError, RecursionError):
         return [(None, None, field)]
-    found = []
-    for record in content if isinstance(content, list) else [content]:
-        elements = record.items() if isinstance(record, dict) else [(None, None)]
-        found += [one for name, value in elements for one in of_element(name, value, field)]
-    return found
+    elements = [element for record in records for element in record.items()]
+    return [one for element in elements for one in of_element(*element, field)]
 
 
 def of_element(name: str | None, value: Any, field: str) -> list[tuple]:
@@ -238,7 +233,10 @@ def read_ground_truth(
             export.note("failed item", f"item {number}")
         if number not in files and item:
             export.note("task without annotation", f"item {number}")
-        answers = (one for file in files.get(number, ()) for one in _responses(file))
+        said = [
+            _json(one, 1, one.read_bytes(), RESPONSES, Responses) for one in files.get(number, ())
+        ]
+        answers = [answer for one in said for answer in one.answers]
         for order, answer in enumerate(answers, start=1):
             export.add(
                 _levels(answer.get("answerContent"), label),
@@ -251,7 +249,7 @@ def read_ground_truth(
     return validate(export, salt, rename, known_images)
 
 
-def _json(path: Path, line: int, text: bytes | str, expected: str, kind: Any = Any) -> Any:
+def _json(path: Path, line: int, text: bytes, expected: str, kind: Any) -> Any:
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -269,33 +267,12 @@ def _item(manifest: Path, number: int, line: bytes) -> tuple[str, dict[str, Any]
     return labels[0].removesuffix(end), item
 
 
-def _responses(path: Path) -> Iterator[dict[str, Any]]:
-    """The workers' answers in a file, as a job or as the request to consolidate them has them."""
-    content = _json(path, 1, path.read_bytes(), RESPONSES)
-    for record in content if isinstance(content, list) else [content]:
-        answers = isinstance(record, dict) and record.get("answers", record.get("annotations"))
-        if not isinstance(answers, list) or not all(isinstance(one, dict) for one in answers):
-            raise wrong_format(path, "line 1", RESPONSES, "no list of answers")
-        for answer in answers:
-            data = answer.get("annotationData")
-            packed = data.get("content") if isinstance(data, dict) else answer.get("answerContent")
-            if isinstance(packed, str):
-                packed = _json(path, 1, packed, RESPONSES)
-            yield answer | {"answerContent": packed}
-
-
 def _levels(content: Any, label: str | None) -> list[tuple]:
     """The answers in what a worker sent."""
     if not isinstance(content, dict):
         return [(None, None, "answerContent")]
-    found = []
-    for name, value in content.items():
-        if name == _SEVERAL and isinstance(value, dict):
-            labels = value.get("labels")
-            value = dict.fromkeys(labels, True) if isinstance(labels, list) else None
-            value = value or ""
-        found += of_element(label if name in (_SINGLE, _SEVERAL) else name, value, name)
-    return found
+    named = [(label if name == _SINGLE else name, value, name) for name, value in content.items()]
+    return [one for element in named for one in of_element(*element)]
 
 
 def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:

@@ -5,8 +5,6 @@ A teacher writes the page and gives the file to everybody. Answers stay in each 
 page looks like and does stands in `class_page.html`, `.css` and `.js` beside this module.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import io

@@ -23,11 +23,10 @@ number of images where they did not" (4.1, Fig. 4), and no differences between d
 were found (Fig. 4), so there are none here. The noise is set by the first; all else is assumed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,8 +40,7 @@ from helpers.utils import seeding
 from helpers.utils.checks import as_score_table, check_range, check_whole, require_columns
 
 
-@dataclass(frozen=True)
-class Disagreement:
+class Disagreement(NamedTuple):
     """How raters differ about one attribute.
 
     Attributes:
@@ -51,13 +49,10 @@ class Disagreement:
         margin: how far, in levels, the clearest cases lie beyond the ends of the scale. It makes
             answers about them unanimous and leaves the middle contested. Mean answers then lie
             nearer the ends than the scores do (gender .75 is perceived as about .84).
-        origin: "measured" on a published rating matrix; "from agreement": only alpha is known;
-            "assumed": nothing is known, as the attribute named.
     """
 
     noise: float
     margin: float
-    origin: str
 
 
 # Derived from the annotations of Balakrishnan et al. (2020, the transects paper) that were released
@@ -73,14 +68,14 @@ class Disagreement:
 #   (makeup), if true scores are spread like Beta(1, 3): mostly little of it. ICC(1,7) then is
 #   .85 and .76 where .834 and .733 are reported.
 DISAGREEMENT: dict[str, Disagreement] = {
-    "gender": Disagreement(1.27, 1.5, "measured"),
-    "facial_hair": Disagreement(0.74, 0.0, "from agreement"),
-    "skin_colour": Disagreement(0.83, 0.0, "measured"),
-    "age": Disagreement(0.54, 0.0, "measured"),
-    "makeup": Disagreement(0.77, 0.0, "from agreement"),
-    "smiling": Disagreement(0.62, 0.0, "assumed, as hair_length"),
-    "hair_length": Disagreement(0.62, 0.0, "measured"),
-    "fakeness": Disagreement(0.83, 0.0, "assumed, as skin_colour"),
+    "gender": Disagreement(1.27, 1.5),  # measured
+    "facial_hair": Disagreement(0.74, 0.0),  # from agreement
+    "skin_colour": Disagreement(0.83, 0.0),  # measured
+    "age": Disagreement(0.54, 0.0),  # measured
+    "makeup": Disagreement(0.77, 0.0),  # from agreement
+    "smiling": Disagreement(0.62, 0.0),  # assumed, as hair_length
+    "hair_length": Disagreement(0.62, 0.0),  # measured
+    "fakeness": Disagreement(0.83, 0.0),  # assumed, as skin_colour
 }
 """How raters differ, by attribute."""
 
@@ -103,6 +98,7 @@ CARELESS_PACE = 0.4
 START = pd.Timestamp("2025-10-06T08:00:00Z")
 DAYS = 7  # in which the answers come in
 
+STATUS = ("accepted", "rejected", "cancelled")
 # Raters in reserve for an image, in case assignments are rejected or cancelled.
 _RESERVE = 4
 
@@ -243,7 +239,7 @@ def annotate(
     normal, uniform = normal.reshape(shape), uniform.reshape(shape)
     cancelled, rejected, repeated, time = np.moveaxis(uniform[:, :, 2 * width :], 2, 0)
 
-    # 0 accepted, 1 rejected, 2 cancelled
+    # Places in `STATUS`.
     status = np.where(cancelled < pool.cancelled, 2, rejected < pool.rejected[raters])
     accepted = status == 0
     images, seats = np.nonzero(accepted.cumsum(axis=1) - accepted < n_raters)
@@ -258,9 +254,7 @@ def annotate(
             "visit": np.int8(0),
             "seconds": seconds.round(3),
             "submitted_at": START + pd.to_timedelta(whole_seconds, unit="s"),
-            "status": pd.Categorical.from_codes(
-                status[images, seats], ["accepted", "rejected", "cancelled"]
-            ),
+            "status": pd.Categorical.from_codes(status[images, seats], STATUS),
         }
     )
     for column, (attribute, levels) in enumerate(scales.items()):
@@ -321,20 +315,17 @@ def _worker_ids(seed: int, n_raters: int) -> tuple[str, ...]:
     return tuple("A" + digest[:13].upper() for digest in digests)
 
 
-@dataclass(frozen=True)
-class Cue:
+class Cue(NamedTuple):
     """How a visible attribute moves perceived gender.
 
     Attributes:
         strength: on gender's scale, from zero (female) to one (male), if the attribute goes from
             one end of its scale to the other.
         neutral: score of the attribute that speaks for neither.
-        origin: what the strength rests on.
     """
 
     strength: float
     neutral: float
-    origin: str
 
 
 # Without hair, beard and makeup people name the gender of nearly all faces (Burton, Bruce and Dench
@@ -345,9 +336,9 @@ class Cue:
 # makeup. In the face world 4.7 % of the faces of feminine shape have such a beard; with a full
 # beard that outweighs the most feminine shape .5 % of those that are perceived as female do.
 CUES: dict[str, Cue] = {
-    "facial_hair": Cue(1.0, 0.0, "assumed: a full beard outweighs the most feminine shape"),
-    "makeup": Cue(-0.2, 0.0, "assumed: as strong as hair"),
-    "hair_length": Cue(-0.2, 0.5, "assumed: about one of the five levels, from short to long"),
+    "facial_hair": Cue(1.0, 0.0),  # a full beard outweighs the most feminine shape
+    "makeup": Cue(-0.2, 0.0),  # as strong as hair
+    "hair_length": Cue(-0.2, 0.5),  # about one of the five levels, from short to long
 }
 """What moves perceived gender beside the shape of the face."""
 
@@ -403,7 +394,7 @@ POSE_NOISE = 0.2
 POSE_UNIT = 30.0
 """30 degrees of difference take .3 of the way to "Not sure" and add .2 to the noise. Assumed."""
 
-OF_PAIRS = {"identity": Disagreement(1.9, 0.5, "from the median spread of a pair's ratings")}
+OF_PAIRS = {"identity": Disagreement(1.9, 0.5)}
 """The noise is where nine ratings of a pair have a median standard deviation of about .3 of the
 range, with one positive pair in four and the generator's identities; the margin is assumed."""
 
@@ -494,10 +485,8 @@ def annotate_pairs(
 def _looks(parameters: Tensor) -> np.ndarray:
     """Weighted identity coordinates, float64 (n, identity parameters + lasting attributes)."""
     validate(parameters)
-    identity = [
-        shifted_identity(parameters, name)[:, None] * weight**0.5
-        for name, weight in VISIBILITY.items()
-    ]
+    weights = VISIBILITY.items()
+    identity = [shifted_identity(parameters, name)[:, None] * w**0.5 for name, w in weights]
     # Visibility per SD, as that of the identity parameters, is change over the scale times the SD.
     lasting = [
         parameters[:, [INDEX[name]]] / spread * (change * spread) ** 0.5

@@ -10,8 +10,6 @@ upload, addresses encode blanks as %20, a folder on the server stands behind ?d=
 therefore looked up among the known images, where these are given.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re
@@ -53,8 +51,7 @@ _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<
 """How a missing value looks when a program has turned it into text."""
 # Hours from UTC of the zone tokens that MTurk prints.
 _ZONES = {"GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
-_ZONES |= {"PDT": -7, "PST": -8, "AKDT": -8, "AKST": -9, "HST": -10, "WET": 0, "WEST": 1, "CET": 1}
-_ZONES |= {"CEST": 2, "MET": 1, "MEST": 2, "EET": 2, "EEST": 3, "JST": 9, "KST": 9, "AEST": 10}
+_ZONES |= {"PDT": -7, "PST": -8}
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 # One thread counts rows.
 _READING = {"use_threads": False, "block_size": 2**24, "skip_rows": 1}
@@ -353,18 +350,18 @@ def _meanings(
     return pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
 
 
-def as_compared(label: str) -> str:
+def folded(label: str) -> str:
     """A level's name without what makes no difference between an answer and a level."""
     return label.strip().casefold()
 
 
 def _level(answer: Any, labels: Sequence[str], numbered: bool, from_one: bool) -> int | str:
     """The level that an answer gives, or why it gives none."""
-    names, number = [as_compared(label) for label in labels], _whole(answer, numbered)
+    names, number = [folded(label) for label in labels], _whole(answer, numbered)
     if isinstance(answer, tuple):
         return "several levels"
-    if isinstance(answer, str) and as_compared(answer) in names:
-        return names.index(as_compared(answer))
+    if isinstance(answer, str) and folded(answer) in names:
+        return names.index(folded(answer))
     if number is None:
         said = isinstance(answer, str) and answer.strip()
         return "unknown level" if said else "no readable answer"

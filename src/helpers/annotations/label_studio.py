@@ -5,8 +5,6 @@ the task's data with the answers. A choice holds a level's name; a rating is cou
 rating r is level r - 1.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,14 +19,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.ingest import (
-    Export,
-    Ingest,
-    as_compared,
-    read_table,
-    validate,
-    wrong_format,
-)
+from helpers.annotations.ingest import Export, Ingest, folded, read_table, validate, wrong_format
 from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename, Scales, heading
 
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
@@ -151,7 +142,7 @@ def _scales(questions: Iterable[str], rename: Mapping[str, str]) -> dict[str, tu
         levels = ATTRIBUTES[attribute]
         choices = [*questions[control]] if isinstance(questions, Mapping) else levels
         scales[attribute] = tuple(map(str, choices))
-        if len({as_compared(name) for name in scales[attribute]} - {""}) != len(levels):
+        if len({folded(name) for name in scales[attribute]} - {""}) != len(levels):
             raise ValueError(
                 f"question {control!r}: {len(levels)} choices with different names were expected "
                 f"for the levels of {attribute!r}, not {choices!r}"

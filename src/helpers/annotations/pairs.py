@@ -8,8 +8,6 @@ Ratings count how *different* two faces look: level 0 is "Likely same", 4 "Likel
 They are written and read in Label Studio's format.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

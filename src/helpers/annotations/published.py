@@ -1,7 +1,5 @@
 """Answers as the authors of the transects paper published them: a pickle of arrays."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import re

@@ -4,8 +4,6 @@ Every external format is turned into one tidy table with one row per answer (`CO
 the table does not know where the answers came from.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b

@@ -9,8 +9,6 @@ the order of the table. The other charts take tables as `helpers.errors.stratifi
 effect estimators leave them; without an `ax` they are figures of their own, as wide as the page.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

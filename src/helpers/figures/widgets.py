@@ -5,8 +5,6 @@ so a published page needs no Python. Keep frames small: a page should stay below
 Without JavaScript a page shows no widget: draw the first and last frame with `gallery` too.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 The face world's own are rendered by `helpers.world.batches`.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from functools import partial
@@ -95,6 +93,8 @@ def synthesize_to_store(
         (3, 3, 16, 16)
     """
     codes = as_float32(codes)
+    if not len(codes):
+        raise ValueError("codes have no rows")
     make = partial(_images, generator=generator, scene=scene)
     size = getattr(generator, "size", None)
     shape = (3, size, size) if size else make(codes[:1]).shape[1:]

@@ -11,8 +11,6 @@ rosinality's `.pt` has the same weights under other names, in the same order and
 no options: they follow from the shapes. What `helpers.generators.convert` writes is read too.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import io

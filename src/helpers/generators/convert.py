@@ -7,8 +7,6 @@ kind and options, the source and its SHA-256, the licence as the user states it,
 truncation, noise and precision images are to be made.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from dataclasses import asdict

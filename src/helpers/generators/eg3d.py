@@ -10,8 +10,6 @@ middle of its step, so that two images differ by what was varied alone. The plan
 (x, y), (x, z) and (z, x), as the published networks were trained.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -123,14 +121,14 @@ class EG3D(nn.Module):
             inputs = outputs
         self.image_bytes = max(self.backbone.image_bytes, *(4 * c * size**2 for c, size in blocks))
 
-    def mapping(self, z: Tensor, c: Tensor | None = None, psi=1.0, cutoff=None) -> Tensor:
+    def mapping(self, z: Tensor, c: Tensor | None = None, psi: float = 1.0) -> Tensor:
         """Normal codes (n, z_dim) and conditions (n or 1, c_dim) → (n, num_ws, w_dim).
 
         The condition is a camera, the rest as of `stylegan2.Mapping`. Keep it, and vary only the
         camera of the view: with another condition it is another face.
         """
         scale = 0.0 if self.options["c_gen_conditioning_zero"] else self.options["c_scale"]
-        return self.backbone.mapping(z, None if c is None else c * scale, psi, cutoff)
+        return self.backbone.mapping(z, None if c is None else c * scale, psi)
 
     def styles(self, ws: Tensor) -> dict[str, Tensor]:
         """Style codes (n, num_ws, w_dim) → styles of the backbone and of the last two blocks."""

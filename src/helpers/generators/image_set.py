@@ -5,8 +5,6 @@ table says which unit each file shows (a transect, a base face, a prompt and see
 level of every attribute. Its rows are the codes.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property

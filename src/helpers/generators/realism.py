@@ -5,8 +5,6 @@ sampled in? Does an edit make faces look fake, or not be found as faces, at one 
 the other?
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -154,35 +152,6 @@ def _share_within(asked: np.ndarray, balls: np.ndarray, neighbours: int) -> floa
     # A point is its own nearest neighbour.
     radii = np.sort(cdist(balls, balls))[:, neighbours]
     return float((cdist(asked, balls) <= radii).any(axis=1).mean())
-
-
-def not_found(answers: ArrayLike) -> np.ndarray:
-    """Whether a model found no face, as an outcome: int64 (n,), 1 where its whole answer is NaN.
-
-    A face that is not found is an error of the model, not a gap in the table. Its effect is
-    estimated first, on all images; effects on answers then speak about faces that were found at
-    both levels.
-
-    Args:
-        answers: scores (n,) or rows of scores, or of features, (n, d).
-
-    Returns:
-        0 and 1.
-
-    Raises:
-        ValueError: an answer that is missing in part.
-
-    Example:
-        >>> from helpers.generators import realism
-        >>> realism.not_found([0.2, float("nan")]).tolist()
-        [0, 1]
-    """
-    answers = np.asarray(answers, dtype=np.float64)
-    missing = np.isnan(answers.reshape(len(answers), -1))
-    partly = missing.any(1) & ~missing.all(1)
-    if partly.any():
-        raise ValueError(f"answer {np.flatnonzero(partly)[0]} is missing in part")
-    return missing.all(1).astype(np.int64)
 
 
 def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -> pd.DataFrame:

@@ -17,8 +17,6 @@ normal code depends on decisions that a user takes: how far codes are drawn towa
 about, so they are arguments, and the card has them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -144,16 +142,13 @@ class Mapping(nn.Module):
             self.add_module(f"fc{i}", Dense(width if i else inputs, width, config.lr_multiplier))
         self.register_buffer("w_avg", torch.zeros(width))
 
-    def forward(
-        self, z: Tensor, c: Tensor | None = None, psi=1.0, cutoff: int | None = None
-    ) -> Tensor:
-        """Style codes, drawn towards the mean one in the first `cutoff` layers.
+    def forward(self, z: Tensor, c: Tensor | None = None, psi: float = 1.0) -> Tensor:
+        """Style codes, drawn towards the mean one.
 
         Args:
             z: (n, z_dim).
             c: conditions (n, c_dim), or (1, c_dim) for all; None where the network takes none.
             psi: truncation, w_avg + psi (w - w_avg).
-            cutoff: layers that are truncated; None for all.
 
         Raises:
             ValueError: codes of another shape.
@@ -167,7 +162,7 @@ class Mapping(nn.Module):
             x = functional.leaky_relu(self.get_submodule(f"fc{i}")(x), SLOPE) * GAIN
         ws = x[:, None].repeat(1, self.num_ws, 1)
         if psi != 1:
-            ws[:, :cutoff] = self.w_avg.lerp(ws[:, :cutoff], psi)
+            ws = self.w_avg.lerp(ws, psi)
         return ws
 
 

@@ -14,8 +14,6 @@ picture is hair, clothes and wall. So critics and encoder look twice: at the who
 encoder at half its size, and at the face in it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -118,11 +116,6 @@ class WGANGenerator:
 def codes(n: int, seed: int) -> Tensor:
     """Standard normal codes, float32 (n, 128)."""
     return torch.from_numpy(seeding.normals(seed, "wgan: z", range(n), LATENT_DIM)).float()
-
-
-def save(generator: nn.Module, encoder: nn.Module, path: Path, recipe: dict) -> None:
-    """Write both networks' weights, with how they were made, for `WGANGenerator` to read."""
-    training.write_weights(nn.ModuleList([generator, encoder]), path, recipe)
 
 
 class Scaled(nn.Module):

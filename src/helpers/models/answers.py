@@ -4,8 +4,6 @@ A reader that labels a hundred thousand samples, or a model under audit, is aske
 are answered are not asked again.
 """
 
-from __future__ import annotations
-
 import inspect
 import io
 from collections.abc import Callable

@@ -8,8 +8,6 @@ images do not have it. On images that look unlike renders
 it may be farther off than on others.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

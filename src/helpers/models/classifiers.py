@@ -7,8 +7,6 @@ equal". Other classes, such as smiling or not, are treated alike. `null_control`
 classifier whose true effects are known to be nought: the audit must flag nothing in it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ similarity of their vectors. The losses are those of
 over the first third of the training. Chapters 16 and 17 audit four of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

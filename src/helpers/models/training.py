@@ -5,8 +5,6 @@ they are and has their SHA-256, so that damage is noticed and so are files that 
 together. A card of a training has the settings that fix it, its curve, and a hash of both.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import io
