@@ -26,7 +26,6 @@ were found (Fig. 4), so there are none here. The noise is set by the first; all 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,7 +39,8 @@ from helpers.utils import seeding
 from helpers.utils.checks import as_score_table, check_range, check_whole, require_columns
 
 
-class Disagreement(NamedTuple):
+@dataclass(frozen=True)
+class Disagreement:
     """How raters differ about one attribute.
 
     Attributes:
@@ -49,10 +49,13 @@ class Disagreement(NamedTuple):
         margin: how far, in levels, the clearest cases lie beyond the ends of the scale. It makes
             answers about them unanimous and leaves the middle contested. Mean answers then lie
             nearer the ends than the scores do (gender .75 is perceived as about .84).
+        origin: "measured" on a published rating matrix; "from agreement": only alpha is known;
+            "assumed": nothing is known, as the attribute named.
     """
 
     noise: float
     margin: float
+    origin: str
 
 
 # Derived from the annotations of Balakrishnan et al. (2020, the transects paper) that were released
@@ -68,14 +71,14 @@ class Disagreement(NamedTuple):
 #   (makeup), if true scores are spread like Beta(1, 3): mostly little of it. ICC(1,7) then is
 #   .85 and .76 where .834 and .733 are reported.
 DISAGREEMENT: dict[str, Disagreement] = {
-    "gender": Disagreement(1.27, 1.5),  # measured
-    "facial_hair": Disagreement(0.74, 0.0),  # from agreement
-    "skin_colour": Disagreement(0.83, 0.0),  # measured
-    "age": Disagreement(0.54, 0.0),  # measured
-    "makeup": Disagreement(0.77, 0.0),  # from agreement
-    "smiling": Disagreement(0.62, 0.0),  # assumed, as hair_length
-    "hair_length": Disagreement(0.62, 0.0),  # measured
-    "fakeness": Disagreement(0.83, 0.0),  # assumed, as skin_colour
+    "gender": Disagreement(1.27, 1.5, "measured"),
+    "facial_hair": Disagreement(0.74, 0.0, "from agreement"),
+    "skin_colour": Disagreement(0.83, 0.0, "measured"),
+    "age": Disagreement(0.54, 0.0, "measured"),
+    "makeup": Disagreement(0.77, 0.0, "from agreement"),
+    "smiling": Disagreement(0.62, 0.0, "assumed, as hair_length"),
+    "hair_length": Disagreement(0.62, 0.0, "measured"),
+    "fakeness": Disagreement(0.83, 0.0, "assumed, as skin_colour"),
 }
 """How raters differ, by attribute."""
 
@@ -315,17 +318,20 @@ def _worker_ids(seed: int, n_raters: int) -> tuple[str, ...]:
     return tuple("A" + digest[:13].upper() for digest in digests)
 
 
-class Cue(NamedTuple):
+@dataclass(frozen=True)
+class Cue:
     """How a visible attribute moves perceived gender.
 
     Attributes:
         strength: on gender's scale, from zero (female) to one (male), if the attribute goes from
             one end of its scale to the other.
         neutral: score of the attribute that speaks for neither.
+        origin: what the strength rests on.
     """
 
     strength: float
     neutral: float
+    origin: str
 
 
 # Without hair, beard and makeup people name the gender of nearly all faces (Burton, Bruce and Dench
@@ -336,9 +342,9 @@ class Cue(NamedTuple):
 # makeup. In the face world 4.7 % of the faces of feminine shape have such a beard; with a full
 # beard that outweighs the most feminine shape .5 % of those that are perceived as female do.
 CUES: dict[str, Cue] = {
-    "facial_hair": Cue(1.0, 0.0),  # a full beard outweighs the most feminine shape
-    "makeup": Cue(-0.2, 0.0),  # as strong as hair
-    "hair_length": Cue(-0.2, 0.5),  # about one of the five levels, from short to long
+    "facial_hair": Cue(1.0, 0.0, "assumed: a full beard outweighs the most feminine shape"),
+    "makeup": Cue(-0.2, 0.0, "assumed: as strong as hair"),
+    "hair_length": Cue(-0.2, 0.5, "assumed: about one of the five levels, from short to long"),
 }
 """What moves perceived gender beside the shape of the face."""
 
@@ -394,7 +400,7 @@ POSE_NOISE = 0.2
 POSE_UNIT = 30.0
 """30 degrees of difference take .3 of the way to "Not sure" and add .2 to the noise. Assumed."""
 
-OF_PAIRS = {"identity": Disagreement(1.9, 0.5)}
+OF_PAIRS = {"identity": Disagreement(1.9, 0.5, "from the median spread of a pair's ratings")}
 """The noise is where nine ratings of a pair have a median standard deviation of about .3 of the
 range, with one positive pair in four and the generator's identities; the margin is assumed."""
 
