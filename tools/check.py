@@ -23,13 +23,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+import api_reference
 import jupytext
 from nbformat import NotebookNode
 
 from helpers.artifacts import lineage
 
 # Lines of code at most, without docstrings, comments and blanks: of a folder, of a module, and of
-# the helpers that one of the first chapters imports, directly or through others; how many modules,
+# the helpers that define what one of the first chapters uses, at any depth; how many modules,
 # how many of them below the least, and how many lines of tests. All only fall: what would grow past
 # its limit throws something out first.
 MOST_CODE = {"src/facerender": 3090, "src/helpers": 12_072, "src/faceaudit": 4449, "tools": 890}
@@ -270,8 +271,21 @@ def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
     tests = (path.read_text(encoding="utf-8") for path in root.glob("tests/**/*.py"))
     yield "lines of tests", sum(len(text.splitlines()) for text in tests), MOST_TESTS
     for chapter in sorted(root.glob("notebooks/0[3-9]_*.py")):
-        found = [path for path in lineage.helper_modules(chapter) if "helpers" in path.parts]
-        yield f"lines of helpers behind {chapter.stem}", sum(map(ours.get, found)), MOST_REACHED
+        files = [path for path in behind(chapter) if "helpers" in path.parts]
+        yield f"lines of helpers behind {chapter.stem}", sum(map(ours.get, files)), MOST_REACHED
+
+
+def behind(source: Path) -> set[Path]:
+    """Files of ours that define the names that a file uses, and those that these use, and so on."""
+    files = {api_reference.dotted(path): path for path in lineage.SOURCE.rglob("[!_]*.py")}
+    found, waiting = set(), [source]
+    while waiting:
+        names = api_reference.taken(waiting.pop().read_text(encoding="utf-8")).values()
+        parts = {".".join(n.split(".")[:k]) for n in names for k in (2, 3)}
+        new = {files[part] for part in parts if part in files} - found
+        found |= new
+        waiting += new
+    return found
 
 
 def draws(code: list[ast.stmt], names: set[str]) -> bool:
