@@ -38,8 +38,7 @@ MOST_MODULES, MOST_TESTS, MOST_REACHED = 162, 22_650, 5364
 LEAST, MOST_OF_MODULE, MOST_SMALL = 30, 400, 0
 MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30
 WORDS_PER_LINE = (10, 20)
-CELL_WORDS = (25, 120)
-MIN_ALT = 20
+CELL_WORDS, MIN_ALT = (25, 120), 20
 SECTIONS = ["question", "design contract", "prerequisites", "what would change our mind"]
 SECTIONS += ["exercises", "takeaways"]
 HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
@@ -54,7 +53,6 @@ UNITS = (
 MEASURED = re.compile(rf"(?<![\w.×])[−-]?\d[\d,.]*(?:\s|-|–)*(?:{UNITS})", re.IGNORECASE)
 # The level of every interval in the book is a definition, not a measurement.
 NOMINAL = re.compile(r"95\s?%(?=\s(?:[\w-]+\s){0,3}intervals?)")
-TOPS = "src", "tools"
 FROM_PAPER = "<!-- paper -->"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -259,7 +257,9 @@ def code_lines(path: Path) -> int:
 
 def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
     """What is counted, how much there is of it, and its limit."""
-    ours = {path: code_lines(path) for top in TOPS for path in root.glob(f"{top}/**/*.py")}
+    ours = {
+        path: code_lines(path) for top in ("src", "tools") for path in root.glob(f"{top}/**/*.py")
+    }
     for folder, most in MOST_CODE.items():
         inside = (n for path, n in ours.items() if path.is_relative_to(root / folder))
         yield f"lines of code in {folder}", sum(inside), most

@@ -213,12 +213,13 @@ def test_code_tests_modules_and_what_chapters_reach_are_counted(tmp_path, monkey
         "src/helpers/b.py": "B = (\n    'two'\n\n    'lines'\n)\n",
         "tools/t.py": "T = 1\n",
         "tests/test_a.py": "\n\n",
-        "notebooks/03_a.py": "from helpers import a\n",
+        "notebooks/03_a.py": "from helpers import a\na.f()\n",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(rules.lineage, "SOURCE", tmp_path / "src")
+    for module in (rules.lineage, rules.api_reference):
+        monkeypatch.setattr(module, "SOURCE", tmp_path / "src")
     found = {what: number for what, number, _ in rules.sizes(tmp_path)}
     assert found["lines of code in src/helpers"] == 7 and found["lines of code in tools"] == 1
     assert found["modules"] == found["modules of less than 30 lines of code"] == 2
