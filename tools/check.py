@@ -257,9 +257,8 @@ def code_lines(path: Path) -> int:
 
 def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
     """What is counted, how much there is of it, and its limit."""
-    ours = {
-        path: code_lines(path) for top in ("src", "tools") for path in root.glob(f"{top}/**/*.py")
-    }
+    paths = (path for top in ("src", "tools") for path in root.glob(f"{top}/**/*.py"))
+    ours = {path: code_lines(path) for path in paths}
     for folder, most in MOST_CODE.items():
         inside = (n for path, n in ours.items() if path.is_relative_to(root / folder))
         yield f"lines of code in {folder}", sum(inside), most
