@@ -21,11 +21,9 @@ exit codes, of gate:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
 
 from faceaudit import wording
 from faceaudit.analysis import compare
@@ -36,19 +34,10 @@ from faceaudit.specification import CLASSIFICATION, read_specification
 from faceaudit.tables import from_table
 
 
-class Parser(argparse.ArgumentParser):
-    """One whose wrong arguments are no undecided comparison."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end."""
-        self.print_usage(sys.stderr)
-        self.exit(BROKEN, f"{self.prog}: {message}\n")
-
-
 def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    top = Parser(prog="python -m faceaudit", **form)
+    top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in ("plan", "run"):
         own = commands.add_parser(name, **form)
@@ -71,9 +60,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; gives the exit code."""
-    chosen = parser().parse_args(arguments)
     try:
-        code, lines = _do(chosen)
+        code, lines = _do(parser().parse_args(arguments))
+    except SystemExit as stop:  # of wrong arguments, which are no undecided comparison
+        return BROKEN if stop.code else PASSED
     except PeopleNeeded as stop:
         code, lines = PASSED, [str(stop)]
     except (ValueError, OSError) as error:
@@ -82,10 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     except Exception:  # Python's own exit code would be that of a gate that fails
         traceback.print_exc()
         return BROKEN
-    try:
-        print(*lines, sep="\n", flush=True)
-    except BrokenPipeError:  # `| head -1` has read enough; the code still counts
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(*lines, sep="\n")
     return code
 
 
