@@ -39,22 +39,20 @@ def parser() -> argparse.ArgumentParser:
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
     top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in ("plan", "run"):
-        own = commands.add_parser(name, **form)
+    names = ("plan", "run", "gate", "compare", "schema")
+    plan, run, gates, both, _ = (commands.add_parser(name, **form) for name in names)
+    for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
         own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
     told = "where a network's images are made: cpu (default) or cuda, alike in every run"
-    own.add_argument("--device", default="cpu", help=told)
-    own = commands.add_parser("gate", **form)
-    own.add_argument("report", help="a report.json")
+    run.add_argument("--device", default="cpu", help=told)
+    gates.add_argument("report", help="a report.json")
     told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
-    own.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
+    gates.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
     told = "let a model pass though the analysis departed from the plan, and say so"
-    own.add_argument("--allow-departures", action="store_true", help=told)
-    own = commands.add_parser("compare", **form)
-    own.add_argument("before", help="audit file of the old version, with a table of images")
-    own.add_argument("after", help="audit file of the new version, with one of the same images")
-    commands.add_parser("schema", **form)
+    gates.add_argument("--allow-departures", action="store_true", help=told)
+    both.add_argument("before", help="audit file of the old version, with a table of images")
+    both.add_argument("after", help="audit file of the new version, with one of the same images")
     return top
 
 

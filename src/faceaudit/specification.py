@@ -22,25 +22,17 @@ MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
 CLASSIFICATION = "classification"
 IMAGES, PAIRS = "verification of images", "verification of pairs"
-EVERY = "name kind question columns model design accept "
+EVERY = "name kind question columns model design accept design.tolerance design.seed "
 READ = {
-    CLASSIFICATION: {
-        "": EVERY + "axes attribute classes placebos annotated images target generator people",
-        "columns": "image unit label answers score decision",
-        "design": "tolerance transects power seed incomplete",
-    },
-    IMAGES: {
-        "": EVERY + "images reference",
-        "columns": "image identity group unit points",
-        "design": "tolerance seed impostors",
-    },
-    PAIRS: {
-        "": EVERY + "pairs reference",
-        "columns": "group first second same similarity",
-        "design": "tolerance seed",
-    },
+    CLASSIFICATION: "axes attribute classes placebos annotated images target generator people "
+    "columns.image columns.unit columns.label columns.answers columns.score columns.decision "
+    "design.transects design.power design.incomplete",
+    IMAGES: "images reference columns.image columns.identity columns.group columns.unit "
+    "columns.points design.impostors",
+    PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
+    "columns.similarity",
 }
-"""Kind of audit → part of the file ("" for its top) → keys that count; another is refused."""
+"""Kind of audit → keys of the file that count, besides those of every kind; another is refused."""
 EXPECTED = {
     "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
     "string_too_short": "a text that is not empty",
@@ -114,11 +106,11 @@ class Specification(parts.Strict):
 
     @model_validator(mode="after")
     def _fitting(self) -> Specification:
-        for part, keys in READ[self.route].items():
-            given = (getattr(self, part) if part else self).model_fields_set
-            for other in sorted(given - {*keys.split()}):
-                field, known = f"{part}.{other}".lstrip("."), ", ".join(keys.split())
-                raise ValueError(f"{field} is given, a {self.route} takes {known}")
+        given, known = {*self.model_fields_set}, (EVERY + READ[self.route]).split()
+        for part in ("columns", "design"):
+            given |= {f"{part}.{key}" for key in getattr(self, part).model_fields_set}
+        for other in sorted(given.difference(known)):
+            raise ValueError(f"{other} is given, a {self.route} takes {', '.join(known)}")
         if self.kind == "verification":
             self._recogniser_fits()
         elif self.images is None:
