@@ -74,10 +74,8 @@ class Said:
 
     def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
         """The images with their labels (majority of the attribute) and annotated columns."""
-        scores = self.scores[specification.attribute].reset_index(drop=True)
-        label = pd.Series(np.nan, index.index)
-        known = scores.notna().to_numpy()
-        label[known] = errors.majority(scores[known]).to_numpy()
+        scores = self.scores[specification.attribute].set_axis(index.index)
+        label = errors.majority(scores.dropna()).reindex(index.index).astype(float)
         more = {name: self.scores[name].to_numpy() for name in specification.annotated}
         return index.assign(label=label, **more)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import combinations, product
@@ -131,17 +132,14 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         write_text(path, json.dumps(plan, indent=1) + "\n")
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
-        whole = kept["sha256"] == digest(kept)
-    except (ValueError, KeyError, TypeError):
-        whole = False
-    if not whole:
-        raise ValueError(
-            f"{path}: the plan is damaged or was changed after it was made; restore it, or delete "
-            "it, and the report will say that the plan is new"
-        )
-    return kept
+        if kept["sha256"] == digest(kept):
+            return kept
+    raise ValueError(
+        f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
+        "and the report will say that the plan is new"
+    )
 
 
 def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
