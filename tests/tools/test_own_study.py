@@ -111,7 +111,7 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     assert command(*more) == 0
     told = capsys.readouterr().out
     assert (home / "build/audits/tiny/report.html").is_file() and "report.html" in told
-    assert "the sizes of PROFILE=smoke are left out" in told
+    assert "whatever MODEL, CROWD and PROFILE are" in told
     assert shown == [(plan.OWN_STUDY, "audits/tiny.yml")]
     assert "21_own_study: done" in told
     run_audit("audits/tiny.yml", print)  # the other command goes on from there, and asks nobody
