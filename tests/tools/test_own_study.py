@@ -103,7 +103,7 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     for stage, images in {"samples": 60, "transects": 24}.items():
         assert command(*more) == 0
         told = capsys.readouterr().out.splitlines()
-        assert f"people: tasks for {images} images are in" in told[-1]
+        assert f"people: {images} of {images} images have no answer" in told[-1]
         assert told[-1].endswith("then run the same command again")
         assert f"put what you get into said/{stage}, then" in told[-1]
         answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", exports / stage)
@@ -111,7 +111,7 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     assert command(*more) == 0
     told = capsys.readouterr().out
     assert (home / "build/audits/tiny/report.html").is_file() and "report.html" in told
-    assert "the sizes of PROFILE=smoke are left out" in told
+    assert "whatever MODEL, CROWD and PROFILE are" in told
     assert shown == [(plan.OWN_STUDY, "audits/tiny.yml")]
     assert "21_own_study: done" in told
     run_audit("audits/tiny.yml", print)  # the other command goes on from there, and asks nobody
