@@ -58,28 +58,12 @@ class TestProtocol:
         assert faces.index["pose_level"].tolist() == [0, 1, 2] * 4
         assert faces.index["transect"].tolist() == ["ann"] * 6 + ["bob"] * 6
 
-    def test_a_sample_depends_on_the_seed_and_the_place_alone(self, folder):
-        faces = opened(folder)
-        codes = faces.sample(12, seed=3)
-        assert torch.equal(codes[:5], faces.sample(5, seed=3))
-        assert sorted(codes[:, 0].tolist()) == list(range(12))
-        assert not torch.equal(codes, faces.sample(12, seed=4))
-        with pytest.raises(ValueError, match="has 12 images, 13 were asked for"):
-            faces.sample(13, seed=3)
-
     def test_images_are_scaled_and_kept_on_disk(self, folder):
         small = opened(folder, size=6)
         store = synthesize_to_store(small, small.codes, folder / "store.npy")
         first = Image.open(folder / small.index["image_id"][0])
         expected = np.asarray(first.resize((6, 6), Image.Resampling.LANCZOS))
         np.testing.assert_array_equal(store[0].transpose(1, 2, 0), expected)
-
-    def test_the_card_knows_every_file(self, folder):
-        before = opened(folder).card
-        assert opened(folder).card == before
-        assert opened(folder, size=6).card != before
-        Image.new("RGB", (SIZE, SIZE)).save(folder / "bob/dark0.png")
-        assert opened(folder).card["sha256"] != before["sha256"]
 
     def test_images_lie_on_their_side_only_in_the_file_and_may_be_grey(self, folder):
         path = folder / "ann/light0.png"

@@ -3,7 +3,7 @@
 import check as rules
 import jupytext
 import pytest
-from check import check, prose, typed_numbers
+from check import check, typed_numbers
 
 WORDS = "The reader learns here what the next line does and why anybody would want it. "
 METADATA = (
@@ -200,11 +200,6 @@ def test_other_numbers_are_fine(text):
 
 def test_typed_numbers_in_pages(book):
     assert "glossary.md: '9 raters'" in book(glossary="Each of 9 raters.\n")
-
-
-def test_prose_is_what_a_reader_reads():
-    text = "# Title\n\n(x)=\nA [link](y.md), {term}`hair` and `code`, $x$.\n\n| a | b |\n"
-    assert prose(text).split() == ["A", "link,", "hair", "and", ",", "."]
 
 
 def test_code_tests_modules_and_what_chapters_reach_are_counted(tmp_path, monkeypatch):

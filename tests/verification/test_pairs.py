@@ -39,25 +39,6 @@ def test_paper_pairs_have_the_papers_counts():
     assert len(positive.drop_duplicates(["first", "second"])) == 17 * len(prototypes)
 
 
-@pytest.mark.parametrize("paper", [False, True])
-def test_pairs_agree_with_the_images_they_point_to(paper):
-    prototypes = prototype_frame(8).sample(frac=1, random_state=0, ignore_index=True)
-    index = verification.image_index(prototypes)
-    frame = verification.image_pairs(prototypes, paper=paper, seed=1)
-    first, second = index.iloc[frame["first"]], index.iloc[frame["second"]]
-    assert (first["attribute"] == "prototype").all()
-    assert (frame["group"].to_numpy() == first["group"].to_numpy()).all()
-    assert (frame["group"].to_numpy() == second["group"].to_numpy()).all()
-    assert (frame["step"].to_numpy() == second["step"].to_numpy()).all()
-    varied = second["attribute"].to_numpy() != "prototype"
-    assert (frame["attribute"].to_numpy() == second["attribute"].to_numpy())[varied].all()
-    for side, rows in (("first", first), ("second", second)):
-        assert (frame[f"seed_{side}"].to_numpy() == rows["seed"].to_numpy()).all()
-        assert (frame[f"prototype_{side}"].to_numpy() == rows["prototype"].to_numpy()).all()
-    same = frame["prototype_first"] == frame["prototype_second"]
-    assert (same == (frame["kind"] == "positive")).all()
-
-
 def test_variants_change_what_they_should_and_nothing_else(generator, prototypes):
     latents, index = prototypes
     directions = dict(zip(TARGETS, generator.exact_directions(["smiling", "age"]), strict=True))
