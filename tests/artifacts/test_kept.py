@@ -95,7 +95,7 @@ def test_other_content_is_made_anew_and_who_reads_the_old_keeps_it(path, change)
     np.testing.assert_array_equal(old, flat(ROWS))
 
 
-@pytest.mark.parametrize("damage", ["{", '{"key": "x"}', "", "cut"])
+@pytest.mark.parametrize("damage", ['{"key": "x"}', "cut"])
 def test_damaged_progress_or_a_truncated_array_makes_anew(path, damage):
     store(path)
     if damage == "cut":

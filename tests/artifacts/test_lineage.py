@@ -43,13 +43,6 @@ def tree(tmp_path, monkeypatch):
     return package
 
 
-def test_stages_and_what_they_read(tree):
-    assert lineage.stages() == ["01_first", "02_second", "survey"]
-    assert lineage.inputs(lineage.source_of("02_second")) == ["01_first", "survey"]
-    with pytest.raises(ValueError, match="no stage 03_third: .*01_first, 02_second, survey"):
-        lineage.source_of("03_third")
-
-
 def test_helper_modules_are_closed_over_imports(tree):
     def names(executed):
         found = lineage.helper_modules(lineage.source_of("02_second"), executed)

@@ -77,17 +77,22 @@ def test_each_parameter_changes_the_image(parameter):
     assert (low - high).abs().max() > 0.02
 
 
-def test_bad_arguments_are_refused():
-    parameters = facerender.defaults()
-    with pytest.raises(ValueError, match="size is 8, expected a whole number of at least 16"):
-        facerender.render(parameters, 8)
-    with pytest.raises(ValueError, match="supersampling is 0.5, expected a whole number"):
-        facerender.render(parameters, 32, supersampling=0.5)
-    with pytest.raises(ValueError, match="at least one row"):
-        facerender.render(parameters[:0], 32)
-    parameters[0, facerender.INDEX["yaw"]] = 120
-    with pytest.raises(ValueError, match="'yaw', row 0: 120"):
-        facerender.render(parameters, 32)
+@pytest.mark.parametrize(
+    ("parameters", "options", "words"),
+    [
+        (facerender.defaults(), {"size": 8}, "size is 8, expected a whole number of at least 16"),
+        (facerender.defaults(), {"supersampling": 0.5}, "supersampling is 0.5, expected a whole"),
+        (facerender.defaults()[:0], {}, "at least one row"),
+        (torch.zeros(2, 3), {}, "expected shape"),
+        (facerender.defaults().long(), {}, "floating-point tensor, got torch"),
+        ([[0.0]], {}, "floating-point tensor, got list"),
+        (faces_with(2, makeup=[0, 1.5]), {}, r"'makeup', row 1: .* is not in \[0, 1\] \(score\)"),
+        (faces_with(1, age=float("nan")), {}, "'age', row 0: nan"),
+    ],
+)
+def test_bad_arguments_are_refused(parameters, options, words):
+    with pytest.raises(ValueError, match=words):
+        facerender.render(parameters, **{"size": 32} | options)
 
 
 def test_ancestry_leaves_skin_colour_alone():

@@ -10,7 +10,6 @@ from helpers.scorecard import truth
 N = 30
 LEVELS = [f"{axis}_level" for axis in truth.AXES]
 PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))
-DOSES = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7), "gender": (0.2, 0.8)}
 
 
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
