@@ -118,33 +118,6 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     assert "tasks" not in capsys.readouterr().out
 
 
-def test_every_run_with_a_generator_shows_its_study_and_one_without_the_example(
-    home, shown, monkeypatch, capsys
-):
-    monkeypatch.setattr(run, "study", lambda asked: "audits/tiny.yml")
-    monkeypatch.setattr(plan.book, "why_stale", lambda profile: None)
-    monkeypatch.setattr(manifests, "why_page_is_stale", lambda *_: None)
-    for _ in range(2):
-        assert command(stage=plan.BOOK) == 0
-    assert shown == 2 * [(plan.OWN_STUDY, "audits/tiny.yml")]
-    assert run.main(["smoke", "--why", plan.OWN_STUDY, "--generator", "Tiny.pkl"]) == 0
-    assert f"{plan.OWN_STUDY} (smoke): GENERATOR is given" in capsys.readouterr().out
-    shown.clear()
-    monkeypatch.setattr(
-        manifests, "why_page_is_stale", lambda *_: "it shows the study audits/tiny.yml"
-    )
-    assert run.main(["smoke"]) == 0
-    assert sorted(shown) == [(plan.OWN_STUDY, None), ("other", None)]
-
-
-def test_a_fault_of_the_audit_is_a_sentence_and_no_page_is_run(home, shown):
-    assert command() == 0
-    brightness(home / "mean.onnx", scale=100.0)
-    with pytest.raises(ValueError, match=r"mean\.onnx") as raised:
-        command()
-    assert "\n" not in str(raised.value) and not shown
-
-
 def test_what_belongs_to_no_study_is_refused(home, shown):
     with pytest.raises(ValueError, match="GENERATOR is missing"):
         run.main(["smoke", "--crowd", "mean.onnx"])
