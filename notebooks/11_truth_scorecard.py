@@ -873,8 +873,6 @@ for name, mark in MARKS.items():
     low, high = (mark - end for end in ends[::-1]) if name in AT_LEAST else (e - mark for e in ends)
     beyond[name], within[name] = low > 0, high < 0
     asked_for[name] = low.notna() | (name in ("bias", "coverage"))
-
-# %%
 beyond, within, asked_for = (pd.DataFrame(one) for one in (beyond, within, asked_for))
 ESTIMATOR = ["asked", "estimator"]
 failed = beyond.groupby(ESTIMATOR, sort=False).any()
