@@ -345,6 +345,7 @@ def _annotation(row: Any, to_name: str, scales: Scales) -> dict[str, Any]:
     return {
         "id": row.number,
         "was_cancelled": row.status != "accepted",
+        "ground_truth": False,  # a server takes an import that does not say for the truth
         "created_at": row.created,
         "updated_at": row.created,
         "lead_time": row.seconds,
