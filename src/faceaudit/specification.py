@@ -32,7 +32,7 @@ READ = {
     },
     IMAGES: {
         "": EVERY + "images reference",
-        "columns": "image identity group unit points",
+        "columns": "image identity group unit",
         "design": "tolerance seed impostors",
     },
     PAIRS: {
@@ -138,8 +138,6 @@ class Specification(parts.Strict):
         cut, axes = f"{self.model.cut:g}", self.axes
         expected = "a score from 0 to 1, without fmr,"
         require(parts.is_of_scores(self.model), "model.threshold", cut, expected)
-        preset = getattr(getattr(self.model, "input", None), "preset", None)
-        require(preset is None, "model.input.preset", "a recogniser's", "kind: verification")
         n, expected = len(axes) + len(self.placebos), f"1 to {MOST_AXES} with the placebos"
         require(bool(axes) and n <= MOST_AXES, "axes", f"of {n} attributes", expected)
         own = axes.keys().isdisjoint(self.placebos)
@@ -180,15 +178,9 @@ class Specification(parts.Strict):
         if asked and model.threshold is not None:
             fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
             require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
-        by_points = asked and not isinstance(model, Http) and model.input.by_points
         if asked and not isinstance(model, Http):
             for unused in sorted(model.output.model_fields_set - {"name"}):
                 raise ValueError(f"model.output.{unused} is given, which an embedding has not")
-        if (self.columns.points is not None) != by_points:
-            raise ValueError(
-                "faces are aligned by five points where model.input.align is arcface or a preset "
-                "is named, and only there: columns.points says where they are"
-            )
 
     @property
     def route(self) -> str:
