@@ -1372,9 +1372,9 @@ def rated_by(said: np.ndarray, scores: dict[str, np.ndarray]) -> pd.DataFrame:
     """A model's average effects, and what their standard errors are made of."""
     found = {of: rated_effects(said.reshape(-1, 1), score) for of, score in scores.items()}
     usual = found["estimate"][0]
-    columns = {of: found[of].mean(axis=1).std(axis=0, ddof=1) for of in scores}
-    columns["estimate"] = usual.mean(axis=0)
+    columns = {"estimate": usual.mean(axis=0)}
     columns["transects"] = usual.std(axis=0, ddof=1) / np.sqrt(n_sweep)
+    columns |= {o: found[o].mean(axis=1).std(axis=0, ddof=1) for o in ("raters", "answers")}
     return pd.DataFrame(columns).assign(axis=range(3))
 
 

@@ -8,10 +8,8 @@ import pretended_gpu
 import pytest
 import torch
 
-import facerender
-from helpers import models
 from helpers.generators import wgan
-from helpers.generators.wgan import Generator, face
+from helpers.generators.wgan import Generator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import learned_generator as made
@@ -31,15 +29,6 @@ def short(monkeypatch):
     for name, value in short.items():
         monkeypatch.setattr(made, name, value)
     monkeypatch.setattr(made.os, "cpu_count", lambda: 1)
-
-
-def test_the_penalty_is_the_squared_excess_of_both_slopes(renders):
-    training = AdversarialTraining(renders, 1)
-    images = torch.rand(3, 3, 64, 64)
-    weights = [torch.rand(look[0].numel()) / 50 for look in (images, face(images))]
-    training.critics = [lambda look, w=w: look.flatten(1) @ w for w in weights]
-    expected = sum((w.norm().item() - 1) ** 2 for w in weights)
-    assert training._excess_slope(images).item() == pytest.approx(expected, rel=1e-4)
 
 
 def test_an_interrupted_training_gives_the_same_networks(renders, tmp_path, short):
@@ -78,16 +67,3 @@ def test_the_command_leaves_weights_and_a_card_with_the_gate(short, tmp_path):
     assert set(gate["parts"]) == {"renders", "no left eye", "no right eye", "no mouth", "samples"}
     assert gate["parts"]["samples"]["n"] == 12
     assert (tmp_path / "contact_sheet.png").stat().st_size > 1000
-
-
-def test_a_part_is_taken_out_where_it_is_and_nothing_else():
-    known = models.decorrelated_faces(20, seed=3)
-    renders = (255 * facerender.render(known, 64).image).round().byte().numpy()
-    points = facerender.landmarks_of(known, 64)
-    for part, names in made.PARTS.items():
-        missing = made.pd.DataFrame({name: [name == part] * 20 for name in made.PARTS})
-        changed = made.without_parts(renders, known, missing, seed=1) != renders
-        place = points[:, [facerender.LANDMARK_NAMES.index(name) for name in names]].mean(1)
-        for image, (x, y) in zip(changed.any(1), place, strict=True):
-            rows, columns = np.nonzero(image)
-            assert image.any() and max(np.abs(columns - x).max(), np.abs(rows - y).max()) < 12

@@ -31,7 +31,6 @@ def there(here):
     "move",
     [
         lambda x: x.to("cuda", torch.float64),
-        lambda x: x.to(device=torch.device("cuda", 0)),
         lambda x: x.cuda(),
         lambda x: torch.tensor(x.tolist(), device="cuda"),
         lambda x: torch.zeros_like(x, device="cuda").copy_(x),
@@ -53,15 +52,12 @@ def test_moving_there_and_back(here, move):
 @pytest.mark.parametrize(
     "made",
     [
-        lambda x: x[1:].view(2, 1),
         lambda x: x + torch.tensor(2.0),
         lambda x: torch.stack([x, x]),
         lambda x: x.new_tensor([1]),
         lambda x: torch.empty(2, device=x.device).normal_(),
-        lambda x: functional.one_hot(x.long(), 3),
         lambda x: copy.deepcopy(x),
         lambda x: x.where(x > 1, torch.tensor(0.0)),
-        lambda x: x[torch.tensor([0, 2])],
         lambda x: x[np.array([True, False, True])],
     ],
 )
@@ -81,10 +77,8 @@ def set_by(x, index, value):
         lambda here, there: here + there,
         lambda here, there: there.mul_(here),
         lambda here, there: torch.cat([here, there]),
-        lambda here, there: there @ here,
         lambda here, there: torch.nn.Linear(3, 2).to("cuda")(here),
         lambda here, there: functional.mse_loss(there, here),
-        lambda here, there: functional.linear(there, here[None]),
         lambda here, there: here[there.long()],
         lambda here, there: set_by(here, here > 1, there[2:]),
         lambda here, there: set_by(there, there > 0, here[1:]),
@@ -101,15 +95,6 @@ def test_two_devices_do_not_mix(here, there, mix):
 def test_numpy_cannot_read_it(there, read):
     with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
         read(there)
-
-
-def test_generators_stay_on_their_device(here, there):
-    generator = torch.Generator().manual_seed(0)
-    torch.rand(3, generator=generator)
-    with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator"):
-        torch.rand(3, generator=generator, device="cuda")
-    with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator"):
-        there.normal_(generator=generator)
 
 
 def trained(device: str) -> list[float]:

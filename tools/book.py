@@ -154,19 +154,21 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
 
     Raises:
         FileNotFoundError: a chapter was not run.
-        RuntimeError: jupyter-book failed or warned; its words are on stderr.
+        RuntimeError: Sphinx failed or warned; its words are on stderr.
     """
     source, work, html = out / "source", out / "work", out / "html"
     assemble(executed, source, book)
     shutil.rmtree(work, ignore_errors=True)
+    # `jupyter-book build` has no option for several processes.
     program = Path(sys.executable).with_name("jupyter-book")
-    options = ["--path-output", work, "-W", "-n", "--keep-going", "-q"]
+    subprocess.run([program, "config", "sphinx", source], check=True, stdout=subprocess.DEVNULL)
+    sphinx = [sys.executable, "-m", "sphinx", "-jauto", "-bhtml", "-W", "-n", "--keep-going", "-q"]
     # Sphinx finds its extension api_reference here, and this checkout's packages.
     environment = {**os.environ, "PYTHONPATH": f"{TOOLS}{os.pathsep}{lineage.SOURCE}"}
-    command = [program, "build", source, *options]
+    command = [*sphinx, "-d", work / "doctrees", source, work / "html"]
     if subprocess.run(command, env=environment).returncode:
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
     # No page leads to the list of all source pages, which no screen reader can read out.
-    (work / "_build" / "html" / "_modules" / "index.html").unlink(missing_ok=True)
-    (work / "_build" / "html").rename(html)
+    (work / "html" / "_modules" / "index.html").unlink(missing_ok=True)
+    (work / "html").rename(html)

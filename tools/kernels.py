@@ -59,6 +59,7 @@ def call(module: str, function: str, *arguments: object) -> None:
 def _be(log: Path, work: Callable, *arguments: object) -> None:
     # Looking through what was imported before the fork would copy a hundred megabytes.
     gc.freeze()
+    gc.set_threshold(100_000, 50, 100)  # Python's own way takes a tenth of compiling
     os.setsid()  # an interrupt at the keyboard is for the runner
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_runner, daemon=True).start()

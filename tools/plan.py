@@ -105,7 +105,3 @@ def known_seconds(profile: str) -> dict[str, float]:
     """Step → seconds that it takes on two cores, as measured once."""
     path = lineage.PROFILES / "seconds.json"
     return json.loads(path.read_text(encoding="utf-8")).get(profile, {})
-
-
-def clock(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"

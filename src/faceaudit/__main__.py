@@ -21,11 +21,9 @@ exit codes, of gate:
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
 
 from faceaudit import wording
 from faceaudit.analysis import compare
@@ -36,44 +34,34 @@ from faceaudit.specification import CLASSIFICATION, read_specification
 from faceaudit.tables import from_table
 
 
-class Parser(argparse.ArgumentParser):
-    """One whose wrong arguments are no undecided comparison."""
-
-    def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and end."""
-        self.print_usage(sys.stderr)
-        self.exit(BROKEN, f"{self.prog}: {message}\n")
-
-
 def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    top = Parser(prog="python -m faceaudit", **form)
+    top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name in ("plan", "run"):
-        own = commands.add_parser(name, **form)
+    names = ("plan", "run", "gate", "compare", "schema")
+    plan, run, gates, both, _ = (commands.add_parser(name, **form) for name in names)
+    for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
         own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
     told = "where a network's images are made: cpu (default) or cuda, alike in every run"
-    own.add_argument("--device", default="cpu", help=told)
-    own = commands.add_parser("gate", **form)
-    own.add_argument("report", help="a report.json")
+    run.add_argument("--device", default="cpu", help=told)
+    gates.add_argument("report", help="a report.json")
     told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
-    own.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
+    gates.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
     told = "let a model pass though the analysis departed from the plan, and say so"
-    own.add_argument("--allow-departures", action="store_true", help=told)
-    own = commands.add_parser("compare", **form)
-    own.add_argument("before", help="audit file of the old version, with a table of images")
-    own.add_argument("after", help="audit file of the new version, with one of the same images")
-    commands.add_parser("schema", **form)
+    gates.add_argument("--allow-departures", action="store_true", help=told)
+    both.add_argument("before", help="audit file of the old version, with a table of images")
+    both.add_argument("after", help="audit file of the new version, with one of the same images")
     return top
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; gives the exit code."""
-    chosen = parser().parse_args(arguments)
     try:
-        code, lines = _do(chosen)
+        code, lines = _do(parser().parse_args(arguments))
+    except SystemExit as stop:  # of wrong arguments, which are no undecided comparison
+        return BROKEN if stop.code else PASSED
     except PeopleNeeded as stop:
         code, lines = PASSED, [str(stop)]
     except (ValueError, OSError) as error:
@@ -82,10 +70,7 @@ def main(arguments: Sequence[str]) -> int:
     except Exception:  # Python's own exit code would be that of a gate that fails
         traceback.print_exc()
         return BROKEN
-    try:
-        print(*lines, sep="\n", flush=True)
-    except BrokenPipeError:  # `| head -1` has read enough; the code still counts
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print(*lines, sep="\n")
     return code
 
 

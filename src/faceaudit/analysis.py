@@ -53,9 +53,8 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
         them "thresholds", "scores", "rates", "manipulation" (how far people saw every axis move
         along itself) and "leakage" (every other attribute along it).
     """
-    axes, frame = plan["axes"], data.frame
-    found = {plans.CELLS: effects_by_cell(frame, plan)}
-    if len(axes) > 1:
+    frame, found = data.frame, {plans.CELLS: effects_by_cell(data.frame, plan)}
+    if len(plan["axes"]) > 1:
         found[plans.AVERAGES] = average_effects(frame, plan, "error")
         found[plans.INTERACTIONS] = interactions(frame, plan)
     found[plans.NO_ANSWER] = average_effects(frame, plan, "no_answer")
@@ -71,7 +70,7 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
         found["thresholds"] = other_thresholds(frame, plan)
         distance = (frame["score"] - frame["label"]).abs()
         found["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
-    found["rates"] = _rates(frame, axes)
+    found["rates"] = _rates(frame, plan["axes"])
     moved = _moved(frame, plan)
     own = moved["axis"] == moved["attribute"]
     found["manipulation"], found["leakage"] = moved[own], moved[~own]
@@ -135,12 +134,8 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         have to change the error rate by, to explain what the interval is sure of.
     """
     axes = plan["axes"]
-    rows = [
-        matched_row(frame, "error", axis, held, plan)
-        for axis in axes
-        for held in held_levels(axes, axis)
-    ]
-    return explained(judge(pd.DataFrame(rows), plan["tolerance"], plan["level"]))
+    places = [(axis, held) for axis in axes for held in held_levels(axes, axis)]
+    return explained(_compared_in(places, frame, "error", plan))
 
 
 def average_effects(
@@ -157,7 +152,13 @@ def average_effects(
     Returns:
         A row per axis, of `matched_row` and `judge`, with the cell "all faces".
     """
-    rows = [matched_row(frame, outcome, axis, {}, plan) for axis in axes or plan["axes"]]
+    return _compared_in([(axis, {}) for axis in axes or plan["axes"]], frame, outcome, plan)
+
+
+def _compared_in(
+    places: Iterable[tuple[str, Mapping]], frame: pd.DataFrame, outcome: str, plan: Plan
+) -> pd.DataFrame:
+    rows = [matched_row(frame, outcome, axis, held, plan) for axis, held in places]
     return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
 
 
@@ -185,17 +186,14 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     for first, second in combinations(plan["axes"], 2):
         name = f"{first} × {second}".replace("_", " ")
         value = values[name, "average" if len(every) > 2 else ""]
-        row = {"axis": first, "cell": second, "transects": len(value)}
-        row |= dict.fromkeys(("estimate", "low", "high", "p"), np.nan)
+        low = high = p = np.nan
         if len(value) > 1 and value.std() > 0:
             found = DescrStatsW(value)
-            low, high = found.tconfint_mean(plan["level"])
-            row |= {"estimate": found.mean, "low": low, "high": high, "p": found.ttest_mean(0)[1]}
-        elif len(value) > 1:
-            row["estimate"] = value.mean()
-        rows.append(row)
-    table = pd.DataFrame(rows)
-    return table.assign(p_holm=holm(table["p"]))
+            (low, high), p = found.tconfint_mean(plan["level"]), found.ttest_mean(0)[1]
+        row = {"axis": first, "cell": second, "other": second, "transects": len(value)}
+        estimate = value.mean() if len(value) > 1 else np.nan
+        rows.append(row | {"estimate": estimate, "low": low, "high": high, "p": p})
+    return pd.DataFrame(rows).assign(p_holm=lambda table: holm(table["p"]))
 
 
 def matched_row(
@@ -208,11 +206,9 @@ def matched_row(
         pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete pairs),
         faces_worse and faces_better (those with more at the high or at the low level).
     """
-    levels = [column for column in frame if column.endswith("_level")]
-    inside = np.ones(len(frame), dtype=bool)
-    for name, level in held.items():
-        inside &= (frame[f"{name}_level"] == level).to_numpy()
-    part, place = frame.loc[inside, ["unit", outcome, *levels]], f"{axis}_level"
+    levels, place = [column for column in frame if column.endswith("_level")], f"{axis}_level"
+    inside = (frame[[f"{name}_level" for name in held]] == [*held.values()]).all(axis=1)
+    part = frame.loc[inside, ["unit", outcome, *levels]]
     row = matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
     exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
     # What pairs lack has no counterpart.
@@ -221,16 +217,10 @@ def matched_row(
     paired = known[known.groupby(others)[place].transform("size") == 2]
     high = paired[place] == 1
     change = paired[outcome].where(high, -paired[outcome]).groupby(paired["unit"]).sum().round(9)
-    return {
-        "axis": axis,
-        "cell": cell_name(plan["axes"], held),
-        "held": dict(held),
-        **row.to_dict(),
-        "exact": bool(exact),
-        "base_rate": float(paired.loc[~high, outcome].mean()),
-        "faces_worse": int((change > 0).sum()),
-        "faces_better": int((change < 0).sum()),
-    }
+    found = {"axis": axis, "cell": cell_name(plan["axes"], held), "held": dict(held)}
+    found |= row.to_dict() | {"exact": bool(exact)}
+    found["base_rate"] = float(paired.loc[~high, outcome].mean())
+    return found | {"faces_worse": (change > 0).sum(), "faces_better": (change < 0).sum()}
 
 
 def explained(table: pd.DataFrame) -> pd.DataFrame:
@@ -247,13 +237,10 @@ def explained(table: pd.DataFrame) -> pd.DataFrame:
     turned[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
     base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
     values = effects.e_values(turned, base)
-    sure = np.where(table["low"] > 0, table["low"], np.where(table["high"] < 0, table["high"], 0.0))
-    return table.assign(
-        e_value=values["e_value"],
-        e_value_limit=values["e_value_limit"],
-        gamma=effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"]),
-        tipping=np.abs(sure),
-    )
+    values = values[["e_value", "e_value_limit"]]
+    gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
+    sure = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
+    return table.join(values).assign(gamma=gamma, tipping=sure)
 
 
 def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: ArrayLike) -> np.ndarray:
@@ -311,16 +298,11 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     found["p_beyond"] = np.where(known, np.where(larger, np.minimum(p, 1), 1.0), np.nan)
     found["p_holm"] = holm(found["p"])
     quantile, wide = stdtrit(df, 1 - level / 2), stdtrit(df, 1 - level / (2 * m))
-    ends = [
-        paired_interval(row.worse, row.better, row.n, z)
-        if row.exact and not np.isnan(row.low)
-        else (
-            row.estimate - (row.estimate - row.low) * z / q,
-            row.estimate + (row.high - row.estimate) * z / q,
-        )
-        for row, z, q in zip(found.itertuples(), wide, quantile, strict=True)
-    ]
-    found["low_family"], found["high_family"] = np.clip(np.array(ends).reshape(-1, 2).T, -1, 1)
+    near, far = ((estimate - found[end]).abs() * wide / quantile for end in ("low", "high"))
+    ends, counts = np.stack([estimate - near, estimate + far], 1), found[["worse", "better", "n"]]
+    for k in np.flatnonzero(found["exact"] & known):
+        ends[k] = paired_interval(*counts.to_numpy()[k], wide[k])
+    found["low_family"], found["high_family"] = np.clip(ends.T, -1, 1)
     return settled(found, level)
 
 
@@ -419,8 +401,7 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
     Raises:
         ValueError: the FMR asked for is below what the negatives of the reference can show.
     """
-    frame = data.frame
-    vertices = frame[["first", "second"]].to_numpy()
+    frame, vertices = data.frame, data.frame[["first", "second"]].to_numpy()
     pairs = frame["similarity"], frame["same"], frame["group"], vertices
     threshold = _threshold(pairs, plan, data.source)
     table, compared = _compared(pairs, threshold, plan, plans.MEASURES)
@@ -429,8 +410,8 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
     base = table.set_index("group").loc[plan["reference"]]
     for rate in ("fnmr", "fmr"):
         table[f"{rate}_ratio"] = table[rate] / base[rate] if base[rate] > 0 else np.nan
-    found = {"rates": table.reset_index(drop=True), plans.GROUPS: compared}
-    families = [plans.GROUPS]
+    found, families = {"rates": table.reset_index(drop=True)}, [plans.GROUPS]
+    found[plans.GROUPS] = compared
     if data.images is not None:
         found |= _enrolment(data.images, plan)
         # Without a failure no test of them can reject, and none takes a share of the level.
@@ -459,8 +440,10 @@ def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
     reference = next(one for one in by_group(*pairs[:3]) if one.label == plan["reference"])
     threshold, reason = reference.threshold_at(plan["fmr"])
     if reason:
-        told = f"{source}: model.fmr is {plan['fmr']}, in the reference that is {reason}"
-        raise ValueError(f"{told}; ask for a larger one or bring more pairs")
+        told = (
+            f"model.fmr is {plan['fmr']}, in the reference {plan['reference']!r} that is {reason}"
+        )
+        raise ValueError(f"{source}: {told}; ask for a larger one or bring more pairs")
     return threshold
 
 
@@ -523,12 +506,10 @@ def _joined(before: Audited, after: Audited) -> pd.DataFrame:
         told = f"other images than in {before.source} ({len(other)}, such as {other[0]!r})"
         raise ValueError(f"{after.source}: {told}; both must be asked about the same ones")
     for name in ["unit", "label", *(name for name in left if name.endswith("_level"))]:
-        differs = ~(left[name].eq(right[name]) | (left[name].isna() & right[name].isna()))
+        differs = left[name].ne(right[name]) & (left[name].notna() | right[name].notna())
         if differs.any():
-            raise ValueError(
-                f"{after.source}: column {name!r} of image {left.index[differs][0]!r} is not that "
-                f"of {before.source}"
-            )
+            told = f"column {name!r} of image {left.index[differs][0]!r}"
+            raise ValueError(f"{after.source}: {told} is not that of {before.source}")
     return left.assign(before=left["error"], after=right["error"]).reset_index()
 
 
@@ -543,10 +524,9 @@ def _changed_errors(images: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         versions = [known["before"], known["after"]]
         long = pd.concat([asked.assign(version_level=k, error=versions[k]) for k in (0, 1)])
         row = matched_effects(long, "error", "version_level", [], "unit", plan["tolerance"]).iloc[0]
-        own = {"cell": cell, "before": known["before"].mean(), "after": known["after"].mean()}
+        own = {"cell": cell, **known[["before", "after"]].mean()}
         rows.append(own | row[["estimate", "low", "high", "p", "n"]].to_dict())
-    table = pd.DataFrame(rows)
-    table["p_holm"] = holm(table["p"])
+    table = pd.DataFrame(rows).assign(p_holm=lambda found: holm(found["p"]))
     sure = table["p_holm"] < plan["level"]
     states = [sure & (table["estimate"] < 0), sure & (table["estimate"] > 0)]
     return table.assign(verdict=np.select(states, ["better", "worse"], "no clear change"))
@@ -567,7 +547,5 @@ def _changed_effects(images: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     # Two more or fewer misread images change a value by 2 at most, by 1 as a rule.
     settings = {"n_boot": OF_VERSIONS, "seed": plan["seed"], "stage": "audit/compare"}
     found = max_t_intervals(changes, 1, **settings)
-    table = pd.DataFrame(rows)
-    for name in ("estimate", "low", "high"):
-        table[name] = found[name].to_numpy()
-    return table.assign(n=len(changes))
+    found = found[["estimate", "low", "high"]].reset_index(drop=True)
+    return pd.DataFrame(rows).join(found).assign(n=len(changes))

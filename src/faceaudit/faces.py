@@ -89,10 +89,9 @@ class World:
         """Index (image_id, unit, levels) and parameters of all images of n transects."""
         axes, planes = [*self.axes], self.planes.select([*self.axes])
         levels = {n: self.generator.decision_value(n, np.array(d)) for n, d in self.axes.items()}
-        cells = own.cells(
-            self.base(n, STAGE), planes, self.generator.exact_directions(axes), levels
-        )
-        return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(cells))
+        along = self.generator.exact_directions(axes)
+        index, codes = own.matched(self.base(n, STAGE), planes, along, levels)
+        return index, self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
         self, score: Score, threshold: float, specification: Specification, path: Path
@@ -169,12 +168,7 @@ class Shown:
 
 
 def show(
-    specification: Specification,
-    plan: Mapping,
-    folder: Path,
-    model: BlackBox,
-    say: Say,
-    device: str,
+    specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
 ) -> Shown:
     """Make or read the images of an audit, and get the labels of them.
 
@@ -237,7 +231,7 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
 
 
 def _of_a_generator(
-    specification: Specification, plan: Mapping, folder: Path, device: str, steps: tuple
+    specification: Specification, plan: dict, folder: Path, device: str, steps: tuple
 ) -> Shown:
     source, units, (ask, tried, say) = specification.generator, plan["sizes"]["units"], steps
     generator = own.generator_of(specification, device)

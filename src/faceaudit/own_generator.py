@@ -92,19 +92,17 @@ def sampled_faces(
 # --- directions
 
 
-def cells(
+def matched(
     base: np.ndarray, planes: Hyperplanes, along: np.ndarray, levels: dict[str, Any]
-) -> np.ndarray:
-    """Codes (images, D) of every base face at all combinations of levels of the planes' axes."""
-    found = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
-    return found.reshape(-1, found.shape[-1])
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Base faces at all combinations of levels of the planes' axes.
 
-
-def transect_index(n: int, levels: dict[str, Any]) -> pd.DataFrame:
-    """Index of n faces at all combinations of levels: image_id, unit, `<axis>_level`."""
-    index = transects.index(n, levels).rename(columns={"transect": "unit"})
-    keep = ["image_id", "unit", *(f"{name}_level" for name in levels)]
-    return index[keep].astype({"unit": str})
+    Returns their index (image_id, unit, `<axis>_level`) and codes (images, D).
+    """
+    codes = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
+    index = transects.index(len(base), levels).rename(columns={"transect": "unit"})
+    index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
+    return index.astype({"unit": str}), codes.reshape(-1, codes.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -131,8 +129,7 @@ class Found:
         """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
         dual = dual_basis(self.planes.normals, vif_cap=np.inf)
         along = dual[[self.planes.names.index(name) for name in self.levels]]
-        found = cells(codes, self.planes.select([*self.levels]), along, self.levels)
-        return transect_index(len(codes), self.levels), found
+        return matched(codes, self.planes.select([*self.levels]), along, self.levels)
 
 
 @on_one_thread  # codes that differ in their last bits make images of other names, without answers

@@ -117,11 +117,9 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, ImageSet, to
 
 def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
     """Raise ValueError where there is no group to compare the reference with."""
-    if reference not in set(groups):
-        told = ", ".join(sorted(set(groups)))
-        raise ValueError(f"{source}: the reference {reference!r} is none of the groups {told}")
-    if groups.nunique() < 2:
-        raise ValueError(f"{source}: one group only; at least two are compared")
+    if reference not in (names := set(groups)) or len(names) < 2:
+        told = f"the reference {reference!r} and another one were expected"
+        raise ValueError(f"{source}: the groups are {', '.join(sorted(names))}; {told}")
 
 
 def ask_recogniser(

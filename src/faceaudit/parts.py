@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,17 +30,12 @@ def _such(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-Text = Annotated[str, _such(bool, "a text that is not empty")]
+Text = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], _such(lambda names: len({*names}) == len(names), "every name once")]
-Name = Annotated[
-    str, _such(re.compile("[a-z0-9][a-z0-9-]*").fullmatch, "small letters, digits and hyphens")
-]
-Object = Annotated[str, _such(re.compile(r"[\w.]+:\w+").fullmatch, "module:name")]
+Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$")]
+Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
 """Something in a Python module."""
-Url = Annotated[
-    str,
-    _such(re.compile("https?://.*").fullmatch, "an address that starts with http:// or https://"),
-]
+Url = Annotated[str, Field(pattern="^https?://")]
 Rising = Annotated[tuple[Share, Share], _such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
 Levels = Annotated[tuple[str, str], _such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
@@ -194,10 +188,12 @@ class Export(Strict):
 
     @model_validator(mode="after")
     def _with_address(self) -> Export:
-        start = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, "")
+        start, found = (
+            {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, ""),
+            self.address,
+        )
         expected = f"the address that your images will have, {start}…/,"
-        found = self.address or "missing"
-        require(found.startswith(start), "address", found, expected)
+        require((found or "").startswith(start), "address", found or "missing", expected)
         return self
 
 
@@ -244,7 +240,6 @@ class Design(Strict):
     transects: int | None = Field(None, ge=2)  # None: as many as the power asks for
     power: Share = 0.8
     seed: int = Field(1, ge=0)
-    expected_error: float = Field(0.1, gt=0, lt=0.5)  # a guess, for the sizes only
     incomplete: Literal["refuse", "pairs"] = "refuse"
     impostors: int = Field(10_000, ge=1)  # pairs of two people in a group, at most
 

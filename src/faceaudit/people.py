@@ -46,8 +46,9 @@ SERVED = "/data/local-files/?d=faces/"
 Questions = Mapping[str, Sequence[str]]
 ENDINGS = {"label-studio": "*.json", "page": "*.json", "mturk": "*.csv"}
 PROJECT = {"title": "What do you see?", "sampling": "Uniform sampling"}
-PROJECT |= {"enable_empty_annotation": False}
+PROJECT["enable_empty_annotation"] = False
 """Of Label Studio's, besides the questions."""
+READ = {"ground-truth": annotations.read_ground_truth, "mturk": annotations.read_mturk}
 UNANSWERED = 0.1
 """Share of images that may stay without an answer ("cannot say"); with more, people are missing."""
 
@@ -73,10 +74,8 @@ class Said:
 
     def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
         """The images with their labels (majority of the attribute) and annotated columns."""
-        scores = self.scores[specification.attribute].reset_index(drop=True)
-        label = pd.Series(np.nan, index.index)
-        known = scores.notna().to_numpy()
-        label[known] = errors.majority(scores[known]).to_numpy()
+        scores = self.scores[specification.attribute].set_axis(index.index)
+        label = errors.majority(scores.dropna()).reindex(index.index).astype(float)
         more = {name: self.scores[name].to_numpy() for name in specification.annotated}
         return index.assign(label=label, **more)
 
@@ -105,17 +104,16 @@ def said_of(
         PeopleNeeded: people have to answer first.
         ValueError: a fault of the table, an export or a reader.
     """
-    if isinstance(specification.people, InTable):
+    people = specification.people
+    if isinstance(people, InTable):
         said, who = _in_table(specification), "labels stand in the table"
-    elif isinstance(specification.people, Reader):
-        given = specification.people.models
-        readers = {name: model_of(specification, given[name]) for name in attributes}
-        for name, reader in readers.items():
-            if reader.hash == model.hash:
-                raise ValueError(
-                    f"{specification.path}: people.models.{name} is the model under audit, which "
-                    "would agree with itself everywhere; give another classifier, or people"
-                )
+    elif isinstance(people, Reader):
+        readers = {name: model_of(specification, people.models[name]) for name in attributes}
+        for name in [name for name, reader in readers.items() if reader.hash == model.hash]:
+            raise ValueError(
+                f"{specification.path}: people.models.{name} is the model under audit, which would "
+                "agree with itself everywhere; give another classifier, or people"
+            )
         said = _read_off(images, readers, specification, folder / "answers")
         who = "a classifier read the images in their place"
     else:
@@ -151,11 +149,7 @@ def _read_off(
 
 
 def people_said(
-    images: np.ndarray,
-    attributes: Sequence[str],
-    audit: Specification,
-    folder: Path,
-    stage: str = "",
+    images: np.ndarray, attributes: Sequence[str], audit: Specification, folder: Path, stage=""
 ) -> Said:
     """Answers of people who work in a tool; where they lack, tasks and a sentence on what to do.
 
@@ -171,9 +165,8 @@ def people_said(
         place = Path(os.path.normpath(audit.beside(people.export))) / stage
     files, scores = _exports(people.kind, place), pd.DataFrame(index=names, columns=[*attributes])
     if files:
-        read = {"ground-truth": annotations.read_ground_truth, "mturk": annotations.read_mturk}
+        read = READ.get(people.kind, annotations.read_label_studio)
         source = files[0] if people.kind == "ground-truth" else files
-        read = read.get(people.kind, annotations.read_label_studio)
         ingest = read(source, known_images=names)
         frame = ingest.frame[ingest.frame["attribute"].isin(attributes)]
         scores = annotations.scores(frame).reindex(index=names, columns=[*attributes])
@@ -187,8 +180,7 @@ def people_said(
         todo = write_tasks(images[[*rows]], [names[row] for row in rows], attributes, people, tasks)
         told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
         raise PeopleNeeded(*wording.told("people_needed", *told))
-    counts = {name: count for name, count in silent.sum().items() if count}
-    limits = wording.told("unanswered", counts)
+    limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
     return Said(scores, _about(people, ingest, frame, files), limits)
 
 
@@ -212,15 +204,10 @@ def _about(
     found = ingest.report.query("count > 0")[["reason", "unit", "count", "dropped"]]
     if people.kind == "ground-truth":
         files = [files[0] / MANIFEST]
-    return {
-        "kind": people.kind,
-        "people": int(frame["annotator_id"].nunique()),
-        "answers": len(frame),
-        "wanted": people.raters,
-        "ingest": found.to_dict("records"),
-        "agreement": agreement.to_dict("records"),
-        "files": {file.name: file_hash(file) for file in files},
-    }
+    about = {"kind": people.kind, "people": int(frame["annotator_id"].nunique())}
+    about |= {"answers": len(frame), "wanted": people.raters, "ingest": found.to_dict("records")}
+    about |= {"agreement": agreement.to_dict("records")}
+    return about | {"files": {file.name: file_hash(file) for file in files}}
 
 
 # --- people's tasks
@@ -233,9 +220,8 @@ def hidden_names(images: np.ndarray) -> list[str]:
     looks otherwise has another, so that no answer is taken for one about it.
     """
     # The letter keeps a name of digits from being read as a number.
-    return [
-        f"i{blake2b(np.ascontiguousarray(image), digest_size=6).hexdigest()}" for image in images
-    ]
+    hashes = (blake2b(np.ascontiguousarray(image), digest_size=6) for image in images)
+    return [f"i{one.hexdigest()}" for one in hashes]
 
 
 def write_tasks(
@@ -247,7 +233,8 @@ def write_tasks(
     """
     rows = {name: row for row, name in enumerate(names)}
     shown = {name: images[rows[name]].transpose(1, 2, 0) for name in sorted(rows)}
-    questions, pages = {one: ATTRIBUTES[one] for one in attributes}, []
+    questions, pages = {one: ATTRIBUTES[one] for one in attributes}, 0
+    folder.mkdir(parents=True, exist_ok=True)
     if people.kind == "page":
         pages = _write_pages(shown, questions, folder)
     else:
@@ -257,7 +244,7 @@ def write_tasks(
         for name, text in _task_files([*shown], questions, people).items():
             write_text(folder / name, text)
     root = shlex.quote(str((folder / "served").resolve()))
-    return wording.told("tasks", people, root, len(pages))[0]
+    return wording.told("tasks", people, root, pages)[0]
 
 
 def _task_files(names: list[str], questions: Questions, people: Export) -> dict[str, str]:
@@ -267,9 +254,8 @@ def _task_files(names: list[str], questions: Questions, people: Export) -> dict[
         tasks = [{"data": {"image": f"{SERVED}{name}.png", "image_id": name}} for name in names]
         config = _config(questions)
         project = PROJECT | {"label_config": config, "maximum_annotations": people.raters}
-        contents = {"tasks.json": tasks, "project.json": project}
-        texts = {name: json.dumps(content, indent=1) + "\n" for name, content in contents.items()}
-        return texts | {"config.xml": config}
+        texts = {"tasks.json": json.dumps(tasks, indent=1), "config.xml": config}
+        return texts | {"project.json": json.dumps(project, indent=1)}
     addresses = [f"{people.address}{name}.png" for name in names]
     if people.kind == "mturk":
         batch = pd.DataFrame({"image_id": names, "image_url": addresses})
@@ -288,17 +274,14 @@ def _config(attributes: Iterable[str]) -> str:
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def _write_pages(shown: dict[str, np.ndarray], questions: Questions, folder: Path) -> list[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write_pages(shown: dict[str, np.ndarray], questions: Questions, folder: Path) -> int:
     for path in folder.glob("page-*.html"):  # of tasks that may have been more
         path.unlink()
-    images = [*shown.items()]
-    parts = [images[start : start + ON_A_PAGE] for start in range(0, len(images), ON_A_PAGE)]
-    pages = [folder / f"page-{number}.html" for number, _ in enumerate(parts, 1)]
-    for path, part in zip(pages, parts, strict=True):
-        with atomic(path) as temporary:
-            write_page(dict(part), questions, temporary)
-    return pages
+    images, number = [*shown.items()], 0
+    for number, start in enumerate(range(0, len(images), ON_A_PAGE), 1):
+        with atomic(folder / f"page-{number}.html") as temporary:
+            write_page(dict(images[start : start + ON_A_PAGE]), questions, temporary)
+    return number
 
 
 def _save_images(shown: dict[str, np.ndarray], folder: Path) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,9 @@ from helpers.artifacts.lineage import file_hash
 from helpers.effects.audit_plan import digest
 
 Plan = Mapping[str, Any]
-LEVEL = 0.05
-"""Family-wise error over all comparisons that are judged; of each control for itself."""
+LEVEL, EXPECTED_ERROR = 0.05, 0.1
+"""Family-wise error over all comparisons that are judged, and of each control for itself; a guess
+of the model's error rate, for the sizes only."""
 FLOOR = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
@@ -65,14 +68,11 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
         return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
     cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
-    found = {CELLS: cells}
+    found, means = {CELLS: cells}, [[axis, "all faces"] for axis in axes]
     if len(axes) > 1:  # of one axis, the cell is the average
-        found[AVERAGES] = [[axis, "all faces"] for axis in axes]
-        found[INTERACTIONS] = [[*pair] for pair in combinations(axes, 2)]
-    found[NO_ANSWER] = [[axis, "all faces"] for axis in axes]
-    if specification.placebos:
-        found[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
-    return found
+        found |= {AVERAGES: means, INTERACTIONS: [[*pair] for pair in combinations(axes, 2)]}
+    controls = [[axis, "all faces"] for axis in specification.placebos]
+    return found | {NO_ANSWER: means} | ({PLACEBOS: controls} if controls else {})
 
 
 def make_plan(
@@ -103,17 +103,13 @@ def make_plan(
         if own.route == IMAGES:
             content["impostors"] = own.design.impostors
     else:
-        content |= {"threshold": own.model.cut, "sizes": _sizes(own, units)}
-        # A table names its labels, not what they are of.
-        content["attribute"] = own.attribute if own.images is None else None
+        content |= {"threshold": own.model.cut, "sizes": _sizes(own, units), "attribute": None}
         content["classes"] = list(own.classes)
-        if own.images is None:
-            content["generator"] = own.generator.model_dump(mode="json")
-            content["people"] = own.people.kind
-    if own.target is not None:
-        content["target"] = own.target.name
-    if own.note:
-        content["note"] = own.note
+        if own.images is None:  # a table names its labels, not what they are of
+            made_by = own.generator.model_dump(mode="json")
+            content |= {"attribute": own.attribute, "generator": made_by, "people": own.people.kind}
+    content |= {"target": own.target.name} if own.target else {}
+    content |= {"note": own.note} if own.note else {}
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
@@ -136,17 +132,14 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         write_text(path, json.dumps(plan, indent=1) + "\n")
-    try:
+    with suppress(ValueError, KeyError, TypeError):
         kept = json.loads(path.read_text(encoding="utf-8"))
-        whole = kept["sha256"] == digest(kept)
-    except (ValueError, KeyError, TypeError):
-        whole = False
-    if not whole:
-        raise ValueError(
-            f"{path}: the plan is damaged or was changed after it was made; restore it, or delete "
-            "it, and the report will say that the plan is new"
-        )
-    return kept
+        if kept["sha256"] == digest(kept):
+            return kept
+    raise ValueError(
+        f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
+        "and the report will say that the plan is new"
+    )
 
 
 def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
@@ -166,10 +159,9 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
     before, after = ({k: one[k] for k in one if k not in APART} for one in (plan, now))
+    for one, kept in ((plan, before), (now, after)):
+        kept["faces"] = one.get("sizes", {}).get("units")
     found = [*_differences(before, after), *_differences(plan.get("said"), now.get("said"))]
-    units = [one.get("sizes", {}).get("units") for one in (plan, now)]
-    if units[0] != units[1]:
-        found.append(f"faces: {_told(units[0])} were planned, {_told(units[1])} were used")
     before, after = plan.get("inputs", {}), now.get("inputs", {})
     found += [
         f"{name}: the file is not the one that the plan was made with"
@@ -178,10 +170,9 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
         if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
     ]
     for name, comparisons in made.items():
-        planned = [", ".join(one) for one in plan["families"].get(name, [])]
-        done = [", ".join(one) for one in comparisons]
-        found += [f"{name}: left out {one}" for one in planned if one not in done]
-        found += [f"{name}: not planned {one}" for one in done if one not in planned]
+        planned, done = plan["families"].get(name, []), [*comparisons]
+        found += [f"{name}: left out {', '.join(one)}" for one in planned if one not in done]
+        found += [f"{name}: not planned {', '.join(one)}" for one in done if one not in planned]
     return found
 
 
@@ -212,29 +203,22 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
 
     Errors of a pair are taken as independent, so that matching can only help.
     """
-    design, axes = specification.design, specification.axes
+    design, axes, base = specification.design, specification.axes, EXPECTED_ERROR
     cells = len(axes) * 2 ** (len(axes) - 1)
     # Holm's first step, where every image has an answer.
-    each, base = LEVEL / (2 if len(axes) > 1 else 1) / cells, design.expected_error
-
-    def pairs(difference: float) -> effects.Design:
-        return effects.Design(difference, base, within=0, pairs=1)
-
-    def power(difference: float) -> float:
-        return effects.power(units, pairs(difference), each)
-
+    each = LEVEL / (2 if len(axes) > 1 else 1) / cells
+    pairs = partial(effects.Design, base_rate=base, within=0, pairs=1)
     possible, needed, detectable, most = base + design.tolerance < 1, None, None, 0.99 - base
     if possible or not (units or design.transects):
         needed = effects.transects_needed(pairs(design.tolerance), each, design.power)
     units = units or design.transects or needed
+
+    def power(difference: float) -> float:
+        return effects.power(units, pairs(difference), each)
+
     if power(most) >= design.power:
         detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
-    return {
-        "units": units,
-        "images": units * 2 ** (len(axes) + len(specification.placebos)),
-        "comparisons": cells,
-        "detectable": detectable,
-        "expected error": base,
-        "power at the tolerance": power(design.tolerance) if possible else None,
-        "needed": needed,
-    }
+    images = units * 2 ** (len(axes) + len(specification.placebos))
+    found = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
+    found |= {"expected error": base, "needed": needed}
+    return found | {"power at the tolerance": power(design.tolerance) if possible else None}

@@ -281,33 +281,28 @@ def build_report(
         found = doubts_of_images(data.frame, tables, now)
     departures = plans.departures(plan, now, _made(tables, plan, now))
     kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
-    kept |= {name: plan[name] for name in ("sha256", "made")}
     versions = {package: metadata.version(package) for package in PACKAGES}
-    provenance = {
-        "versions": {"python": platform.python_version(), **versions},
-        "inputs": now["inputs"],
-        "seed": now["seed"],
-        "model": model or None,
-        "generator": generator or None,
-        "readers": {
-            f"{name} ({one['stage']})": card["hash"]
-            for one in people
-            for name, card in one.get("models", {}).items()
-        },
+    readers = {
+        f"{name} ({one['stage']})": card["hash"]
+        for one in people
+        for name, card in one.get("models", {}).items()
     }
+    provenance = {"versions": {"python": platform.python_version(), **versions}}
+    provenance |= {"inputs": now["inputs"], "seed": now["seed"], "model": model or None}
+    doubts = [
+        Doubt(name=name, sentence=sentence, accepted=name in now["accept"])
+        for name, sentence in [*found, *doubts]
+    ]
     return Report(
         **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},
         **_answer(parts, now["tolerance"]),
         **parts,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        doubts=[
-            {"name": name, "sentence": sentence, "accepted": name in now["accept"]}
-            for name, sentence in [*found, *doubts]
-        ],
+        doubts=doubts,
         limits=[*told, *limits],
         people=[{name: one[name] for name in one if name != "models"} for one in people],
-        plan=kept,
-        provenance=provenance,
+        plan=kept | {name: plan[name] for name in ("sha256", "made")},
+        provenance=provenance | {"generator": generator or None, "readers": readers},
     )
 
 
@@ -408,11 +403,11 @@ def gate(
 
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
     """A line for each doubt, and for each departure from the plan."""
-    doubts = [
-        f"doubt{' (accepted)' * one.accepted}, {one.name}: {one.sentence}" for one in report.doubts
+    taken, allowed = " (accepted)", " (allowed)" * allow_departures
+    return [
+        *(f"doubt{taken * one.accepted}, {one.name}: {one.sentence}" for one in report.doubts),
+        *(f"departure{allowed}: {one}" for one in report.plan.departures),
     ]
-    allowed = " (allowed)" * allow_departures
-    return doubts + [f"departure{allowed}: {one}" for one in report.plan.departures]
 
 
 def write_card(report: Report, path: Path) -> Path:
@@ -430,7 +425,7 @@ def write_card(report: Report, path: Path) -> Path:
 
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    (task,) = wording.told("task", report)
+    task = wording.told("task", report)[0]
     text = wording.rendered("model_card.md.j2", report=report, task=task)
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
@@ -441,24 +436,15 @@ def _of_images(
     data: Audited, tables: Tables, plan: Plan, truth: pd.DataFrame | None
 ) -> tuple[dict[str, Any], list[str]]:
     """The parts of a report that a classification has, and its limits."""
-    frame = data.frame
-    counts = {
-        "images": len(frame),
-        "units": frame["unit"].nunique(),
-        "no_answer": int(frame["no_answer"].sum()),
-        "no_label": int(frame["label"].isna().sum()),
-        "error_rate": _finite(frame["error"].mean()),
-        "source": Path(data.source).name,
-        "target": plan.get("target"),
-        "tells": plan["attribute"],
-        "answers": " or ".join(plan["classes"]),
-        "labelled_by": plan.get("people", "table"),
-        "made_by": plan.get("generator", {}).get("kind"),
-        "units_needed": plan["sizes"]["needed"],
-        "trial": plan.get("note"),
-    }
+    frame, made_by = data.frame, plan.get("generator", {}).get("kind")
+    counts = {"images": len(frame), "units": frame["unit"].nunique()}
+    counts |= {"no_answer": int(frame["no_answer"].sum()), "trial": plan.get("note")}
+    counts |= {"no_label": int(frame["label"].isna().sum()), "target": plan.get("target")}
+    counts |= {"error_rate": _finite(frame["error"].mean()), "source": Path(data.source).name}
+    counts |= {"tells": plan["attribute"], "answers": " or ".join(plan["classes"])}
+    counts |= {"labelled_by": plan.get("people", "table"), "made_by": made_by}
+    counts["units_needed"] = plan["sizes"]["needed"]
     silent = tables[plans.NO_ANSWER] if counts["no_answer"] else None
-    crossed = {"cell": "other", "transects": "units"}
     parts = {
         "threshold": plan["threshold"],
         "data": counts,
@@ -468,9 +454,8 @@ def _of_images(
         "placebos": _effects(tables.get(plans.PLACEBOS), plan),
         # Scores are no errors, and have no verdict: no sentence speaks of them.
         "scores": _effects(tables["scores"], plan, does=""),
-        "interactions": _rows("interactions", tables.get(plans.INTERACTIONS), crossed),
     }
-    for name in ("thresholds", "rates", "target", "manipulation", "leakage"):
+    for name in ("interactions", "thresholds", "rates", "target", "manipulation", "leakage"):
         parts[name] = _rows(name, tables.get(name))
     one_class = frame["label"].nunique() < 2
     return parts, wording.told("limits_of_images", parts, counts, plan, one_class)
@@ -478,17 +463,13 @@ def _of_images(
 
 def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """The parts of a report that a verification has, and its limits."""
-    rates = _rows("match_rates", tables["rates"])
-    frame, images, failed_calls = data.frame, data.images, 0
-    counts = {
-        "pairs": len(frame),
-        "identities": int(pd.concat([frame["first"], frame["second"]]).nunique()),
-        "groups": len(rates),
-        "reference": plan["reference"],
-        "source": Path(data.source).name,
-    }
+    rates, frame, images = _rows("match_rates", tables["rates"]), data.frame, data.images
+    people = pd.concat([frame["first"], frame["second"]]).nunique()
+    counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
+    counts |= {"reference": plan["reference"], "source": Path(data.source).name}
     parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
     parts["disparities"] = _disparities(tables[plans.GROUPS], plan)
+    failed_calls = 0
     if images is not None:
         failures, failed_calls = int((images["enrolled"] == 0).sum()), images["failed_call"].sum()
         counts |= {"images": len(images), "identities": images["identity"].nunique()}
@@ -500,15 +481,12 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], 
 
 
 def _effects(
-    table: pd.DataFrame | None,
-    plan: Plan,
-    truth: pd.DataFrame | None = None,
-    does: str = "errs on",
+    table: pd.DataFrame | None, plan: Plan, truth: pd.DataFrame | None = None, does: str = "errs on"
 ) -> list[Effect]:
     """Comparisons with their sentences; `does` is what the rates count, "" of no rates."""
     axes = {**plan["axes"], **plan["placebos"]}
     shown = wording.shown_as(plan.get("generator", {}).get("kind"))
-    found = _rows("effects", table, {"transects": "units"}, contrast="")
+    found = _rows("effects", table, contrast="")
     for row in found:
         levels = axes[row.axis]
         row.contrast = f"{levels[1]} instead of {levels[0]}"
@@ -516,15 +494,14 @@ def _effects(
             row.truth, row.truth_se = _truth(truth, row)
         if does:
             said = row, levels, plan["tolerance"], _together(table), does, shown
-            (row.sentence,) = wording.told("effect", *said)
+            row.sentence = wording.told("effect", *said)[0]
     return found
 
 
 def _disparities(table: pd.DataFrame | None, plan: Plan) -> list[Disparity]:
     found = _rows("disparities", table)
     for row in found:
-        said = row, plan["tolerance"], _together(table)
-        (row.sentence,) = wording.told("disparity", *said)
+        row.sentence = wording.told("disparity", row, plan["tolerance"], _together(table))[0]
     return found
 
 
@@ -554,27 +531,25 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     averages = parts.get("averages") or [row for row in parts.get("effects", []) if not row.held]
     beyond = [row for row in rows if row.verdict == "exceeds"]
     beyond.sort(key=lambda row: -abs(row.estimate or 0))
-    all_within = counts["within"] == len(rows)
-    verdict = "exceeds" if beyond else "within" if all_within else "inconclusive"
+    rest = "within" if counts["within"] == len(rows) else "inconclusive"
+    verdict = "exceeds" if beyond else rest
     lines = wording.told("answer", verdict, averages, beyond, counts, len(rows), tolerance)
     return {"verdict": verdict, "answer": "\n".join(lines)}
 
 
-def _rows(
-    name: str, table: pd.DataFrame | None, renamed: Mapping[str, str] | None = None, **more: Any
-) -> list[Any]:
+def _rows(name: str, table: pd.DataFrame | None, **more: Any) -> list[Any]:
     """Rows of a table as the report's part of this name has them."""
     if table is None or table.empty:
         return []
     (kind,) = get_args(Report.model_fields[name].annotation)
-    table = table.rename(columns=renamed or {}).filter([*kind.model_fields])
+    table = table.rename(columns={"transects": "units"}).filter([*kind.model_fields])
     return [kind(**row, **more) for row in table.to_dict("records")]
 
 
 def _made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:
     """The comparisons that were made, by family."""
     made = {}
-    for family in dict.fromkeys([*plan["families"], *now["families"]]):
+    for family in [*plan["families"], *now["families"]]:
         table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
         names = ["measure"] if "measure" in table else ["axis", "cell"]
         made[family] = table[names].drop_duplicates().to_numpy().tolist()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,24 +23,18 @@ from PIL import Image
 
 from faceaudit import wording
 from faceaudit.plan import cell_name, write_text
-from faceaudit.report import AtThreshold, Disparity, Effect, Report
+from faceaudit.report import Disparity, Effect, Report
 from faceaudit.wording import ORDER, spaced
-from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from helpers.figures import BLACK, BLUE, GREY, SPARE, VERMILION
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
+from helpers.figures import BLACK, BLUE, GREY, VERMILION
 from helpers.figures.widgets import encode
 
-MARKS = {
-    EXCEEDS: (VERMILION, "s"),
-    WITHIN: (BLUE, "o"),
-    INCONCLUSIVE: (GREY, "D"),
-    NOT_ESTIMABLE: (GREY, "x"),
-}
+MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
 """Verdict → colour and marker, told apart without colour."""
 WIDTH = 5.2
 """Of figures in inches, so that their text can be read on a phone as on paper."""
 LOOK = dict.fromkeys((f"axes.spines.{side}" for side in ("top", "right", "left")), False)
 LOOK |= {"font.size": 10, "svg.hashsalt": "audit", "svg.fonttype": "path"}
-BAND = {"color": "#E8EEF4", "lw": 0}
 ROWS, SIDE, GAP = 4, 96, 2
 """Faces of a contact sheet, and the height and width of an image and of the gaps, in pixels."""
 Row = Effect | Disparity
@@ -60,29 +54,27 @@ def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
 
 
 def page(report: Report, sheet: Sheet | None = None) -> str:
-    """The page as text."""
-    axes = _by_axis(report)
-    rank = {axis["of"]: k for k, axis in enumerate(axes)}
-
-    def ordered(rows: Sequence[Row]) -> list[Row]:
-        return sorted(rows, key=lambda row: (rank[_subject(row)], *_urgent(row)))
-
+    """The page as text. Axes, and the comparisons of each, are in the order of their verdicts."""
+    axes: dict[str, list[Row]] = {}
+    for row in sorted(report.judged, key=_urgent):
+        axes.setdefault(_subject(row), []).append(row)
+    ranks = {id(row): n for n, row in enumerate(row for rows in axes.values() for row in rows)}
+    ordered = partial(sorted, key=lambda row: ranks[id(row)])
     effects = report.disparities or report.effects
-    (task,) = wording.told("task", report)
     return wording.rendered(
         "report.html.j2",
         report=report,
         css=Markup((resources.files("faceaudit") / "templates/report.css").read_text("utf-8")),
         axes=axes,
         rows=ordered(effects),
-        averages=sorted(report.averages, key=lambda row: rank[row.axis]),
+        averages=ordered(report.averages),
         shown=wording.shown_as(report.data.get("made_by")),
         figures=_figures(report, ordered([*report.averages, *effects])),
-        task=task,
+        task=wording.told("task", report)[0],
         worst=_worst(report),
-        held={"cells": _held(report.effects, report.tolerance)}
-        | {"averages": _held(report.averages, report.tolerance)},
-        largest_interaction=_largest(report.interactions),
+        held=[_held(rows, report.tolerance) for rows in (report.effects, report.averages)],
+        largest=_largest,
+        place=partial(_place, report),
         contrasts={row.axis: row.contrast for row in report.effects},
         sheet=sheet,
     )
@@ -93,28 +85,22 @@ def contact_sheet(
 ) -> Sheet:
     """The first faces of an audit, a row each, at all combinations of the axes' levels.
 
-    Args:
-        images: uint8 (n, 3, height, width).
-        index: with unit and `<axis>_level`; of several images at a place the first is shown, and a
-            place without one stays white.
-        axes: axis → names of its levels.
-
-    Returns:
-        The sheet.
+    `index` has unit and `<axis>_level` of every image. Of several images at a place the first is
+    shown, and a place without one stays white.
     """
     places = [f"{axis}_level" for axis in axes]
-    cells = sorted(set(map(tuple, index[places].to_numpy())))
-    units = index["unit"].drop_duplicates().head(ROWS).tolist()
-    step = SIDE + GAP
-    sheet = np.full((step * len(units) - GAP, step * len(cells) - GAP, 3), 255, np.uint8)
-    shown = index.assign(position=range(len(index)))[index["unit"].isin(units)]
-    for row in shown.drop_duplicates(["unit", *places]).to_dict("records"):
-        pixels = np.ascontiguousarray(images[row["position"]].transpose(1, 2, 0))
-        picture = Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.LANCZOS)
-        top, left = units.index(row["unit"]), cells.index(tuple(row[place] for place in places))
-        sheet[step * top :, step * left :][:SIDE, :SIDE] = picture
-    columns = [cell_name(axes, dict(zip(axes, cell, strict=True))) for cell in cells]
-    alt = f"{len(units)} faces, each in {len(cells)} versions: {'; '.join(columns)}."
+    first = index.assign(row=range(len(index))).drop_duplicates(["unit", *places])
+    table = first.pivot_table("row", "unit", places)
+    table = table.reindex(index["unit"].unique()[:ROWS])
+    sheet = np.full((*table.shape, SIDE + GAP, SIDE + GAP, 3), 255, np.uint8)
+    for place, row in np.ndenumerate(table):
+        if not np.isnan(row):
+            picture = Image.fromarray(np.ascontiguousarray(images[int(row)].transpose(1, 2, 0)))
+            picture = picture.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+            sheet[place][:SIDE, :SIDE] = picture
+    sheet = np.concatenate(np.concatenate(sheet, axis=1), axis=1)[:-GAP, :-GAP]
+    columns = [cell_name(axes, dict(zip(axes, np.atleast_1d(cell), strict=True))) for cell in table]
+    alt = f"{len(table)} faces, each in {len(columns)} versions: {'; '.join(columns)}."
     return Sheet(encode(sheet), columns, alt)
 
 
@@ -128,63 +114,39 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
     """
     figure = Figure((WIDTH, 0.5 * len(rows) + 0.75), layout="constrained")
     ax = figure.subplots()
-    ax.axvspan(-100 * tolerance, 100 * tolerance, **BAND)
+    ax.axvspan(-100 * tolerance, 100 * tolerance, color="#E8EEF4", lw=0)
     ax.axvline(0, color=BLACK, lw=0.8)
-    numbers = ["estimate", "low", "high", "low_family", "high_family", "truth"]
-    table = pd.DataFrame([row.model_dump() for row in rows]).reindex(columns=["verdict", *numbers])
-    table[numbers] = 100 * table[numbers].astype(float)
-    table["place"] = np.arange(len(rows))[::-1]
-    for verdict, mine in table[table["low"].notna()].groupby("verdict"):
-        colour, marker = MARKS[verdict]
-        ax.hlines(mine["place"], mine["low_family"], mine["high_family"], color=colour, lw=1)
-        ax.hlines(mine["place"], mine["low"], mine["high"], color=colour, lw=3.2)
-        style = {"color": colour, "ms": 6.5, "mec": "white", "mew": 0.6}
-        ax.plot(mine["estimate"], mine["place"], marker, **style)
-    ax.plot(table["truth"], table["place"], "|", color=BLACK, ms=13, mew=2)
-    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    for place, name, low in zip(table["place"], names, table["low"], strict=True):
-        told = f"{name}: not estimable" if np.isnan(low) else name
+    for place, row, name in zip(range(len(rows))[::-1], rows, names, strict=True):
+        known = row.low is not None
+        if known:
+            colour, marker = MARKS[row.verdict]
+            if isinstance(row, Effect):
+                ends = 100 * row.low_family, 100 * row.high_family
+                ax.hlines(place, *ends, color=colour, lw=1)
+            ax.hlines(place, 100 * row.low, 100 * row.high, color=colour, lw=3.2)
+            style = {"color": colour, "ms": 6.5, "mec": "white", "mew": 0.6}
+            ax.plot(100 * row.estimate, place, marker, **style)
+        if getattr(row, "truth", None) is not None:
+            ax.plot(100 * row.truth, place, "|", color=BLACK, ms=13, mew=2)
+        at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        told = name if known else f"{name}: not estimable"
         ax.annotate(told, (0, place), xytext=(0, 6), fontsize=9.5, **at)
-    ax.set(xlabel=what, yticks=[], ylim=(-0.6, len(rows) - 0.2))
+    ax.set(xlabel=what, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
     ax.grid(axis="x", color="#E3E3E3", lw=0.6)
-    ax.set_axisbelow(True)
-    return figure
-
-
-def _thresholds(rows: Sequence[AtThreshold], tolerance: float) -> Figure:
-    """Average effects at other thresholds, a line for each axis."""
-    table = pd.DataFrame([row.model_dump() for row in rows])
-    axes, thresholds = table["axis"].unique(), table["threshold"].unique()
-    # The legend stands above the data.
-    figure = Figure((WIDTH, 2.9 + 0.2 * len(axes)), layout="constrained")
-    ax = figure.subplots()
-    ax.spines["left"].set_visible(True)
-    ax.axhspan(-100 * tolerance, 100 * tolerance, **BAND)
-    ax.axhline(0, color=BLACK, lw=0.8)
-    for number, (axis, look) in enumerate(zip(axes, SPARE, strict=False)):
-        own = table[table["axis"] == axis].set_index("threshold")
-        own = 100 * own[["estimate", "low", "high"]].astype(float).dropna()
-        x = own.index + 0.008 * (number - (len(axes) - 1) / 2)
-        ax.vlines(x, own["low"], own["high"], color=look.colour, lw=1.4)
-        ax.plot(x, own["estimate"], f"{look.marker}-", color=look.colour, lw=1, label=spaced(axis))
-    ax.set(xlabel="threshold of the score", ylabel="change of the\nerror rate (points)")
-    ax.set_xticks(sorted(thresholds))
-    figure.legend(frameon=False, fontsize=9, loc="outside upper left")
     return figure
 
 
 def _figures(report: Report, rows: Sequence[Row]) -> dict[str, Markup]:
-    def drawn(rows: Sequence[Row], of: str) -> Figure:
-        names = [_name(row, report) for row in rows]
-        return forest(rows, names, report.tolerance, f"change of the {of} (points)")
-
+    drawn = {"forest": (rows, "error rate")}
+    if apart := report.failures_to_enrol or report.no_answer:
+        drawn["apart"] = apart, "share without an answer"
+    figures = {}
     with mpl.rc_context(LOOK):
-        figures = {"forest": drawn(rows, "error rate")}
-        if apart := report.failures_to_enrol or report.no_answer:
-            figures["apart"] = drawn(apart, "share without an answer")
-        if report.thresholds:
-            figures["thresholds"] = _thresholds(report.thresholds, report.tolerance)
-        return {name: _svg(figure, name) for name, figure in figures.items()}
+        for name, (rows, of) in drawn.items():
+            names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
+            figure = forest(rows, names, report.tolerance, f"change of the {of} (points)")
+            figures[name] = _svg(figure, name)
+    return figures
 
 
 def _svg(figure: Figure, name: str) -> Markup:
@@ -199,23 +161,11 @@ def _svg(figure: Figure, name: str) -> Markup:
 # --- what the page says first
 
 
-def _by_axis(report: Report) -> list[dict[str, Any]]:
-    """Comparisons for the first page: axes and rows in the order of their verdicts, worst first."""
-    found = []
-    for name in dict.fromkeys(map(_subject, report.judged)):
-        rows = sorted((row for row in report.judged if _subject(row) == name), key=_urgent)
-        counts, largest = Counter(row.verdict for row in rows), _largest(rows)
-        about = {"of": name, "rows": rows, "largest": largest}
-        about["counts"] = [(one, counts[one]) for one in ORDER if counts[one]]
-        found.append(about | {"place": largest and _place(largest, report)})
-    return sorted(found, key=lambda axis: _urgent(axis["rows"][0]))
-
-
 def _subject(row: Row) -> str:
     return row.measure if isinstance(row, Disparity) else row.axis
 
 
-def _place(row: Row, report: Report) -> str:
+def _place(report: Report, row: Row) -> str:
     """What a comparison of an axis or a rate is about."""
     if isinstance(row, Disparity):
         return row.group
@@ -224,13 +174,7 @@ def _place(row: Row, report: Report) -> str:
     return row.cell if row.held else "on average"
 
 
-def _name(row: Row, report: Report) -> str:
-    if isinstance(row, Disparity):
-        return f"{row.group}: {row.measure.split()[0]}"
-    return f"{spaced(row.axis)}: {_place(row, report)}"
-
-
-def _urgent(row: Any) -> tuple[int, bool, float]:
+def _urgent(row: Row) -> tuple[int, bool, float]:
     """Key by which what asks for action comes first, and of that what is over all faces."""
     return ORDER.index(row.verdict), bool(getattr(row, "held", ())), -abs(row.estimate or 0)
 
@@ -253,13 +197,14 @@ def _worst(report: Report) -> Row | None:
 def _held(rows: Sequence[Effect], tolerance: float) -> dict[str, Any]:
     """How many intervals hold the truth, and by verdict how often it is beyond the tolerance."""
     known = [row for row in rows if row.truth is not None and row.low is not None]
-    beyond = [row for row in known if abs(row.truth) > tolerance]
-    # What was found beyond the tolerance is confirmed by a truth on the same side only.
-    true = [row for row in beyond if row.verdict != EXCEEDS or row.truth * row.estimate > 0]
-    n, own = (Counter(row.verdict for row in some) for some in (known, true))
+    beyond = {verdict: [] for verdict in (EXCEEDS, INCONCLUSIVE, WITHIN)}
+    for row in known:
+        # What was found beyond the tolerance is confirmed by a truth on the same side only.
+        same = row.verdict != EXCEEDS or row.truth * row.estimate > 0
+        beyond[row.verdict].append(abs(row.truth) > tolerance and same)
     return {
         "n": len(known),
         "held": sum(row.low <= row.truth <= row.high for row in known),
         "se": max((row.truth_se or 0 for row in known), default=0),
-        "beyond": [(one, own[one], n[one]) for one in (EXCEEDS, INCONCLUSIVE, WITHIN) if n[one]],
+        "beyond": [(one, sum(true), len(true)) for one, true in beyond.items() if true],
     }

@@ -18,13 +18,13 @@ from faceaudit.answers import has_answers
 from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
-from faceaudit.pairs import ask_recogniser, from_pairs, open_faces
+from faceaudit.pairs import Pairs, ask_recogniser, from_pairs, open_faces
 from faceaudit.parts import Http, Images
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import Sheet, contact_sheet, write_html
-from faceaudit.specification import IMAGES, PAIRS, Specification, read_specification
+from faceaudit.specification import Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported
 from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT, load_profile
@@ -118,23 +118,26 @@ def _report(
 ) -> tuple[Report, Sheet | None]:
     for sentence in powers(specification):
         say(sentence)
-    more, sheet = {}, None
-    if specification.kind == "verification":
-        if specification.route == PAIRS:
-            data = from_pairs(specification.beside(specification.pairs), specification)
-        else:
-            data, more = ask_recogniser(specification, folders(specification)[0], say)
-        tables = analyse_pairs(data, now)
-    else:
-        if specification.images is not None:
-            data = from_table(specification.beside(specification.images), specification)
-        else:
-            data, more, sheet = _with_a_model(specification, now, say, device)
-        tables = analyse(data, now)
-        if specification.target is not None:
-            people = target_population(specification)
-            tables["target"] = transported(data.frame, now, people, specification.target.by)
+    data, more, sheet, own = _tabled(specification), {}, None, specification
+    of_pairs = own.kind == "verification"
+    if data is None and of_pairs:
+        data, more = ask_recogniser(own, folders(own)[0], say)
+    elif data is None:
+        data, more, sheet = _with_a_model(own, now, say, device)
+    tables = (analyse_pairs if of_pairs else analyse)(data, now)
+    if own.target is not None:
+        people = target_population(own)
+        tables["target"] = transported(data.frame, now, people, own.target.by)
     return build_report(data, tables, plan, now, **more), sheet
+
+
+def _tabled(own: Specification) -> Audited | Pairs | None:
+    """What stands in the file's table, if the answers do."""
+    if own.pairs is not None:
+        return from_pairs(own.beside(own.pairs), own)
+    if own.kind == "classification" and own.images is not None:
+        return from_table(own.beside(own.images), own)
+    return None
 
 
 def _with_a_model(
@@ -151,12 +154,11 @@ def _with_a_model(
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
     data = judged(labelled.assign(score=score), threshold, True, shown.source)
-    more: dict[str, Any] = {"model": model.card(), "people": shown.people, "told": shown.told}
+    more = {"model": model.card(), "people": shown.people, "told": shown.told}
     more |= {"generator": shown.generator, "doubts": [*shown.doubts, *doubts]}
     if shown.world is not None:
-        more["truth"] = shown.world.truth(
-            lambda images: ask(model, images, answers), threshold, specification, kept / "truth.npy"
-        )
+        asked, path = (lambda images: ask(model, images, answers)), kept / "truth.npy"
+        more["truth"] = shown.world.truth(asked, threshold, specification, path)
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)
 
@@ -167,14 +169,11 @@ def powers(specification: Specification) -> Iterator[str]:
     A sentence for each function that is imported, and each address that images are sent to.
     """
     models = [specification.model, *getattr(specification.people, "models", {}).values()]
-    named = [getattr(one, "function", None) for one in models]
-    for name in filter(None, [*named, getattr(specification.generator, "object", None)]):
-        yield f"code: this audit file imports {name}, which runs with all your rights"
-    for one in models:
+    for one in [*models, specification.generator]:
+        if name := getattr(one, "function", getattr(one, "object", None)):
+            yield f"code: this audit file imports {name}, which runs with all your rights"
         if isinstance(one, Http):
-            secret = [
-                f"{k} ({text})" for k, text in one.headers.items() if FROM_ENVIRONMENT in text
-            ]
+            secret = [f"{k} ({v})" for k, v in one.headers.items() if FROM_ENVIRONMENT in v]
             told = f", with the headers {', '.join(secret)}" if secret else ""
             yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
 
@@ -198,16 +197,15 @@ def capped(specification: Specification, profile: str) -> Specification:
             "their number of faces (design.transects); this one keeps its own, leave --profile out"
         )
     faces, base = design.transects, generator.base_faces
-    design = design.model_copy(update={"transects": min(faces, sizes.n_transects)})
-    generator = generator.model_copy(update={"base_faces": min(base, sizes.n_truth)})
-    if (design, generator) == (specification.design, specification.generator):
+    n, of_truth = min(faces, sizes.n_transects), min(base, sizes.n_truth)
+    if (n, of_truth) == (faces, base):
         return specification
-    smaller = {"name": f"{specification.name}-{profile}", "design": design, "generator": generator}
+    smaller = {"name": f"{specification.name}-{profile}"}
+    smaller["design"] = design.model_copy(update={"transects": n})
+    smaller["generator"] = generator.model_copy(update={"base_faces": of_truth})
     found = specification.model_copy(update=smaller)
-    found._note = (
-        f"It has {design.transects} faces in place of {faces}, and {generator.base_faces} in place "
-        f"of {base} for the known truth."
-    )
+    told = f"It has {n} faces in place of {faces}, and {of_truth} in place of {base} for"
+    found._note = f"{told} the known truth."
     return found
 
 
@@ -216,13 +214,11 @@ def _plan(own: Specification) -> dict[str, Any]:
     tables, units = [own.images or own.pairs], None
     if isinstance(own.generator, Images):
         tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
-    elif own.route == PAIRS:
-        from_pairs(own.beside(own.pairs), own)
-    elif own.route == IMAGES:
+    elif own.images is not None and own.kind == "verification":
         open_faces(own)
-    elif own.images is not None:
+    elif isinstance(data := _tabled(own), Audited):
         # The table is read for its faces alone; its answers do not enter the plan.
-        units = from_table(own.beside(own.images), own).frame["unit"].nunique()
+        units = data.frame["unit"].nunique()
     if own.target is not None:
         target_population(own)
         tables.append(own.target.table)

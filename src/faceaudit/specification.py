@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
 from faceaudit import parts
 from faceaudit.parts import Export, Http, Images, KnownTruth, Name, Reader, Table, Text, require
@@ -23,27 +22,21 @@ MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
 CLASSIFICATION = "classification"
 IMAGES, PAIRS = "verification of images", "verification of pairs"
-EVERY = "name kind question columns model design accept "
+EVERY = "name kind question columns model design accept design.tolerance design.seed "
 READ = {
-    CLASSIFICATION: {
-        "": EVERY + "axes attribute classes placebos annotated images target generator people",
-        "columns": "image unit label answers score decision",
-        "design": "tolerance transects power seed expected_error incomplete",
-    },
-    IMAGES: {
-        "": EVERY + "images reference",
-        "columns": "image identity group unit",
-        "design": "tolerance seed impostors",
-    },
-    PAIRS: {
-        "": EVERY + "pairs reference",
-        "columns": "group first second same similarity",
-        "design": "tolerance seed",
-    },
+    CLASSIFICATION: "axes attribute classes placebos annotated images target generator people "
+    "columns.image columns.unit columns.label columns.answers columns.score columns.decision "
+    "design.transects design.power design.incomplete",
+    IMAGES: "images reference columns.image columns.identity columns.group columns.unit "
+    "design.impostors",
+    PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
+    "columns.similarity",
 }
-"""Kind of audit → part of the file ("" for its top) → keys that count; another is refused."""
+"""Kind of audit → keys of the file that count, besides those of every kind; another is refused."""
 EXPECTED = {
     "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
+    "string_too_short": "a text that is not empty",
+    "string_pattern_mismatch": "a text of the form {pattern}",
     "too_long": "a list of at most {max_length}",
     "too_short": "a list of at least {min_length}",
     **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "keys with values"),
@@ -107,20 +100,17 @@ class Specification(parts.Strict):
     @field_validator("axes", "placebos", mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:
-        if isinstance(value, list):
-            if not all(isinstance(name, str) for name in value):
-                wanted = "a name with its two levels, as in axes: {skin: [light, dark]},"
-                raise PydanticCustomError("unnamed", wanted)
-            return {name: LEVEL_NAMES.get(name, (f"low {name}", f"high {name}")) for name in value}
-        return value
+        if not isinstance(value, list):
+            return value
+        return {one: LEVEL_NAMES.get(one, (f"low {one}", f"high {one}")) for one in map(str, value)}
 
     @model_validator(mode="after")
     def _fitting(self) -> Specification:
-        for part, keys in READ[self.route].items():
-            given = (getattr(self, part) if part else self).model_fields_set
-            if other := sorted(given - set(keys.split())):
-                field, known = f"{part}.{other[0]}".lstrip("."), ", ".join(keys.split())
-                raise ValueError(f"{field} is given, a {self.route} takes {known}")
+        given, known = {*self.model_fields_set}, (EVERY + READ[self.route]).split()
+        for part in ("columns", "design"):
+            given |= {f"{part}.{key}" for key in getattr(self, part).model_fields_set}
+        for other in sorted(given.difference(known)):
+            raise ValueError(f"{other} is given, a {self.route} takes {', '.join(known)}")
         if self.kind == "verification":
             self._recogniser_fits()
         elif self.images is None:
@@ -154,9 +144,9 @@ class Specification(parts.Strict):
         found = f"{found} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
         asked = self.asked_of_samples if self.finds_directions else self.asked
-        if self.finds_directions and "held" in source.model_fields_set:
-            for name in source.held:
-                require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
+        held = source.held if self.finds_directions and "held" in source.model_fields_set else []
+        for name in held:
+            require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
         for name in asked:
             if isinstance(people, Export):
                 known = f"one of {', '.join(ATTRIBUTES)}"
@@ -178,9 +168,9 @@ class Specification(parts.Strict):
         if asked and model.threshold is not None:
             fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
             require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
-        if asked and not isinstance(model, Http):
-            for unused in sorted(model.output.model_fields_set - {"name"}):
-                raise ValueError(f"model.output.{unused} is given, which an embedding has not")
+        local = asked and not isinstance(model, Http)
+        for unused in sorted(model.output.model_fields_set - {"name"}) if local else []:
+            raise ValueError(f"model.output.{unused} is given, which an embedding has not")
 
     @property
     def route(self) -> str:

@@ -6,9 +6,9 @@ score is no fault: the model gave no answer ("no face found"), which is an outco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +32,14 @@ class Rows:
     @classmethod
     def read(cls, table: str | Path | pd.DataFrame) -> Rows:
         """A `.csv` (as text, None for an empty cell), a `.parquet` file or a frame."""
-        source = "the table" if isinstance(table, pd.DataFrame) else str(table)
         if isinstance(table, pd.DataFrame):
-            frame = table.set_axis(range(2, len(table) + 2))
-        elif not Path(table).is_file():
+            source, frame = "the table", table.set_axis(range(2, len(table) + 2))
+        elif not (path := Path(source := str(table))).is_file():
             raise ValueError(f"{source}: no such table; the path is relative to the audit file")
-        elif Path(table).suffix == ".csv":
-            frame = _comma_separated(table)
-        elif Path(table).suffix == ".parquet":
-            frame = pd.read_parquet(table).reset_index(drop=True).rename(lambda row: row + 2)
+        elif path.suffix == ".parquet":
+            frame = pd.read_parquet(path).pipe(lambda own: own.set_axis(range(2, len(own) + 2)))
         else:
-            raise ValueError(f"{source}: a .csv or .parquet file was expected")
+            frame = _comma_separated(path)
         if frame.empty:
             raise ValueError(f"{source}: the table has no rows")
         if doubled := [*frame.columns[frame.columns.duplicated()]]:
@@ -113,28 +110,25 @@ class Rows:
         return {name: values.astype(float) for name, values in found.items()}
 
 
-def _comma_separated(table: str | Path) -> pd.DataFrame:
-    """A table as text. What a cut row lacks is missing at first, and what is empty is not."""
-    form = {"engine": "python", "header": None, "skip_blank_lines": False, "encoding": "utf-8-sig"}
+def _comma_separated(path: Path) -> pd.DataFrame:
+    """A table as text, None where a cell is empty; rows that are cut short are refused."""
     try:
-        cells = pd.read_csv(table, dtype=str, na_filter=False, **form)
-    except ValueError as error:  # pandas' own faults and those of UTF-8 are of this kind
-        told = f"{table}: no table of comma-separated values in UTF-8 ({error})"
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True)]
+    except (csv.Error, UnicodeDecodeError) as error:
+        told = f"{path}: no table of comma-separated values in UTF-8 ({error})"
         raise ValueError(told) from None
-    cells = cells.rename(lambda row: row + 1).dropna(how="all")
-    cells = cells.apply(lambda column: column.str.strip())
-    if (cut := cells.isna().any(axis=1)).any():
-        found, width = cells.loc[cut.idxmax()].count(), cells.shape[1]
-        raise ValueError(f"{table}: row {cut.idxmax()} has {found} cells, {width} were expected")
-    header, frame = cells[:1].squeeze("index"), cells[1:]
-    if other := [one for one in ";\t" if cells.shape[1] == 1 and one in header[0]]:
-        raise ValueError(f"{table}: columns are separated by {other[0]!r}, commas were expected")
+    header, *rows = rows or [[]]
+    if other := [one for one in ";\t" if len(header) == 1 and one in header[0]]:
+        raise ValueError(f"{path}: columns are separated by {other[0]!r}, commas were expected")
+    filled = {number: row for number, row in enumerate(rows, 2) if any(row)}
+    for number, row in filled.items():
+        if len(row) != (width := len(header)):
+            told = f"row {number} has {len(row)} cells, {width} were expected"
+            raise ValueError(f"{path}: {told}")
     # A column without a name, such as one of row numbers, is of no use.
-    frame = (
-        frame.set_axis(header, axis=1).loc[:, (header != "").to_numpy()].rename_axis(columns=None)
-    )
-    # An empty cell is no answer, but the word "nan" is a fault of what wrote it.
-    return frame.replace("", None).dropna(how="all")
+    frame = pd.DataFrame([*filled.values()], [*filled], header, dtype=object).replace("", None)
+    return frame.loc[:, [name != "" for name in header]]
 
 
 # --- images with answers
@@ -253,38 +247,38 @@ def require_complete(
         incomplete: "refuse", or "pairs" where units may lack images.
         source: of the images.
     """
+    for told in _unmatched(images, axes, incomplete):
+        raise ValueError(f"{source}: {told}")
 
-    places = [f"{axis}_level" for axis in axes]
 
-    def where(levels: Iterable[int]) -> str:
-        named = zip(axes.items(), levels, strict=True)
-        return ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
+def _unmatched(
+    images: pd.DataFrame, axes: Mapping[str, Sequence[str]], incomplete: str
+) -> Iterator[str]:
+    units, places = images["unit"].unique(), [f"{axis}_level" for axis in axes]
+    whole = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
+    counts = images.groupby(["unit", *places]).size().reindex(whole, fill_value=0)
 
-    def refuse(bad: Any, fault: str) -> None:
-        if bad:
-            raise ValueError(f"{source}: {fault}")
+    def found(fits: pd.Series, fault: str) -> Iterator[str]:
+        for unit, *levels in counts.index[fits][:1]:
+            named = zip(axes.items(), levels, strict=True)
+            place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
+            yield f"unit {unit!r} {fault.format(place)}"
 
-    for axis in axes:
-        told = f"column {axis!r} has one level only; give images of both, or leave the axis out"
-        refuse(images[f"{axis}_level"].nunique() < 2, told)
-    for row in images[images.duplicated(["unit", *places])][:1].to_dict("records"):
-        at = where(row[place] for place in places)
-        refuse(True, f"unit {row['unit']!r} has two images at {at}; keep one, or rename the unit")
-    one = images["unit"].nunique() < 2
-    refuse(one, "one unit only; an audit compares at least two matched faces")
-    told = "every unit has one image only; columns.unit must name what several images share"
-    refuse(images["unit"].is_unique, told)
-    size = images.groupby("unit", sort=False)["unit"].transform("size")
-    short = images.loc[size < 2 ** len(places), "unit"].unique()
-    if len(short) and incomplete == "refuse":
-        there = set(
-            images.loc[images["unit"] == short[0], places].itertuples(index=False, name=None)
-        )
-        lacking = next(one for one in product((0, 1), repeat=len(places)) if one not in there)
-        raise ValueError(
-            f"{source}: unit {short[0]!r} lacks the image at {where(lacking)} ({len(short)} "
-            "such units); add the images (with an empty score if the model gave no answer), remove "
-            "the units, or set design.incomplete to pairs, so that only complete pairs count"
+    for axis, place in zip(axes, places, strict=True):
+        if images[place].nunique() < 2:
+            yield f"column {axis!r} has one level only; give images of both, or leave the axis out"
+    yield from found(counts > 1, "has two images at {}; keep one, or rename the unit")
+    if len(units) < 2:
+        yield "one unit only; an audit compares at least two matched faces"
+    if len(units) == len(images):
+        yield "every unit has one image only; columns.unit must name what several images share"
+    if incomplete == "refuse":
+        number = (counts == 0).groupby(level=0).any().sum()
+        yield from found(
+            counts == 0,
+            f"lacks the image at {{}} ({number} such units); add the images (with an empty score "
+            "if the model gave no answer), remove the units, or set design.incomplete to pairs, so "
+            "that only complete pairs count",
         )
 
 
@@ -293,11 +287,10 @@ def require_complete(
 
 def target_population(specification: Specification) -> pd.DataFrame:
     """The people of the target, a row each, with the levels of the axes in words."""
-    rows = Rows.read(specification.beside(specification.target.table))
-    rows.require(specification.axes)
-    levels = rows.levels(specification.axes)
-    axes = specification.axes.items()
-    return pd.DataFrame({axis: np.take(names, levels[f"{axis}_level"]) for axis, names in axes})
+    rows, axes = Rows.read(specification.beside(specification.target.table)), specification.axes
+    rows.require(axes)
+    levels = rows.levels(axes)
+    return pd.DataFrame({one: np.take(axes[one], levels[f"{one}_level"]) for one in axes})
 
 
 def transported(

@@ -101,37 +101,6 @@ def test_parameters_are_those_of_the_profile_and_shown_once(executed):
     assert any(one["model_name"] == "StackModel" for one in state["state"].values())
 
 
-def test_every_benchmark_is_a_table_with_machine_and_versions(small):
-    records = sorted(book.BENCHMARKS.glob("*.json"))
-    assert records
-    for path in records:
-        record = json.loads(path.read_text())
-        text = (small / "source" / f"_{path.stem}.txt").read_text()
-        _, _, *rows = text.split("\n\n")[0].splitlines()
-        named = [line.split("|")[1].strip() for line in rows]
-        assert named == [row["what"] for row in record["rows"]]
-        assert record["rows"][0].get("ratio", 1) == 1
-        machine = text.rstrip().splitlines()[-1]
-        assert f"processor {record['machine']['processor']}, " in machine
-        assert f"python {record['machine']['python']}" in machine
-
-
-def test_tables_and_sentences_have_minus_signs_and_printed_text_has_not():
-    cells = {
-        "text/markdown": ["- **celeba-like**: -1.2 ", "(-2 to +0.1)"],
-        "text/html": "<style>th { margin: -1px }</style><th>a-1</th><td>-3.0</td>",
-    }
-    shown = nbformat.v4.new_output("display_data", cells)
-    printed = nbformat.v4.new_output("stream", text="-3.0")
-    cell = nbformat.v4.new_code_cell("x = -3.0", outputs=[shown, printed])
-    page = json.loads(book.told(json.dumps(nbformat.v4.new_notebook(cells=[cell]))))
-    (cell,) = page["cells"]
-    assert cell["source"] == "x = -3.0" and cell["outputs"][1]["text"] == "-3.0"
-    told = cell["outputs"][0]["data"]
-    assert told["text/markdown"] == "- **celeba-like**: −1.2 (−2 to +0.1)"
-    assert told["text/html"] == cells["text/html"].replace("-3.0", "−3.0")
-
-
 def test_names_in_code_lead_to_the_reference(small):
     chapter = (small / "html" / "01_chapter.html").read_text()
     assert links_to_api(chapter) >= {

@@ -67,7 +67,7 @@ def bounded(kept=True, frame=FRAME):
         (lambda: effects.paper_columns(SCORES.assign(makeup=np.nan)), "'makeup', row 'image 0'"),
         (lambda: effects.paper_logit(np.eye(3), [0, 1, 1.5]), r"row 2 is 1.5, a number in \[0, 1"),
         (lambda: effects.paper_logit(np.eye(3), [0, 1]), "does not fit"),
-        (lambda: effects.verdict(0, 1, 0, 1, 0), "tolerance is 0, a positive number"),
+        (lambda: effects.verdict(0, 1, 0, 1, 0), "tolerance is 0, a number in"),
         (lambda: effects.max_t_intervals(RATES, n_boot=9, seed=1), "at least two clusters"),
         (lambda: effects.power(1, PLAN), "transects is 1, a number of at least 2"),
         (lambda: effects.power(9.5, effects.Design(0.02, 0.05, pairs=1)), "transects is 9.5, a wh"),

@@ -6,14 +6,14 @@ import pytest
 from faceaudit.report_page import page
 from faceaudit.run import run_audit
 
-TARGET = "target: {name: our users, table: users.csv, by: [skin]}\n"
+TARGET = ", target: {name: our users, table: users.csv, by: [skin]}}"
 
 
 @pytest.fixture
 def with_target(audit_file):
     users = "skin,gender\n" + "dark,female\n" * 3 + "light,male\n" * 5 + "dark,male\n" * 2
     (audit_file.parent / "users.csv").write_text(users, encoding="utf-8")
-    audit_file.write_text(audit_file.read_text(encoding="utf-8") + TARGET, encoding="utf-8")
+    audit_file.write_text(audit_file.read_text(encoding="utf-8")[:-1] + TARGET, encoding="utf-8")
     return audit_file
 
 

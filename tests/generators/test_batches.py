@@ -51,18 +51,5 @@ def test_a_finished_set_is_read_and_another_is_made(tmp_path):
 
 
 def test_what_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no rows"):
-        made(tmp_path, Grey(), CODES[:0])
     with pytest.raises(ValueError, match="not numbers"):
         made(tmp_path, Grey(), CODES * np.nan)
-
-
-def test_codes_lie_alike_wherever_a_chunk_comes_from(tmp_path):
-    class Placed(Grey):
-        def synthesize(self, w, **scene):
-            self.places = {*getattr(self, "places", ()), w.data_ptr() % 64}
-            return super().synthesize(w, **scene)
-
-    generator = Placed()
-    made(tmp_path, generator, chunk=1)  # each begins four bytes after the one before
-    assert generator.places == {0}

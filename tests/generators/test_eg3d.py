@@ -119,20 +119,6 @@ def test_cameras_are_where_their_angles_say(blocks):
     assert camera[16].item() == pytest.approx(1 / (np.sqrt(2) * np.tan(half)), abs=1e-3)
 
 
-def test_names_of_a_published_network():
-    with torch.device("meta"):
-        made = EG3D(Config(512, 25, 512, 512))
-    state = made.state_dict()
-    assert {name.split(".")[0] for name in state} == {"backbone", "decoder", "superresolution"}
-    assert state["decoder.net.0.weight"].shape == (64, 32)
-    assert state["decoder.net.2.weight"].shape == (33, 64)
-    assert state["backbone.synthesis.b256.torgb.weight"].shape == (96, 128, 1, 1)
-    assert state["superresolution.block0.conv0.weight"].shape == (256, 32, 3, 3)
-    assert state["superresolution.block1.torgb.weight"].shape == (3, 128, 1, 1)
-    blocks = (made.superresolution.block0, made.superresolution.block1)
-    assert all(isinstance(block, stylegan2.Block) for block in blocks)
-
-
 REFUSED = {
     "clamp_mode is 'relu', 'softplus' was": lambda blocks: network(blocks, clamp_mode="relu"),
     "degrees were expected, pitch within 90": lambda blocks: network(blocks).camera(0, 90),

@@ -58,40 +58,12 @@ class TestProtocol:
         assert faces.index["pose_level"].tolist() == [0, 1, 2] * 4
         assert faces.index["transect"].tolist() == ["ann"] * 6 + ["bob"] * 6
 
-    def test_a_sample_depends_on_the_seed_and_the_place_alone(self, folder):
-        faces = opened(folder)
-        codes = faces.sample(12, seed=3)
-        assert torch.equal(codes[:5], faces.sample(5, seed=3))
-        assert sorted(codes[:, 0].tolist()) == list(range(12))
-        assert not torch.equal(codes, faces.sample(12, seed=4))
-        with pytest.raises(ValueError, match="has 12 images, 13 were asked for"):
-            faces.sample(13, seed=3)
-
     def test_images_are_scaled_and_kept_on_disk(self, folder):
         small = opened(folder, size=6)
         store = synthesize_to_store(small, small.codes, folder / "store.npy")
         first = Image.open(folder / small.index["image_id"][0])
         expected = np.asarray(first.resize((6, 6), Image.Resampling.LANCZOS))
         np.testing.assert_array_equal(store[0].transpose(1, 2, 0), expected)
-
-    def test_the_card_knows_every_file(self, folder):
-        before = opened(folder).card
-        assert opened(folder).card == before
-        assert opened(folder, size=6).card != before
-        Image.new("RGB", (SIZE, SIZE)).save(folder / "bob/dark0.png")
-        assert opened(folder).card["sha256"] != before["sha256"]
-
-    def test_images_lie_on_their_side_only_in_the_file_and_may_be_grey(self, folder):
-        path = folder / "ann/light0.png"
-        tags = Image.Exif()
-        tags[0x0112] = 6  # turned by a quarter
-        upright = np.asarray(Image.open(path).convert("RGB"))
-        Image.fromarray(np.rot90(upright)).save(path, exif=tags)
-        Image.new("L", (SIZE, SIZE), 51).save(folder / "ann/light-30.png")
-        faces = opened(folder)
-        images = faces.synthesize(faces.codes[:2]).mul(255).round().permute(0, 2, 3, 1)
-        np.testing.assert_array_equal(images[1], upright)
-        assert images[0].unique().tolist() == [51]
 
 
 def put(image, where="bob/dark0.png"):
@@ -137,15 +109,3 @@ def test_what_is_asked_must_fit(folder):
         faces.synthesize(torch.tensor([[12.0]]))
     pd.read_csv(folder / "faces.csv").drop(index=3).to_csv(folder / "faces.csv", index=False)
     assert len(opened(folder, whole=False).index) == 11
-
-
-def test_images_that_are_not_square_are_scaled_by_their_owner(tmp_path):
-    for name in ("a.png", "b.png"):
-        Image.new("RGB", (6, 9)).save(tmp_path / name)
-    (tmp_path / "faces.csv").write_text("file,person,skin\na.png,x,light\nb.png,x,dark\n")
-    levels = {"skin": LEVELS["skin"]}
-    faces = opened(tmp_path, levels=levels)
-    store = synthesize_to_store(faces, faces.codes, tmp_path / "store.npy")
-    assert faces.size is None and store.shape == (2, 3, 9, 6)
-    with pytest.raises(ValueError, match="6×9 pixels: crop them to squares"):
-        opened(tmp_path, levels=levels, size=6)

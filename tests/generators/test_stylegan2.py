@@ -1,6 +1,5 @@
 """StyleGAN2 against loops in numpy, and behind the book's protocol."""
 
-import generator_files as files
 import numpy as np
 import pretended_gpu
 import pytest
@@ -8,7 +7,7 @@ import slow_style_networks as slow
 import torch
 
 from helpers import generators
-from helpers.generators import convert, stylegan2
+from helpers.generators import stylegan2
 from helpers.generators.stylegan2 import Config, StyleGAN2, StyleGenerator
 from helpers.utils import seeding
 
@@ -70,15 +69,6 @@ def test_one_style_is_edited():
     assert_close(made.render(edited), expected(made, edited))
 
 
-def test_a_large_network_has_as_many_styles_as_in_stylespace():
-    with torch.device("meta"):
-        made = StyleGAN2(Config(512, 0, 512, 1024))
-        styles = made.styles(torch.zeros(1, 18, 512))
-    assert made.num_ws == 18 and made.image_bytes == 2**27
-    assert sum(rows.shape[1] for rows in styles.values()) == 9088
-    assert sum(rows.shape[1] for name, rows in styles.items() if "conv" in name) == 6048
-
-
 # --- behind the protocol
 
 
@@ -115,22 +105,6 @@ def test_truncation_narrows_and_is_told():
     assert StyleGenerator(made, truncation=1.0).card["psi"] == 1
 
 
-def test_a_condition_is_told():
-    made = network(c_dim=2)
-    one, other = (StyleGenerator(made, condition=c) for c in ([1.0, 0.0], [0.0, 1.0]))
-    assert one.card["condition"] == [1, 0]
-    assert not torch.equal(one.sample(2, seed=1), other.sample(2, seed=1))
-
-
-def test_bfloat16_is_close():
-    codes = StyleGenerator(network()).sample(2, seed=1)
-    exact, coarse = (
-        StyleGenerator(network(), precision=precision).synthesize(codes)
-        for precision in ("float32", "bfloat16")
-    )
-    assert exact.dtype == coarse.dtype and 0 < (coarse - exact).abs().max() < 0.1
-
-
 @pytest.mark.parametrize("noise", ["const", "none"])
 def test_it_draws_on_a_pretended_gpu(noise):
     with pretended_gpu.present():
@@ -141,18 +115,6 @@ def test_it_draws_on_a_pretended_gpu(noise):
         for images in (there.synthesize(codes), styled):
             assert images.is_cuda
             assert_close(images.cpu(), wanted, 1e-5)
-
-
-def test_by_name_from_a_file(tmp_path):
-    path, converted = tmp_path / "ada.pkl", tmp_path / "ada.safetensors"
-    path.write_bytes(files.dumps(files.with_others(files.ada())))
-    convert.write_converted(path, converted, "of its authors", psi=0.7)
-    generator = generators.load_generator("stylegan2", weights=converted)
-    assert (generator.card["licence"], generator.card["psi"]) == ("of its authors", 0.7)
-    images = generator.synthesize(generator.sample(2, seed=1))
-    assert images.shape == (2, 3, generator.size, generator.size)
-    same = generators.load_generator("stylegan2", weights=path, truncation=0.7)
-    assert torch.equal(same.synthesize(same.sample(2, seed=1)), images)
 
 
 def give(w, **options):

@@ -7,7 +7,6 @@ from scipy.stats import norm
 
 from helpers import effects, scorecard
 from helpers.effects.verdicts import partial_pooling
-from helpers.scorecard import audits as module
 from helpers.scorecard.audits import as_frame
 from helpers.utils import seeding
 
@@ -89,30 +88,3 @@ def test_averages_and_cells_are_those_of_the_pairs_and_the_rates(pool):
     expected = effects.risk_differences(frame, "error", "skin_colour_level", by, "transect")
     found = tables["g-computation"].query("audit == 2 and attribute == 'skin_colour'").iloc[:4]
     np.testing.assert_allclose(found[["low", "high"]], expected[["low", "high"]])
-
-
-def test_audits_at_once_do_not_matter(pool, monkeypatch):
-    frame = as_frame(scorecard.draw(pool, 100, 1, seed=5), AXES)
-    frame = frame.rename(columns={"error": "error_a"})
-
-    def difference(samples):
-        return effects.risk_differences(
-            samples, "error", "gender_level", by="audit", adjust=["hair_length_level"]
-        )
-
-    def estimate():
-        of, audits = {"difference": difference}, scorecard.draw(pool, 30, 5, seed=5)
-        return [
-            scorecard.observational_audits(frame, ["a", "null"], of, 90, 5, seed=1, null_rate=0.1),
-            scorecard.g_computation_audits(audits, AXES),
-        ]
-
-    whole = estimate()
-    monkeypatch.setattr(module, "AUDITS_AT_ONCE", 2)
-    for one, other in zip(whole, estimate(), strict=True):
-        pd.testing.assert_frame_equal(one, other, check_exact=True)
-    random = seeding.rng(1, "scorecard: portraits", 3)
-    alone = frame.iloc[random.integers(len(frame), size=90)].rename(columns={"error_a": "error"})
-    expected = difference(alone.assign(audit=3))[["estimate", "low", "high", "p"]]
-    found = whole[0].query("model == 'a'").set_index("audit").loc[[3], expected.columns]
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)

@@ -8,48 +8,6 @@ from helpers.effects import labels
 from helpers.scorecard import error_sources
 
 AXES = ["skin_colour", "hair_length", "gender"]
-STEPS = {"A": "sampling", "B": "directions", "C": "perception"}
-
-
-def effects(**columns) -> pd.DataFrame:
-    """Skin in its four cells, then averaged over hair (two rows), then over everything."""
-    held = [(0, 0), (0, 1), (1, 0), (1, 1), (None, 0), (None, 1), (None, None)]
-    table = pd.DataFrame(held, columns=["hair_length", "gender"]).astype("Int64")
-    table.insert(0, "skin_colour", pd.array([pd.NA] * len(held), dtype="Int64"))
-    return table.assign(attribute="skin_colour", model="m", **columns)
-
-
-def arm(name: str, estimates: list[float], width: float = 0.1) -> pd.DataFrame:
-    estimate = np.array([*estimates, 0.0, 0.0, 0.0])
-    limits = {"low": estimate - width, "high": estimate + width}
-    return labels.name_cells(effects(arm=name, estimate=estimate, n=50, **limits))
-
-
-@pytest.fixture
-def rungs() -> pd.DataFrame:
-    """True effects of zero; missed from A on, from B on, at B and again at C, and never."""
-    arms = [
-        arm("A", [0.2, 0.0, 0.0, 0.0]),
-        arm("B", [0.3, 0.2, 0.2, 0.2]),
-        arm("C", [0.2, 0.3, 0.3, 0.05]),
-    ]
-    estimates = pd.concat(arms, ignore_index=True)
-    again = (estimates["arm"] == "B") & (estimates["cell"] == "female, long hair")
-    estimates.loc[again, ["estimate", "low", "high"]] = [0.05, -0.05, 0.15]
-    return error_sources.compare(estimates, effects(effect=0.0, se=0.02))
-
-
-def test_the_blame_goes_to_the_step_after_which_the_truth_stays_outside(rungs):
-    table = error_sources.causes(rungs, STEPS)
-    cause = table["cause"].droplevel(["model", "attribute"])
-    assert cause.to_dict() == {
-        "female, short hair": "sampling",
-        "male, short hair": "directions",
-        "female, long hair": "perception",
-        "male, long hair": "contained",
-    }
-    total = table["truth"] + table[list(STEPS.values())].sum(axis=1)
-    np.testing.assert_allclose(total, table["estimate"])
 
 
 def test_coverage_expects_less_when_the_truth_is_uncertain():

@@ -66,14 +66,3 @@ def test_scores_of_known_errors():
     inside = (np.abs(errors) <= 0.0392).mean()
     assert score["coverage"] == pytest.approx(inside)
     assert score["coverage_low"] < inside < score["coverage_high"]
-
-
-def test_departures_are_those_of_the_versions_not_of_the_faces(pool):
-    worse = pool.copy()
-    worse[:, 1, 0, 0] = 1 - worse[:, 1, 0, 0]
-    table = scorecard.departures(np.stack([pool, worse]), pool, AXES)
-    same, other = (table[table["version"] == k].set_index("attribute")["value"] for k in (0, 1))
-    assert (same == 0).all()
-    # One cell of eight changed: it takes part in one of the four effects of each attribute.
-    shift = abs(worse[:, 1, 0, 0].mean() - pool[:, 1, 0, 0].mean())
-    np.testing.assert_allclose(other, shift / 2, atol=0.005)

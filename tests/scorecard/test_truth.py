@@ -4,36 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from facerender import INDEX
 from helpers import transects
 from helpers.scorecard import truth
-from helpers.world.populations import sample
 
 N = 30
 LEVELS = [f"{axis}_level" for axis in truth.AXES]
 PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))
-DOSES = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7), "gender": (0.2, 0.8)}
-
-
-@pytest.fixture(scope="module")
-def base():
-    return sample("ppb-like", 24, seed=4).parameters
-
-
-@pytest.fixture
-def bright_store(monkeypatch):
-    """Images whose three channels are the three manipulated parameters, instead of faces."""
-
-    def store(parameters, size, path, **_):
-        values = parameters[:, [INDEX[name] for name in DOSES]]
-        pixels = (values * 255).round().byte().numpy()
-        return np.broadcast_to(pixels[:, :, None, None], (*pixels.shape, size, size))
-
-    monkeypatch.setattr(truth, "render_to_store", store)
-
-
-def says_male_when_short(images):
-    return (images[:, 1, 0, 0] < 0.4 * 255).astype(float)
 
 
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
@@ -49,15 +25,6 @@ def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
     assert row["se"] == pytest.approx(per_face.std(ddof=1) / np.sqrt(200))
     held = frame.query("attribute == 'a' and b == 1").iloc[0]
     assert held["effect"] == pytest.approx((errors[:, 1, 1] - errors[:, 0, 1]).mean())
-
-
-def test_without_a_gender_axis_the_own_gender_is_the_right_answer(base, bright_store, tmp_path):
-    doses = {"skin_colour": (0.2, 0.8)}
-    errors = truth.errors_under_do(
-        lambda images: np.ones(len(images)), base, doses, size=4, path=tmp_path / "x"
-    )
-    own = (base[:, INDEX["gender"]] > 0.5).numpy()
-    np.testing.assert_array_equal(errors, np.repeat(~own[:, None], 2, axis=1))
 
 
 def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from facerender.parameters import INDEX, NAMES
+from facerender.parameters import INDEX
 from helpers.generators import load_generator
 from helpers.sensitivity import with_truth
-from helpers.sensitivity.with_truth import do_step, moved, step_of_one
+from helpers.sensitivity.with_truth import step_of_one
 from helpers.world.known_truth import LINKS
 
 INTERVAL = ["estimate", "low", "high"]
@@ -97,27 +97,3 @@ def test_leakage_predicts_the_error_where_effects_add_up(generator):
             assert brought.loc[name, own] == pytest.approx(expected, abs=1e-3)
     found = with_truth.against(audit.changes(steps, "leaking"), truth)
     np.testing.assert_allclose(found["error"], brought.sum(axis=1), atol=1e-3)
-
-
-SOME = ("age", "makeup", "smiling", "hair_length")
-
-
-@pytest.fixture(scope="module")
-def codes(generator):
-    return generator.sample(40, seed=5)
-
-
-def any_direction(generator, name: str = "smiling") -> np.ndarray:
-    """One that moves every coordinate; that of one attribute up, by no round number."""
-    direction = np.random.default_rng(0).standard_normal(512) / 20
-    return direction + 0.7 * generator.exact_directions([name])[0]
-
-
-@pytest.mark.parametrize("name", SOME)
-def test_an_exact_step_is_what_do_does(generator, codes, name):
-    """With age come the beards and the makeup that it gates, in both."""
-    step = generator.exact_directions([name])[0]
-    apart = generator.parameters(moved(codes, step)) - do_step(generator, codes, step, name)
-    # The artefacts see the length of the code.
-    differs = {one for one in NAMES if apart[:, INDEX[one]].abs().max() > 1e-3}
-    assert differs <= {"artefacts"}

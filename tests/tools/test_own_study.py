@@ -103,7 +103,7 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     for stage, images in {"samples": 60, "transects": 24}.items():
         assert command(*more) == 0
         told = capsys.readouterr().out.splitlines()
-        assert f"people: tasks for {images} images are in" in told[-1]
+        assert f"people: {images} of {images} images have no answer" in told[-1]
         assert told[-1].endswith("then run the same command again")
         assert f"put what you get into said/{stage}, then" in told[-1]
         answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", exports / stage)
@@ -111,38 +111,11 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     assert command(*more) == 0
     told = capsys.readouterr().out
     assert (home / "build/audits/tiny/report.html").is_file() and "report.html" in told
-    assert "the sizes of PROFILE=smoke are left out" in told
+    assert "whatever MODEL, CROWD and PROFILE are" in told
     assert shown == [(plan.OWN_STUDY, "audits/tiny.yml")]
     assert "21_own_study: done" in told
     run_audit("audits/tiny.yml", print)  # the other command goes on from there, and asks nobody
     assert "tasks" not in capsys.readouterr().out
-
-
-def test_every_run_with_a_generator_shows_its_study_and_one_without_the_example(
-    home, shown, monkeypatch, capsys
-):
-    monkeypatch.setattr(run, "study", lambda asked: "audits/tiny.yml")
-    monkeypatch.setattr(plan.book, "why_stale", lambda profile: None)
-    monkeypatch.setattr(manifests, "why_page_is_stale", lambda *_: None)
-    for _ in range(2):
-        assert command(stage=plan.BOOK) == 0
-    assert shown == 2 * [(plan.OWN_STUDY, "audits/tiny.yml")]
-    assert run.main(["smoke", "--why", plan.OWN_STUDY, "--generator", "Tiny.pkl"]) == 0
-    assert f"{plan.OWN_STUDY} (smoke): GENERATOR is given" in capsys.readouterr().out
-    shown.clear()
-    monkeypatch.setattr(
-        manifests, "why_page_is_stale", lambda *_: "it shows the study audits/tiny.yml"
-    )
-    assert run.main(["smoke"]) == 0
-    assert sorted(shown) == [(plan.OWN_STUDY, None), ("other", None)]
-
-
-def test_a_fault_of_the_audit_is_a_sentence_and_no_page_is_run(home, shown):
-    assert command() == 0
-    brightness(home / "mean.onnx", scale=100.0)
-    with pytest.raises(ValueError, match=r"mean\.onnx") as raised:
-        command()
-    assert "\n" not in str(raised.value) and not shown
 
 
 def test_what_belongs_to_no_study_is_refused(home, shown):

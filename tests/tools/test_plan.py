@@ -1,7 +1,5 @@
 """What waits for what, and what is stale."""
 
-import os
-
 import plan
 import pytest
 
@@ -13,29 +11,11 @@ def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
     waits = plan.graph()
     assert set(waits["book"]) == {p.stem for p in lineage.NOTEBOOKS.glob("*.py")}
     assert "09_logistic_ate" in waits["10_effects_and_truth"]
-    assert "learned_generator" in plan.needed(waits, "15_sensitivity_flips")
     assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
     asking = [step for step in waits if "02_face_world" in plan.needed(waits, step)]
     assert len(asking) > 10 and all("audit_plan" in plan.needed(waits, one) for one in asking)
     assert plan.RENDERER in waits["01_observational_audit"]
     assert plan.RENDERER not in waits["08_stratified_errors"]
-
-
-def test_the_renderer_is_compiled_before_the_chapters_where_numba_would_do_so(
-    monkeypatch, tmp_path
-):
-    source = tmp_path / "draw.py"
-    source.write_text("")
-    monkeypatch.setattr(lineage, "helper_modules", lambda *_, **__: [source])
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
-    plan.compiled().touch()
-    assert plan.why(plan.RENDERER, "smoke", None) is None
-    os.utime(source, (0, 0))  # as after a checkout; numba goes by times
-    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
-    plan.compiled().touch()
-    monkeypatch.setattr("sys.version", "another")
-    assert plan.why(plan.RENDERER, "smoke", None) == "not compiled"
 
 
 @pytest.mark.parametrize("train", [0, 1])

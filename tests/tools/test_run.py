@@ -1,10 +1,8 @@
 """The command `tools/run.py`: what is first, and what it says. Kills are in tests/faults."""
 
-import gc
 import json
 import os
 import re
-import sys
 from argparse import Namespace
 
 import kernels
@@ -55,16 +53,6 @@ def test_after_a_failure_no_step_begins(steps, capsys):
     assert re.search(r"c FAILED after \d+ s: a cell failed", words) and "c.log" in words
 
 
-def test_the_plan_counts_steps_and_time(steps):
-    steps.stale -= {"a", "b"}  # what reads a stale step may become stale
-    assert plan.stale(steps.waits, "smoke", None) == ["c", "d"]
-    assert "2 steps may run (c, d)" in plan.sentence(["c", "d"], "smoke")
-    steps.stale.clear()
-    steps.stale.add(plan.RENDERER)  # that nobody waits for
-    assert plan.stale({"renderer": [], "a": ["renderer"]}, "smoke", None) == []
-    assert "nothing to do" in plan.sentence([], "smoke")
-
-
 def fail():
     print("one")
     raise ValueError("two")
@@ -77,44 +65,26 @@ def test_a_failed_process_is_told_with_its_last_words(tmp_path):
         kernels.be(tmp_path / "b.log", os.abort)
 
 
-def say(words: str) -> None:
-    ours = [name for name in sys.modules if name.startswith("helpers")]
-    warm = sys.platform != "linux" or "torch" in sys.modules
-    print(
-        words, os.getpgrp() == os.getpid(), warm, "helpers.effects" in ours, gc.get_freeze_count()
-    )
-
-
-def test_processes_start_with_the_libraries_alone(tmp_path):
-    log = tmp_path / "a.log"
-    kernels.start(log, say, "hello").join(60)
-    words = log.read_text().split()
-    # The package is not among them: it may be edited while others run.
-    assert words[:4] == ["hello", "True", "True", "False"]
-    # No look for garbage goes through the libraries.
-    assert int(words[4]) > 100_000 or sys.platform != "linux"
-
-
 # --- the command
 
 
-@pytest.mark.parametrize("option", ["--stage", "--why"])
-def test_an_unknown_stage_names_those_there_are(option, artifacts_folder):
-    with pytest.raises(ValueError, match="no step 99_none; there are .*09_logistic_ate"):
-        run.main(["smoke", option, "99_none"])
-
-
-@pytest.mark.parametrize("jobs", ["0", "-1", "two", "1.5"])
-def test_jobs_are_a_whole_number_above_0(jobs, capsys):
-    with pytest.raises(SystemExit):
-        run.main(["smoke", f"--jobs={jobs}"])
-    assert "argument --jobs: invalid" in capsys.readouterr().err
-
-
-def test_a_missing_gpu_is_said_before_any_work(artifacts_folder, monkeypatch):
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--stage", "99_none", "no step 99_none; there are .*09_logistic_ate"),
+        ("--why", "99_none", "no step 99_none; there are .*09_logistic_ate"),
+        ("--device", "cuda", "DEVICE=cuda asked for, but torch sees no GPU"),
+        ("--jobs", "0", "argument --jobs: invalid"),
+        ("--jobs", "1.5", "argument --jobs: invalid"),
+    ],
+)
+def test_what_cannot_be_run_is_said_first(
+    artifacts_folder, monkeypatch, capsys, option, value, words
+):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ValueError, match="DEVICE=cuda asked for, but torch sees no GPU"):
-        run.main(["smoke", "--device", "cuda"])
+    with pytest.raises((ValueError, SystemExit)) as refused:
+        run.main(["smoke", option, value])
+    assert re.search(words, str(refused.value) + capsys.readouterr().err)
 
 
 def test_claims_of_a_run_are_those_of_its_pages(artifacts_folder, capsys):

@@ -81,21 +81,3 @@ def test_rare_false_matches_of_six_groups_are_covered(dependence, rates):
     rate, difference = (np.mean(cover) for cover in covered)
     assert rate >= 0.9
     assert 0.9 <= difference <= 0.99
-
-
-def test_disparities_that_cannot_be_estimated_say_why():
-    scores, positive, group, vertices = two_groups(np.random.default_rng(0), harm=0.0)
-    kept = positive | (group == "european male")
-    data = [values[kept] for values in (scores, positive, group, vertices)]
-    table = disparities(*data, **OPTIONS).set_index("measure")
-    assert table["reason"].to_dict() == {
-        "FNMR at FMR": "no negatives",
-        "FNMR at threshold": "",
-        "FMR at threshold": "no negatives",
-    }
-    assert table.loc["FMR at threshold", ["estimate", "low", "p", "mde"]].isna().all()
-    assert table.loc["FMR at threshold", "verdict"] == "not estimable"
-    table = disparities(*data, **OPTIONS, reference="african female")
-    assert table["reason"][0] == "reference: no negatives"
-    low = disparities(scores, positive, group, vertices, **OPTIONS | {"fmr": 1e-4})
-    assert low["reason"][0] == "not estimable below 1/720"

@@ -7,13 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
-import facerender
-from facerender.parameters import INDEX
 from helpers import verification
 from helpers.verification import hcic, is_match, over_seeds, step_effects
-from helpers.verification.pairs import LIGHTS, NEUTRAL
-
-TARGETS = {"expression": 0.9, "age": 0.8}
 
 
 def prototype_frame(seeds):
@@ -37,54 +32,6 @@ def test_paper_pairs_have_the_papers_counts():
     assert set(times[times.index.get_level_values("second") % 17 == 0]) == {4}
     assert set(times[times.index.get_level_values("second") % 17 != 0]) == {1}
     assert len(positive.drop_duplicates(["first", "second"])) == 17 * len(prototypes)
-
-
-@pytest.mark.parametrize("paper", [False, True])
-def test_pairs_agree_with_the_images_they_point_to(paper):
-    prototypes = prototype_frame(8).sample(frac=1, random_state=0, ignore_index=True)
-    index = verification.image_index(prototypes)
-    frame = verification.image_pairs(prototypes, paper=paper, seed=1)
-    first, second = index.iloc[frame["first"]], index.iloc[frame["second"]]
-    assert (first["attribute"] == "prototype").all()
-    assert (frame["group"].to_numpy() == first["group"].to_numpy()).all()
-    assert (frame["group"].to_numpy() == second["group"].to_numpy()).all()
-    assert (frame["step"].to_numpy() == second["step"].to_numpy()).all()
-    varied = second["attribute"].to_numpy() != "prototype"
-    assert (frame["attribute"].to_numpy() == second["attribute"].to_numpy())[varied].all()
-    for side, rows in (("first", first), ("second", second)):
-        assert (frame[f"seed_{side}"].to_numpy() == rows["seed"].to_numpy()).all()
-        assert (frame[f"prototype_{side}"].to_numpy() == rows["prototype"].to_numpy()).all()
-    same = frame["prototype_first"] == frame["prototype_second"]
-    assert (same == (frame["kind"] == "positive")).all()
-
-
-def test_variants_change_what_they_should_and_nothing_else(generator, prototypes):
-    latents, index = prototypes
-    directions = dict(zip(TARGETS, generator.exact_directions(["smiling", "age"]), strict=True))
-    parameters, frame = verification.variants(generator, latents, index, directions, TARGETS)
-    assert parameters.shape == (48 * 17, len(INDEX)) and len(frame) == len(parameters)
-    pd.testing.assert_frame_equal(frame, verification.image_index(index))
-    values = facerender.to_frame(parameters)
-    prototype = values[frame["attribute"] == "prototype"].set_axis(range(48))
-    for name, value in NEUTRAL.items():
-        np.testing.assert_allclose(prototype[name], value)
-    touched = {
-        "pose": ["yaw"],
-        "light": ["light_azimuth", "light_elevation", "light_power"],
-        "expression": ["smiling"],
-        "age": ["age", "makeup", "facial_hair"],  # children wear neither
-    }
-    for attribute, columns in touched.items():
-        part = values[frame["attribute"] == attribute]
-        same = prototype.loc[np.repeat(np.arange(48), 4)].set_axis(part.index)
-        moved = (part - same).abs().max()
-        assert set(moved[moved > 1e-3].index) - {"artefacts"} <= set(columns)
-        assert moved[columns[0]] > 0.1
-    steps = {name: frame["attribute"] == name for name in touched}
-    assert values[steps["pose"]]["yaw"].tolist() == [-30, -15, 15, 30] * 48
-    for light, scene in LIGHTS.items():
-        lit = values[steps["light"] & (frame["step"] == light)]
-        assert len(lit) == 48 and np.allclose(lit[["light_azimuth", "light_elevation"]], scene)
 
 
 def test_consensus_is_the_mean_of_the_middle_five():

@@ -1,13 +1,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import facerender
 from facerender.parameters import INDEX
 from helpers import verification
 from helpers.verification import ANCESTRIES, GROUPS, split_groups
-from helpers.verification.people import identity_set, nearest_ancestry, render_heads
+from helpers.verification.people import identity_set, nearest_ancestry
 
 
 def test_an_identity_set_is_as_composed_and_looks_it():
@@ -40,13 +39,3 @@ def test_training_sets_have_their_compositions_and_the_skewed_ones_nobody_in_com
     assert len(set.union(*skewed)) == 3 * n
     others = verification.draw_sets(frame, n, seed=3)
     assert all(set(rows) != set(others[name]) for name, rows in sets.items())
-
-
-def test_whitening_leaves_the_head_and_nothing_else(generator, prototypes):
-    parameters = verification.neutral(generator.parameters(torch.from_numpy(prototypes[0][:4])))
-    plain = facerender.render(parameters, 64)
-    heads = render_heads(parameters, 64).image
-    mask = plain.head_mask[:, None].expand_as(plain.image)
-    assert (heads[mask == 0] == 1).all() and (mask == 0).float().mean() > 0.2
-    inside = mask == 1
-    torch.testing.assert_close(heads[inside], plain.image[inside])
