@@ -10,8 +10,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,8 +24,6 @@ from faceaudit.model_input import Preparation
 from helpers.models.training import check_images
 
 Gives = Literal["probability", "embedding"]
-Points = np.ndarray | None
-"""Five points of every face, (n, 5, 2), NaN where none was found; of models aligned by them."""
 Wanted, Done = dict[str, int], Callable[[int], Any]
 """Row of every image by its key; what is told how many more of them have an answer."""
 
@@ -97,11 +94,11 @@ class Reading:
                 f"{name}: output.index is {'missing' if index is None else index}, but there are "
                 f"{classes} numbers an image; say which one is the positive class, from 0"
             )
-        if self.activation == "softmax":
-            return softmax(rows, axis=1)[:, index]
+        if self.activation != "none":
+            return (softmax(rows, axis=1) if self.activation == "softmax" else expit(rows))[
+                :, index
+            ]
         score = rows[:, index]
-        if self.activation == "sigmoid":
-            return expit(score)
         if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
             ends = f"{np.nanmin(score):.4g} to {np.nanmax(score):.4g}"
             told = "set output.activation to sigmoid or softmax if they are logits"
@@ -110,8 +107,8 @@ class Reading:
 
 
 @dataclass
-class BlackBox(ABC):
-    """A model of which nothing is known but its answers.
+class BlackBox:
+    """A model of which nothing is known but its answers, which its `fill` puts into a cache.
 
     Attributes:
         name: for messages, for example the file's.
@@ -136,23 +133,15 @@ class BlackBox(ABC):
         """What the model is, as JSON takes it: kind, file, SHA-256, preparation, output, hash."""
         return {"name": self.name, **self.said, "output": asdict(self.reading), "hash": self.hash}
 
-    @abstractmethod
-    def fill(
-        self, cache: AnswerCache, images: np.ndarray, points: Points, wanted: Wanted, done: Done
-    ) -> None:
-        """Put answers about the wanted images into a cache."""
 
-
-def image_key(image: np.ndarray, points: Points = None) -> str:
-    """SHA-256 of an image's pixels and shape, and of the points that it is aligned by.
+def image_key(image: np.ndarray) -> str:
+    """SHA-256 of an image's pixels and shape.
 
     Not of its PNG: the same pixels give other bytes with another version of zlib, and would be
     asked about, and paid for, again.
     """
     digest = hashlib.sha256(f"{image.dtype} {image.shape} ".encode())
     digest.update(np.ascontiguousarray(image))
-    if points is not None:
-        digest.update(np.asarray(points, "<f8").tobytes())
     return digest.hexdigest()
 
 
@@ -169,6 +158,7 @@ class AnswerCache:
         folder.mkdir(parents=True, exist_ok=True)
         self.path, self._model = folder / "answers.sqlite", model
         self._base = sqlite3.connect(self.path, timeout=60)
+        self.close = self._base.close
         # Nothing waits for the disk: the system writes on when this process is killed.
         self._base.executescript(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
@@ -179,12 +169,7 @@ class AnswerCache:
         self._found: dict[str, tuple[bytes | None, str]] = {}
         self.calls = 0
         rows = "SELECT image, value, reason FROM calls WHERE model = ? ORDER BY rowid"
-        for row in self._base.execute(rows, [model]):
-            self._take(*row)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._base.close()
+        self._take(self._base.execute(rows, [model]))
 
     def add(self, keys: Sequence[str], values: Sequence[Any], reasons: Sequence[str]) -> None:
         """Keep one row for each image; a value counts where the reason is ""."""
@@ -195,8 +180,7 @@ class AnswerCache:
         with self._base:
             insert = "INSERT INTO calls (model, image, value, reason) VALUES (?, ?, ?, ?)"
             self._base.executemany(insert, [(self._model, *row) for row in rows])
-        for row in rows:
-            self._take(*row)
+        self._take(rows)
 
     def has(self, key: str) -> bool:
         """Whether an image has an answer; a failed call is none."""
@@ -205,47 +189,41 @@ class AnswerCache:
     def answers(self, keys: Sequence[str]) -> Answers:
         """What is kept of images, in their order."""
         values = [np.frombuffer(self._found[key][0] or b"", "<f8") for key in keys]
-        width = max(map(len, values), default=0)
-        if odd := [len(value) for value in values if len(value) not in (0, width)]:
-            told = f"vectors of {odd[0]} and of {width} numbers"
-            raise ValueError(f"{self.path}: {told}, one length was expected")
-        filled = np.full((len(keys), max(width, 1)), np.nan)
-        for row, value in enumerate(values):
-            filled[row, : len(value)] = value
+        widths = {len(value) for value in values if len(value)} or {1}
+        if len(widths) > 1:
+            raise ValueError(f"{self.path}: vectors of {widths} numbers, one length was expected")
+        (width,) = widths
+        filled = np.array([value if len(value) else [np.nan] * width for value in values])
         reasons = np.array([self._found[key][1] for key in keys], str)
         return Answers(filled if width > 1 else filled[:, 0], reasons)
 
-    def _take(self, key: str, value: bytes | None, reason: str) -> None:
-        self.calls += 1
-        if not self.has(key) or reason in ("", NO_FACE):
-            self._found[key] = value, reason
+    def _take(self, rows: Iterable[tuple[str, bytes | None, str]]) -> None:
+        for key, value, reason in rows:
+            self.calls += 1
+            if not self.has(key) or reason in ("", NO_FACE):
+                self._found[key] = value, reason
 
 
 def has_answers(folder: Path) -> bool:
     """Whether a model was asked and something is kept of it, in a folder of answers."""
-    path = folder / "answers.sqlite"
-    if not path.is_file():
+    if not (path := folder / "answers.sqlite").is_file():
         return False
     with closing(sqlite3.connect(path)) as base:
         return bool(base.execute("SELECT EXISTS (SELECT * FROM calls)").fetchone()[0])
 
 
-def ask_and_keep(
-    model: BlackBox, images: np.ndarray, folder: str | Path, points: Points = None
-) -> Answers:
+def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Answers:
     """Ask a model about images (n, 3, height, width) that it has not answered yet, and keep all.
 
-    The same image is asked about once; with other points (n, 5, 2) it is another image. What
-    another version of the model answered is not used.
+    The same image is asked about once. What another version of the model answered is not used.
     """
     check_images(images)
-    given = [None] * len(images) if points is None else list(np.asarray(points, float))
-    keys = [image_key(*both) for both in zip(images, given, strict=True)]
+    keys = [*map(image_key, images)]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:
         rows = {key: row for row, key in reversed([*enumerate(keys)])}  # the first row of each
         wanted = {key: rows[key] for key in dict.fromkeys(keys) if not cache.has(key)}
         # Silent, unless somebody looks at a terminal.
         look = {"unit": " images", "disable": None, "leave": False, "delay": 1}
         with tqdm(total=len(wanted), desc=model.name, **look) as bar:
-            model.fill(cache, images, points, wanted, bar.update)
+            model.fill(cache, images, wanted, bar.update)
         return cache.answers(keys)

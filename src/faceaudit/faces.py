@@ -37,8 +37,8 @@ from helpers.world.batches import render_to_store
 DOSES = (0.2, 0.8)
 """Of an axis, on its scale from 0 to 1, unless the audit file has others."""
 STAGE = "audit"
-Score = Callable[[np.ndarray], np.ndarray]
-"""Images → a score of each, NaN where there is no answer."""
+Say, Score = Callable[[str], None], Callable[[np.ndarray], np.ndarray]
+"""What is told the user; images → a score of each, NaN where there is no answer."""
 
 
 # --- the face world
@@ -89,10 +89,9 @@ class World:
         """Index (image_id, unit, levels) and parameters of all images of n transects."""
         axes, planes = [*self.axes], self.planes.select([*self.axes])
         levels = {n: self.generator.decision_value(n, np.array(d)) for n, d in self.axes.items()}
-        cells = own.cells(
-            self.base(n, STAGE), planes, self.generator.exact_directions(axes), levels
-        )
-        return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(cells))
+        along = self.generator.exact_directions(axes)
+        index, codes = own.matched(self.base(n, STAGE), planes, along, levels)
+        return index, self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
         self, score: Score, threshold: float, specification: Specification, path: Path
@@ -169,12 +168,7 @@ class Shown:
 
 
 def show(
-    specification: Specification,
-    plan: Mapping[str, Any],
-    folder: Path,
-    model: BlackBox,
-    say: Callable[[str], None],
-    device: str = "cpu",
+    specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
 ) -> Shown:
     """Make or read the images of an audit, and get the labels of them.
 
@@ -194,17 +188,13 @@ def show(
 
     if isinstance(source, KnownTruth):
         world, size, card = World.of(specification), specification.size, None
-        index, parameters = world.faces(units)
+        (index, parameters), name = world.faces(units), "the known-truth face world"
         made = f"faces: {len(index):,} images of {units} faces, {size} pixels wide"
-        images, name = (
-            tried(render_faces(parameters, size, folder), made),
-            "the known-truth face world",
-        )
+        seen = images = tried(render_faces(parameters, size, folder), made)
         if isinstance(people, Simulated):
             labelled = simulated_answers(index, parameters, specification)
             say(f"people: {people.raters} simulated raters looked at every image")
             return Shown(labelled, images, name, world)
-        seen = images
         if not isinstance(people, Reader):
             seen = render_faces(parameters, people.size, folder / "people")
     elif isinstance(source, Images):
@@ -214,7 +204,7 @@ def show(
         units, world, card, name = index["unit"].nunique(), None, found.card, source.table.name
         tried(images, f"faces: {len(index):,} images of {units} matched faces, from a folder")
     else:
-        return _of_a_generator(specification, plan, folder, ask, tried, say, device)
+        return _of_a_generator(specification, plan, folder, device, (ask, tried, say))
     said = ask(seen, specification.asked)
     about = [said.about | {"stage": "matched images"}]
     return Shown(said.labelled(index, specification), images, name, world, about, card, said.limits)
@@ -241,15 +231,9 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
 
 
 def _of_a_generator(
-    specification: Specification,
-    plan: Mapping[str, Any],
-    folder: Path,
-    ask: Callable,
-    tried: Callable,
-    say: Callable[[str], None],
-    device: str,
+    specification: Specification, plan: dict, folder: Path, device: str, steps: tuple
 ) -> Shown:
-    source, units = specification.generator, plan["sizes"]["units"]
+    source, units, (ask, tried, say) = specification.generator, plan["sizes"]["units"], steps
     generator = own.generator_of(specification, device)
     codes, samples = own.sampled_faces(specification, generator, folder)
     tried(samples, f"samples: {len(samples):,} images, of which directions are found")

@@ -20,7 +20,7 @@ import requests
 from PIL import Image
 from urllib3.util import Retry
 
-from faceaudit.answers import NO_FACE, AnswerCache, BlackBox, Done, Points, Reading, Wanted
+from faceaudit.answers import NO_FACE, AnswerCache, BlackBox, Done, Reading, Wanted
 from faceaudit.parts import Http
 from helpers.utils import seeding
 
@@ -29,7 +29,7 @@ RETRIES, FIRST_WAIT, LONGEST_WAIT = 5, 0.5, 300.0
 """Repetitions of a call that failed; seconds between them, at first and at most."""
 MOST_FAILURES, ENOUGH_TO_JUDGE = 0.3, 40
 """The run ends when more than this share of so many calls fails."""
-_BUSY, _TRY_AGAIN = 429, (408, 425, 429, 500, 502, 503, 504)
+_BUSY, _TRY_AGAIN = 429, (None, 408, 425, 429, 500, 502, 503, 504)
 _HOPELESS = {
     **dict.fromkeys((401, 403, 407), "refuses the key (HTTP {}); check model.headers"),
     **dict.fromkeys((404, 405, 410), "takes no images (HTTP {}); check model.url"),
@@ -41,8 +41,8 @@ class CallFailed(Exception):
 
     def __init__(self, reason: str, response: requests.Response | None = None) -> None:
         super().__init__(reason)
-        self.response = response
-        self.again = response is None or response.status_code in _TRY_AGAIN
+        self.status = None if response is None else response.status_code
+        self.after = None if response is None else Retry().get_retry_after(response)
 
 
 class WrongEndpoint(ValueError):
@@ -77,10 +77,8 @@ class RemoteModel(BlackBox):
         # nothing, and the environment's proxies go on working, which `trust_env` would turn off.
         self._session.auth = lambda request: request
 
-    def fill(
-        self, cache: AnswerCache, images: np.ndarray, points: Points, wanted: Wanted, done: Done
-    ) -> None:
-        """Put answers into a cache, each before the next image is asked about; see `BlackBox`."""
+    def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
+        """Put answers into a cache, each before the next image is asked about."""
         self._called = self._failed = 0
         keys = list(wanted)
         for place in seeding.rng(self._seed, "order of calls").permutation(len(keys)):
@@ -100,15 +98,10 @@ class RemoteModel(BlackBox):
             except CallFailed as failure:
                 cache.add([key], [None], [str(failure)])
                 self._stop_if_sick(failure, cache)
-                if not failure.again or not retry.total:
+                if failure.status not in _TRY_AGAIN or not retry.total:
                     return
                 retry = retry.increment(error=failure)
-                asked = (
-                    retry.get_retry_after(failure.response)
-                    if failure.response is not None
-                    else None
-                )
-                wait = retry.get_backoff_time() if asked is None else asked
+                wait = retry.get_backoff_time() if failure.after is None else failure.after
                 time.sleep(min(wait, LONGEST_WAIT))
             except WrongEndpoint:
                 raise
@@ -131,8 +124,7 @@ class RemoteModel(BlackBox):
         self._called += 1
 
     def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
-        busy = failure.response is not None and failure.response.status_code == _BUSY
-        self._failed += not busy  # which is no fault
+        self._failed += failure.status != _BUSY  # which is no fault
         if self._called >= ENOUGH_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
             raise ValueError(
                 f"{self.name}: {self._failed} of {self._called} calls failed, the last one by "
@@ -161,11 +153,10 @@ class RemoteModel(BlackBox):
         found = dict(self._http.headers)
         for header, value in found.items():
             if value.startswith(FROM_ENVIRONMENT):
-                name = value.removeprefix(FROM_ENVIRONMENT)
-                if name not in os.environ:
+                found[header] = os.environ.get(name := value.removeprefix(FROM_ENVIRONMENT))
+                if found[header] is None:
                     told = f"the environment has no variable {name}; set it"
                     raise WrongEndpoint(f"model.headers.{header}: {told}")
-                found[header] = os.environ[name]
         return found
 
     def _refuse(self, response: requests.Response) -> None:
@@ -190,8 +181,5 @@ class RemoteModel(BlackBox):
             try:
                 found = found[int(part) if isinstance(found, list) else part]
             except (LookupError, TypeError, ValueError):
-                told = f"nothing stands at {part!r} of model.read"
-                raise CallFailed(told) from None
-        if found is None:
-            return None
-        return self.reading([found], 1, self.name)[0].tolist()
+                raise CallFailed(f"nothing stands at {part!r} of model.read") from None
+        return None if found is None else self.reading([found], 1, self.name)[0].tolist()

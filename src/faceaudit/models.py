@@ -9,9 +9,9 @@ same way every time; its files are checked before any image is shown.
 from __future__ import annotations
 
 import importlib
-import inspect
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import onnxruntime
 import pandas as pd
 
 from faceaudit import answers
-from faceaudit.answers import NO_FACE, Answers, BlackBox, Points, Reading, ask_and_keep
+from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
 from faceaudit.examples import make_example_model, make_example_recogniser
 from faceaudit.model_http import RemoteModel
 from faceaudit.model_input import Preparation
@@ -29,7 +29,6 @@ from faceaudit.specification import Specification
 from faceaudit.tables import check_answers
 from helpers.artifacts.lineage import ROOT, file_hash
 from helpers.models.training import check_images
-from helpers.utils.checks import require_shape
 
 EXAMPLES = {
     ROOT / "build" / "audits" / "example.onnx": make_example_model,
@@ -42,7 +41,7 @@ TRIED = 64
 """Images that a model is tried on; a recogniser on some from all parts of the table."""
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
-_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(uint8)": np.uint8}
+_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 _FATAL = 4
 """Severity of onnxruntime's messages from which on they are shown."""
 
@@ -54,14 +53,6 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     """A session of onnxruntime on one processor thread, with deterministic kernels."""
     if not path.is_file():
         raise ValueError(f"{path}: no such file; model.path must name an ONNX file")
-    with path.open("rb") as stream:
-        zipped = stream.read(4) == b"PK\x03\x04"  # as torch's files are, and ONNX's never
-    if zipped:
-        raise ValueError(
-            f"{path}: a file of torch, which is not opened, because reading one can run code that "
-            "stands in it; export the network with torch.onnx.export, or name a function of yours "
-            "under kind: python"
-        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
@@ -69,15 +60,11 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's have no class in common but this
-        told = f"no ONNX model that onnxruntime {onnxruntime.__version__} can read"
-        raise ValueError(f"{path}: {told} ({_first_line(error)})") from None
-
-
-def hashes(path: Path) -> dict[str, str]:
-    """SHA-256 of a file, and of the weights that large exports leave beside it."""
-    beside = path.with_name(f"{path.name}.data")
-    files = {"sha256": path} | ({"data_sha256": beside} if beside.is_file() else {})
-    return {name: file_hash(one) for name, one in files.items()}
+        raise ValueError(
+            f"{path}: no ONNX model that onnxruntime {onnxruntime.__version__} can read "
+            f"({_first_line(error)}); export a file of torch with torch.onnx.export, or name a "
+            "function of yours under kind: python"
+        ) from None
 
 
 class OnnxNetwork:
@@ -85,46 +72,30 @@ class OnnxNetwork:
 
     def __init__(self, path: Path, output: str | None = None) -> None:
         self._session, self._name = open_session(path), path.name
-        inputs = [one.name for one in self._session.get_inputs()]
-        outputs = [one.name for one in self._session.get_outputs()]
-        if len(inputs) != 1:
-            told = f"{len(inputs)} inputs ({', '.join(inputs)})"
-            raise ValueError(f"{path}: {told}, a model of one image each was expected")
-        self.input = self._session.get_inputs()[0]
-        if self.input.type not in _TYPES:
-            told = f"input {inputs[0]!r} takes {self.input.type}"
-            raise ValueError(f"{path}: {told}, one of {', '.join(_TYPES)} was expected")
-        self.output = outputs[0] if output is None else output
-        if self.output not in outputs:
-            told = f"no output {output!r}; output.name must be one of {', '.join(outputs)}"
+        (self.input, *more), outputs = self._session.get_inputs(), self._session.get_outputs()
+        if more or self.input.type not in _TYPES:
+            told = ", ".join(f"{one.name} of {one.type}" for one in [self.input, *more])
+            raise ValueError(f"{path}: takes {told}; one input of {', '.join(_TYPES)} was expected")
+        names = [one.name for one in outputs]
+        self.output = names[0] if output is None else output
+        if self.output not in names:
+            told = f"no output {output!r}; output.name must be one of {', '.join(names)}"
             raise ValueError(f"{path}: {told}")
 
     def check_input(self, preparation: Preparation) -> None:
-        """Raise ValueError if the network wants images of another shape or range than it gets."""
-        shape, size, where = self.input.shape, preparation.size, f"{self._name}: input"
-        channels = 1 if preparation.layout == "nchw" else 3
-        gets = [3, size, size] if channels == 1 else [size, size, 3]
-        fits = len(shape) == 4 and all(
-            wanted == got or not isinstance(wanted, int)
-            for wanted, got in zip(shape[1:], gets, strict=True)
-        )
-        if not fits:
-            layout = len(shape) != 4 or shape[channels] != 3
+        """Raise ValueError if the network wants images of another shape than it gets."""
+        shape, size = self.input.shape, preparation.size
+        gets = ["n", 3, size, size] if preparation.layout == "nchw" else ["n", size, size, 3]
+        if len(shape) != 4 or any(
+            isinstance(wanted, int) and wanted != gets[k] for k, wanted in enumerate(shape) if k
+        ):
             raise ValueError(
-                f"{where} {self.input.name!r} takes {shape}, but the preparation gives "
-                f"{['n', *gets]}; change input.{'layout' if layout else 'size'}"
-            )
-        whole, ends = self.input.type == "tensor(uint8)", preparation.ends()
-        if whole and not np.allclose(ends, [[0], [255]], atol=1):  # rounded, nothing would be left
-            raise ValueError(
-                f"{where} {self.input.name!r} takes whole numbers from 0 to 255, but the "
-                f"preparation gives {ends.min():.4g} to {ends.max():.4g}; set input.range to "
-                "[0, 255], without input.mean and input.std"
+                f"{self._name}: input {self.input.name!r} takes {shape}, but the preparation gives "
+                f"{gets}; change input.size or input.layout"
             )
 
     def __call__(self, ready: np.ndarray) -> np.ndarray:
-        kind = _TYPES[self.input.type]
-        ready = (ready.round().clip(0, 255) if kind is np.uint8 else ready).astype(kind)
+        ready = ready.astype(_TYPES[self.input.type])
         # Some files want so many images at a time: the last batch is filled up with its last image.
         fixed = self.input.shape[0] if isinstance(self.input.shape[0], int) else len(ready)
         filled = np.concatenate([ready, np.repeat(ready[-1:], -len(ready) % fixed, 0)])
@@ -157,60 +128,26 @@ class LocalModel(BlackBox):
     missing: bool = False
 
     def __post_init__(self) -> None:
-        self.said = self.said | {"preparation": self.preparation.card()}
+        self.said = self.said | {"preparation": self.preparation.model_dump(mode="json")}
 
-    def ask(self, images: np.ndarray, points: Points = None) -> Answers:
+    def ask(self, images: np.ndarray) -> Answers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
         check_images(images)
-        if points is not None:
-            points = np.asarray(points, float)
-            require_shape(points, "points", (len(images), 5, 2))
         parts = []
         for at in range(0, len(images), BATCH):
-            rows = slice(at, at + BATCH)
-            given = None if points is None else points[rows]
-            parts.append(self._batch(np.ascontiguousarray(images[rows]), given))
-        # Of a batch without any face the width of a vector is not known.
-        width = max((part.shape[1:] for part in parts), default=())
-        values = np.full((len(images), *width), np.nan)
-        for number, part in enumerate(parts):
-            values[number * BATCH : number * BATCH + len(part)] = part
+            some = np.ascontiguousarray(images[at : at + BATCH])
+            raw = self.compute(self.preparation(some))
+            parts.append(self.reading(raw, len(some), self.name, self.missing))
+        values = np.concatenate(parts)
         silent = np.isnan(values.reshape(len(values), -1)).any(1)
         return Answers(values, np.where(silent, NO_FACE, ""))
 
-    def _batch(self, images: np.ndarray, points: Points) -> np.ndarray:
-        found = np.ones(len(images), bool)
-        if self.preparation.by_points and points is not None:
-            found = np.isfinite(points).all((1, 2))
-        if not found.any():
-            width = () if self.reading.gives == "probability" else (1,)
-            return np.full((len(images), *width), np.nan)
-        raw = self.compute(
-            self.preparation(images[found], None if points is None else points[found])
-        )
-        given = self.reading(raw, found.sum(), self.name, self.missing)
-        values = np.full((len(images), *given.shape[1:]), np.nan)
-        values[found] = given
-        return values
-
-    def prepared_by(self, preparation: Preparation) -> LocalModel:
-        """The same model behind another preparation."""
-        return replace(self, preparation=preparation)
-
-    def fill(
-        self,
-        cache: answers.AnswerCache,
-        images: np.ndarray,
-        points: Points,
-        wanted: answers.Wanted,
-        done: answers.Done,
-    ) -> None:
+    def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
         """Put answers about the wanted images into a cache, many at a time."""
         keys, rows = list(wanted), list(wanted.values())
         for at in range(0, len(rows), KEPT_TOGETHER):
             some = rows[at : at + KEPT_TOGETHER]
-            found = self.ask(images[some], None if points is None else points[some])
-            cache.add(keys[at : at + KEPT_TOGETHER], *found)
+            cache.add(keys[at : at + KEPT_TOGETHER], *self.ask(images[some]))
             done(len(some))
 
 
@@ -229,7 +166,9 @@ def local_model(
         EXAMPLES[path.resolve()](path)
     network = OnnxNetwork(path, given.output.name)
     network.check_input(given.input)
-    said = {"kind": "onnx", "file": path.name, **hashes(path), "read": network.output}
+    said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}
+    if (beside := path.with_name(f"{path.name}.data")).is_file():  # weights of large exports
+        said["data_sha256"] = file_hash(beside)
     name = f"{path.name}, output {network.output!r}"
     return LocalModel(name, said, reading, given.input, network)
 
@@ -247,7 +186,7 @@ def imported(path: str, field: str) -> Any:
 
 
 def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
-    """The function that "module:function" names, and the SHA-256 of the file that it stands in."""
+    """The function that "module:function" names, and the SHA-256 of the module's file."""
     found = imported(path, "model.function")
     if not callable(found):
         raise ValueError(f"model.function {path!r} is a {type(found).__name__}, no function")
@@ -259,12 +198,8 @@ def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, 
             told = f"failed on images of the shape {list(images.shape)}"
             raise ValueError(f"{path}: {told} ({type(error).__name__}: {error})") from error
 
-    own = inspect.unwrap(found)
-    own = own if inspect.isfunction(own) else type(found)  # a callable object, by its class
-    try:
-        return call, {"sha256": file_hash(Path(inspect.getfile(own)))}
-    except (TypeError, OSError):  # built in, or typed in by hand
-        return call, {}
+    file = getattr(sys.modules[path.partition(":")[0]], "__file__", None)
+    return call, {"sha256": file_hash(Path(file))} if file else {}
 
 
 # --- the model of an audit
@@ -281,20 +216,20 @@ def model_of(specification: Specification, given: Model | None = None) -> BlackB
 
 def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     """Probabilities (n,) of images, NaN where there is no answer; none is asked about again."""
-    score, _ = ask_and_keep(model, images, folder)
+    score, _ = answers.ask_and_keep(model, images, folder)
     check_answers(pd.Series(score), model.name)
     return score
 
 
-def embed(model: BlackBox, images: np.ndarray, folder: Path, points: Points = None) -> Answers:
+def embed(model: BlackBox, images: np.ndarray, folder: Path) -> Answers:
     """Ask a recogniser about images, after trying it; what it said before is not asked again.
 
     A model on the network is not tried, and its answers are judged as they come.
     """
     if isinstance(model, LocalModel):
         some = np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))
-        check_model(model, images[some], None if points is None else points[some])
-    vectors, reasons = ask_and_keep(model, images, folder, points)
+        check_model(model, images[some])
+    vectors, reasons = answers.ask_and_keep(model, images, folder)
     found = vectors[reasons == ""]
     if not len(found):
         raise ValueError(f"{model.name} has no embedding of any image; is it the right model?")
@@ -302,26 +237,21 @@ def embed(model: BlackBox, images: np.ndarray, folder: Path, points: Points = No
     return Answers(vectors, reasons)
 
 
-def check_model(model: LocalModel, images: np.ndarray, points: Points = None) -> None:
+def check_model(model: LocalModel, images: np.ndarray) -> None:
     """Ask a model about the first 64 images twice, in other company, and refuse what is no model.
 
     The second time the images come in batches of one, two, three …, from the last to the first.
     """
     images = images[:TRIED]
-    points = None if points is None else np.asarray(points, float)[:TRIED]
-    first, reasons = model.ask(images, points)
+    first, reasons = model.ask(images)
     found = reasons != NO_FACE
-    if len(images) and not found.any():
+    if not found.any():
         raise ValueError(f"{model.name}: no face found in any of {len(images)} images")
     starts = np.arange(1, len(images)).cumsum()
     for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
-        again, _ = model.ask(images[rows], None if points is None else points[rows])
-        if np.isnan(again).all():  # then the width of a vector is not known
-            again = np.full_like(first[rows], np.nan)
-        same = first[rows].shape == again.shape and np.allclose(
-            again, first[rows], rtol=SAME, atol=SAME, equal_nan=True
-        )
-        if not same:
+        again, _ = model.ask(images[rows])
+        close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
+        if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
             raise ValueError(
                 f"{model.name}: two answers for the same image (among {rows.min()} to "
                 f"{rows.max()}); a model under audit must answer the same every time: turn off "

@@ -19,11 +19,10 @@ import numpy as np
 import pandas as pd
 import torch
 import yaml
-from pydantic import ValidationError
 
 from faceaudit.models import OnnxNetwork, imported
 from faceaudit.parts import Style
-from faceaudit.specification import Specification, in_words, read_specification
+from faceaudit.specification import Specification, read_specification
 from faceaudit.wording import rendered, told
 from helpers import directions, transects
 from helpers.annotations import ATTRIBUTES
@@ -33,6 +32,7 @@ from helpers.generators import Generator, convert, load_checkpoint, load_generat
 from helpers.generators.batches import synthesize_to_store
 from helpers.orthogonalization import VIF_CAP, dual_basis, variance_inflation
 from helpers.utils import seeding
+from helpers.utils.checks import require_shape
 from helpers.utils.parallel import on_one_thread
 
 AGE = "age"
@@ -58,12 +58,9 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     where = f"{specification.path}: generator.object"
     inner = imported(source.object, where)
     inner = inner() if isinstance(inner, type) else inner
-    for wanted in ("sample", "synthesize", "latent_dim"):
-        if not hasattr(inner, wanted):
-            raise ValueError(
-                f"{where} {source.object} has no {wanted}; an object with sample(n, seed), "
-                "synthesize(w) and latent_dim was expected"
-            )
+    if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
+        wanted = "an object with sample(n, seed), synthesize(w) and latent_dim"
+        raise ValueError(f"{where} is {source.object}, {wanted} was expected")
     return SimpleNamespace(
         latent_dim=int(inner.latent_dim),
         device=torch.device(getattr(inner, "device", "cpu")),
@@ -77,11 +74,7 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
     """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
     codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
     codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
-    if codes.shape != (n, generator.latent_dim):
-        raise ValueError(
-            f"the generator's sample({n}, seed) gives codes {codes.shape}, "
-            f"({n}, {generator.latent_dim}) was expected"
-        )
+    require_shape(codes, f"the generator's sample({n}, seed)", (n, generator.latent_dim))
     return codes
 
 
@@ -99,19 +92,17 @@ def sampled_faces(
 # --- directions
 
 
-def cells(
+def matched(
     base: np.ndarray, planes: Hyperplanes, along: np.ndarray, levels: dict[str, Any]
-) -> np.ndarray:
-    """Codes (images, D) of every base face at all combinations of levels of the planes' axes."""
-    found = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
-    return found.reshape(-1, found.shape[-1])
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Base faces at all combinations of levels of the planes' axes.
 
-
-def transect_index(n: int, levels: dict[str, Any]) -> pd.DataFrame:
-    """Index of n faces at all combinations of levels: image_id, unit, `<axis>_level`."""
-    index = transects.index(n, levels).rename(columns={"transect": "unit"})
-    keep = ["image_id", "unit", *(f"{name}_level" for name in levels)]
-    return index[keep].astype({"unit": str})
+    Returns their index (image_id, unit, `<axis>_level`) and codes (images, D).
+    """
+    codes = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
+    index = transects.index(len(base), levels).rename(columns={"transect": "unit"})
+    index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
+    return index.astype({"unit": str}), codes.reshape(-1, codes.shape[-1])
 
 
 @dataclass(frozen=True)
@@ -138,8 +129,7 @@ class Found:
         """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
         dual = dual_basis(self.planes.normals, vif_cap=np.inf)
         along = dual[[self.planes.names.index(name) for name in self.levels]]
-        found = cells(codes, self.planes.select([*self.levels]), along, self.levels)
-        return transect_index(len(codes), self.levels), found
+        return matched(codes, self.planes.select([*self.levels]), along, self.levels)
 
 
 @on_one_thread  # codes that differ in their last bits make images of other names, without answers
@@ -238,16 +228,13 @@ def base_codes(
 
 def study_file(generator: Path, folder: Path = AUDITS) -> Path:
     """Where the audit file of a generator's file is: `<folder>/<name>.yml`."""
-    name = re.sub(r"[^a-z0-9]+", "-", generator.stem.lower()).strip("-")
-    if not name:
-        raise ValueError(f"GENERATOR={generator}: no letter from a to z is in its name; rename it")
-    return folder / f"{name}.yml"
+    return folder / f"{re.sub('[^a-z0-9]+', '-', generator.stem.lower()).strip('-')}.yml"
 
 
 def write_study(
     generator: Path, model: Path | None, crowd: Path | None, profile: str, folder: Path = AUDITS
 ) -> Path:
-    """Write the audit file of a generator's file; one that is there stays as it is.
+    """Write the audit file of a generator's file.
 
     Args:
         generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
@@ -258,12 +245,8 @@ def write_study(
         folder: of audit files.
     """
     path = study_file(generator, folder)
-    if path.exists():
-        return path
-    if model is None or not model.is_file():
-        raise ValueError(f"MODEL={model}: no such file; the ONNX file of a model was expected")
-    if crowd is not None and not crowd.is_dir():
-        raise ValueError(f"CROWD={crowd}: no such folder; one for people's exports was expected")
+    if model is None:
+        raise ValueError("MODEL is missing; the ONNX file of a model was expected")
     network, sizes = load_checkpoint(generator), load_profile(profile)
     content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
     content["name"] = path.stem
@@ -282,10 +265,6 @@ def write_study(
     content["model"] |= {"path": _from(folder, model), "output": {"activation": "none"}}
     content["model"]["input"] = _input(model, network.resolution)
     content["design"]["transects"] = sizes.n_transects
-    try:
-        Specification.model_validate(content)
-    except ValidationError as error:
-        raise ValueError(f"{path} cannot be written: {in_words(error)}") from None
     form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
     values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
     text = rendered("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
@@ -318,15 +297,12 @@ def require_questions(audit: Specification) -> None:
 def _input(model: Path, size: int) -> dict[str, Any]:
     """What an ONNX file says of the images that it takes; this size, where it takes any."""
     shape = OnnxNetwork(model).input.shape
-    layouts = {1: ("nchw", shape[2:4]), 3: ("nhwc", shape[1:3])} if len(shape) == 4 else {}
-    for place, (layout, sides) in layouts.items():
-        fixed = {side for side in sides if isinstance(side, int)}
-        if shape[place] == 3 and len(fixed) < 2:
-            return {"size": min(fixed, default=size), "layout": layout, "range": [0, 1]}
-    raise ValueError(
-        f"MODEL={model}: its input has the shape {shape}, square images (n, 3, size, size) or "
-        "(n, size, size, 3) were expected"
-    )
+    if len(shape) != 4 or 3 not in (shape[1], shape[3]):
+        told = f"its input has the shape {shape}, (n, 3, size, size) or (n, size, size, 3)"
+        raise ValueError(f"MODEL={model}: {told} was expected")
+    layout, sides = ("nchw", shape[2:]) if shape[1] == 3 else ("nhwc", shape[1:3])
+    size = next((side for side in sides if isinstance(side, int)), size)
+    return {"size": size, "layout": layout, "range": [0, 1]}
 
 
 def _from(folder: Path, path: Path) -> str:

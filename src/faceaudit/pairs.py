@@ -72,8 +72,7 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     rows.require([*text.values(), columns.similarity])
     found = pd.DataFrame({name: rows.texts(column) for name, column in text.items()})
     found["similarity"] = rows.numbers(columns.similarity)
-    bad = ~np.isfinite(found["similarity"])
-    rows.refuse(bad, columns.similarity, "a finite similarity")
+    rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
     rows.refuse(~found["same"].isin(SAME), columns.same, "1 (the same person) or 0")
     if np.ptp(found["similarity"]) == 0:
         told = f"{rows.source}: column {columns.similarity!r} is {found['similarity'].iloc[0]:g}"
@@ -84,33 +83,11 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     return Pairs(found, rows.source)
 
 
-@dataclass(frozen=True)
-class Faces:
-    """Images of identities, in the order of their names, whatever that of the table is.
-
-    Attributes:
-        frame: a row per image: image (its file), identity, group and unit.
-        source: the table.
-        pictures: the files.
-        order: row of `frame` → row of the table.
-        points: of `columns.points`, five a face, (n, 5, 2), NaN where there is no face; or None.
-    """
-
-    frame: pd.DataFrame
-    source: str
-    pictures: ImageSet
-    order: np.ndarray
-    points: np.ndarray | None
-
-    def pixels(self, folder: Path) -> np.ndarray:
-        """All images, read once and kept in a folder: uint8 (n, 3, height, width)."""
-        folder.mkdir(parents=True, exist_ok=True)
-        codes = self.pictures.codes[torch.from_numpy(self.order)]
-        return synthesize_to_store(self.pictures, codes, folder / "images.npy")
-
-
-def open_faces(specification: Specification) -> Faces:
+def open_faces(specification: Specification) -> tuple[pd.DataFrame, ImageSet, torch.Tensor]:
     """Read the table of images that a verification names, and find the files.
+
+    Returns a row per image (image, its file; identity, group and unit) in the order of the names,
+    whatever that of the table is, then the pictures, and their codes in that order.
 
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
@@ -118,43 +95,31 @@ def open_faces(specification: Specification) -> Faces:
     table, columns = specification.beside(specification.images), specification.columns
     if table.resolve() == EXAMPLE:
         make_example_faces(table)
-    rows, points = Rows.read(table), None
+    rows = Rows.read(table)
     own = {"image": columns.image, "identity": columns.identity, "group": columns.group}
     own["unit"] = columns.unit if "unit" in columns.model_fields_set else columns.identity
-    rows.require([*own.values(), *(columns.points or [])])
+    rows.require([*own.values()])
     frame = pd.DataFrame({name: rows.texts(column) for name, column in own.items()})
-    for keys, of in (
-        (["identity"], "group"),
-        (["identity"], "unit"),
-        (["unit", "group"], "identity"),
-    ):
-        first = frame.groupby(keys, sort=False)[of].transform("first")
-        rows.refuse(first != frame[of], own[of], f"one {of} for each {' and '.join(keys)}")
+    for keys, of in (("identity", "group"), ("identity", "unit"), ("unit and group", "identity")):
+        first = frame.groupby(keys.split(" and "), sort=False)[of].transform("first")
+        rows.refuse(first != frame[of], own[of], f"one {of} for each {keys}")
     _require_groups(frame["group"], specification.reference, rows.source)
     if not frame["identity"].duplicated().any():
         raise ValueError(f"{table}: no identity has two images, so that nobody can be recognised")
-    if (frame.groupby("group")["identity"].nunique() < 2).all():
+    if frame["identity"].nunique() == frame["group"].nunique():
         raise ValueError(f"{table}: no group has two identities, so that nobody can be mixed up")
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = specification.size if isinstance(specification.model, Http) else None
     pictures = ImageSet(table, {}, unit=columns.image, file=columns.image, size=size)
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
-    if columns.points is not None:
-        found = pd.DataFrame({name: rows.numbers(name) for name in columns.points})
-        given = rows.frame[columns.points].notna().any(axis=1)  # no point at all: no face
-        for name in columns.points:
-            rows.refuse(found[name].isna() & given, name, "a coordinate in pixels")
-        points = found.to_numpy(float).reshape(-1, 5, 2)[order]
-    return Faces(frame.iloc[order].reset_index(drop=True), str(table), pictures, order, points)
+    return frame.iloc[order].reset_index(drop=True), pictures, pictures.codes[order]
 
 
 def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
     """Raise ValueError where there is no group to compare the reference with."""
-    if reference not in set(groups):
-        told = ", ".join(sorted(set(groups)))
-        raise ValueError(f"{source}: the reference {reference!r} is none of the groups {told}")
-    if groups.nunique() < 2:
-        raise ValueError(f"{source}: one group only; at least two are compared")
+    if reference not in (names := set(groups)) or len(names) < 2:
+        told = f"the reference {reference!r} and another one were expected"
+        raise ValueError(f"{source}: the groups are {', '.join(sorted(names))}; {told}")
 
 
 def ask_recogniser(
@@ -165,28 +130,27 @@ def ask_recogniser(
     Images and answers are kept in the folder; `say` takes a sentence after every stage. Returns the
     pairs, and what the report says of the model and the images.
     """
-    faces = open_faces(specification)
-    pixels, frame = faces.pixels(folder), faces.frame
+    frame, pictures, codes = open_faces(specification)
+    folder.mkdir(parents=True, exist_ok=True)
+    pixels = synthesize_to_store(pictures, codes, folder / "images.npy")
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
     model, seed = model_of(specification), specification.design.seed
-    answers = embed(model, pixels, folder / "answers", faces.points)
+    answers = embed(model, pixels, folder / "answers")
     silent = int((answers.reasons != "").sum())
     say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
-    data = from_embeddings(answers, frame, specification, faces.source)
+    data = from_embeddings(answers, frame, specification)
     say(f"pairs: {len(data.frame):,}, and {data.left_out:,} left out for want of an embedding")
-    doubts = doubts_of_preparation(model, pixels, frame["identity"], seed, faces.points)
-    return data, {"model": model.card(), "generator": faces.pictures.card, "doubts": doubts}
+    doubts = doubts_of_preparation(model, pixels, frame["identity"], seed)
+    return data, {"model": model.card(), "generator": pictures.card, "doubts": doubts}
 
 
-def from_embeddings(
-    answers: Answers, images: pd.DataFrame, specification: Specification, source: str
-) -> Pairs:
-    """Pairs of images (rows as of `Faces`) with the cosine similarity of their embeddings.
+def from_embeddings(answers: Answers, images: pd.DataFrame, specification: Specification) -> Pairs:
+    """Pairs of images (rows as of `open_faces`) with the cosine similarity of their embeddings.
 
     A face without an embedding is a failure to enrol, and its pairs are left out.
     """
-    enrolled = answers.reasons == ""
+    source, enrolled = str(specification.beside(specification.images)), answers.reasons == ""
     vectors = np.where(enrolled[:, None], answers.values, 1.0)
     if (empty := ~vectors.any(axis=1)).any():
         name = images["image"].iloc[int(empty.argmax())]
@@ -197,14 +161,10 @@ def from_embeddings(
     drawn = draw_pairs(images, specification.design.impostors, specification.design.seed)
     whole = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
     frame = drawn[whole].reset_index(drop=True)
-    groups = pd.CategoricalDtype(sorted(set(images["group"])))
     frame["similarity"] = similarity(vectors, frame[["first", "second"]].to_numpy())
-    unit = images["unit"].to_numpy()
-    frame = frame.assign(
-        group=frame["group"].astype(groups),
-        first=unit[frame["first"]],
-        second=unit[frame["second"]],
-    )
+    frame["group"] = frame["group"].astype(pd.CategoricalDtype(sorted(set(images["group"]))))
+    for side in ("first", "second"):
+        frame[side] = images["unit"].to_numpy()[frame[side]]
     require_alike(frame, source)
     failed = ~enrolled & (answers.reasons != NO_FACE)
     images = images.assign(enrolled=enrolled.astype(int), failed_call=failed.astype(int))

@@ -227,7 +227,6 @@ class Columns(Strict):
     decision: str | None = None  # 0 or 1, in place of a score
     group: str = "group"
     identity: str = "identity"
-    points: list[str] | None = Field(None, min_length=10, max_length=10)  # x and y of five points
     first: str = "first"
     second: str = "second"
     same: str = "same"

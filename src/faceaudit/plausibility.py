@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import roc_auc_score
 
-from faceaudit.answers import BlackBox, Points
+from faceaudit.answers import BlackBox
 from faceaudit.model_input import better_preparation, check_preparation
 from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
@@ -84,7 +84,7 @@ def doubts_of_pairs(pairs: pd.DataFrame) -> Doubts:
 
 
 def doubts_of_preparation(
-    model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int, points: Points = None
+    model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
@@ -102,8 +102,7 @@ def doubts_of_preparation(
     if model.preparation is None or not several:
         return
     rows = np.sort(known[:TRIED])
-    given = None if points is None else points[rows]
-    tried = check_preparation(model, images[rows], groups.iloc[rows], given)
+    tried = check_preparation(model, images[rows], groups.iloc[rows])
     # One that separates the classes the wrong way round has another doubt.
     better = better_preparation(tried)
     if better and tried["separation"].iloc[0] > 0.5:

@@ -28,7 +28,7 @@ READ = {
     "columns.image columns.unit columns.label columns.answers columns.score columns.decision "
     "design.transects design.power design.incomplete",
     IMAGES: "images reference columns.image columns.identity columns.group columns.unit "
-    "columns.points design.impostors",
+    "design.impostors",
     PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
     "columns.similarity",
 }
@@ -128,8 +128,6 @@ class Specification(parts.Strict):
         cut, axes = f"{self.model.cut:g}", self.axes
         expected = "a score from 0 to 1, without fmr,"
         require(parts.is_of_scores(self.model), "model.threshold", cut, expected)
-        preset = getattr(getattr(self.model, "input", None), "preset", None)
-        require(preset is None, "model.input.preset", "a recogniser's", "kind: verification")
         n, expected = len(axes) + len(self.placebos), f"1 to {MOST_AXES} with the placebos"
         require(bool(axes) and n <= MOST_AXES, "axes", f"of {n} attributes", expected)
         own = axes.keys().isdisjoint(self.placebos)
@@ -173,11 +171,6 @@ class Specification(parts.Strict):
         local = asked and not isinstance(model, Http)
         for unused in sorted(model.output.model_fields_set - {"name"}) if local else []:
             raise ValueError(f"model.output.{unused} is given, which an embedding has not")
-        if (self.columns.points is not None) != (local and model.input.by_points):
-            raise ValueError(
-                "faces are aligned by five points where model.input.align is arcface or a preset "
-                "is named, and only there: columns.points says where they are"
-            )
 
     @property
     def route(self) -> str:

@@ -1,14 +1,8 @@
 """Every door of an audit from its file to its report: images, generators, and kinds of models."""
 
-import contextlib
-import io
-import os
-import zipfile
-
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
@@ -51,41 +45,6 @@ def test_http(write):
         assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
     assert again.effects == report.effects and report.data["images"] == 24
     assert report.provenance["model"]["kind"] == "remote"
-
-
-class Red(torch.nn.Module):
-    def forward(self, images):
-        return images[:, 0].mean((1, 2))[:, None]
-
-
-class Planted:
-    """Makes a folder when it is unpickled."""
-
-    def __init__(self, marker):
-        self.marker = marker
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.marker),)
-
-
-def test_nothing_in_a_file_of_torch_runs(write, home):
-    marker, planted, exported = home / "ran", io.BytesIO(), io.BytesIO()
-    torch.export.save(torch.export.export(Red(), (torch.zeros(2, 3, 32, 32),)), exported)
-    torch.save(Planted(marker), planted)
-    with zipfile.ZipFile(exported) as before, zipfile.ZipFile(home / "red.pt2", "w") as after:
-        for name in before.namelist():
-            inputs = name.endswith("sample_inputs/model.pt")
-            after.writestr(name, planted.getvalue() if inputs else before.read(name))
-    with contextlib.suppress(Exception):  # torch's loader falls over what the code returned
-        torch.export.load(home / "red.pt2")
-    assert marker.is_dir(), "the planted code is live"
-    marker.rmdir()
-    (home / "red.onnx").write_bytes((home / "red.pt2").read_bytes())
-    for file in ("red.pt2", "red.onnx"):
-        model = f"model: {{kind: onnx, path: {file}, input: {{size: 32}}}}\n"
-        with pytest.raises(ValueError, match=f"{file}: a file of torch, .* torch.onnx.export"):
-            run_audit(write(WORLD + model))
-        assert not marker.exists()
 
 
 @pytest.fixture

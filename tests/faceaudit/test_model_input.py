@@ -1,20 +1,12 @@
-"""Preparations against Pillow, Umeyama's algorithm and scikit-learn; wrong ones are noticed."""
+"""Preparations against Pillow and scikit-learn; wrong ones are noticed."""
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import Reading
-from faceaudit.model_input import (
-    TEMPLATE,
-    Preparation,
-    aligned,
-    better_preparation,
-    check_preparation,
-    similarity_transform,
-)
+from faceaudit.model_input import Preparation, better_preparation, check_preparation
 from faceaudit.models import LocalModel
 
 IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
@@ -40,45 +32,6 @@ def test_sizes_are_changed_as_pillow_does():
     ready = Preparation(size=24, range=(0, 255))(image)
     pillow = Image.fromarray(image[0].transpose(1, 2, 0)).resize((24, 24), Image.BILINEAR)
     assert np.abs(ready[0] - np.asarray(pillow).transpose(2, 0, 1)).max() <= 1
-
-
-def umeyama(points, goal):
-    """Equations 40 to 43 of the paper, by a singular value decomposition."""
-    here, there = points - points.mean(0), goal - goal.mean(0)
-    u, d, v = np.linalg.svd(there.T @ here / len(points))
-    signs = np.array([1, np.sign(np.linalg.det(u) * np.linalg.det(v))])
-    turn = u * signs @ v
-    scale = (d * signs).sum() / (here**2).sum(1).mean()
-    return np.column_stack([scale * turn, goal.mean(0) - scale * turn @ points.mean(0)])
-
-
-def test_the_transform_is_umeyamas():
-    chance = np.random.default_rng(3)
-    points = TEMPLATE * 2 + chance.normal(0, 9, (50, 5, 2))
-    points[25:] = chance.uniform(0, 99, (25, 5, 2))  # mirrored ones among them
-    turn, shift = similarity_transform(points, TEMPLATE)
-    found = np.stack([turn.real, -turn.imag, shift.real, turn.imag, turn.real, shift.imag], 1)
-    expected = [umeyama(one, TEMPLATE).ravel() for one in points]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-    with pytest.raises(ValueError, match="points, row 1: all lie in one place"):
-        similarity_transform(np.stack([TEMPLATE, np.ones((5, 2))]), TEMPLATE)
-
-
-@pytest.mark.parametrize("size", [112, 224])
-def test_what_was_at_the_points_is_at_the_template(size):
-    angle = np.deg2rad(25)
-    turn = 1.6 * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    points = TEMPLATE @ turn.T + (70, -5)
-    rows, columns = np.mgrid[:256, :256]
-    far = (columns - points[:, 0, None, None]) ** 2 + (rows - points[:, 1, None, None]) ** 2
-    spots = np.broadcast_to(255 * np.exp(-far / 18).sum(0).clip(0, 1), (1, 3, 256, 256))
-    image = torch.from_numpy(spots.astype(np.uint8)).float()
-    found = aligned(image, points[None], size)[0, 0].numpy()
-    rows, columns = np.mgrid[:size, :size]
-    for x, y in (TEMPLATE + 0.5) * size / 112 - 0.5:
-        near = found * ((columns - x) ** 2 + (rows - y) ** 2 < (0.05 * size) ** 2)
-        centre = np.array([(near * columns).sum(), (near * rows).sum()]) / near.sum()
-        np.testing.assert_allclose(centre, (x, y), atol=0.15 * size / 112)
 
 
 # --- the check of a preparation

@@ -8,38 +8,37 @@ import pytest
 import torch
 from onnx_made import means
 from scipy.special import expit, softmax
+from torch import nn
 
 from faceaudit.answers import Reading, ask_and_keep, has_answers, image_key
-from faceaudit.model_input import TEMPLATE, Preparation
+from faceaudit.examples import write_onnx
+from faceaudit.model_input import Preparation
 from faceaudit.models import check_model, local_model
 from faceaudit.parts import Onnx, PythonModel
+from helpers.models.networks import ResNet50, SmallNet
+from helpers.models.recognisers import RecognitionNet
 
 RED = [[1.0], [0.0], [0.0]]
 THREE = [[0, 4.0], [0, 0], [3.0, 0]]
 IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
 SHARES = IMAGES.mean((2, 3)) / 255
 VECTORS = Reading("embedding")
-BY_POINTS = Preparation(size=16, align="arcface")
 PLACE = sys.modules["place_of_test"] = types.ModuleType("place_of_test")
 
 
-def python(function, given=None, reading=None, version="1"):
+def python(function, reading=None, version="1"):
     """A model of a function; one that is not named is put where its name leads."""
     if not isinstance(function, str):
         PLACE.function, function = function, "place_of_test:function"
-    given, reading = given or Preparation(size=16), reading or Reading()
+    reading = reading or Reading()
     output = {"index": reading.index, "activation": reading.activation}
-    part = PythonModel(
-        kind="python", function=function, version=version, input=given, output=output
-    )
-    return local_model(part, gives=reading.gives)
+    part = {"function": function, "version": version, "input": {"size": 16}, "output": output}
+    return local_model(PythonModel(kind="python", **part), gives=reading.gives)
 
 
-def onnx_model(path, given, reading):
-    output = {"index": reading.index, "activation": reading.activation}
-    return local_model(
-        Onnx(kind="onnx", path=path, input=given, output=output), gives=reading.gives
-    )
+def onnx_model(path, size=16, layout="nchw", channels="rgb", **output):
+    given = Preparation(size=size, layout=layout, channels=channels)
+    return local_model(Onnx(kind="onnx", path=path, input=given, output=output))
 
 
 def red(ready):
@@ -48,46 +47,92 @@ def red(ready):
 
 def test_logits_go_through_their_activation(tmp_path):
     path = means(tmp_path / "m.onnx", RED)
-    sigmoid = onnx_model(path, Preparation(size=16), Reading(activation="sigmoid"))
+    sigmoid = onnx_model(path, activation="sigmoid")
     np.testing.assert_allclose(sigmoid.ask(IMAGES).values, expit(SHARES[:, 0]), atol=1e-6)
     path = means(tmp_path / "m.onnx", THREE)
-    second = onnx_model(path, Preparation(size=16), Reading(activation="softmax", index=1))
+    second = onnx_model(path, activation="softmax", index=1)
     expected = softmax(SHARES @ np.array(THREE), axis=1)[:, 1]
     np.testing.assert_allclose(second.ask(IMAGES).values, expected, atol=1e-6)
 
 
-def test_no_face_found_is_an_answer_and_the_others_do_not_change():
-    seen = []
-
-    def network(ready):
-        seen.append(len(ready))
-        return ready.reshape(len(ready), -1)[:, :7] + ready.mean((1, 2, 3))[:, None]
-
-    points = np.tile(TEMPLATE / 7, (24, 1, 1))
-    points[[0, 5]] = np.nan
-    model = python(network, BY_POINTS, VECTORS)
-    found = model.ask(IMAGES, points)
-    assert (found.reasons == "no face found").nonzero()[0].tolist() == [0, 5] and sum(seen) == 22
-    assert np.isnan(found.values[[0, 5]]).all() and np.isfinite(found.values[1:5]).all()
-    nothing = model.ask(IMAGES[:2], points[:2] * np.nan)
-    assert np.isnan(nothing.values).all() and (nothing.reasons != "").all()
-    with pytest.raises(ValueError, match="needs five points of every face"):
-        model.ask(IMAGES)
-
-
 def test_the_hash_changes_with_all_that_answers_depend_on(tmp_path):
     path, options = means(tmp_path / "m.onnx", THREE), {"activation": "softmax", "index": 1}
-    model = onnx_model(path, Preparation(size=16), Reading(**options))
-    renamed = means(tmp_path / "renamed.onnx", THREE)
-    assert onnx_model(renamed, Preparation(size=16), Reading(**options)).hash == model.hash
-    other = means(tmp_path / "b.onnx", 2 * np.array(THREE))
+    model = onnx_model(path, **options)
+    assert onnx_model(means(tmp_path / "renamed.onnx", THREE), **options).hash == model.hash
     others = [
-        onnx_model(path, Preparation(size=16), Reading(**options | {"index": 0})),
-        onnx_model(path, Preparation(size=16, channels="bgr"), Reading(**options)),
-        onnx_model(other, Preparation(size=16), Reading(**options)),
+        onnx_model(path, **options | {"index": 0}),
+        onnx_model(path, channels="bgr", **options),
+        onnx_model(means(tmp_path / "b.onnx", 2 * np.array(THREE)), **options),
     ]
     assert len({model.hash, *(one.hash for one in others)}) == 4
     assert model.card()["file"] == "m.onnx" and model.card()["hash"] == model.hash
+
+
+# --- ONNX files
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    [
+        (("n", 3, "h", "w"), "nchw"),
+        (("n", 16, 16, 3), "nhwc"),
+        ((5, 3, 16, 16), "nchw"),  # the last batch is filled up
+    ],
+)
+def test_the_file_gets_what_it_takes(tmp_path, shape, layout):
+    model = onnx_model(means(tmp_path / "m.onnx", RED, shape=shape), layout=layout)
+    np.testing.assert_allclose(model.ask(IMAGES).values, SHARES[:, 0], atol=1e-6)
+    assert model.ask(IMAGES[:1]).values == pytest.approx(SHARES[:1, 0], abs=1e-6)
+
+
+class Planted:
+    """Ends the process when it is unpickled."""
+
+    def __reduce__(self):
+        return sys.exit, ("unpickled",)
+
+
+FILES = [
+    (lambda path: None, {}, "m.onnx: no such file; model.path must name an ONNX file"),
+    (lambda path: path.write_bytes(b""), {}, "m.onnx: no ONNX model that onnxruntime"),
+    (lambda path: torch.save(Planted(), path), {}, "no ONNX model .* torch.onnx.export, .* python"),
+    (lambda path: means(path, RED), {"name": "logits"}, "output.name must be one of answer"),
+    (
+        lambda path: means(path, RED, shape=("n", 3, 112, 112)),
+        {},
+        r"takes \['n', 3, 112, 112\], but .*\['n', 3, 16, 16\]; change input.size",
+    ),
+    (lambda path: means(path, RED, shape=("n", 16, 16, 3)), {}, "or input.layout"),
+    (lambda path: means(path, RED, kind=2), {}, r"images of tensor\(uint8\); one input of"),
+]
+
+
+@pytest.mark.parametrize(("write", "output", "told"), FILES)
+def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, write, output, told):
+    write(tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match=told) as raised:
+        onnx_model(tmp_path / "m.onnx", **output)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    # Of recognisers maps of 4, 3 and 7 for 4 cells a side.
+    [(SmallNet, 48), (ResNet50, 32), *((RecognitionNet, size) for size in (64, 48, 100))],
+)
+def test_networks_answer_as_in_torch(kind, size, tmp_path):
+    torch.manual_seed(2)
+    network = (kind(identities=3) if kind is RecognitionNet else kind()).eval()
+    for layer in network.modules():  # batch statistics as after training: not zero and one
+        if isinstance(layer, nn.BatchNorm2d | nn.BatchNorm1d):
+            layer.running_mean += 0.1 * torch.randn(layer.running_mean.shape)
+            layer.running_var *= 0.5 + torch.rand(layer.running_var.shape)
+    images = np.random.default_rng(1).integers(0, 256, (6, 3, size, size)).astype(np.uint8)
+    model = onnx_model(write_onnx(network, tmp_path / "new" / "net.onnx", size), size)
+    found = model.compute(model.preparation(images))
+    with torch.no_grad():
+        expected = network(torch.from_numpy(images) / 255).numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
 # --- what is refused
@@ -131,7 +176,7 @@ REFUSED = [
 @pytest.mark.parametrize(("function", "reading", "told"), REFUSED)
 def test_what_is_no_model_is_refused(function, reading, told):
     with pytest.raises(ValueError, match=told):
-        check_model(python(function, reading=reading), IMAGES)
+        check_model(python(function, reading), IMAGES)
 
 
 # --- kept answers
@@ -173,19 +218,12 @@ def test_what_was_answered_is_not_asked_again_even_after_an_interrupt(tmp_path, 
     assert going_on.seen > seen
 
 
-def test_vectors_come_back_as_they_were_and_other_points_are_another_image(tmp_path):
-    calls = []
-
+def test_vectors_come_back_as_they_were(tmp_path):
     def thirds(ready):
-        calls.append(len(ready))
-        return ready[:, :, 0, 0].astype(float) / 3
+        return np.where(ready[:, :1, 0, 0] < 0.1, np.nan, ready[:, :, 0, 0].astype(float) / 3)
 
-    model, points = python(thirds, BY_POINTS, VECTORS), np.tile(TEMPLATE / 7, (24, 1, 1))
-    points[3] = np.nan
+    model = python(thirds, VECTORS)
     for _ in range(2):
-        kept = ask_and_keep(model, IMAGES, tmp_path, points)
-        np.testing.assert_array_equal(kept.values, model.ask(IMAGES, points).values)
-    calls.clear()
-    points[5] += 1
-    ask_and_keep(model, IMAGES, tmp_path, points)
-    assert calls == [1]
+        kept = ask_and_keep(model, IMAGES, tmp_path)
+        np.testing.assert_array_equal(kept.values, model.ask(IMAGES).values)
+    assert {*kept.reasons} == {"", "no face found"}

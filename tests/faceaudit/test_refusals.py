@@ -50,12 +50,10 @@ reference: a | reference is given, a classification takes name, kind
 """
 FAULTS_OF_A_RECOGNISER = """
 axes: [gender] | axes is given, a verification of images takes name, kind
-columns: {points: [x, y]} | columns.points is ['x', 'y'], a list of at least 10 was expected
 reference: null | reference is missing, the name of a group was expected
 model: {kind: table, threshold: 0.5} | model.kind is table, a model that can be asked, with images,
 model: {kind: onnx, path: r, input: {size: 8}} | model is without one threshold, either model.thres
 model: {kind: onnx, path: r, input: {size: 8}, threshold: 2} | model.threshold is 2, a cosine
-model: {kind: onnx, path: r, input: {preset: sface}, fmr: 0.1} | faces are aligned by five points
 """
 CASES = [
     (yaml.safe_load(whole), *case.split(" | "))
