@@ -88,7 +88,7 @@ class Preparation(Strict):
         Returns:
             float32 (n, 3, size, size), or (n, size, size, 3) where the layout is "nhwc".
         """
-        pixels = torch.from_numpy(np.ascontiguousarray(images)).float()
+        pixels = torch.from_numpy(images.astype(np.float32))
         if pixels.shape[2:] != (self.size, self.size):
             how = {"mode": "bilinear", "antialias": True}
             pixels = functional.interpolate(pixels, (self.size, self.size), **how).clamp(0, 255)
