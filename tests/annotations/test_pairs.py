@@ -8,9 +8,10 @@ from simulated import counts
 from helpers.annotations import (
     read_pair_export,
 )
-from helpers.annotations.pairs import SCALES, pair_ids
+from helpers.annotations.pairs import pair_ids
+from helpers.annotations.schema import PAIR_SCALES
 
-LEVELS = SCALES["identity"]
+LEVELS = PAIR_SCALES["identity"]
 START = pd.Timestamp("2025-10-06T08:00:00Z")
 
 

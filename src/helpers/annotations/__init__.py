@@ -2,13 +2,11 @@
 
 from helpers.annotations.agreement import (
     agreement_table,
-    count_tensor,
-    scores,
     screen_raters,
-    standard_deviation,
 )
 from helpers.annotations.amazon import read_ground_truth, read_mturk, write_mturk
 from helpers.annotations.class_page import write_page
+from helpers.annotations.counts import count_tensor, scores, standard_deviation
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import labelling_config, read_label_studio, write_label_studio
 from helpers.annotations.pairs import PairRatings, pair_ids, read_pair_export, write_pair_export

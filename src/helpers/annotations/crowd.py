@@ -33,8 +33,7 @@ import torch
 from torch import Tensor
 
 from facerender.parameters import INDEX, shifted_identity, validate
-from helpers.annotations.pairs import SCALES
-from helpers.annotations.schema import ATTRIBUTES, Scales
+from helpers.annotations.schema import ATTRIBUTES, PAIR_SCALES, Scales
 from helpers.utils import seeding
 from helpers.utils.checks import as_score_table, check_range, check_whole, require_columns
 
@@ -482,7 +481,7 @@ def annotate_pairs(
     pose = pose_difference.to_numpy(np.float64)
     seen = looks_different(distance.to_numpy(np.float64), pose)
     pool = pair_pool(seed) if pool is None else pool
-    about = {"seed": seed, "stage": stage, "pool": pool, "scales": SCALES}
+    about = {"seed": seed, "stage": stage, "pool": pool, "scales": PAIR_SCALES}
     seen = pd.DataFrame({"identity": seen}, index=distance.index)
     answers = annotate(seen, n_raters, spread=1 + POSE_NOISE * pose / POSE_UNIT, **about)
     return answers.rename(columns={"image_id": "pair_id"})

@@ -16,18 +16,8 @@ import pandas as pd
 
 from helpers.annotations.ingest import Export, validate
 from helpers.annotations.label_studio import read_export, write_export
+from helpers.annotations.schema import PAIR_SCALES
 from helpers.utils.checks import check_whole, require_columns
-
-SCALES: dict[str, tuple[str, ...]] = {
-    "identity": (
-        "Likely same",
-        "Possibly same",
-        "Not sure",
-        "Possibly different",
-        "Likely different",
-    )
-}
-"""The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
 
 
 class PairRatings(NamedTuple):
@@ -102,7 +92,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
         label: {"first": f"images/{a:05d}.png", "second": f"images/{b:05d}.png", "pair_id": label}
         for label, (a, b) in zip(pairs.index.map(str), images, strict=True)
     }
-    write_export(answers, path, "pair", "first", SCALES, data)
+    write_export(answers, path, "pair", "first", PAIR_SCALES, data)
 
 
 def read_pair_export(
@@ -145,8 +135,8 @@ def read_pair_export(
     check_whole("n_raters", n_raters, 1)
     labels, export = pairs.index.map(str), Export("label_studio")
     require_columns(pairs, ["kind"])
-    read_export(export, Path(path), "pair", list(SCALES))
-    frame, report = validate(export, salt, None, labels, SCALES, numbered=False)
+    read_export(export, Path(path), "pair", list(PAIR_SCALES))
+    frame, report = validate(export, salt, None, labels, PAIR_SCALES, numbered=False)
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
     row = labels.get_indexer(frame["image_id"])
@@ -175,5 +165,5 @@ def _require_polarity(path: str | Path, ratings: pd.DataFrame, kind: pd.Series) 
         raise ValueError(
             f"{path}: reversed polarity: positive pairs have a mean rating of "
             f"{mean['positive']:.2f}, negative ones {mean['negative']:.2f}; expected 0 for "
-            f"{SCALES['identity'][0]!r} and 4 for {SCALES['identity'][-1]!r}"
+            f"{PAIR_SCALES['identity'][0]!r} and 4 for {PAIR_SCALES['identity'][-1]!r}"
         )

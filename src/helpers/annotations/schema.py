@@ -31,6 +31,17 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 A score is the mean level over (levels - 1).
 """
 
+PAIR_SCALES: dict[str, tuple[str, ...]] = {
+    "identity": (
+        "Likely same",
+        "Possibly same",
+        "Not sure",
+        "Possibly different",
+        "Likely different",
+    )
+}
+"""The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
+
 # Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
 #   attribute     str, a key of ATTRIBUTES

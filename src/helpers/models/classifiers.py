@@ -3,8 +3,7 @@
 A model answers P(class 1); of a gender classifier that is P(the face is perceived as male).
 Transects, section 5.1: binary cross-entropy, and "to avoid a baseline bias of predicting one gender
 over another, we enforced the likelihood of sampling male and female faces during training to be
-equal". Other classes, such as smiling or not, are treated alike. `null_control` answers as a
-classifier whose true effects are known to be nought: the audit must flag nothing in it.
+equal". Other classes, such as smiling or not, are treated alike.
 """
 
 import math
@@ -15,8 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
-from scipy import stats
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,8 +21,7 @@ from helpers.artifacts import Stage
 from helpers.models import training as shared
 from helpers.models.networks import ARCHITECTURES
 from helpers.models.training import Loss, Recipe, Settings, Trained
-from helpers.utils import seeding
-from helpers.utils.checks import as_binary, check_range
+from helpers.utils.checks import as_binary
 
 
 @dataclass(frozen=True)
@@ -197,53 +193,6 @@ def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, Audit
         stage.load(source, f"{name}.json")  # the card beside the weights is to be whole as well
     paths = {name: stage.load(source, f"{name}.safetensors") for name in names}
     return {name: AuditedModel.read(path, stage.device) for name, path in paths.items()}
-
-
-def null_control(
-    label: ArrayLike, item: ArrayLike, cluster: ArrayLike, *, rate: float, icc: float, seed: int
-) -> np.ndarray:
-    """Answer as a classifier that errs at one rate whatever the face looks like.
-
-    Each cluster draws its own error probability from Beta(a, b) with mean `rate` and a + b = (1 -
-    icc) / icc, each image its error from that (a beta-binomial model). The draws are keyed by
-    cluster and item, so they know neither the label nor any attribute: every true effect is exactly
-    zero, while errors in one cluster (a transect) hang together with intraclass correlation `icc`,
-    as they do in real classifiers.
-
-    Args:
-        label: (n,) 0 female, 1 male: what the control should answer.
-        item: (n,) a number of its own for each image.
-        cluster: (n,) the transect, or other unit, that the image belongs to.
-        rate: expected error rate, above 0 and below 1.
-        icc: correlation of two errors in one cluster, above 0 and below 1.
-        seed: of the run.
-
-    Returns:
-        P(male), float64 (n,), above 0.5 where the control answers "male".
-
-    Raises:
-        ValueError: rate or icc outside (0, 1), or repeated items.
-
-    Example:
-        >>> import numpy as np
-        >>> from helpers import models
-        >>> item = np.arange(4000)
-        >>> score = models.null_control(item % 2, item, item // 8, rate=0.1, icc=0.2, seed=1)
-        >>> round(float(((score > 0.5) != item % 2).mean()), 1)
-        0.1
-    """
-    check_range("rate", rate, 0, 1, "()")
-    check_range("icc", icc, 0, 1, "()")
-    if len(np.unique(item)) != len(item):
-        raise ValueError("item must be a different number for each image")
-    concentration = (1 - icc) / icc
-    clusters, position = np.unique(cluster, return_inverse=True)
-    draws = seeding.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
-    rates = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
-    chance, confidence = seeding.uniforms(seed, "null control: image", item, 2).T
-    confidence = 0.55 + 0.45 * confidence
-    answers_male = (np.asarray(label) == 1) != (chance < rates[position])
-    return np.where(answers_male, confidence, 1 - confidence)
 
 
 class BinaryTask(Recipe):
