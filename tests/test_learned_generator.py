@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from helpers.generators import wgan
-from helpers.generators.wgan import Generator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import learned_generator as made
-from learned_generator import AdversarialTraining, EncoderTraining
+from learned_generator import AdversarialTraining
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +47,6 @@ def test_an_interrupted_training_gives_the_same_networks(renders, tmp_path, shor
     assert lines[0].startswith("generator: step 2 of 3")
     for kept, again in zip(whole.average.parameters(), resumed.average.parameters(), strict=True):
         assert torch.equal(kept, again)
-
-
-def test_the_encoder_learns(renders, short):
-    torch.manual_seed(1)
-    training = EncoderTraining(Generator(), renders, seed=3)
-    first = training.advance()
-    while training.step < training.steps:
-        last = training.advance()
-    assert all(last[name] < first[name] for name in first)
 
 
 def test_the_command_leaves_weights_and_a_card_with_the_gate(short, tmp_path):

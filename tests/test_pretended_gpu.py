@@ -97,27 +97,6 @@ def test_numpy_cannot_read_it(there, read):
         read(there)
 
 
-def trained(device: str) -> list[float]:
-    """Weights after a few steps; copied, stored and read again on the way."""
-    torch.manual_seed(0)
-    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).to(device)
-    x = torch.randn(8, 3).to(device)
-    for _ in range(2):
-        network = copy.deepcopy(network)
-        optimizer = torch.optim.AdamW(network.parameters())
-        for _ in range(2):
-            optimizer.zero_grad()
-            functional.cross_entropy(network(x), torch.ones(8, dtype=int, device=device)).backward()
-            optimizer.step()
-        network.load_state_dict({k: v.cpu() for k, v in network.state_dict().items()})
-    assert {weight.device.type for weight in network.state_dict().values()} == {device}
-    return torch.cat([weight.flatten() for weight in network.parameters()]).tolist()
-
-
-def test_networks_train_there_as_they_do_here(here):
-    assert trained("cuda") == pytest.approx(trained("cpu"), abs=1e-6)
-
-
 def test_the_backward_pass_is_watched(here, there):
     class Forgetful(torch.autograd.Function):
         @staticmethod

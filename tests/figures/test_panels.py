@@ -27,16 +27,6 @@ pd.DataFrame({"change": [-0.004, 0.5], "cell": ["-0.0", "b"]}).round(2)
 """
 
 
-def test_roles_differ_without_colour_and_are_known_in_longer_names():
-    for pair in (("light", "dark"), ("female", "male"), ("short", "long")):
-        one, other = (figures.look(name) for name in pair)
-        assert one.marker != other.marker and one.hatch != other.hatch
-    assert figures.look("Dark skin") == figures.LOOKS["dark"]
-    assert figures.look("light-skinned women") == figures.LOOKS["light"]
-    assert figures.look("CelebA-like") == figures.LOOKS["celeba-like"]
-    assert figures.look("something", len(figures.SPARE) + 1) == figures.SPARE[1]
-
-
 def test_a_notebook_draws_a_figure_once_and_shows_no_negative_zero():
     cells = (COUNTING, "plt.figure().gca()", "print(len(drawn), plt.get_fignums())", TABLE)
     notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
@@ -116,14 +106,3 @@ def test_intervals_stand_in_named_rows_a_mark_for_each_kind_beside_the_truth():
     truth = next(line for line in ax.lines if line.get_label() == "truth")
     assert list(truth.get_xdata()) == pytest.approx([10, 5])
     assert legend(figure) == ["celeba-like", "plantskin", "truth"]
-
-
-def test_rungs_stand_over_the_band_of_the_truth():
-    table = ROWS.assign(cell=ROWS["group"] + ", long hair", contrast="dark − light skin")
-    figure = panels.rungs(table, "cell", "model", "contrast")
-    (ax,) = figure.axes
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["a\nlong hair", "b\nlong hair"]
-    band = ax.patches[0].get_bbox()
-    assert (band.y0, band.y1) == pytest.approx((10 - 1.959964, 10 + 1.959964), abs=1e-5)
-    np.testing.assert_allclose(ends(ax.containers[1])[0], [-30, 0])
-    assert ax.get_ylabel() == "dark − light skin (points)" and legend(figure)[0] == "celeba-like"

@@ -1,7 +1,5 @@
 """Galleries, and the kernel-free widgets: frames, labels, alt texts and links."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from ipywidgets import HTML, Dropdown, SelectionSlider, Stack, Widget
@@ -90,26 +88,6 @@ def test_gallery_places_images_titles_and_row_labels():
     np.testing.assert_allclose(figure.axes[0].get_xticks(), [4.5, 14.5, 24.5])
     assert [axis.get_ylabel() for axis in figure.axes] == ["raw", "dual"]
     assert figure.get_figwidth() == figures.WIDTH
-
-
-@pytest.mark.usefixtures("book_style")
-def test_gallery_titles_stay_above_their_image():
-    long = "high makeup\nperceived very long word"
-    figure = figures.gallery(np.zeros((8, 3, 8, 8)), 8, titles=[long] * 8)
-    figure.canvas.draw()
-    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-    assert figure.axes[0].get_xticklabels()[0].get_text().split() == long.split()
-
-
-def test_pixels_round_floats_and_keep_uint8():
-    images = np.zeros((2, 3, 4, 5), np.float32)
-    images[:, 0] = 0.5
-    pixels = figures.as_pixels(images)
-    assert pixels.shape == (2, 4, 5, 3) and pixels.dtype == np.uint8
-    assert (pixels[..., 0] == 128).all() and (pixels[..., 1] == 0).all()
-    raw = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
-    np.testing.assert_array_equal(figures.as_pixels(raw)[0], raw.transpose(1, 2, 0))
 
 
 def test_refusals(frames):

@@ -246,25 +246,15 @@ def test_what_is_refused(tmp_path, found):
     assert message.startswith(f"{path}: ") and "\n" not in message and len(message) < 700
 
 
-def test_command(tmp_path, capsys):
+def test_the_command_converts_and_says_what_it_cannot(tmp_path, capsys):
     source, target = tmp_path / "ada.pkl", tmp_path / "ada.safetensors"
-    arguments = [str(source), str(target), "--licence", LICENCE]
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == f"{source}: expected a trained generator, found no such file"
+    with pytest.raises(SystemExit, match="ada.pkl: expected a trained generator, found no such"):
+        main([str(source), str(target), "--licence", LICENCE])
     write(tmp_path, FILES["ada.pkl"](), "ada.pkl")
-    main(arguments)
+    main([str(source), str(target), "--licence", LICENCE])
     assert capsys.readouterr().out == f"{target}: stylegan2 of 16 × 16 pixels, {LICENCE}\n"
-    with pytest.raises(SystemExit, match="ada.pkl"):
-        main([str(source), str(source / "ada.safetensors"), "--licence", LICENCE])
-
-
-def test_what_is_no_file_or_of_another_kind(tmp_path):
-    with pytest.raises(ValueError, match="expected a trained generator, found no such file"):
-        load_checkpoint(tmp_path)
-    path = write(tmp_path, FILES["ada.pkl"]())
-    with pytest.raises(ValueError, match="network.pkl: .* of the kind stylegan2, not eg3d"):
-        load_generator("eg3d", weights=path)
-    for target, licence, psi in (("a.onnx", "x", 1), ("a.safetensors", " ", 1), (path, "x", 1)):
+    with pytest.raises(ValueError, match="ada.pkl: .* of the kind stylegan2, not eg3d"):
+        load_generator("eg3d", weights=source)
+    for other, licence, psi in (("a.onnx", "x", 1), ("a.safetensors", " ", 1), (source, "x", 1)):
         with pytest.raises(ValueError):
-            write_converted(path, tmp_path / target, licence, psi)
+            write_converted(source, tmp_path / other, licence, psi)

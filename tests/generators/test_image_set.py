@@ -8,7 +8,6 @@ from PIL import Image
 
 from helpers import generators
 from helpers.generators import ImageSet
-from helpers.generators.batches import synthesize_to_store
 
 LEVELS = {"skin": ["light", "dark"], "pose": [-30, 0, 30]}
 SIZE = 12
@@ -57,13 +56,6 @@ class TestProtocol:
         assert torch.equal(faces.synthesize(faces.codes[[4, 2]]), images[[4, 2]])
         assert faces.index["pose_level"].tolist() == [0, 1, 2] * 4
         assert faces.index["transect"].tolist() == ["ann"] * 6 + ["bob"] * 6
-
-    def test_images_are_scaled_and_kept_on_disk(self, folder):
-        small = opened(folder, size=6)
-        store = synthesize_to_store(small, small.codes, folder / "store.npy")
-        first = Image.open(folder / small.index["image_id"][0])
-        expected = np.asarray(first.resize((6, 6), Image.Resampling.LANCZOS))
-        np.testing.assert_array_equal(store[0].transpose(1, 2, 0), expected)
 
 
 def put(image, where="bob/dark0.png"):

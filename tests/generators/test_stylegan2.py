@@ -62,13 +62,6 @@ def test_without_noise():
     assert (made.synthesis(ws) - plain).abs().max() > 0.01
 
 
-def test_one_style_is_edited():
-    made = network()
-    styles = made.styles(normal(2, 8, 16))
-    edited = styles | {"b8.conv1": styles["b8.conv1"] + 1.0}
-    assert_close(made.render(edited), expected(made, edited))
-
-
 # --- behind the protocol
 
 

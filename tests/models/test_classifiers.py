@@ -59,12 +59,6 @@ def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_pat
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
 
 
-def count_epochs(monkeypatch):
-    done, real = [], training.train_epoch
-    monkeypatch.setattr(training, "train_epoch", lambda *a: done.append(a[-1]) or real(*a))
-    return done
-
-
 def other_code(monkeypatch):
     monkeypatch.setattr(classifiers.ClassifierTraining, "_code", "another recipe, or torch")
 
@@ -81,7 +75,8 @@ def test_what_other_code_settings_or_data_left_is_replaced(tmp_path, monkeypatch
     settings = {"path": tmp_path / "toy.safetensors", "seed": 3, "epochs": 1}
     models.train(*toy(60), **settings)
     change(monkeypatch)
-    epochs = count_epochs(monkeypatch)
+    epochs, real = [], training.train_epoch
+    monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[-1]) or real(*a))
     for _ in range(2):
         models.train(*toy(60), **settings | asked)
     assert epochs == [0]

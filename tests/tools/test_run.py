@@ -5,7 +5,6 @@ import os
 import re
 from argparse import Namespace
 
-import kernels
 import plan
 import pytest
 import run
@@ -51,18 +50,6 @@ def test_after_a_failure_no_step_begins(steps, capsys):
     assert [*steps.made] == ["a", "c"]
     words = capsys.readouterr().out
     assert re.search(r"c FAILED after \d+ s: a cell failed", words) and "c.log" in words
-
-
-def fail():
-    print("one")
-    raise ValueError("two")
-
-
-def test_a_failed_process_is_told_with_its_last_words(tmp_path):
-    with pytest.raises(RuntimeError, match="ValueError: two"):
-        kernels.be(tmp_path / "a.log", fail)
-    with pytest.raises(RuntimeError, match="killed by signal 6; systems do that"):
-        kernels.be(tmp_path / "b.log", os.abort)
 
 
 # --- the command
