@@ -1,79 +1,190 @@
 """Every door of an audit from its file to its report: images, generators, and kinds of models."""
 
+import generator_files as files
 import numpy as np
 import pandas as pd
 import pytest
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit.run import run_audit
+import faceaudit
+from faceaudit import PeopleNeeded, gate
+from faceaudit.__main__ import main
+from faceaudit.people import hidden_names
+from faceaudit.run import plan_audit, powers, run_audit
+from faceaudit.specification import read_specification
+from helpers import annotations
+from helpers.annotations import crowd
+from helpers.generators import stylegan2
 
+MODELS = """
+import numpy as np
+import torch
+
+def waves(x):  # right in the range from -1 to 1 only
+    return 0.5 + 0.5 * np.sin(1.5 * x[:, 0].mean((1, 2)))
+
+def red(x): return x[:, 0].mean((1, 2))
+def paler(x): return (x[:, 0] - x[:, 1] / 2).mean((1, 2)) + 45 / 255
+def half(one, other): return (0.5 + one.mean((1, 2, 3)) - other.mean((1, 2, 3))).clip(0, 1)
+def left(x): return half(x[:, :, :, :8], x[:, :, :, 8:])
+def top(x): return half(x[:, :, :8], x[:, :, 8:])
+def corner(x): return x[:, :, 8:, 8:].mean((1, 2, 3))
+
+class Colours:
+    latent_dim, size, device = 4, 16, torch.device("cpu")
+
+    def sample(self, n, seed):
+        return torch.randn(n, 4, generator=torch.Generator().manual_seed(seed))
+
+    def synthesize(self, w):
+        return torch.sigmoid(w[:, :3])[:, :, None, None].expand(-1, 3, 16, 16).clone()
+"""
 HEAD = """\
 name: doors
 question: Does darker skin make the model err more often?
 axes: {skin_colour: [light, dark]}
+attribute: gender
 classes: [female, male]
-design: {tolerance: 0.05, transects: 12}
 """
-WORLD = "generator: {kind: known-truth, base_faces: 20}\n"
-PYTHON = 'model: {kind: python, function: "models_of_test:%s", version: "1", input: {size: 16}}\n'
-MODELS = "def red(x): return x[:, 0].mean((1, 2))\n"
+SET = "generator: {kind: images, table: index.csv}\npeople: {kind: table}\n"
 
 
 @pytest.fixture
 def write(home, module):
-    """Write an audit file, with the models and the generator of the test beside it."""
+    """Write an audit file, with models and a generator beside it."""
     module("models_of_test", MODELS)
 
-    def written(text):
-        path = home / "doors.yml"
-        path.write_text(HEAD + text, encoding="utf-8")
+    def written(text, transects=12):
+        path, design = home / "doors.yml", f"tolerance: 0.05, transects: {transects}"
+        path.write_text(f"{HEAD}design: {{{design}}}\n{text}", encoding="utf-8")
         return path
 
     return written
 
 
+def python(function, **given):
+    told = str({"size": 16} | given).replace("'", "")
+    return f'{{kind: python, function: "models_of_test:{function}", version: "1", input: {told}}}\n'
+
+
+def model(function, **given):
+    return f"model: {python(function, **given)}"
+
+
+@pytest.fixture
+def pictures(home):
+    """Sixty units; the label says which half of the reds an image is of."""
+    draw, rows = np.random.default_rng(1), []
+    for unit in range(60):
+        red = int(draw.integers(30, 225))
+        for level, name in enumerate(("light", "dark")):
+            file = f"{unit}-{name}.png"
+            Image.new("RGB", (16, 16), (red, 90 + 40 * level, 90)).save(home / file)
+            rows.append((file, unit, name, "male" if red > 127 else "female", red - 20 * level))
+    table = pd.DataFrame(rows, columns=["file", "unit", "skin_colour", "label", "paler"])
+    table.to_csv(home / "index.csv", index=False)
+    return table
+
+
 def test_http(write):
+    world = "generator: {kind: known-truth, base_faces: 20}\n"
     with FaceEndpoint() as endpoint:
-        model = (
+        asked = (
             f"model: {{kind: http, url: '{endpoint.url}', read: faces.0.gender.p_male, "
             "version: '1', size: 32, max_calls: 100, per_second: 1000}\n"
         )
-        report = run_audit(write(WORLD + model))
+        report = run_audit(write(world + asked))
         assert endpoint.calls == len(set(endpoint.answered)) <= 24 + 40
-        again = run_audit(write(WORLD + model))
+        again = run_audit(write(world + asked))
         assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
     assert again.effects == report.effects and report.data["images"] == 24
     assert report.provenance["model"]["kind"] == "remote"
 
 
-@pytest.fixture
-def image_table(home):
-    """Twelve units, each with a light and a dark image, in a folder with a table."""
-    draw, rows = np.random.default_rng(1), []
-    for unit in range(12):
-        colour = draw.integers(60, 200, 3)
-        for level, name in enumerate(("light", "dark")):
-            file = f"{unit}-{name}.png"
-            colours = (colour + np.array([30, 0, -30]) * level).clip(0, 255)
-            Image.new("RGB", (32, 32), tuple(map(int, colours))).save(home / file)
-            rows.append((file, unit, name, "male" if unit % 2 else "female"))
-    table = pd.DataFrame(rows, columns=["file", "unit", "skin_colour", "label"])
-    table.to_csv(home / "index.csv", index=False)
-    return table
+def test_a_folder_of_images_with_labels(write, pictures):
+    report = run_audit(write(SET + model("paler")))
+    wrong = (pictures["paler"] > 127) != (pictures["label"] == "male")
+    rates = wrong.groupby(pictures["skin_colour"]).mean()
+    assert report.effects[0].estimate == pytest.approx(rates["dark"] - rates["light"]) != 0
+    assert report.plan.content["sizes"]["units"] == 60 and report.data["source"] == "index.csv"
+    assert report.provenance["generator"]["images"] == 120
 
 
-SET = "generator: {kind: images, table: index.csv}\n"
+def doubts(report):
+    return {one.name: one.sentence for one in report.doubts}
 
 
-def test_a_folder_of_images_with_labels(write, image_table):
-    path = write(SET + "people: {kind: table}\n" + PYTHON % "red")
+def test_a_range_that_is_not_the_training_s_is_doubted(write, pictures):
+    wrong = run_audit(write(SET + model("waves", range=[0, 255])))
+    assert "it separates faces better" in doubts(wrong)["preparation"] and gate(wrong)[0] == 1
+    right = run_audit(write(SET + model("waves", range=[-1, 1])))
+    assert doubts(right) == {} and gate(right)[0] == 1, "the range was mended after the plan"
+    assert right.plan.departures == [
+        "model.input.range: [0.0, 255.0] was planned, [-1.0, 1.0] was used"
+    ]
+
+
+def test_answers_that_fit_no_image_stop_the_audit_before_people_are_asked_again(write, home):
+    text = (
+        'generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 60}\n'
+        "people: {kind: page, export: handed-in}\n" + model("red")
+    )
+    said, place = [], home / "handed-in" / "samples"
+    with pytest.raises(PeopleNeeded):
+        run_audit(write(text))
+    images = np.load(home / "artifacts" / "audits" / "doors" / "samples.npy")
+    random = np.random.default_rng(2).random((len(images), 2))
+    seen = pd.DataFrame(random, hidden_names(images), ["gender", "skin_colour"])
+    place.mkdir(parents=True)
+    answers = crowd.annotate(seen, 3, seed=1, stage="samples")
+    annotations.write_label_studio(answers, place / "all.json")
+    with pytest.raises(
+        ValueError, match=r"skin colour −?0\.\d\d, and the plan asks for 0\.1; peop"
+    ):
+        run_audit(write(text), said.append)
+    assert any(line.startswith("directions: ") and "gender" in line for line in said)
+    assert not (home / "artifacts/audits/doors/people/transects").exists()
+    with pytest.raises(PeopleNeeded, match="people/transects/tasks"):
+        run_audit(write(text + "accept: [direction]\n"))
+
+
+def test_what_a_file_makes_this_machine_do_is_said_before_it_is_done(write, home, pictures, capsys):
+    (home / "models_of_test.py").write_text("print('imported')\n", encoding="utf-8")
+    assert main(["run", str(write(SET + model("red")))]) == 3
+    out = capsys.readouterr().out
+    assert out.index("code: this audit file imports models_of_test:red") < out.index("imported")
+    http = (
+        "model: {kind: http, url: 'https://api.example.org/v1?key=hidden', read: p, version: '1', "
+        "size: 32, max_calls: 9, headers: {Authorization: 'env:API_KEY', X-Kind: plain}}\n"
+    )
+    assert [*powers(read_specification(write(SET + http)))] == [
+        "network: images are sent to api.example.org, with the headers Authorization (env:API_KEY)"
+    ]
+    plan = faceaudit.make_plan(read_specification(write(SET + http)))
+    assert "hidden" not in str(plan) and "plain" not in str(plan)
+
+
+def test_a_network_from_the_official_file_of_its_weights(write, home):
+    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
+    weights = stylegan2.draw_weights(network, seed=4).state_dict()
+    content = files.dumps(files.with_others(files.ada(weights=weights)))
+    (home / "network.pkl").write_bytes(content)
+    readers = {"gender": "left", "skin_colour": "top", "age": "corner"}
+    text = "generator: {kind: stylegan2, weights: network.pkl, truncation: 0.7, samples: 200}\n"
+    text += "people:\n  kind: reader\n  models:\n" + "".join(
+        f"    {name}: {python(function)}" for name, function in readers.items()
+    )
+    path = write(text + model("red"), transects=40)
+    plan, _ = plan_audit(path)
+    assert plan["generator"]["kind"] == "stylegan2" and plan["generator"]["truncation"] == 0.7
     report = run_audit(path)
-    wrong = {}
-    for row in image_table.itertuples():
-        red = np.asarray(Image.open(path.parent / row.file))[0, 0, 0] / 255
-        wrong.setdefault(row.skin_colour, []).append((red > 0.5) != (row.label == "male"))
-    expected = np.mean(wrong["dark"]) - np.mean(wrong["light"])
-    assert report.effects[0].estimate == pytest.approx(expected)
-    assert report.plan.content["sizes"]["units"] == 12 and report.data["source"] == "index.csv"
-    assert report.provenance["generator"]["images"] == 24
+    assert report.data["images"] == 80 and report.plan.kept
+    assert report.provenance["generator"]["psi"] == 0.7
+    assert len(report.provenance["generator"]["sha256"]) == 64
+    for told in ("a truncation of 0.7", "Children are not left out"):
+        assert any(told in one for one in report.limits)
+    images = np.load(home / "artifacts" / "audits" / "doors" / "images.npy").astype(float)
+    top = images[:, :, :8].mean((1, 2, 3)) - images[:, :, 8:].mean((1, 2, 3))
+    # The network is no line: its direction moves nearly all faces the way that its samples said.
+    assert np.mean(top[1::2] > top[::2]) > 0.9

@@ -3,21 +3,12 @@
 import generator_files as files
 import pytest
 import yaml
-from onnx import TensorProto, helper, save
+from onnx_made import means
 
 from faceaudit import read_specification
 from faceaudit.own_generator import require_study, write_study
 from helpers.artifacts import lineage
 from helpers.generators.convert import write_converted
-
-
-def network(path, inputs=1, shape=("n", 3, 16, 16), kind=TensorProto.FLOAT):
-    """An ONNX file that gives its first input back."""
-    taken = [helper.make_tensor_value_info(f"in{k}", kind, shape) for k in range(inputs)]
-    given = helper.make_tensor_value_info("out", kind, shape)
-    graph = helper.make_graph([helper.make_node("Identity", ["in0"], ["out"])], "g", taken, [given])
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
 
 
 @pytest.fixture
@@ -26,7 +17,7 @@ def given(tmp_path):
     for name in ("audits", "crowd"):
         (tmp_path / name).mkdir()
     (tmp_path / "Faces_v1.pkl").write_bytes(files.dumps(files.with_others(files.ada())))
-    network(tmp_path / "red.onnx")
+    means(tmp_path / "red.onnx", [[1.0], [0.0], [0.0]])
     return tmp_path
 
 
