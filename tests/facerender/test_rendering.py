@@ -167,3 +167,48 @@ def test_the_darkest_skin_is_not_black():
         top, bottom = points[AT("forehead"), 1].int(), points[AT("chin"), 1].int() - 2
         light = luminance(image[:, top:bottom, left:right].flatten(1).T)
         assert 116 * light.quantile(0.75) ** (1 / 3) - 16 > 21
+
+
+def skin_around(image, points):
+    """Median colour (3,) of the face between forehead and chin."""
+    left, right = (points[AT(f"cheekbone_{side}"), 0].int() for side in ("left", "right"))
+    top, bottom = points[AT("forehead"), 1].int(), points[AT("chin"), 1].int() - 8
+    return image[:, top:bottom, left:right].flatten(1).median(1).values
+
+
+@pytest.mark.parametrize("gender", [0.1, 0.9])
+@pytest.mark.parametrize("skin", [0.7, 1.0])
+def test_lips_follow_dark_skin(skin, gender):
+    """Bare lips are a redder tone of the skin, and no lipstick shines out of a dark face."""
+    parameters = faces_with(2, skin_colour=skin, gender=gender, makeup=[0, 1])
+    rendering = facerender.render(parameters, 256)
+    for image, points in zip(rendering.image, rendering.landmarks, strict=True):
+        x, low = points[AT("lower_lip")].round().long()
+        y = (0.55 * low + 0.225 * (low + points[AT("upper_lip"), 1])).round().long()
+        around, lips = (
+            skin_around(image, points),
+            image[:, y - 2 : y + 3, x - 2 : x + 3].mean((1, 2)),
+        )
+        red = linear(lips) / linear(around)
+        assert red[0] > 1.05 * red[1]
+        assert luminance(lips) + 0.05 < 1.2 * (luminance(around) + 0.05)
+        assert lips.max() - lips.min() < 0.35
+
+
+@pytest.mark.parametrize("power", [0.1, 1.0])
+def test_whites_do_not_stare_out_of_dark_faces(power):
+    rendering = facerender.render(faces_with(1, skin_colour=1.0, light_power=power), 256)
+    image, points = rendering.image[0], rendering.landmarks[0]
+    half = 0.5 * (points[AT("eye_outer_right"), 0] - points[AT("eye_inner_right"), 0]) / 0.95
+    x, y = (points[AT("eye_centre_right")] + half * torch.tensor([0.62, 0])).round().long()
+    white = luminance(image[:, y - 3 : y + 4, x - 2 : x + 3].flatten(1).T).max()
+    assert 1.5 < (white + 0.05) / (luminance(skin_around(image, points)) + 0.05) < 4.2
+
+
+@pytest.mark.parametrize("smiling", [0.5, 1.0])
+def test_mouths_stay_in_place_on_turned_heads(smiling):
+    """Their far half is shorter than the near one, but not half as long."""
+    points = facerender.render(faces_with(1, yaw=25.0, smiling=smiling), 256).landmarks[0, :, 0]
+    middle = 0.5 * (points[AT("upper_lip")] + points[AT("lower_lip")])
+    near, far = middle - points[AT("mouth_corner_left")], points[AT("mouth_corner_right")] - middle
+    assert 0.55 * near < far < near
