@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import faceaudit
-from faceaudit.report_page import page
 from faceaudit.specification import Specification
 from helpers.verification import fixed_threshold
 
@@ -67,8 +66,6 @@ def test_the_gap_is_found_and_told(analysed):
     assert report.disparities[1].sentence.startswith("b: the false match rate is ")
     code, lines = faceaudit.gate(report)
     assert code == 1 and len(lines) == 1
-    assert "ratio" in page(report) and "of the trait unless the pictures are" in page(report)
-    assert "Ask them first about the false match rate of b:" in page(report)
 
 
 def test_the_threshold_can_be_set_by_the_reference():
