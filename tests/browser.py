@@ -1,7 +1,5 @@
 """Chromium for tests: a server for a built book, and pages that record what they ask for."""
 
-from __future__ import annotations
-
 import functools
 import http
 import http.server

@@ -8,8 +8,6 @@ Layers that train draw their own images, so that other faces leave them as they 
 as an emulated processor multiplies and adds a hundred times more slowly.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

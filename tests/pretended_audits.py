@@ -1,7 +1,5 @@
 """A small audit with one planted effect, for tests."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -16,8 +16,6 @@ that CUDA lacks, or does in no fixed order, work; memory is never short. Stricte
 be on the GPU, and of `torch.cuda` only `is_available` speaks of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -18,8 +18,6 @@ exit codes, of gate:
   3  could not run: a file is missing or has a fault
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import traceback

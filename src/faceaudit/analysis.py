@@ -8,8 +8,6 @@ for itself. Beside them stand other thresholds, scores, rates and leakage: nothi
 adjusted for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

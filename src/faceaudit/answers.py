@@ -4,8 +4,6 @@ Logits where probabilities were promised would pass as scores that are too certa
 as a model without bias; so both are refused by name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

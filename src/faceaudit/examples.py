@@ -7,8 +7,6 @@ nearly all of one ancestry group. It is audited on other people, of all groups a
 to it by nothing but their pictures.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from pathlib import Path

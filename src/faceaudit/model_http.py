@@ -7,8 +7,6 @@ no message. Images are asked about in a random order: an endpoint that changes d
 otherwise change along with the grid.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import time

@@ -6,8 +6,6 @@ stands for everything that its answers depend on. onnxruntime computes on one pr
 same way every time; its files are checked before any image is shown.
 """
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable

@@ -6,8 +6,6 @@ where they are. `make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes the
 pattern of `audits/study.yml`, and goes through it from then on.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Which pairs are compared follows from the table of images, the cap and the seed,
 before the model is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

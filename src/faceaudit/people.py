@@ -6,8 +6,6 @@ there is no export yet, tasks are written and the audit stops; the next run read
 place that the sentence names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -5,8 +5,6 @@ they can detect, with a date and a hash. A later run of the same audit keeps the
 what the file says by then, and the report lists whatever of that departs from the plan.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress

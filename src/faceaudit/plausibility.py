@@ -4,8 +4,6 @@ What is certain is refused: `require_decided`, `require_alike`. What is likely i
 in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -6,8 +6,6 @@ makers of the model can know is left open, in so many words. Its head is the `mo
 model hubs read.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import platform

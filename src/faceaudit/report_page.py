@@ -4,8 +4,6 @@ The order is that of the readers: the answer and what it does not say, then tabl
 limits, then the plan and what departed from it. The words stand in `templates`.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ What was planned, rendered and answered lies in `artifacts/audits/<name>/` and i
 the audit runs again; the report lies in `build/audits/<name>/`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

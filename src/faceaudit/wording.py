@@ -1,7 +1,5 @@
 """Numbers and names in words, and the templates that make sentences of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache

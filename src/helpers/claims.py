@@ -4,8 +4,6 @@ The text commits to what the laptop run found. Where another run contradicts a s
 says so in a box in its place, and the run ends with the list of these.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ Algorithm 2 of the paper is kept beside it because it does not deliver this. All
 vector per row.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from typing import NamedTuple

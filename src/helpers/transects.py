@@ -7,8 +7,6 @@ its *signed distance* is that divided by ‖n‖. All steps here are in decision
 normals (`Hyperplanes.unit`) the two agree, otherwise a distance c is the decision value c·‖n‖.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -16,8 +16,6 @@ them; so threads and workers do a chunk with one thread each, and their results 
 for byte.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

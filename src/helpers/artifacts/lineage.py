@@ -10,8 +10,6 @@ values; the executor passes it those of the chosen profile. Nothing else in the 
 profile's name.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import os

@@ -7,8 +7,6 @@ An executed page has a record beside it. A page draws, so it is stale where its 
 where only its figures' code has changed, or a file of `audits/` that it names.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -9,8 +9,6 @@ Who only judges stages, as the runner does, need not wait for pandas: what reads
 and arrays imports it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -9,8 +9,6 @@ reads it before it trains the models, and records its hash. The chapters that gi
 their numbers from it and say whether they made the planned comparisons.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

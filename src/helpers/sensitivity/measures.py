@@ -7,8 +7,6 @@ zero, and Student's quantile replaces the normal one. Where no code repeats, the
 intervals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

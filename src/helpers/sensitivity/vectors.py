@@ -6,8 +6,6 @@ as frequent on both sides and does not enter the vector. Along a vector images a
 codes of one class it is asked whether the space is of that class too (section 5: 98 %).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ A vector moves the latent code, and with it every attribute that is entangled wi
 truth is what its own attribute does alone: the same change of that one parameter, by do().
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

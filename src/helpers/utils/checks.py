@@ -5,8 +5,6 @@ without a change. All raise a ValueError of one wording: the place, what stands 
 expected: "column 'error', row 4 is None, 0 or 1 was expected (3 such values)".
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 

@@ -1,7 +1,5 @@
 """Work that is shared out among threads, or processes of one thread each, or done here alone."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator

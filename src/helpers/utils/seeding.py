@@ -5,8 +5,6 @@ stage) and the counter (the item) name a stream directly, without drawing the on
 Results are therefore the same for any batch size, chunking, order and number of processes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 

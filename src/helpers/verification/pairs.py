@@ -12,8 +12,6 @@ within prototypes are effects. Prototypes made from one seed share most of a fac
 unit (Fig 5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 

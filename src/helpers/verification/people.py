@@ -7,8 +7,6 @@ networks trained on three large sets of photographs (section 4); here each recog
 composition by group that is known, because it was chosen (`RECOGNISERS`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

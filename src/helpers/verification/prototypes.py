@@ -7,8 +7,6 @@ Moves here are orthogonal to each other and to whatever is held (the dual basis,
 if they differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sets of rendered faces on disk, made on all cores of a processor."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import partial

@@ -10,8 +10,6 @@ What cannot be shown is left out. Goatee is: the renderer has one amount of faci
 grows on cheeks, lip and chin together.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd
