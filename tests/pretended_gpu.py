@@ -68,7 +68,7 @@ def _put(tensor: Tensor, on_gpu: bool, made: bool) -> Tensor:
 class _Calls(TorchFunctionMode):
     """What Python asks of torch."""
 
-    def __init__(self, operations: _Operations) -> None:
+    def __init__(self, operations: "_Operations") -> None:
         super().__init__()
         self.operations = operations
 
