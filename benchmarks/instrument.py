@@ -1,0 +1,308 @@
+"""How often the papers' instrument and a calibrated one hold the truth of an audit by faces.
+
+The experiment is made anew for every seed: faces, raters, directions, transects. Counted is how
+many of the 95 % intervals of the effects in cells hold the effect under intervention at the doses
+that the faces got (`realised`), and at the doses that were aimed at (`intended`): what the first
+misses is bias, the rest is another dose. Networks are those that ship; for the seeds after
+`--trained` they are trained anew. It takes minutes of one core a seed, more with training:
+
+    python benchmarks/instrument.py --seeds 1 2 3 --trained 3
+
+Finished seeds stay in `build/instrument`, to go on from after an interruption; remove it after a
+change of the code.
+"""
+
+import argparse
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from joblib import delayed
+from record import write_rows
+from sklearn.linear_model import Ridge
+
+import facerender
+from facerender.parameters import PARAMETERS
+from helpers import calibration, directions, effects, models, transects
+from helpers.annotations import crowd
+from helpers.annotations.schema import n_levels
+from helpers.artifacts import lineage
+from helpers.directions import Hyperplanes
+from helpers.effects.labels import Z
+from helpers.generators import load_generator
+from helpers.models.training import SHIPPED
+from helpers.orthogonalization import dual_basis
+from helpers.scorecard import truth
+from helpers.utils import seeding
+from helpers.utils.parallel import cpu_count, processes
+from helpers.world import counterfactuals, populations
+from helpers.world.batches import render_to_store
+
+AXES = truth.AXES
+NETWORKS = ("celeba-like", "fairface-like", "plantskin")
+SIZE, N, N_TRUTH, N_DIRECTIONS = 64, 400, 3200, 5000
+N_TRAIN, EPOCHS = 10_000, 7
+RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
+ADULT = 0.45
+DOSES = {"skin_colour": (0.17, 0.89), "hair_length": (0.165, 0.70), "gender": (0.085, 0.845)}
+HELD = {"facial_hair": 0.03, "makeup": 0.12}
+RATED = ("gender", "skin_colour", "age", "hair_length", "facial_hair", "makeup", "smiling")
+LIKE = {"hair_colour": "skin_colour", "earrings": "facial_hair", "glasses": "facial_hair"}
+"""Further questions, and the attribute whose scale and disagreement they borrow."""
+SHAPE = [p.name for p in PARAMETERS if p.group == "identity" and not p.name.startswith("hair")]
+ANCESTRY, SCENE = "haemoglobin ancestry_x ancestry_y", "yaw pitch light_azimuth light_elevation"
+MEASURED = [*SHAPE, *ANCESTRY.split(), *SCENE.split(), "light_power"]
+"""What a landmark model and a measure of light give, with an error as large as faces differ."""
+# The papers' instrument, as in chapters 03 and 05.
+CONTINUOUS = ("gender", "skin_colour", "age", "hair_length")
+BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
+DISTANCES = {"skin_colour": (-0.95, 1.25), "hair_length": (-1.0, 0.45), "gender": (-0.7, 0.7)}
+HELD_DISTANCES = {"facial_hair": -0.8, "makeup": -0.6}
+WORK = lineage.ROOT / "build" / "instrument"
+GENERATOR = load_generator("known-truth")
+LEVELS = np.indices((2, 2, 2)).reshape(3, 8)
+
+
+def parameters_of(codes: np.ndarray) -> torch.Tensor:
+    return GENERATOR.parameters(torch.tensor(codes).reshape(-1, GENERATOR.latent_dim))
+
+
+def on_crops(visible: pd.DataFrame) -> pd.DataFrame:
+    """What is perceived where a crop hides the hair; beards and makeup still move gender."""
+    bare = crowd.perceived(visible.assign(hair_length=crowd.CUES["hair_length"].neutral))
+    return visible.assign(gender=bare["gender"])
+
+
+def answers_to(visible: pd.DataFrame, raters: int, seed: int, stage: str) -> pd.DataFrame:
+    named = visible.set_axis([f"{k:06d}" for k in range(len(visible))])
+    return crowd.annotate(named, raters, seed=seed, stage=stage)
+
+
+def rated(faces: torch.Tensor, seed: int, stage: str, seen_as: Callable = on_crops) -> pd.DataFrame:
+    """Mean scores of faces, of the attributes of the papers and of `LIKE`."""
+    visible = seen_as(facerender.visible_scores(faces)[[*RATED]])
+    scores = crowd.mean_scores(answers_to(visible, RATERS, seed, stage))
+    for name, like in LIKE.items():
+        shown = truth.shown(faces, name).to_frame(like)
+        more = answers_to(shown, RATERS, seed, f"{stage} {name}")
+        scores[name] = crowd.mean_scores(more)[like]
+    return scores.reset_index(drop=True)
+
+
+def measured(faces: torch.Tensor, seed: int, stage: str) -> pd.DataFrame:
+    columns = [facerender.INDEX[name] for name in MEASURED]
+    sampled = parameters_of(GENERATOR.sample(2000, 3).numpy())[:, columns]
+    exact = ((faces[:, columns] - sampled.mean(0)) / sampled.std(0)).numpy()
+    noise = seeding.normals(seed, f"instrument: measures {stage}", range(len(faces)), len(columns))
+    return pd.DataFrame(exact + noise, columns=MEASURED)
+
+
+@cache
+def goals() -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    """Scores to reach, what raters say of faces that are set to the doses: by cell, and held."""
+    faces = counterfactuals(true_base(), DOSES).flatten(0, 3)
+    scores = rated(faces, 0, "goals")
+    means = {
+        name: scores[name].groupby(np.tile(level, len(scores) // 8)).mean()
+        for name, level in zip(AXES, LEVELS, strict=True)
+    }
+    cells = {
+        name: mean.to_numpy()[level]
+        for (name, mean), level in zip(means.items(), LEVELS, strict=True)
+    }
+    return cells, scores[[*HELD]].mean().to_dict()
+
+
+def calibrated(seed: int) -> np.ndarray:
+    """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
+    sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
+    faces = parameters_of(sampled)
+    planes = directions.fit_fractional(sampled, rated(faces, seed, "directions"))
+    ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
+    planes = planes.join(Hyperplanes((*MEASURED,), ridge.coef_, ridge.intercept_))
+    dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
+    to_reach, held = goals()
+    cells = np.stack([to_reach[name] for name in AXES], axis=1)
+    steps = logit(cells) @ dual.loc[AXES].to_numpy()
+
+    def neutral_faces(n: int, stage: str) -> np.ndarray:
+        recipe = {"youngest": logit(ADULT), "held": {k: logit(v) for k, v in held.items()}}
+        base = transects.base_latents(
+            GENERATOR, planes, AXES, n, **recipe, seed=seed, stage=f"instrument: {stage}"
+        )
+        # Onto the axes' planes along the dual basis, which moves nothing else.
+        return base - planes.select(AXES).decision_values(base) @ dual.loc[AXES].to_numpy()
+
+    base = neutral_faces(N + N // 10, "transects")
+    scores, error = of_neutral(base, seed, "neutral")
+    first = np.flatnonzero(calibration.ordinary(scores))[:N]
+    base = base[first] + calibration.centring(scores.iloc[first], error) @ dual.loc[AXES]
+    base = base.to_numpy()
+    base = (
+        base + (calibration.centring(*of_neutral(base, seed, "again")) @ dual.loc[AXES]).to_numpy()
+    )
+    # Every round shows the raters other transects, of which no model has been asked yet.
+    for turn, gain in enumerate(GAINS):
+        some = parameters_of(base[turn :: len(GAINS), None] + steps)
+        seen = rated(some, seed, f"round {turn}").join(measured(some, seed, f"round {turn}"))
+        seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
+        more = calibration.closing(seen, 8, to_reach | held, gain, MEASURED)
+        steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
+    return base[:, None] + steps
+
+
+def of_neutral(base: np.ndarray, seed: int, stage: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Scores of neutral faces on the axes, and the mean squared error of each axis."""
+    visible = on_crops(facerender.visible_scores(parameters_of(base))[[*RATED]])[AXES]
+    answers = answers_to(visible, RATERS_OF_NEUTRAL, seed, stage).query("status == 'accepted'")
+    tops = pd.Series({name: n_levels(name) - 1 for name in AXES})
+    error = answers.groupby("image_id")[AXES].sem().pow(2).mean() / tops**2
+    return crowd.mean_scores(answers)[AXES].reset_index(drop=True), error
+
+
+def papers(seed: int) -> np.ndarray:
+    """Codes (N, 8, D) of the papers' transects, with the dual basis instead of Algorithm 2."""
+    sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
+    scores = rated(parameters_of(sampled), seed, "directions", crowd.perceived)
+    planes = directions.fit_hyperplanes(sampled, scores, CONTINUOUS, BINARY)
+    lengths = dict(zip(planes.names, np.linalg.norm(planes.normals, axis=1), strict=True))
+    held = {name: distance * lengths[name] for name, distance in HELD_DISTANCES.items()}
+    recipe = {"youngest": ADULT - 0.5, "held": held, "seed": seed, "stage": "instrument: transects"}
+    base = transects.base_latents(GENERATOR, planes, AXES, N, **recipe)
+    axes = planes.unit().select(AXES)
+    dual = pd.DataFrame(dual_basis(planes.unit().normals), planes.names).loc[AXES]
+    steps = axes.normals, axes.intercepts, dual, [*DISTANCES.values()]
+    return transects.grid(base, *steps).reshape(N, 8, -1)
+
+
+def logit(score: np.ndarray | float) -> np.ndarray | float:
+    return np.log(score) - np.log1p(-np.asarray(score))
+
+
+@cache
+def true_base() -> torch.Tensor:
+    """Faces of the population that transects speak about, made with exact directions."""
+    names = (*AXES, *HELD, "age")
+    exact = Hyperplanes(names, *GENERATOR.exact_hyperplanes(names))
+    held = {name: float(GENERATOR.decision_value(name, dose)) for name, dose in HELD.items()}
+    youngest = float(GENERATOR.decision_value("age", ADULT))
+    recipe = {"youngest": youngest, "held": held, "seed": 0, "stage": "instrument: truth"}
+    faces = parameters_of(transects.base_latents(GENERATOR, exact, AXES, 4000, **recipe))
+    styles = [facerender.HAIR_STYLES.index(style) for style in ("covered", "tied back")]
+    hidden = torch.isin(faces[:, facerender.INDEX["hair_style"]], torch.tensor(styles).float())
+    return faces[~hidden][:N_TRUTH]
+
+
+def errors_on(faces: torch.Tensor, network: models.AuditedModel, path: Path) -> np.ndarray:
+    """Errors (n, 2, 2, 2) on the pictures of transects, (n * 8, P)."""
+    male = truth.as_grid(models.predict(network, render_to_store(faces, SIZE, path)) > 0.5)
+    return (male != (np.indices((2, 2, 2))[2] == 1)).astype(float)
+
+
+def cell_changes(errors: np.ndarray) -> np.ndarray:
+    """Differences of errors along each axis in each cell of the others, (n, 12)."""
+    along = [np.diff(errors, axis=axis).reshape(len(errors), -1) for axis in (1, 2, 3)]
+    return np.concatenate(along, axis=1)
+
+
+def with_realised_doses(faces: torch.Tensor) -> torch.Tensor:
+    """The true population's faces, each with the doses that all images of one transect got."""
+    columns = [facerender.INDEX[name] for name in AXES]
+    doses = faces[:, columns].reshape(-1, 8 * len(columns))
+    doses = doses.repeat(N_TRUTH // len(doses), 1).reshape(-1, len(columns))
+    base = true_base().repeat_interleave(8, 0)
+    base[:, columns] = doses
+    return base
+
+
+def judged(codes: np.ndarray, networks: dict[str, models.AuditedModel], seed: int) -> pd.DataFrame:
+    """Every cell's estimate and interval beside its truths."""
+    faces, rows = parameters_of(codes), []
+    intended = counterfactuals(true_base(), DOSES).flatten(0, 3)
+    realised = with_realised_doses(faces)
+    for name, network in networks.items():
+        found = cell_changes(errors_on(faces, network, WORK / f"{seed}.npy"))
+        at_realised = cell_changes(errors_on(realised, network, WORK / f"{seed}_truth.npy"))
+        at_intended = cell_changes(errors_on(intended, network, WORK / f"{seed}_doses.npy"))
+        for cell, change in enumerate(found.T):
+            counts = (change > 0).sum(), (change < 0).sum(), len(change)
+            low, high = effects.paired_interval(*counts, Z)
+            row = {"network": name, "estimate": change.mean(), "low": low, "high": high}
+            row |= {
+                "realised": at_realised[:, cell].mean(),
+                "intended": at_intended[:, cell].mean(),
+            }
+            rows.append(row | {"se": at_realised[:, cell].std(ddof=1) / N_TRUTH**0.5})
+    return pd.DataFrame(rows)
+
+
+def networks_of(seed: int, anew: bool) -> dict[str, models.AuditedModel]:
+    if not anew:
+        paths = {name: SHIPPED / f"{name}.safetensors" for name in NETWORKS}
+        return {name: models.AuditedModel.read(path) for name, path in paths.items()}
+    made = {}
+    for name in NETWORKS:
+        people, path = populations.sample(name, N_TRAIN, seed), WORK / f"{seed}_{name}.safetensors"
+        images = render_to_store(people.parameters, SIZE, WORK / f"{seed}_people.npy")
+        labels = people.frame["gender"].to_numpy()
+        made[name] = models.train(images, labels, path, seed=seed, epochs=EPOCHS)
+    return made
+
+
+def of_seed(seed: int, anew: bool) -> pd.DataFrame:
+    """Both instruments' cells; kept, so that an interrupted run goes on."""
+    path = WORK / f"{seed}{'_trained' * anew}.csv"
+    if not path.is_file():
+        networks, made = networks_of(seed, anew), {"papers": papers, "calibrated": calibrated}
+        tables = {name: judged(make(seed), networks, seed) for name, make in made.items()}
+        pd.concat(tables, names=["instrument"]).reset_index("instrument").to_csv(path, index=False)
+        for pictures in WORK.glob(f"{seed}_*.npy*"):
+            pictures.unlink()
+    return pd.read_csv(path)
+
+
+def summary(cells: pd.DataFrame) -> dict[str, str | float]:
+    """Of an instrument, in percentage points: coverage, errors, widths."""
+    half, off = (cells["high"] - cells["low"]) / 2, (cells["estimate"] - cells["realised"]).abs()
+    held = cells["realised"].between(cells["low"], cells["high"])
+    by_network = cells["network"]
+    return {
+        "cells held": f"{held.sum()} of {len(cells)}",
+        "with the truth's error": int((off <= np.hypot(half, Z * cells["se"])).sum()),
+        "at 1.5 widths": int((off <= 1.5 * half).sum()),
+        "intended doses": int(cells["intended"].between(cells["low"], cells["high"]).sum()),
+        "least of a network": held.groupby(by_network).mean().min(),
+        "RMSE c/f/p": "/".join(
+            f"{100 * (one**2).mean() ** 0.5:.1f}" for _, one in off.groupby(by_network)
+        ),
+        "half-width c/f/p": "/".join(
+            f"{100 * one.mean():.1f}" for _, one in half.groupby(by_network)
+        ),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", required=True)
+    parser.add_argument("--trained", type=int, nargs="*", default=[])
+    asked = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    jobs = [delayed(of_seed)(seed, seed in asked.trained) for seed in asked.seeds]
+    cells = pd.concat(processes(cpu_count())(jobs))
+    rows = [
+        {"what": name} | summary(part) for name, part in cells.groupby("instrument", sort=False)
+    ]
+    facts = {
+        "seeds": ", ".join(map(str, asked.seeds)),
+        "with networks trained anew": ", ".join(map(str, asked.trained)) or "none",
+        "transects": N,
+        "faces of a truth": N_TRUTH,
+    }
+    write_rows("instrument", facts, rows, ["torch", "numpy", "scikit-learn"])
+
+
+if __name__ == "__main__":
+    main()

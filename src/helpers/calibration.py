@@ -1,0 +1,92 @@
+"""An instrument that is brought to its targets before any model is asked, in chapter 05.
+
+Fitted directions miss the exact ones by some degrees, so that steps along them also move what they
+should hold, and leave faces a little beside their level. Both can be seen by whoever looks at the
+faces, and mended: neutral faces are rated and moved to the middle, and the means of cells are
+brought to their goals with faces that are not those of the experiment. All steps are in decision
+values of `helpers.directions.fit_fractional`, which are logits of scores.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+GAIN = 0.7
+"""Share of the way that a step goes: links are steeper than their fits."""
+FARTHEST = 0.25
+"""Neutral faces further from the others, in units of the scale, are not neutral: hair that is tied
+or covered cannot be given a length."""
+_STEEPEST = 0.25  # slope of a logit's score at its middle
+_FLATTEST, _LONGEST = 0.02, 0.6  # of slopes that are divided by, and of steps
+
+
+def centring(scores: pd.DataFrame, error: pd.Series) -> pd.DataFrame:
+    """Steps that bring neutral faces to where most of them are, on the axes of the grid.
+
+    A face's deviation from the median is shrunk by its reliability, τ² / (τ² + σ²), with τ² the
+    variance of true deviations: the rest is the raters' noise.
+
+    Args:
+        scores: of the neutral faces, (n, axes), each from zero to one.
+        error: of every axis the mean squared standard error of a face's score.
+
+    Returns:
+        (n, axes) decision values to add.
+
+    Example:
+        >>> scores = pd.DataFrame({"gender": [0.4, 0.5, 0.6]})
+        >>> centring(scores, pd.Series({"gender": 0.0}))["gender"].round(2).tolist()
+        [0.28, -0.0, -0.28]
+    """
+    away = scores - scores.median()
+    true = (away.clip(-FARTHEST, FARTHEST).var() - error).clip(lower=0)
+    return -GAIN * true / (true + error) * away / _STEEPEST
+
+
+def ordinary(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
+    """Which transects (n,) are, on average over their images, where the others are, see `FARTHEST`.
+
+    Args:
+        scores: of images, all of a transect in a row, on the axes of the grid.
+        cells: images of a transect.
+    """
+    away = scores - scores.groupby(np.arange(len(scores)) % cells).transform("median")
+    by_transect = away.groupby(np.arange(len(scores)) // cells).mean()
+    return (by_transect.abs() <= FARTHEST).all(axis=1).to_numpy()
+
+
+def closing(
+    values: pd.DataFrame,
+    cells: int,
+    goals: Mapping[str, ArrayLike],
+    gain: float = GAIN,
+    measures: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Steps that bring the mean of every cell to its goal, from a sample of transects.
+
+    Args:
+        values: what is seen of the images, all of a transect in a row, one column per attribute:
+            scores from zero to one, or `measures`.
+        cells: images of a transect.
+        goals: attribute → the mean to reach, one for all cells or (cells,). Other attributes are to
+            have the mean of all cells in each.
+        gain: share of the way to go. Rounds that go less far one after the other end nearer: what
+            answers say of a cell by chance averages out.
+        measures: columns that are no scores but in the unit of their decision value.
+
+    Returns:
+        (cells, attributes) decision values to add to every image of the cell.
+
+    Example:
+        >>> seen = pd.DataFrame({"age": [0.5, 0.6], "gender": [0.2, 0.9]})
+        >>> closing(seen, 2, {"gender": [0.1, 0.9]}).round(2).to_dict("list")
+        {'age': [0.14, -0.15], 'gender': [-0.44, 0.0]}
+    """
+    cell = np.arange(len(values)) % cells
+    mean = values.groupby(cell).mean()
+    slope = (values * (1 - values)).groupby(cell).mean().clip(lower=_FLATTEST)
+    slope[list(measures)] = 1.0
+    goal = pd.DataFrame({name: goals.get(name, mean[name].mean()) for name in values}, mean.index)
+    return (gain * (goal - mean) / slope).clip(-_LONGEST, _LONGEST)
