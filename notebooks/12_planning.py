@@ -602,8 +602,8 @@ slopes = pd.DataFrame(slopes).T.rename_axis(["model", "gender_level", "raters"])
 # %%
 measured, reference = slopes.drop(index=MANY, level="raters"), slopes.xs(MANY, level="raters")
 factor = reliability.loc["hair_length"]
-by_raters = measured.groupby("raters", group_keys=False)
-corrected = by_raters.apply(lambda part: effects.disattenuate(part, factor[part.index[0][-1]]))
+ends = measured[["estimate", "low", "high"]]
+corrected = measured.assign(**ends.div(factor, axis=0, level="raters"))
 
 
 # %% tags=["hide-cell"]

@@ -23,7 +23,6 @@ from helpers.effects.planning import (
     Design,
     attenuation,
     cost,
-    disattenuate,
     label_noise,
     noisy_design,
     power,

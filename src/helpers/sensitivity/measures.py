@@ -149,30 +149,6 @@ def curve(
     return curves[["λ", "measure", "n", *INTERVAL]]
 
 
-def dose_response(scores: np.ndarray, lambdas: np.ndarray) -> pd.DataFrame:
-    """Whether single codes respond to λ as their mean does (sensitivity, section 5: "linear").
-
-    Index measure: "slope", the mean over codes of each one's least-squares slope of the score on λ,
-    with its t interval; "monotone", the share of codes whose scores only rise, or only fall, along
-    λ (steps without a change are allowed, codes without any are not), with Wilson's.
-
-    Args:
-        scores: P(smiling) of G(z + λ d), (n, L).
-        lambdas: steps λ, (L,), distinct, at least two.
-
-    Returns:
-        Columns n (codes), estimate, low, high; slopes are in score per unit of λ.
-    """
-    codes = np.arange(len(scores))
-    centred = lambdas - lambdas.mean()
-    slopes = scores @ centred / (centred @ centred)
-    steps = np.diff(scores[:, np.argsort(lambdas)])
-    one_way = (steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)
-    monotone = one_way & (steps != 0).any(axis=1)
-    found = {"slope": mean_interval(slopes, codes), "monotone": share_interval(monotone, codes)}
-    return as_table({name: (len(codes), *ends) for name, ends in found.items()}, "measure")
-
-
 def decisions(scores: np.ndarray, threshold: float) -> np.ndarray:
     """y = 1(score ≥ threshold) as bool (sensitivity, eq 5)."""
     return scores >= check_range("threshold", threshold, 0, 1)
@@ -193,28 +169,6 @@ def _pair(
 
 
 # --- what people see
-
-
-def perception_matrix(pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Mean change of every perceived attribute along every vector (sensitivity, eq 4): leakage.
-
-    Args:
-        pairs: attribute vector → perceived attributes of G(z) and of G(z + d), (n, A) each, a row
-            per code; the same columns for all.
-
-    Returns:
-        A row per vector; columns (statistic, attribute) with the statistics estimate, low, high:
-        `matrix["estimate"]` is the matrix (vectors, attributes), `matrix["low"]` its lower limits.
-    """
-    tables = {}
-    for vector, (before, after) in pairs.items():
-        changes = pd.DataFrame(
-            after[before.columns].to_numpy() - before.to_numpy(), columns=before.columns
-        )
-        tables[vector] = mean_changes(changes).T
-    stacked = pd.concat(tables, names=["vector", "statistic"])
-    matrices = {name: stacked.xs(name, level="statistic") for name in INTERVAL}
-    return pd.concat(matrices, axis=1, names=["statistic", "attribute"])
 
 
 def explained(
