@@ -264,7 +264,7 @@ _ = figures.gallery(draw(generator.parameters(codes[chosen]), "fakeness"), ncol=
 # true effects and error rates and never at an estimate. They decide how far a model leans on hair.
 
 # %%
-described = pd.DataFrame([*populations.POPULATIONS.values()], [*populations.POPULATIONS])
+described = pd.DataFrame(list(populations.POPULATIONS.values()), list(populations.POPULATIONS))
 described[["description", "links"]].style.set_properties(**{"text-align": "left"})
 
 # %% [markdown]

@@ -898,9 +898,9 @@ _ = figure.legend(*handles, loc="outside upper center", ncol=3)
 slopes, one_way = {}, {}
 for name, one in scores.items():
     slopes[name] = one @ LAMBDAS / (LAMBDAS @ LAMBDAS)  # the mean step is zero
-    rises = np.diff(one)
+    rises, each = np.diff(one), np.arange(len(one))
     ordered = (rises >= 0).all(axis=1) | (rises <= 0).all(axis=1)
-    one_way[name] = ordered & (rises != 0).any(axis=1), np.arange(len(one))
+    one_way[name] = ordered & (rises != 0).any(axis=1), each
 
 # %%
 orderly = share_table(one_way, "vector")[["estimate", "low", "high"]]

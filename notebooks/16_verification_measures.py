@@ -128,7 +128,8 @@ pd.DataFrame(sets).T.rename_axis("identities of")
 IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # per identity; identities per group
 settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
 identities = pd.DataFrame(sets).loc[list(GROUPS)].astype(int)
-wanted = identities.drop(columns="balanced").sum(axis=1).clip(lower=identities["balanced"])
+skewed = identities.drop(columns="balanced").sum(axis=1)  # nobody is in two of these sets
+wanted = np.maximum(skewed, identities["balanced"])
 pool = verification.render_people(
     wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings
 )

@@ -20,8 +20,6 @@ AFTER = np.clip(BEFORE + RNG.normal(0.1, 0.2, 90), 0, 1)
 THREES = np.repeat(np.arange(30), 3)
 INTERVAL = ["estimate", "low", "high"]
 NEAR = (0.3, 0.7)
-LAMBDAS = np.array([-1, 1, 0, 0.5])
-SCORES = np.clip(BEFORE[:, None] + 0.2 * LAMBDAS + RNG.normal(0, 0.1, (90, 4)), 0, 1)
 
 
 def robust(values, cluster):
