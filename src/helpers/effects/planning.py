@@ -1,4 +1,4 @@
-"""How many transects an audit needs, and what they cost: power, sample size, answers and money.
+"""How many transects an audit needs: power, sample size, and what noisy answers do to both.
 
 The test is that of `helpers.effects.matched_effects`: the mean difference of an error (0 or 1)
 over the pairs of images that differ in one attribute. A transect of a 2 x 2 x 2 design gives up to
@@ -233,42 +233,6 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
     if reaches == len(sizes):
         raise ValueError(f"difference {design.difference}: over {MOST_TRANSECTS} transects")
     return sizes[reaches]
-
-
-def cost(
-    transects: int,
-    raters: int,
-    *,
-    price: float,
-    seconds: float,
-    images: int = 8,
-    attributes: int = 8,
-) -> dict[str, float]:
-    """What annotating the transects takes (transects, section 4.3: 8 attributes, 5 raters).
-
-    Args:
-        transects: number of them, with `images` images each.
-        raters: answers per image and attribute.
-        price: money per answer; the currency is the caller's.
-        seconds: working time per answer.
-        images: per transect.
-        attributes: asked of every image.
-
-    Returns:
-        images, judgements, hours (of raters' work) and money.
-
-    Example:
-        >>> from helpers import effects
-        >>> effects.cost(1000, 5, price=0.012, seconds=3.6)["judgements"]
-        320000
-    """
-    judgements = transects * images * attributes * raters
-    return {
-        "images": transects * images,
-        "judgements": judgements,
-        "hours": judgements * seconds / 3600,
-        "money": judgements * price,
-    }
 
 
 def attenuation(reliability: float, prevalence: float = 0.5) -> float:
