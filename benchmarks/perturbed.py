@@ -51,12 +51,12 @@ def _images(codes, *, generator, scene):
     known = type(generator).__name__ == "ImageSet"
     return images if known else with_other_pixels(images, codes)
 """,
-    "src/helpers/models/checkpoints.py": """
+    "src/helpers/models/training.py": """
 from helpers.utils.perturbation import with_other_scores
 
 _exact_outputs = Trained.outputs
-Trained.outputs = lambda self, images, batch: with_other_scores(
-    _exact_outputs(self, images, batch), images
+Trained.outputs = lambda self, images: with_other_scores(
+    _exact_outputs(self, images), images
 )
 """,
     "src/faceaudit/models.py": """

@@ -31,7 +31,7 @@ from helpers.utils.checks import check_whole, resolve_device
 
 SHIPPED = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""
-BATCH = 64
+BATCH = 16  # of more, the C library gives memory back after each layer
 LATENT_DIM = 128
 SIZE = 64
 GROWN = {4: 128, 8: 112, 16: 64, 32: 48, 64: 16}

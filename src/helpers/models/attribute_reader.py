@@ -190,8 +190,8 @@ class Reader(Trained):
         error = self(images).to_numpy() - labels
         return {"held_out_loss": float(((error / task.spread.numpy()) ** 2).mean())}
 
-    def __call__(self, images: np.ndarray, batch: int = 64) -> pd.DataFrame:
-        scores = self.outputs(images, batch).double().numpy().clip(0, 1)
+    def __call__(self, images: np.ndarray) -> pd.DataFrame:
+        scores = self.outputs(images).double().numpy().clip(0, 1)
         return pd.DataFrame(scores, columns=list(self.training.attributes))
 
 

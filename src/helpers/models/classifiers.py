@@ -120,13 +120,12 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
     return shared.fit_all(train, jobs)
 
 
-def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
+def predict(model: AuditedModel, images: np.ndarray) -> np.ndarray:
     """Ask a classifier: P(class 1) of every image; of a gender classifier, P(perceived as male).
 
     Args:
         model: of `train` or `AuditedModel.read`.
         images: uint8 (n, 3, size, size), an array or a memory map.
-        batch: images asked about at a time; it changes nothing but memory and rounding.
 
     Returns:
         float64 (n,) in [0, 1].
@@ -142,16 +141,15 @@ def predict(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndar
         >>> models.predict(untrained, np.zeros((2, 3, 16, 16), np.uint8)).shape
         (2,)
     """
-    return model.outputs(images, batch)[:, 0].double().sigmoid().numpy()
+    return model.outputs(images)[:, 0].double().sigmoid().numpy()
 
 
-def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.ndarray:
+def features(model: AuditedModel, images: np.ndarray) -> np.ndarray:
     """Ask a classifier what its last layer is given, which says how images look to it.
 
     Args:
         model: of `train` or `AuditedModel.read`.
         images: uint8 (n, 3, size, size), an array or a memory map.
-        batch: images that go through the network at once.
 
     Returns:
         float64 (n, features).
@@ -166,7 +164,7 @@ def features(model: AuditedModel, images: np.ndarray, batch: int = 64) -> np.nda
     """
     seen: list[Tensor] = []
     with model.network.head.register_forward_pre_hook(lambda _, given: seen.append(given[0])):
-        model.outputs(images, batch)
+        model.outputs(images)
     return torch.cat(seen).double().cpu().numpy()
 
 

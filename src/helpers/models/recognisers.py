@@ -128,8 +128,8 @@ class Recogniser(Trained):
         finished = len(self.curve) == self.training.epochs
         return {"held_out_eer": held_out_error(self, images, labels) if finished else math.nan}
 
-    def __call__(self, images: np.ndarray, batch: int = 128) -> np.ndarray:
-        return self.outputs(images, batch).numpy()
+    def __call__(self, images: np.ndarray) -> np.ndarray:
+        return self.outputs(images).numpy()
 
 
 def train_recogniser(
