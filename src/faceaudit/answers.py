@@ -202,6 +202,19 @@ class AnswerCache:
                 self._found[key] = value, reason
 
 
+def require_answers(values: np.ndarray, where: str) -> None:
+    """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
+    found = values[~np.isnan(values.reshape(len(values), -1)).any(1)]
+    if not len(found):
+        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
+    if len(found) > 1 and np.ptp(found, axis=0).max() == 0:
+        what = f"{found[0]:g}" if found.ndim == 1 else "one vector"
+        raise ValueError(
+            f"{where} is {what} for every image; a constant answer shows nothing, is it the right "
+            "column, output, index or preparation, and has the network its weights?"
+        )
+
+
 def has_answers(folder: Path) -> bool:
     """Whether a model was asked and something is kept of it, in a folder of answers."""
     if not (path := folder / "answers.sqlite").is_file():

@@ -183,11 +183,11 @@ def _separations(values: np.ndarray, groups: np.ndarray, of_people: bool) -> np.
         scores, ones = (direction @ direction.T)[first, second], unit[first] == unit[second]
     known = np.isfinite(scores)
     without = (known & (unit[first] != one) & (unit[second] != one) for one in np.unique(unit))
-    return np.array([_separation(scores[used], ones[used]) for used in (known, *without)])
+    return np.array([separation(scores[used], ones[used]) for used in (known, *without)])
 
 
-def _separation(scores: np.ndarray, ones: np.ndarray) -> float:
-    """P(score of a one > score of another); ties are a half, as in Mann and Whitney's U."""
+def separation(scores: ArrayLike, ones: np.ndarray) -> float:
+    """P(score of a one > score of another), NaN without both; ties are a half (Mann–Whitney U)."""
     n, others = ones.sum(), (~ones).sum()
     if not n or not others:
         return np.nan

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-import pandas as pd
 
 from faceaudit import answers
 from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
@@ -24,7 +23,6 @@ from faceaudit.model_http import RemoteModel
 from faceaudit.model_input import Preparation
 from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.specification import Specification
-from faceaudit.tables import check_answers
 from helpers.artifacts.lineage import ROOT, file_hash
 from helpers.models.training import check_images
 
@@ -215,7 +213,7 @@ def model_of(specification: Specification, given: Model | None = None) -> BlackB
 def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     """Probabilities (n,) of images, NaN where there is no answer; none is asked about again."""
     score, _ = answers.ask_and_keep(model, images, folder)
-    check_answers(pd.Series(score), model.name)
+    answers.require_answers(score, model.name)
     return score
 
 
@@ -227,12 +225,9 @@ def embed(model: BlackBox, images: np.ndarray, folder: Path) -> Answers:
     if isinstance(model, LocalModel):
         some = np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))
         check_model(model, images[some])
-    vectors, reasons = answers.ask_and_keep(model, images, folder)
-    found = vectors[reasons == ""]
-    if not len(found):
-        raise ValueError(f"{model.name} has no embedding of any image; is it the right model?")
-    _refuse_constant(found, len(found), model.name)
-    return Answers(vectors, reasons)
+    found = answers.ask_and_keep(model, images, folder)
+    answers.require_answers(found.values, model.name)
+    return found
 
 
 def check_model(model: LocalModel, images: np.ndarray) -> None:
@@ -241,10 +236,8 @@ def check_model(model: LocalModel, images: np.ndarray) -> None:
     The second time the images come in batches of one, two, three …, from the last to the first.
     """
     images = images[:TRIED]
-    first, reasons = model.ask(images)
-    found = reasons != NO_FACE
-    if not found.any():
-        raise ValueError(f"{model.name}: no face found in any of {len(images)} images")
+    first, _ = model.ask(images)
+    answers.require_answers(first, model.name)
     starts = np.arange(1, len(images)).cumsum()
     for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
         again, _ = model.ask(images[rows])
@@ -255,14 +248,3 @@ def check_model(model: LocalModel, images: np.ndarray) -> None:
                 f"{rows.max()}); a model under audit must answer the same every time: turn off "
                 "dropout, batch statistics and random augmentation"
             )
-    distinct = len(np.unique(images[found].reshape(found.sum(), -1), axis=0))
-    _refuse_constant(first[found], distinct, model.name)
-
-
-def _refuse_constant(found: np.ndarray, images: int, name: str) -> None:
-    if images > 1 and np.ptp(found, axis=0).max() == 0:
-        what = f"{found[0]:g}" if found.ndim == 1 else "one vector"
-        raise ValueError(
-            f"{name}: the answer is {what} for all of {images} different images; a wrong output, "
-            "index or preparation does that, and so does a network without its weights"
-        )

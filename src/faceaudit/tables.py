@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from faceaudit.answers import require_answers
 from faceaudit.plausibility import require_decided
 from faceaudit.specification import Specification
 from helpers import effects
@@ -204,7 +205,7 @@ def _scores(rows: Rows, specification: Specification) -> pd.Series:
         rows.refuse(score.isna() & given, columns.score, expected)
         outside = ~score.between(0, 1) & given
         rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
-        check_answers(score, f"{rows.source}: column {columns.score!r}")
+        require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
         return score.astype(float)
     decided = rows.coded(columns.decision, specification.classes)
     if "score" in columns.model_fields_set and columns.score in rows.frame:
@@ -213,17 +214,6 @@ def _scores(rows: Rows, specification: Specification) -> pd.Series:
         expected = f"what column {columns.score!r} says at model.threshold, {threshold:g},"
         rows.refuse(known & ((decided == 1) != (score > threshold)), columns.decision, expected)
     return decided.astype(float)
-
-
-def check_answers(score: pd.Series, where: str) -> None:
-    """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
-    if score.isna().all():
-        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
-    if score.notna().sum() > 1 and score.min() == score.max():
-        raise ValueError(
-            f"{where} is {score.max():g} for every image; a constant answer shows nothing, is it "
-            "the right column or model output?"
-        )
 
 
 def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:

@@ -151,9 +151,9 @@ REFUSED = [
     (lambda x: 1 / 0, Reading(), "failed on images .*ZeroDivisionError"),
     ("math:pi", Reading(), "is a float, no function"),
     (red, VECTORS, "one number an image is no vector"),
-    (lambda x: np.full(len(x), 0.5), Reading(), "the answer is 0.5 for all of 24 different images"),
-    (lambda x: np.ones((len(x), 4)), VECTORS, "the answer is one vector for all"),
-    (lambda x: np.full(len(x), np.nan), Reading(), "no face found in any of 24 images"),
+    (lambda x: np.full(len(x), 0.5), Reading(), "is 0.5 for every image; a constant"),
+    (lambda x: np.ones((len(x), 4)), VECTORS, "is one vector for every image"),
+    (lambda x: np.full(len(x), np.nan), Reading(), "has no answer at all"),
     (lambda x: chance.random(len(x)), Reading(), "for the same image .* turn off dropout"),
     # The statistics of a batch: what else is in it counts.
     (lambda x: (red(x) - red(x).mean() + 1) / 2, Reading(), "for the same image .*batch stat"),
