@@ -215,14 +215,6 @@ def require_answers(values: np.ndarray, where: str) -> None:
         )
 
 
-def has_answers(folder: Path) -> bool:
-    """Whether a model was asked and something is kept of it, in a folder of answers."""
-    if not (path := folder / "answers.sqlite").is_file():
-        return False
-    with closing(sqlite3.connect(path)) as base:
-        return bool(base.execute("SELECT EXISTS (SELECT * FROM calls)").fetchone()[0])
-
-
 def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Answers:
     """Ask a model about images (n, 3, height, width) that it has not answered yet, and keep all.
 

@@ -38,8 +38,6 @@ TRIED = 64
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
-_FATAL = 4
-"""Severity of onnxruntime's messages from which on they are shown."""
 
 
 # --- ONNX files
@@ -52,7 +50,7 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
-    options.log_severity_level = _FATAL
+    options.log_severity_level = 4  # of messages: fatal ones alone are shown
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's have no class in common but this

@@ -28,7 +28,6 @@ from helpers.verification import similarity
 
 EXAMPLE = ROOT / "build" / "audits" / "example-faces.csv"
 """Table of `audits/verification.yml`: the run makes its faces if there are none yet."""
-SAME = {"0": 0, "1": 1, "False": 0, "True": 1, "0.0": 0, "1.0": 1}
 
 
 @dataclass(frozen=True)
@@ -71,12 +70,12 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     found = pd.DataFrame({name: rows.texts(column) for name, column in text.items()})
     found["similarity"] = rows.numbers(columns.similarity)
     rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
-    rows.refuse(~found["same"].isin(SAME), columns.same, "1 (the same person) or 0")
+    said = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
+    found["same"] = said.astype(int)
     if np.ptp(found["similarity"]) == 0:
         told = f"{rows.source}: column {columns.similarity!r} is {found['similarity'].iloc[0]:g}"
         raise ValueError(f"{told} for every pair; is it the right column?")
     _require_groups(found["group"], specification.reference, rows.source)
-    found["same"] = found["same"].map(SAME)
     require_alike(found, rows.source)
     return Pairs(found, rows.source)
 

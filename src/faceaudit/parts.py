@@ -188,12 +188,9 @@ class Export(Strict):
 
     @model_validator(mode="after")
     def _with_address(self) -> Export:
-        start, found = (
-            {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, ""),
-            self.address,
-        )
-        expected = f"the address that your images will have, {start}…/,"
-        require((found or "").startswith(start), "address", found or "missing", expected)
+        start = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, "")
+        given, expected = self.address or "", f"the address that your images will have, {start}…/,"
+        require(given.startswith(start), "address", given or "missing", expected)
         return self
 
 

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from faceaudit.analysis import analyse, analyse_pairs
-from faceaudit.answers import has_answers
 from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
@@ -30,8 +29,8 @@ from helpers.utils.parallel import alone
 
 Say = Callable[[str], None]
 WRITTEN = ("report.json", "report.html", "model_card.md")
-REFUSED, REPORTED = "refused", "reported"
-"""Mark in an audit's folder that a run was refused before a model was asked; that one ended."""
+REPORTED = "reported"
+"""Mark in an audit's folder that a run ended."""
 
 
 def folders(specification: Specification) -> tuple[Path, Path]:
@@ -58,10 +57,6 @@ def plan_audit(
     specification = _read(path, profile)
     now = _plan(specification)
     place = folders(specification)[0] / "plan.json"
-    # A fault that was mended before anything was asked is no departure.
-    if (mended := place.with_name(REFUSED)).exists():
-        place.unlink(missing_ok=True)
-        mended.unlink()
     told = "kept as it was," if place.exists() else "written to"
     plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
@@ -101,8 +96,9 @@ def run_audit(
         try:
             report, sheet = _report(specification, plan, now, say, device)
         except ValueError:
-            if not ((kept / REPORTED).exists() or has_answers(kept / "answers")):
-                (kept / REFUSED).touch()
+            # To mend a fault before anything was asked is no departure: the next plan is the first.
+            if not ((kept / REPORTED).exists() or (kept / "answers").exists()):
+                (kept / "plan.json").unlink()
             raise
         (kept / REPORTED).touch()
         write_json(report, written / "report.json")

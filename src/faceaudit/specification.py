@@ -143,8 +143,9 @@ class Specification(parts.Strict):
         found = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{found} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
-        asked = self.asked_of_samples if self.finds_directions else self.asked
-        held = source.held if self.finds_directions and "held" in source.model_fields_set else []
+        sampled = not isinstance(source, KnownTruth | Images)
+        asked = self.asked_of_samples if sampled else self.asked
+        held = source.held if sampled and "held" in source.model_fields_set else []
         for name in held:
             require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
         for name in asked:
@@ -188,11 +189,6 @@ class Specification(parts.Strict):
     def asked_of_samples(self) -> list[str]:
         """What people are asked about sampled images, where directions are found from that."""
         return [*dict.fromkeys([*self.axes, *self.asked])]
-
-    @property
-    def finds_directions(self) -> bool:
-        """Whether directions are found from answers about sampled images."""
-        return not isinstance(self.generator, KnownTruth | Images)
 
     @property
     def path(self) -> Path:
