@@ -7,7 +7,7 @@ every combination of the doses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,20 +151,14 @@ class Shown:
         images: uint8 (n, 3, height, width), in the order of the rows.
         source: of the images, for the report.
         world: whose truth can be computed, of the face world.
-        people: of `Said.about`, with the key `stage`.
-        generator: the card of somebody's own.
-        told: limits for the report.
-        doubts: name and sentence of each, for the report.
+        more: what the report has of them, by arguments of `build_report`.
     """
 
     labelled: pd.DataFrame
     images: np.ndarray
     source: str
     world: World | None = None
-    people: list[dict[str, Any]] = field(default_factory=list)
-    generator: Mapping[str, Any] | None = None
-    told: list[str] = field(default_factory=list)
-    doubts: list[tuple[str, str]] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 def show(
@@ -207,7 +201,8 @@ def show(
         return _of_a_generator(specification, plan, folder, device, (ask, tried, say))
     said = ask(seen, specification.asked)
     about = [said.about | {"stage": "matched images"}]
-    return Shown(said.labelled(index, specification), images, name, world, about, card, said.limits)
+    more = {"people": about, "generator": card, "told": said.limits}
+    return Shown(said.labelled(index, specification), images, name, world, more)
 
 
 def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
@@ -255,6 +250,6 @@ def _of_a_generator(
     limits = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
+    more = {"people": about, "generator": generator.card, "told": limits, "doubts": doubts}
     labelled, name = second.labelled(index, specification), f"a generator, {source.kind}"
-    card = getattr(generator, "card", None)
-    return Shown(labelled, images, name, None, about, card, limits, doubts)
+    return Shown(labelled, images, name, None, more)

@@ -423,8 +423,7 @@ def write_card(report: Report, path: Path) -> Path:
 
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    task = wording.told("task", report)[0]
-    text = wording.rendered("model_card.md.j2", report=report, task=task)
+    text = wording.rendered("model_card.md.j2", report=report)
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
     return f"---\n{head}---\n{html.escape(body, quote=False)}"

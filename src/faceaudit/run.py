@@ -20,7 +20,7 @@ from faceaudit.parts import Http, Images
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.report import Report, build_report, write_card, write_json
-from faceaudit.report_page import Sheet, contact_sheet, write_html
+from faceaudit.report_page import contact_sheet, write_html
 from faceaudit.specification import Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported
 from helpers.artifacts import root
@@ -109,7 +109,7 @@ def run_audit(
 
 def _report(
     specification: Specification, plan: dict[str, Any], now: dict[str, Any], say: Say, device: str
-) -> tuple[Report, Sheet | None]:
+) -> tuple[Report, dict[str, Any] | None]:
     for sentence in powers(specification):
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
@@ -136,20 +136,19 @@ def _tabled(own: Specification) -> Audited | Pairs | None:
 
 def _with_a_model(
     specification: Specification, plan: dict[str, Any], say: Say, device: str
-) -> tuple[Audited, dict[str, Any], Sheet]:
+) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     kept = folders(specification)[0]
     answers, threshold = kept / "answers", plan["threshold"]
     model = model_of(specification)
     shown = show(specification, plan, kept, model, say, device)
-    images, labelled = shown.images, shown.labelled
+    images, labelled, more = shown.images, shown.labelled, shown.more | {"model": model.card()}
     doubts = doubts_of_preparation(model, images, labelled["label"], plan["seed"])
+    more["doubts"] = [*more.get("doubts", ()), *doubts]
     score = ask(model, images, answers)
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
     data = judged(labelled.assign(score=score), threshold, True, shown.source)
-    more = {"model": model.card(), "people": shown.people, "told": shown.told}
-    more |= {"generator": shown.generator, "doubts": [*shown.doubts, *doubts]}
     if shown.world is not None:
         asked, path = (lambda images: ask(model, images, answers)), kept / "truth.npy"
         more["truth"] = shown.world.truth(asked, threshold, specification, path)
