@@ -18,19 +18,14 @@ import onnxruntime
 
 from faceaudit import answers
 from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
-from faceaudit.examples import make_example_model, make_example_recogniser
+from faceaudit.examples import make_example
 from faceaudit.model_http import RemoteModel
 from faceaudit.model_input import Preparation
 from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.specification import Specification
-from helpers.artifacts.lineage import ROOT, file_hash
+from helpers.artifacts.lineage import file_hash
 from helpers.models.training import check_images
 
-EXAMPLES = {
-    ROOT / "build" / "audits" / "example.onnx": make_example_model,
-    ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
-}
-"""Models of the files that ship: the run makes them if there are none yet."""
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
 TRIED = 64
@@ -156,8 +151,7 @@ def local_model(
         call, source = _function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
     path = folder / given.path
-    if path.resolve() in EXAMPLES:
-        EXAMPLES[path.resolve()](path)
+    make_example(path)
     network = OnnxNetwork(path, given.output.name)
     network.check_input(given.input)
     said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}

@@ -14,20 +14,16 @@ import pandas as pd
 import torch
 
 from faceaudit.answers import NO_FACE, Answers
-from faceaudit.examples import make_example_faces
+from faceaudit.examples import make_example
 from faceaudit.models import embed, model_of
 from faceaudit.parts import Http
 from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
-from helpers.artifacts.lineage import ROOT
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import ImageSet
 from helpers.utils import seeding
 from helpers.verification import similarity
-
-EXAMPLE = ROOT / "build" / "audits" / "example-faces.csv"
-"""Table of `audits/verification.yml`: the run makes its faces if there are none yet."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +86,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, ImageSet, to
     different groups are matched, such as faces that were made of one seed.
     """
     table, columns = specification.beside(specification.images), specification.columns
-    if table.resolve() == EXAMPLE:
-        make_example_faces(table)
+    make_example(table)
     rows = Rows.read(table)
     own = {"image": columns.image, "identity": columns.identity, "group": columns.group}
     own["unit"] = columns.unit if "unit" in columns.model_fields_set else columns.identity
