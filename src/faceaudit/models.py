@@ -29,7 +29,7 @@ from helpers.models.training import check_images
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
 TRIED = 64
-"""Images that a model is tried on; a recogniser on some from all parts of the table."""
+"""Images that a model is tried on, from all parts of the audit."""
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
@@ -209,25 +209,15 @@ def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     return score
 
 
-def embed(model: BlackBox, images: np.ndarray, folder: Path) -> Answers:
-    """Ask a recogniser about images, after trying it; what it said before is not asked again.
+def check_model(model: BlackBox, images: np.ndarray) -> None:
+    """Ask a model about 64 of the images twice, in other company, and refuse what is no model.
 
-    A model on the network is not tried, and its answers are judged as they come.
+    The second time the images come in batches of one, two, three …, from the last to the first. A
+    model on the network is not tried, and its answers are judged as they come.
     """
-    if isinstance(model, LocalModel):
-        some = np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))
-        check_model(model, images[some])
-    found = answers.ask_and_keep(model, images, folder)
-    answers.require_answers(found.values, model.name)
-    return found
-
-
-def check_model(model: LocalModel, images: np.ndarray) -> None:
-    """Ask a model about the first 64 images twice, in other company, and refuse what is no model.
-
-    The second time the images come in batches of one, two, three …, from the last to the first.
-    """
-    images = images[:TRIED]
+    if not isinstance(model, LocalModel):
+        return
+    images = images[np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))]
     first, _ = model.ask(images)
     answers.require_answers(first, model.name)
     starts = np.arange(1, len(images)).cumsum()
@@ -236,7 +226,6 @@ def check_model(model: LocalModel, images: np.ndarray) -> None:
         close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
         if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
             raise ValueError(
-                f"{model.name}: two answers for the same image (among {rows.min()} to "
-                f"{rows.max()}); a model under audit must answer the same every time: turn off "
-                "dropout, batch statistics and random augmentation"
+                f"{model.name}: two answers for the same image in two batches; it must answer the "
+                "same every time: turn off dropout, batch statistics and random augmentation"
             )

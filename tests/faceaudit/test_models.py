@@ -151,6 +151,7 @@ REFUSED = [
     (lambda x: 1 / 0, Reading(), "failed on images .*ZeroDivisionError"),
     ("math:pi", Reading(), "is a float, no function"),
     (red, VECTORS, "one number an image is no vector"),
+    (lambda x: np.zeros((len(x), 4)), VECTORS, "no vector of a face, nor are zeros"),
     (lambda x: np.full(len(x), 0.5), Reading(), "is 0.5 for every image; a constant"),
     (lambda x: np.ones((len(x), 4)), VECTORS, "is one vector for every image"),
     (lambda x: np.full(len(x), np.nan), Reading(), "has no answer at all"),
