@@ -207,7 +207,7 @@ class Columns(Strict):
     unit: str = "unit"
     label: str = "label"
     answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
-    score: str | None = "score"
+    score: str = "score"
     decision: str | None = None  # 0 or 1, in place of a score
     group: str = "group"
     identity: str = "identity"

@@ -5,6 +5,7 @@ the audit runs again; the report lies in `build/audits/<name>/`.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -113,15 +114,13 @@ def _report(
     for sentence in powers(specification):
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
-    of_pairs = own.kind == "verification"
-    if data is None and of_pairs:
+    if data is None and own.kind == "verification":
         data, more = ask_recogniser(own, folders(own)[0], say)
     elif data is None:
         data, more, sheet = _with_a_model(own, now, say, device)
-    tables = (analyse_pairs if of_pairs else analyse)(data, now)
+    tables = (analyse_pairs if isinstance(data, Pairs) else analyse)(data, now)
     if own.target is not None:
-        people = target_population(own)
-        tables["target"] = transported(data.frame, now, people, own.target.by)
+        tables["target"] = transported(data.frame, own)
     return build_report(data, tables, plan, now, **more), sheet
 
 
@@ -138,20 +137,19 @@ def _with_a_model(
     specification: Specification, plan: dict[str, Any], say: Say, device: str
 ) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
-    kept = folders(specification)[0]
-    answers, threshold = kept / "answers", plan["threshold"]
+    kept, threshold = folders(specification)[0], plan["threshold"]
     model = model_of(specification)
+    asked = partial(ask, model, folder=kept / "answers")
     shown = show(specification, plan, kept, model, say, device)
     images, labelled, more = shown.images, shown.labelled, shown.more | {"model": model.card()}
     doubts = doubts_of_preparation(model, images, labelled["label"], plan["seed"])
     more["doubts"] = [*more.get("doubts", ()), *doubts]
-    score = ask(model, images, answers)
+    score = asked(images)
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
     data = judged(labelled.assign(score=score), threshold, True, shown.source)
     if shown.world is not None:
-        asked, path = (lambda images: ask(model, images, answers)), kept / "truth.npy"
-        more["truth"] = shown.world.truth(asked, threshold, specification, path)
+        more["truth"] = shown.world.truth(asked, threshold, specification, kept / "truth.npy")
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)
 
