@@ -62,7 +62,6 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
     if plan["placebos"]:
         found[plans.PLACEBOS] = average_effects(frame, plan, "error", plan["placebos"])
         found["placebos, no answer"] = average_effects(frame, plan, "no_answer", plan["placebos"])
-    found["thresholds"] = found["scores"] = pd.DataFrame()
     if data.scored:
         found["thresholds"] = other_thresholds(frame, plan)
         distance = (frame["score"] - frame["label"]).abs()
@@ -433,12 +432,11 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
 def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
     if plan["threshold"] is not None:
         return float(plan["threshold"])
-    reference = next(one for one in by_group(*pairs[:3]) if one.label == plan["reference"])
+    name = plan["reference"]
+    reference = next(one for one in by_group(*pairs[:3]) if one.label == name)
     threshold, reason = reference.threshold_at(plan["fmr"])
     if reason:
-        told = (
-            f"model.fmr is {plan['fmr']}, in the reference {plan['reference']!r} that is {reason}"
-        )
+        told = f"model.fmr is {plan['fmr']}, in the reference {name!r} that is {reason}"
         raise ValueError(f"{source}: {told}; ask for a larger one or bring more pairs")
     return threshold
 
