@@ -3,7 +3,8 @@
 Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
-from helpers.figures.panels import (
+from helpers.figures.charts import as_pixels, forest, gallery, heatmap, violins
+from helpers.figures.looks import (
     BLACK,
     BLUE,
     GREY,
@@ -14,12 +15,7 @@ from helpers.figures.panels import (
     VERMILION,
     WIDTH,
     Look,
-    bars,
-    forest,
-    heatmap,
     look,
-    matched_scatter,
     style,
-    violins,
 )
-from helpers.figures.widgets import as_pixels, gallery
+from helpers.figures.panels import bars, matched_scatter
