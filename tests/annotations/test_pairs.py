@@ -5,10 +5,7 @@ import pandas as pd
 import pytest
 from simulated import counts
 
-from helpers.annotations import (
-    read_pair_export,
-)
-from helpers.annotations.pairs import pair_ids
+from helpers.annotations.pairs import pair_ids, read_pair_export
 from helpers.annotations.schema import PAIR_SCALES
 
 LEVELS = PAIR_SCALES["identity"]
