@@ -104,7 +104,7 @@ def test_names_in_code_lead_to_the_reference(small):
     chapter = (small / "html" / "01_chapter.html").read_text()
     assert links_to_api(chapter) >= {
         "api/figures.html#module-helpers.figures.widgets",
-        "api/figures.html#helpers.figures.looks.style",
+        "api/figures.html#helpers.figures.charts.style",
         "api/figures.html#helpers.figures.charts.gallery",
         "api/figures.html#helpers.figures.widgets.side_by_side",
     }

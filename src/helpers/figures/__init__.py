@@ -3,8 +3,7 @@
 Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
-from helpers.figures.charts import as_pixels, forest, gallery, heatmap, violins
-from helpers.figures.looks import (
+from helpers.figures.charts import (
     BLACK,
     BLUE,
     GREY,
@@ -15,7 +14,12 @@ from helpers.figures.looks import (
     VERMILION,
     WIDTH,
     Look,
+    as_pixels,
+    forest,
+    gallery,
+    heatmap,
     look,
     style,
+    violins,
 )
 from helpers.figures.panels import bars, matched_scatter

@@ -18,8 +18,20 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from helpers.figures.charts import ABOVE, cell_name, diamonds, spaced, whiskers
-from helpers.figures.looks import BLACK, GREY, SPARE, VERMILION, WIDTH, Look, look
+from helpers.figures.charts import (
+    ABOVE,
+    BLACK,
+    GREY,
+    SPARE,
+    VERMILION,
+    WIDTH,
+    Look,
+    cell_name,
+    diamonds,
+    look,
+    spaced,
+    whiskers,
+)
 
 DASHED = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
 """The line of a value to compare with."""

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from helpers.figures.looks import BLACK, WIDTH, look
+from helpers.figures.charts import BLACK, WIDTH, look
 from helpers.figures.panels import DASHED, EDGE, WORDS, intervals
 from helpers.verification.pairs import ALL, PROTOTYPE, STEPS
 
