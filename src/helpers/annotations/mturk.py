@@ -85,13 +85,9 @@ def _add_batch(export: Export, path: Path) -> None:
         raise wrong_format(path, "row 1", BATCH, "no column Answer.*")
     export.begin(path)
     nothing = [None] * len(batch)
-    status = batch["AssignmentStatus"].map(
-        lambda text: _STATUS.get(text.strip().casefold(), "cancelled")
-    )
-    status = [
-        "rejected" if why and why.strip() else told
-        for told, why in zip(status, batch.get("Reject", nothing), strict=True)
-    ]
+    status = batch["AssignmentStatus"].str.strip().str.casefold().map(_STATUS).fillna("cancelled")
+    if "Reject" in batch:
+        status = status.mask(batch["Reject"].str.strip() != "", "rejected")
     visits = {name: batch.get(column, nothing) for name, column in _COLUMNS.items()}
     visits |= {"place": range(2, len(batch) + 2), "status": status}
     visits["file"] = [len(export.files) - 1] * len(batch)

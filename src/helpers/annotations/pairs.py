@@ -30,8 +30,18 @@ from facerender.parameters import validate as require_faces
 from helpers.annotations.crowd import Disagreement, Pool, annotate, rater_pool
 from helpers.annotations.ingest import Export, validate
 from helpers.annotations.label_studio import read_export, write_export
-from helpers.annotations.schema import PAIR_SCALES
 from helpers.utils.checks import check_whole, require_columns
+
+PAIR_SCALES: dict[str, tuple[str, ...]] = {
+    "identity": (
+        "Likely same",
+        "Possibly same",
+        "Not sure",
+        "Possibly different",
+        "Likely different",
+    )
+}
+"""The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
 
 
 class PairRatings(NamedTuple):
