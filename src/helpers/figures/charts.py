@@ -7,6 +7,7 @@ own, as wide as the page.
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from IPython import get_ipython
+from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -30,6 +32,7 @@ EVEN = 0.179
 """The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
 LETTER = 6.2
 """Points of a usual letter of size 10, as they stand above images."""
+_SETTINGS = Path(__file__).with_suffix(".mplstyle")
 ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
 """Where the legend of a chart stands."""
 
@@ -104,20 +107,7 @@ def style() -> None:
         html.for_type(
             pd.DataFrame, lambda table: table.apply(_without_negative_zeros)._repr_html_()
         )
-    settings = {
-        "figure.figsize": (WIDTH, 4.2),
-        "figure.dpi": 130,
-        "figure.constrained_layout.use": True,
-        "axes.titlesize": 13,
-        "legend.frameon": False,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "grid.color": "#E3E3E3",
-        "hatch.linewidth": 0.6,
-        "hatch.color": "white",
-        "image.interpolation": "lanczos",
-    }
+    settings = rc_params_from_file(_SETTINGS, use_default_template=False)
     sns.set_theme("notebook", "ticks", _COLOURS, rc=settings)
 
 
