@@ -85,9 +85,9 @@ def _add_batch(export: Export, path: Path) -> None:
         raise wrong_format(path, "row 1", BATCH, "no column Answer.*")
     export.begin(path)
     nothing = [None] * len(batch)
-    status = batch["AssignmentStatus"].str.strip().str.casefold().map(_STATUS).fillna("cancelled")
+    status = batch["AssignmentStatus"].map(_status).astype("object")
     if "Reject" in batch:
-        status = status.mask(batch["Reject"].str.strip() != "", "rejected")
+        status[batch["Reject"].map(str.strip) != ""] = "rejected"
     visits = {name: batch.get(column, nothing) for name, column in _COLUMNS.items()}
     visits |= {"place": range(2, len(batch) + 2), "status": status}
     visits["file"] = [len(export.files) - 1] * len(batch)
@@ -96,6 +96,10 @@ def _add_batch(export: Export, path: Path) -> None:
     found = pd.concat(_answers(batch[answers], export)).sort_index(kind="stable")
     export.visit.extend((found.index + before).tolist())
     export.kind.extend(found.tolist())
+
+
+def _status(text: str) -> str:
+    return _STATUS.get(text.strip().casefold(), "cancelled")
 
 
 def _answers(batch: pd.DataFrame, export: Export) -> Iterator[pd.Series]:
