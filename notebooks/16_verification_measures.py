@@ -60,7 +60,6 @@ from sklearn.linear_model import LogisticRegression
 
 import facerender
 from helpers import annotations, figures, models, verification
-from helpers.annotations import crowd
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.claims import claim, told
@@ -500,10 +499,10 @@ counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()})
 
 # %%
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
-apart = pd.Series(crowd.identity_distance(*ends), pairs.index)
+apart = pd.Series(pair_tasks.identity_distance(*ends), pairs.index)
 yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
 turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
-answers = crowd.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
+answers = pair_tasks.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
 
 # %%
 path = stage.path("pairs.json")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers import artifacts
-from helpers.artifacts import ArtifactError, Stage, lineage, manifests
+from helpers.artifacts import ArtifactError, Stage, lineage, manifests, pages
 
 FIRST, SECOND = "02_face_world", "03_direction_fitting"
 LAPTOP = lineage.load_profile("laptop")
@@ -142,11 +142,11 @@ def test_a_page_is_made_from_the_audits_that_it_names(artifacts_folder, monkeypa
 
     def remade(page, study=None):
         opened(page).finish({})
-        manifests.executed(page, "smoke").write_text("{}")
-        manifests.record(page, "smoke", manifests.basis(page, "smoke"), study)
+        pages.executed(page, "smoke").write_text("{}")
+        pages.record(page, "smoke", pages.basis(page, "smoke"), study)
 
     def stale():
-        return [manifests.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)]
+        return [pages.why_stale(page, "smoke") for page in (NAMING, OTHER)]
 
     remade(NAMING)
     remade(OTHER)

@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from helpers.figures.panels import BLACK, DASHED, EDGE, WIDTH, WORDS, look
+from helpers.figures.charts import BLACK, WIDTH, look
+from helpers.figures.panels import DASHED, EDGE, WORDS
 from helpers.verification.pairs import ALL, PROTOTYPE, STEPS
 
 RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
