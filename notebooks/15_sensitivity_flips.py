@@ -805,7 +805,7 @@ on_lines = generator.synthesize(torch.from_numpy(between).float())
 both_smile = positive[ends[:, 0]]
 kept = (score(as_uint8(on_lines)) >= SMILES) == both_smile
 sides = {"total": kept, "positive": kept[both_smile], "negative": kept[~both_smile]}
-kept_class = share_table({k: (part, np.arange(len(part))) for k, part in sides.items()}, "ends")
+kept_class = share_table(sides, "ends")
 kept_class.style.format(precision=3, na_rep="no codes")
 
 # %% [markdown]
@@ -898,9 +898,9 @@ _ = figure.legend(*handles, loc="outside upper center", ncol=3)
 slopes, one_way = {}, {}
 for name, one in scores.items():
     slopes[name] = one @ LAMBDAS / (LAMBDAS @ LAMBDAS)  # the mean step is zero
-    rises, each = np.diff(one), np.arange(len(one))
+    rises = np.diff(one)
     ordered = (rises >= 0).all(axis=1) | (rises <= 0).all(axis=1)
-    one_way[name] = ordered & (rises != 0).any(axis=1), each
+    one_way[name] = ordered & (rises != 0).any(axis=1)
 
 # %%
 orderly = share_table(one_way, "vector")[["estimate", "low", "high"]]

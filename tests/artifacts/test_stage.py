@@ -45,7 +45,7 @@ def test_round_trip_of_every_format(world):
     assert artifacts.load(FIRST, "z.npz", "smoke")["u"].tolist() == [1, 1, 1]
     assert artifacts.load(FIRST, "results.json", "smoke") == {"answer": 0.5, "not": [0, 1]}
     manifest = manifests.read(FIRST, "smoke")
-    assert manifest["files"]["t.parquet"]["rows"] == 2 and manifest["device"] == "cpu"
+    assert manifest["device"] == "cpu"
     with pytest.raises(ArtifactError, match=r"left no b\.npy; it left t\.parquet, j\.json"):
         artifacts.load(FIRST, "b.npy", "smoke")
     with pytest.raises(ValueError, match=r"cannot save x\.pkl"):

@@ -18,20 +18,8 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from helpers.figures.charts import (
-    ABOVE,
-    BLACK,
-    GREY,
-    SPARE,
-    VERMILION,
-    WIDTH,
-    Look,
-    cell_name,
-    diamonds,
-    look,
-    spaced,
-    whiskers,
-)
+from helpers.figures import charts
+from helpers.figures.charts import BLACK, GREY, WIDTH, Look, look
 
 DASHED = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
 """The line of a value to compare with."""
@@ -80,19 +68,22 @@ def bars(
             here, one = chosen & (hues == name), look(name, position)
             how = {"color": one.colour, "hatch": one.hatch, "edgecolor": "white", "alpha": strength}
             how["error_kw"] = {"alpha": strength, "ecolor": BLACK, "capsize": 4}
-            how |= {"label": str(name) if strength == 1 else None, "yerr": whiskers(table[here])}
+            how |= {
+                "label": str(name) if strength == 1 else None,
+                "yerr": charts.whiskers(table[here]),
+            }
             ax.bar(places[here], table.loc[here, "rate"], 0.92 * width, **how)
         if strength < 1 and enough.any():
             ax.dataLim.set(limits)
     crowded = _counts_below(ax, table["n"], places, len(ticks), width)
     ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
     ax.grid(axis="x", visible=False)
-    named = spaced(table.index.names[0] or "") + " (n under each bar)" * crowded
+    named = charts.spaced(table.index.names[0] or "") + " (n under each bar)" * crowded
     ax.set(ylabel=ylabel, xlabel=named, xlim=(-0.55, len(ticks) - 0.45))
     ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
     ax.yaxis.set_major_formatter(_PERCENT)
     if side_by_side > 1:
-        ax.legend(**ABOVE, ncol=side_by_side)
+        ax.legend(**charts.ABOVE, ncol=side_by_side)
     return ax
 
 
@@ -127,11 +118,11 @@ def matched_scatter(pairs: pd.DataFrame) -> Axes:
     top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
     ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
     for position, (group, n, other) in enumerate(pairs[["n_first", "n_second"]].itertuples()):
-        row, how = pairs.iloc[[position]], SPARE[position].mark | {"linestyle": "none"}
-        xerr, yerr = (whiskers(row, "rate", end) for end in ("_first", "_second"))
+        row, how = pairs.iloc[[position]], charts.SPARE[position].mark | {"linestyle": "none"}
+        xerr, yerr = (charts.whiskers(row, "rate", end) for end in ("_first", "_second"))
         # A mark at a rate of 0 stands on the axis, which would hide half of it.
         how |= {"markersize": 8, "elinewidth": 1, "clip_on": False, "zorder": 3}
-        how["label"] = f"{cell_name(group)}, n = {n:,} against {other:,}"
+        how["label"] = f"{charts.cell_name(group)}, n = {n:,} against {other:,}"
         ax.errorbar(row["rate_first"], row["rate_second"], yerr, xerr, **how)
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
     for axis, side in ((ax.xaxis, "first"), (ax.yaxis, "second")):
@@ -187,9 +178,9 @@ def intervals(
             lying(ax, places, mine, look(kind, kinds.index(kind)), kind)
         if "truth" in table:
             truth = part.groupby(rows, sort=False)["truth"].first().reindex(names)
-            diamonds(ax, 100 * truth, np.arange(len(truth)))
+            charts.diamonds(ax, 100 * truth, np.arange(len(truth)))
             if np.ptp(truth) == 0:
-                ax.axvline(100 * truth.iloc[0], color=VERMILION, linewidth=1, zorder=0)
+                ax.axvline(100 * truth.iloc[0], color=charts.VERMILION, linewidth=1, zorder=0)
         for _, row in part[part["estimate"].isna()].iterrows() if "reason" in part else ():
             at = {"transform": ax.get_yaxis_transform(), "va": "center", "backgroundcolor": "white"}
             ax.text(0.03, names.index(row[rows]), row["reason"], **at, **WORDS)
@@ -220,7 +211,7 @@ def rungs(table: pd.DataFrame, ticks: str, marks: str, panels: str) -> Figure:
     how = {"linestyle": "none", "linewidth": None, "markersize": 6, "capsize": 2}
     for ax, (label, part) in zip(axes.flat, groups, strict=True):
         names = list(part[ticks].unique())
-        for kind, shift, one in zip(kinds, shifts, SPARE, strict=False):
+        for kind, shift, one in zip(kinds, shifts, charts.SPARE, strict=False):
             mine = part[part[marks] == kind]
             upright(ax, mine[ticks].map(names.index) + shift, mine, one, kind, **how)
         known, places = part.drop_duplicates(ticks), np.arange(len(names))
@@ -239,14 +230,14 @@ def rungs(table: pd.DataFrame, ticks: str, marks: str, panels: str) -> Figure:
 def lying(ax: Axes, y: ArrayLike, table: pd.DataFrame, one: Look, label: str, **how) -> Container:
     """Horizontal intervals at heights `y`, in points."""
     how = one.mark | {"linestyle": "none", "markersize": 5.5, "elinewidth": 1.2} | how
-    xerr = 100 * whiskers(table, "estimate")
+    xerr = 100 * charts.whiskers(table, "estimate")
     return ax.errorbar(100 * table["estimate"], y, xerr=xerr, label=label, **how)
 
 
 def upright(ax: Axes, x: ArrayLike, table: pd.DataFrame, one: Look, label: str, **how) -> None:
     """Vertical intervals at places `x`, in points, joined by a line."""
     how = one.mark | {"capsize": 3, "linewidth": 1.2} | how
-    yerr = 100 * whiskers(table, "estimate")
+    yerr = 100 * charts.whiskers(table, "estimate")
     ax.errorbar(x, 100 * table["estimate"], yerr=yerr, label=label, **how)
 
 
