@@ -264,7 +264,7 @@ _ = figures.gallery(draw(generator.parameters(codes[chosen]), "fakeness"), ncol=
 # true effects and error rates and never at an estimate. They decide how far a model leans on hair.
 
 # %%
-described = populations.table()
+described = pd.DataFrame(list(populations.POPULATIONS.values()), list(populations.POPULATIONS))
 described[["description", "links"]].style.set_properties(**{"text-align": "left"})
 
 # %% [markdown]
@@ -274,8 +274,16 @@ described[["description", "links"]].style.set_properties(**{"text-align": "left"
 # audit](01_observational_audit.ipynb). The hair of the other women, which the table leaves out,
 # is there also shorter where skin is dark.
 
-# %%
-described.drop(columns=["description", "links"]).T
+# %% tags=["hide-input"]
+shown = {
+    "men": described["men"],
+    "dark skin (women, men)": described["dark"].fillna("uniform"),
+    "short-haired women (light, dark)": described["women_short"],
+    "long-haired men": described["men_long"],
+    "makeup (women)": described["makeup"].str[0],
+    "facial hair (men)": described["facial_hair"].str[0],
+}
+pd.DataFrame(shown).T
 
 # %% tags=["remove-cell"]
 shares = pd.DataFrame({n: p.women_short for n, p in populations.POPULATIONS.items()}).T

@@ -60,6 +60,7 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 from matplotlib.ticker import PercentFormatter
+from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp, norm
 from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.weightstats import DescrStatsW
@@ -210,9 +211,24 @@ draw_cells("skin_colour")
 # is a false alarm, and none should be there except about once in twenty such audits: its cells are a
 # family of their own.
 
+
+# %%
+def count_flags(table: pd.DataFrame) -> pd.DataFrame:
+    """Full cells by what their adjusted p-values say, and those tested, by model and attribute."""
+    cells = table[table["scope"] == "cell"]
+    flagged = cells["p_holm"] < plan.level
+    counts = {
+        "raises": flagged & (cells["estimate"] > 0),
+        "lowers": flagged & (cells["estimate"] < 0),
+        "cells": cells["p_holm"].notna(),
+    }
+    by = [cells["model"], cells["attribute"]]
+    return pd.DataFrame(counts).groupby(by, sort=False).sum()
+
+
 # %%
 versions = {"unpruned": crowd, "pruned": after_pruning}
-flagged = {name: error_sources.count_flags(table, plan.level) for name, table in versions.items()}
+flagged = {name: count_flags(table) for name, table in versions.items()}
 pd.concat(flagged, axis=1)
 
 # %%
@@ -863,7 +879,9 @@ _ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 # that both sets of planes have kept.
 
 # %%
-shared = error_sources.same_faces(fitted_base, exact_base)
+distance = cdist(fitted_base, exact_base)
+same = distance.min(axis=1) < np.median(distance) / 2  # a projection moves a code by far less
+shared = np.where(same, distance.argmin(axis=1), -1)
 own_faces = np.where(shared >= 0, shared, n_transects + np.arange(n_transects))
 fitted_face = audit["transect"].map(dict(enumerate(own_faces)))
 sampled = {arm: ARMS[arm].assign(face=fitted_face) for arm in STEPS}

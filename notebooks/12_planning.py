@@ -460,7 +460,20 @@ noise.style.format("{:.2%}")
 
 # %%
 PRICE = 0.02
-seconds = answers["seconds"].median() / answers["attribute"].nunique()
+asked = answers["attribute"].nunique()
+seconds = answers["seconds"].median() / asked
+
+
+def cost(transects: int, raters: int) -> dict[str, float]:
+    """What the annotation takes: raters judge each attribute of eight images a transect."""
+    images = 8 * transects
+    judgements = images * asked * raters
+    hours, money = judgements * seconds / 3600, judgements * PRICE
+    return {"images": images, "judgements": judgements, "hours": hours, "money": money}
+
+
+# %% tags=["remove-cell"]
+assert cost(1000, 5)["judgements"] == 320_000, "not the paper's audit, section 4.3"
 
 # %% [markdown]
 # The audit's own values replace the guesses: the median correlation within pairs, the share of
@@ -486,7 +499,7 @@ Markdown(
 rows = {}
 for size, r in product((100, 200, 400, 800, 1600), (1, 3, 5, 9)):
     seen_design = effects.noisy_design(informed, effects.label_noise(wrong[1], r))
-    bill = effects.cost(size, r, price=PRICE, seconds=seconds)
+    bill = cost(size, r)
     rows[size, r] = {"power": effects.power(size, seen_design)} | bill
 
 # %%
@@ -524,7 +537,7 @@ for r in (1, 3, 5, 9):
         "cell": (replace(seen_design, pairs=1, pair_correlation=None), plan.level / family.size),
     }
     needs = {name: effects.transects_needed(*one, plan.power) for name, one in plans.items()}
-    bill = effects.cost(needs["cell"], r, price=PRICE, seconds=seconds)
+    bill = cost(needs["cell"], r)
     designs[r] = {"wrong labels (%)": 100 * share, **needs, **bill}
 designs = pd.DataFrame(designs).T.rename_axis("raters")
 designs.style.format("{:,.0f}").format("{:.1f}", subset="wrong labels (%)")
@@ -602,8 +615,8 @@ slopes = pd.DataFrame(slopes).T.rename_axis(["model", "gender_level", "raters"])
 # %%
 measured, reference = slopes.drop(index=MANY, level="raters"), slopes.xs(MANY, level="raters")
 factor = reliability.loc["hair_length"]
-by_raters = measured.groupby("raters", group_keys=False)
-corrected = by_raters.apply(lambda part: effects.disattenuate(part, factor[part.index[0][-1]]))
+ends = measured[["estimate", "low", "high"]]
+corrected = measured.assign(**ends.div(factor, axis=0, level="raters"))
 
 
 # %% tags=["hide-cell"]

@@ -76,14 +76,9 @@ from helpers.effects import audit_plan
 from helpers.generators import realism
 from helpers.figures import widgets
 from helpers.sensitivity import with_truth
-from helpers.sensitivity.vectors import (
-    as_uint8,
-    attribute_vector,
-    balanced_rows,
-    random_directions,
-    traverse,
-    vector_table,
-)
+from helpers.sensitivity.measures import mean_changes, share_table
+from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
+from helpers.utils import seeding
 from helpers.world import celeba, populations
 from helpers.world.batches import render_to_store
 
@@ -149,7 +144,9 @@ def with_interval(table, form, missing="no codes"):
 population = populations.sample("celeba-like", n_train + n_heldout, seed)
 renders = stage.load("02_face_world", "celeba-like.npy")
 attributes = celeba.celeba_attributes(population.parameters)
-celeba.rules_table().style.set_properties(**{"text-align": "left"})
+rules = pd.Series(celeba.RULES, name="rule").rename_axis("attribute").to_frame()
+rules["origin"] = ["this world" if name in celeba.OWN else "CelebA" for name in rules.index]
+rules.style.set_properties(**{"text-align": "left"})
 
 # %%
 seen, unseen = slice(n_train), slice(n_train, None)
@@ -353,7 +350,7 @@ world = generators.load_generator("known-truth", device, image_size)
 few, many = world.sample(n_codes // 3, seed), world.sample(n_do, seed + 1)
 known_truth = with_truth.KnownTruth(world, PARAMETERS, few, many, score_faces)
 by_hand = known_truth.changes_by_hand()
-truth = with_truth.mean_changes(by_hand)
+truth = mean_changes(by_hand)
 
 # %% [markdown]
 # First the audit with exact directions. Diamonds are the truth. It has an error of its own, from the
@@ -688,8 +685,12 @@ read = [generator.encode(torch.from_numpy(part.copy()).float() / 255) for part i
 codes = torch.cat(read).cpu().numpy()
 balanced = {name: vector(name, BALANCE, codes, attributes) for name in (*VECTORS, "Smiling")}
 
+# %%
+held_out = {name: (one.n_test, one.accuracy, one.low, one.high) for name, one in balanced.items()}
+accuracy = pd.DataFrame(held_out, index=["n", "estimate", "low", "high"]).T.astype({"n": int})
+accuracy = accuracy.rename_axis("attribute")
+
 # %% mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance."}}
-accuracy = vector_table([*balanced.values()])
 axis = figures.forest(accuracy, xlabel="accuracy")
 axis.lines[0].set_xdata([0.5, 0.5])
 _ = axis.set_xlim(0.4, 1)
@@ -799,7 +800,12 @@ at_rest = score(samples[:n_codes])
 positive = at_rest >= SMILES
 between, ends = sensitivity.lines(z.cpu().numpy(), positive, seed)
 on_lines = generator.synthesize(torch.from_numpy(between).float())
-kept_class = sensitivity.consistency(positive[ends[:, 0]], score(as_uint8(on_lines)), SMILES)
+
+# %%
+both_smile = positive[ends[:, 0]]
+kept = (score(as_uint8(on_lines)) >= SMILES) == both_smile
+sides = {"total": kept, "positive": kept[both_smile], "negative": kept[~both_smile]}
+kept_class = share_table(sides, "ends")
 kept_class.style.format(precision=3, na_rep="no codes")
 
 # %% [markdown]
@@ -889,10 +895,17 @@ _ = figure.legend(*handles, loc="outside upper center", ncol=3)
 # it leads.
 
 # %%
-responses = {name: sensitivity.dose_response(one, LAMBDAS) for name, one in scores.items()}
-dose = pd.concat(responses, names=["vector", "measure"]).drop(columns="n")
-slopes, orderly = (dose.xs(measure, level="measure") for measure in ("slope", "monotone"))
-doses = pd.concat({"slope": slopes, "monotone": orderly}, axis=1)
+slopes, one_way = {}, {}
+for name, one in scores.items():
+    slopes[name] = one @ LAMBDAS / (LAMBDAS @ LAMBDAS)  # the mean step is zero
+    rises = np.diff(one)
+    ordered = (rises >= 0).all(axis=1) | (rises <= 0).all(axis=1)
+    one_way[name] = ordered & (rises != 0).any(axis=1)
+
+# %%
+orderly = share_table(one_way, "vector")[["estimate", "low", "high"]]
+doses = {"slope": mean_changes(pd.DataFrame(slopes)), "monotone": orderly}
+doses = pd.concat(doses, axis=1).rename_axis("vector")
 doses.style.format("{:+z.3f}", subset="slope").format("{:.0%}", subset="monotone")
 
 # %% [markdown]
@@ -905,10 +918,14 @@ doses.style.format("{:+z.3f}", subset="slope").format("{:.0%}", subset="monotone
 
 # %%
 chosen = z[:200]
+drawn = seeding.normals(seed, "random directions", range(12), z.shape[1])
+drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
+
+# %%
 by_chance = np.stack(
     [
         score(traverse(generator, chosen, direction, [1.0]))[:, 0] - at_rest[: len(chosen)]
-        for direction in random_directions(12, z.shape[1], seed)
+        for direction in drawn
     ]
 )
 
@@ -927,7 +944,7 @@ def clear(table):
 
 
 # %%
-chance = with_truth.mean_changes(pd.DataFrame(by_chance.T))
+chance = mean_changes(pd.DataFrame(by_chance.T))
 farthest = chance["estimate"].abs().max()
 change = pd.Series({name: (one[:, -1] - at_rest).mean() for name, one in scores.items()})
 beyond = change.index[change.abs() > farthest]
@@ -1184,10 +1201,11 @@ def perceived(pictures, name):
 
 rest = perceived(samples[:n_codes], "rest")
 seen_after = {name: perceived(end, name) for name, end in ends_of.items()}
-matrix = sensitivity.perception_matrix({n: (rest, after) for n, after in seen_after.items()})
+matrix = {name: mean_changes(after - rest) for name, after in seen_after.items()}
 
 # %% mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95 % interval over codes includes zero are left empty."}}
-estimates = matrix["estimate"].where(clear(matrix))
+shown = {name: table["estimate"].where(clear(table)) for name, table in matrix.items()}
+estimates = pd.DataFrame(shown).T.rename_axis(index="vector", columns="attribute")
 estimates = estimates.rename(columns={"gender": "perceived gender"})
 figures.heatmap(estimates, limit=float(estimates.abs().max().max())).grid(False)
 
@@ -1422,7 +1440,7 @@ apart = makeup - (makeup @ smile) * smile
 apart /= np.linalg.norm(apart)
 walked = perceived(traverse(generator, z, apart, [1.0])[:, 0], "apart")["smiling"]
 changes = {"as fitted": smile_change["Heavy_Makeup"], "orthogonal": walked - rest["smiling"]}
-with_truth.mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
+mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
 
 # %% [markdown]
 # ```{solution-end}

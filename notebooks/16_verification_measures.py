@@ -60,7 +60,6 @@ from sklearn.linear_model import LogisticRegression
 
 import facerender
 from helpers import annotations, figures, models, verification
-from helpers.annotations import crowd
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
 from helpers.claims import claim, told
@@ -127,8 +126,11 @@ pd.DataFrame(sets).T.rename_axis("identities of")
 # %%
 IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # per identity; identities per group
 settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
+identities = pd.DataFrame(sets).loc[list(GROUPS)].astype(int)
+skewed = identities.drop(columns="balanced").sum(axis=1)  # nobody is in two of these sets
+wanted = np.maximum(skewed, identities["balanced"])
 pool = verification.render_people(
-    verification.pool_composition(n_identities), path=stage.path("pool.npy"), seed=seed, **settings
+    wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings
 )
 fresh = verification.render_people(
     dict.fromkeys(GROUPS, HELD_OUT), path=stage.path("fresh.npy"), seed=seed + 1, **settings
@@ -296,10 +298,18 @@ walked, index = verification.walk_to_groups(seeds, every, gender=1.5, ancestry=3
 UNCANNY = 0.8  # mean fakeness from which people call a face fake, as in the paper
 TARGETS = {"expression": 0.9, "age": 0.8}  # high scores, which two steps reach, as in the paper
 asked_of = generator.parameters(torch.from_numpy(walked))
-judged = verification.judge_prototypes(asked_of, index, **asked)
+items = index["seed"] * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"])
+said = verification.crowd_scores(asked_of, ["gender", "fakeness"], items.tolist(), **asked)
+nearest = verification.perceived_ancestry(asked_of, items.tolist(), **asked)
+
+# %%
+judged = index.join(said)
+looks = zip(np.array(verification.ANCESTRIES)[nearest], judged["gender"] >= 0.5, strict=True)
+judged["perceived"] = [f"{ancestry} {'male' if man else 'female'}" for ancestry, man in looks]
 judged["real"] = judged["fakeness"] < UNCANNY
 judged["agrees"] = judged["perceived"] == judged["group"]
-judged["can step"] = verification.below_targets(generator, walked, TARGETS)
+seen = facerender.visible_scores(asked_of)
+judged["can step"] = seen["smiling"].lt(TARGETS["expression"]) & seen["age"].lt(TARGETS["age"])
 
 # %%
 judged["accepted"] = judged[["real", "agrees", "can step"]].all(axis=1)
@@ -489,10 +499,10 @@ counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()})
 
 # %%
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
-apart = pd.Series(crowd.identity_distance(*ends), pairs.index)
+apart = pd.Series(pair_tasks.identity_distance(*ends), pairs.index)
 yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
 turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
-answers = crowd.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
+answers = pair_tasks.annotate_pairs(apart, turned, PAIR_RATERS, seed=seed, stage=DRAWS)
 
 # %%
 path = stage.path("pairs.json")

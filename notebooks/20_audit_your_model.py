@@ -414,7 +414,7 @@ second = own.model_copy(
 newer = model_of(second)
 score = ask(newer, images, stage.folder / "answers")
 retrained = labelled.assign(score=score)
-changed = compare(data, judged(retrained, plan["threshold"], True, after), plan).errors
+changed = compare(data, judged(retrained, plan["threshold"], True, after), plan)["errors"]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of nine rows, all images and eight groups by skin colour, hair length and gender: the change of the error rate from the first model to the second, with intervals around a line at zero."}, "figure": {"name": "fig-own-versions", "caption": "Change of the error rate from the model trained on the celeba-like collection to that trained on the fairface-like one, on the same images; 95 % intervals."}}
 clear = changed[changed["cell"] != "all images"]["verdict"].value_counts()

@@ -189,7 +189,7 @@ def more_depths(depths, weights, count):
 
 
 def ray(state, planes, origin, direction, options):
-    """Features (F,) and depth of one ray."""
+    """Features (F,) of one ray."""
 
     def look(depth):
         x = looked_up(planes, (origin + depth * direction) * 2 / options["box_warp"])
@@ -210,23 +210,21 @@ def ray(state, planes, origin, direction, options):
     colours = np.array([colour for _, (_, colour) in every])
     features = weights @ ((colours[:-1] + colours[1:]) / 2)
     features = features + (1 - weights.sum()) * options.get("white_back", False)
-    depth = weights @ ((depths[:-1] + depths[1:]) / 2) / weights.sum()
-    return 2 * features - 1, depth
+    return 2 * features - 1
 
 
 def rays(state, planes, camera, size, options):
-    """Features (F, size, size) and depths (size, size)."""
+    """Features (F, size, size)."""
     world, pinhole = camera[:16].reshape(4, 4), camera[16:].reshape(3, 3)
-    features, depths = np.zeros((planes.shape[1], size, size)), np.zeros((size, size))
+    features = np.zeros((planes.shape[1], size, size))
     inverse = np.linalg.inv(pinhole)
     for row in range(size):
         for column in range(size):
             ahead = inverse @ [(column + 0.5) / size, (row + 0.5) / size, 1]
             direction = world[:3, :3] @ ahead
             direction /= np.linalg.norm(direction)
-            result = ray(state, planes, world[:3, 3], direction, options)
-            features[:, row, column], depths[row, column] = result
-    return features, depths
+            features[:, row, column] = ray(state, planes, world[:3, 3], direction, options)
+    return features
 
 
 def doubled(x: np.ndarray) -> np.ndarray:
@@ -248,13 +246,13 @@ def _near(place: int, size: int) -> list[tuple[int, float]]:
 
 
 def eg3d(state, ws, camera, size, enlarged_size, blocks, options, resolution, clamp):
-    """Image, raw image and depth of one code (num_ws, w_dim); `blocks` has heights of two."""
+    """Image of one code (num_ws, w_dim); `blocks` has heights of two."""
     prefix = "backbone.synthesis."
     styles = styles2(state, ws, resolution, prefix)
     planes = stylegan2(state, styles, resolution, clamp, prefix=prefix)
     planes = planes.reshape(3, -1, resolution, resolution)
-    x, depth = rays(state, planes, camera, size, options)
-    image = raw = x[:3]
+    x = rays(state, planes, camera, size, options)
+    image = x[:3]
     if size != enlarged_size:
         x, image = doubled(x), doubled(image)
     for i, height in enumerate(blocks):
@@ -265,4 +263,4 @@ def eg3d(state, ws, camera, size, enlarged_size, blocks, options, resolution, cl
         image = (enlarged(image) if up else image) + colours(
             state, f"{name}.torgb", x, own["torgb"], clamp
         )
-    return image, raw, depth
+    return image

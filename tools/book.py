@@ -17,7 +17,7 @@ from pathlib import Path
 import api_reference
 import vendor
 
-from helpers.artifacts import lineage, manifests
+from helpers.artifacts import lineage, manifests, pages
 from helpers.claims import Claim, of_page, with_minus
 from helpers.utils.parallel import alone
 
@@ -80,7 +80,7 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
         ValueError: an executed page is damaged.
     """
     for page in contents() if among is None else among:
-        notebook = manifests.executed(page, profile)
+        notebook = pages.executed(page, profile)
         try:
             found = list(of_page(notebook)) if notebook.is_file() else []
         except ValueError:

@@ -20,7 +20,7 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.artifacts import atomic, lineage, manifests
+from helpers.artifacts import atomic, lineage, pages
 
 TIMES = ("papermill", "execution")
 logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -49,10 +49,10 @@ def run(page: str, profile: str, device: str, log: Path, study: str | None = Non
 
     With a study, the page shows that in place of the example.
     """
-    made_from, more = manifests.basis(page, profile), {"study": study} if study else {}
-    out = manifests.executed(page, profile)
+    made_from, more = pages.basis(page, profile), {"study": study} if study else {}
+    out = pages.executed(page, profile)
     execute(lineage.source_of(page), out, profile, device, log, **more)
-    manifests.record(page, profile, made_from, study)
+    pages.record(page, profile, made_from, study)
 
 
 def _log(log: Path, cell: nbformat.NotebookNode, **_: object) -> None:

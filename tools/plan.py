@@ -7,7 +7,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import book
-from helpers.artifacts import lineage, manifests
+from helpers.artifacts import lineage, manifests, pages
 
 BOOK = "book"
 RENDERER = "renderer"  # compiled before the first step that draws, once for a state of its code
@@ -59,7 +59,7 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
         return book.why_stale(profile)
     if step == RENDERER:
         return None if compiled().is_file() else "not compiled"
-    stale = manifests.why_stale if step in lineage.STUDIES else manifests.why_page_is_stale
+    stale = manifests.why_stale if step in lineage.STUDIES else pages.why_stale
     if reason := stale(step, profile):
         return reason
     if step in TRAINS and train is not None and train != manifests.read(step, profile)["train"]:

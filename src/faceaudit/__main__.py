@@ -42,13 +42,10 @@ def parser() -> argparse.ArgumentParser:
     for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
         own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
-    told = "where a network's images are made: cpu (default) or cuda, alike in every run"
-    run.add_argument("--device", default="cpu", help=told)
+    run.add_argument("--device", default="cpu", help="cpu or cuda, for a network's images")
     gates.add_argument("report", help="a report.json")
-    told = "what fails: a comparison beyond the tolerance (default), or also an undecided one"
-    gates.add_argument("--fail-on", choices=STATES, default="exceeds", help=told)
-    told = "let a model pass though the analysis departed from the plan, and say so"
-    gates.add_argument("--allow-departures", action="store_true", help=told)
+    gates.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
+    gates.add_argument("--allow-departures", action="store_true", help="pass, and say so")
     both.add_argument("before", help="audit file of the old version, with a table of images")
     both.add_argument("after", help="audit file of the new version, with one of the same images")
     return top

@@ -9,7 +9,6 @@ adjusted for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -63,7 +62,6 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
     if plan["placebos"]:
         found[plans.PLACEBOS] = average_effects(frame, plan, "error", plan["placebos"])
         found["placebos, no answer"] = average_effects(frame, plan, "no_answer", plan["placebos"])
-    found["thresholds"] = found["scores"] = pd.DataFrame()
     if data.scored:
         found["thresholds"] = other_thresholds(frame, plan)
         distance = (frame["score"] - frame["label"]).abs()
@@ -234,8 +232,7 @@ def explained(table: pd.DataFrame) -> pd.DataFrame:
     turned = table[["estimate", "low", "high"]].copy()
     turned[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
     base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
-    values = effects.e_values(turned, base)
-    values = values[["e_value", "e_value_limit"]]
+    values = effects.e_values(turned, base)[["e_value", "e_value_limit"]]
     gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
     sure = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
     return table.join(values).assign(gamma=gamma, tipping=sure)
@@ -435,12 +432,11 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
 def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
     if plan["threshold"] is not None:
         return float(plan["threshold"])
-    reference = next(one for one in by_group(*pairs[:3]) if one.label == plan["reference"])
+    name = plan["reference"]
+    reference = next(one for one in by_group(*pairs[:3]) if one.label == name)
     threshold, reason = reference.threshold_at(plan["fmr"])
     if reason:
-        told = (
-            f"model.fmr is {plan['fmr']}, in the reference {plan['reference']!r} that is {reason}"
-        )
+        told = f"model.fmr is {plan['fmr']}, in the reference {name!r} that is {reason}"
         raise ValueError(f"{source}: {told}; ask for a larger one or bring more pairs")
     return threshold
 
@@ -459,23 +455,7 @@ def _compared(
     return rates, table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What changed from one version of a model to the next.
-
-    Attributes:
-        errors: a row per combination of levels and for all images: cell, before, after (error
-            rates), estimate (after minus before), low, high, p, p_holm, n (images both answered),
-            verdict ("better", "worse" or "no clear change").
-        effects: a row per axis and cell: axis, cell, before, after (effects), estimate (after minus
-            before, of faces that both answered in all images), low, high, n.
-    """
-
-    errors: pd.DataFrame
-    effects: pd.DataFrame
-
-
-def compare(before: Audited, after: Audited, plan: Plan) -> Comparison:
+def compare(before: Audited, after: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
     """Compare two versions of a model on the same images with the same labels.
 
     Error rates are compared image by image (matched pairs, with matched faces as units); the
@@ -488,13 +468,17 @@ def compare(before: Audited, after: Audited, plan: Plan) -> Comparison:
         plan: of the audit.
 
     Returns:
-        The comparison.
+        "errors": a row per combination of levels and for all images: cell, before, after (error
+        rates), estimate (after minus before), low, high, p, p_holm, n (images both answered),
+        verdict ("better", "worse" or "no clear change"); "effects": a row per axis and cell: axis,
+        cell, before, after (effects), estimate (after minus before, of faces that both answered in
+        all images), low, high, n.
 
     Raises:
         ValueError: other images, units, levels or labels in the one than in the other.
     """
     images = _joined(before, after)
-    return Comparison(_changed_errors(images, plan), _changed_effects(images, plan))
+    return {"errors": _changed_errors(images, plan), "effects": _changed_effects(images, plan)}
 
 
 def _joined(before: Audited, after: Audited) -> pd.DataFrame:

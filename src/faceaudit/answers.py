@@ -77,8 +77,8 @@ class Reading:
             raise ValueError(f"{name}: the answer is {found}, finite numbers were expected")
         if self.gives == "probability":
             return self._score(rows, name)
-        if rows.shape[1] < 2:
-            raise ValueError(f"{name}: one number an image is no vector of a face")
+        if rows.shape[1] < 2 or not rows.any(axis=1).all():
+            raise ValueError(f"{name}: one number an image is no vector of a face, nor are zeros")
         return rows
 
     def _score(self, rows: np.ndarray, name: str) -> np.ndarray:
@@ -93,9 +93,8 @@ class Reading:
                 f"{classes} numbers an image; say which one is the positive class, from 0"
             )
         if self.activation != "none":
-            return (softmax(rows, axis=1) if self.activation == "softmax" else expit(rows))[
-                :, index
-            ]
+            scores = softmax(rows, axis=1) if self.activation == "softmax" else expit(rows)
+            return scores[:, index]
         score = rows[:, index]
         if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
             ends = f"{np.nanmin(score):.4g} to {np.nanmax(score):.4g}"
@@ -187,10 +186,7 @@ class AnswerCache:
     def answers(self, keys: Sequence[str]) -> Answers:
         """What is kept of images, in their order."""
         values = [np.frombuffer(self._found[key][0] or b"", "<f8") for key in keys]
-        widths = {len(value) for value in values if len(value)} or {1}
-        if len(widths) > 1:
-            raise ValueError(f"{self.path}: vectors of {widths} numbers, one length was expected")
-        (width,) = widths
+        width = max([1, *map(len, values)])
         filled = np.array([value if len(value) else [np.nan] * width for value in values])
         reasons = np.array([self._found[key][1] for key in keys], str)
         return Answers(filled if width > 1 else filled[:, 0], reasons)
@@ -202,12 +198,17 @@ class AnswerCache:
                 self._found[key] = value, reason
 
 
-def has_answers(folder: Path) -> bool:
-    """Whether a model was asked and something is kept of it, in a folder of answers."""
-    if not (path := folder / "answers.sqlite").is_file():
-        return False
-    with closing(sqlite3.connect(path)) as base:
-        return bool(base.execute("SELECT EXISTS (SELECT * FROM calls)").fetchone()[0])
+def require_answers(values: np.ndarray, where: str) -> None:
+    """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
+    found = values[~np.isnan(values.reshape(len(values), -1)).any(1)]
+    if not len(found):
+        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
+    if len(found) > 1 and np.ptp(found, axis=0).max() == 0:
+        what = f"{found[0]:g}" if found.ndim == 1 else "one vector"
+        raise ValueError(
+            f"{where} is {what} for every image; a constant answer shows nothing, is it the right "
+            "column, output, index or preparation, and has the network its weights?"
+        )
 
 
 def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Answers:

@@ -21,6 +21,7 @@ from torch.nn import functional
 from torch.onnx import symbolic_helper
 
 from helpers import models, verification
+from helpers.artifacts.lineage import ROOT
 from helpers.artifacts.stage import atomic
 from helpers.world import populations
 from helpers.world.batches import render_to_store
@@ -34,9 +35,15 @@ OPSET = 17
 """Version of ONNX that every onnxruntime from 1.15 on reads."""
 
 
+def make_example(path: Path) -> None:
+    """Make a file that an audit file names, if it is one of the examples'."""
+    if make := EXAMPLES.get(path.resolve()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        make(path)
+
+
 def make_example_model(path: Path) -> Path:
     """Train the classifier and write it as ONNX, with weights and images beside it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     drawn = populations.sample("celeba-like", 2000, CLASSIFIER_SEED)
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
     labels, weights = drawn.frame["gender"].to_numpy(), path.with_suffix(".safetensors")
@@ -46,12 +53,9 @@ def make_example_model(path: Path) -> Path:
 
 def make_example_recogniser(path: Path) -> Path:
     """Train the recogniser and write it as ONNX, with weights and images beside it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     wanted = verification.group_counts(verification.COMPOSITIONS[COMPOSITION], TAUGHT)
-    settings = {"seed": SEED, "device": "cpu"}
-    taught = verification.render_people(
-        wanted, IMAGES_TAUGHT, SIZE, path.with_suffix(".npy"), **settings
-    )
+    store, settings = path.with_suffix(".npy"), {"seed": SEED, "device": "cpu"}
+    taught = verification.render_people(wanted, IMAGES_TAUGHT, SIZE, store, **settings)
     job = {"images": taught.images, "labels": taught.person, "loss": "arcface", "epochs": 14}
     job |= {"path": path.with_suffix(".safetensors"), **settings}
     (trained,) = models.train_recognisers([job])
@@ -60,7 +64,6 @@ def make_example_recogniser(path: Path) -> Path:
 
 def make_example_faces(path: Path) -> Path:
     """Draw people and write their pictures, with a table at the path, a `.csv`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     wanted = dict.fromkeys(verification.GROUPS, PEOPLE)
     store = path.with_suffix(".npy")
     people = verification.render_people(wanted, IMAGES, SIZE, store, seed=SEED + 1, device="cpu")
@@ -104,3 +107,10 @@ def _pooled(graph: Any, maps: Any, cells: list[int]) -> Any:
     means = functional.adaptive_avg_pool1d(torch.eye(maps.type().varyingSizes()[-1]), cells[0])
     columns, rows = (graph.op("Constant", value_t=one) for one in (means, means.T.contiguous()))
     return graph.op("MatMul", rows, graph.op("MatMul", maps, columns))
+
+
+EXAMPLES = {
+    ROOT / "build" / "audits" / "example.onnx": make_example_model,
+    ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
+    ROOT / "build" / "audits" / "example-faces.csv": make_example_faces,
+}

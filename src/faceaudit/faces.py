@@ -7,8 +7,9 @@ every combination of the doses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ import torch
 import facerender
 from faceaudit import own_generator as own
 from faceaudit.answers import BlackBox
-from faceaudit.models import LocalModel, check_model
-from faceaudit.parts import Http, Images, KnownTruth, Reader, Simulated, Style
+from faceaudit.models import check_model
+from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
 from faceaudit.people import said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, require_complete
@@ -128,11 +129,6 @@ def simulated_answers(
     """
     seen = perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
     wanted, seed = specification.asked, specification.design.seed
-    if unknown := [name for name in wanted if name not in seen]:
-        raise ValueError(
-            f"{specification.path}: people are not asked about {unknown[0]!r}; attribute and "
-            f"annotated may have {', '.join(seen)}"
-        )
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
     label = errors.majority(scores[specification.attribute])
@@ -151,20 +147,14 @@ class Shown:
         images: uint8 (n, 3, height, width), in the order of the rows.
         source: of the images, for the report.
         world: whose truth can be computed, of the face world.
-        people: of `Said.about`, with the key `stage`.
-        generator: the card of somebody's own.
-        told: limits for the report.
-        doubts: name and sentence of each, for the report.
+        more: what the report has of them, by arguments of `build_report`.
     """
 
     labelled: pd.DataFrame
     images: np.ndarray
     source: str
     world: World | None = None
-    people: list[dict[str, Any]] = field(default_factory=list)
-    generator: Mapping[str, Any] | None = None
-    told: list[str] = field(default_factory=list)
-    doubts: list[tuple[str, str]] = field(default_factory=list)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 def show(
@@ -176,38 +166,32 @@ def show(
     a network's images are made.
     """
     source, people, units = specification.generator, specification.people, plan["sizes"]["units"]
-
-    def ask(images: np.ndarray, asked: list[str], stage: str = "") -> Any:
-        return said_of(specification, images, asked, folder, model, say, stage)
-
-    def tried(images: np.ndarray, sentence: str) -> np.ndarray:
-        say(sentence)
-        if isinstance(model, LocalModel):
-            check_model(model, images)
-        return images
-
+    if not isinstance(source, KnownTruth | Images):
+        return _of_a_generator(specification, plan, folder, model, say, device)
     if isinstance(source, KnownTruth):
-        world, size, card = World.of(specification), specification.size, None
-        (index, parameters), name = world.faces(units), "the known-truth face world"
-        made = f"faces: {len(index):,} images of {units} faces, {size} pixels wide"
-        seen = images = tried(render_faces(parameters, size, folder), made)
-        if isinstance(people, Simulated):
-            labelled = simulated_answers(index, parameters, specification)
-            say(f"people: {people.raters} simulated raters looked at every image")
-            return Shown(labelled, images, name, world)
-        if not isinstance(people, Reader):
-            seen = render_faces(parameters, people.size, folder / "people")
-    elif isinstance(source, Images):
+        world, name, card = World.of(specification), "the known-truth face world", None
+        index, parameters = world.faces(units)
+        images = render_faces(parameters, specification.size, folder)
+        shown = f"{units} faces, {specification.size} pixels wide"
+    else:
         index, found = open_images(specification)
         folder.mkdir(parents=True, exist_ok=True)
-        seen = images = synthesize_to_store(found, found.codes, folder / "images.npy")
-        units, world, card, name = index["unit"].nunique(), None, found.card, source.table.name
-        tried(images, f"faces: {len(index):,} images of {units} matched faces, from a folder")
-    else:
-        return _of_a_generator(specification, plan, folder, device, (ask, tried, say))
-    said = ask(seen, specification.asked)
+        images = synthesize_to_store(found, found.codes, folder / "images.npy")
+        world, name, card = None, source.table.name, found.card
+        shown = f"{index['unit'].nunique()} matched faces, from a folder"
+    say(f"faces: {len(index):,} images of {shown}")
+    check_model(model, images)
+    if isinstance(people, Simulated):
+        labelled = simulated_answers(index, parameters, specification)
+        say(f"people: {people.raters} simulated raters looked at every image")
+        return Shown(labelled, images, name, world)
+    seen = images
+    if world is not None and isinstance(people, Export):
+        seen = render_faces(parameters, people.size, folder / "people")
+    said = said_of(specification, seen, specification.asked, folder, model, say)
     about = [said.about | {"stage": "matched images"}]
-    return Shown(said.labelled(index, specification), images, name, world, about, card, said.limits)
+    more = {"people": about, "generator": card, "told": said.limits}
+    return Shown(said.labelled(index, specification), images, name, world, more)
 
 
 def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
@@ -222,7 +206,7 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     units = rows.texts(unit, "the name of a matched face")
     index = {"image_id": rows.frame[FILE].astype(str), "unit": units} | rows.levels(axes)
     # What is sent over the network has the size that the file says; other models scale themselves.
-    size = specification.size if isinstance(specification.model, Http) else None
+    size = getattr(specification.model, "size", None)
     # The set brings the pictures alone: levels and faults are read as those of any other table.
     found = ImageSet(table, {}, unit=FILE, size=size)
     index = pd.DataFrame(index).reset_index(drop=True)
@@ -231,13 +215,15 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
 
 
 def _of_a_generator(
-    specification: Specification, plan: dict, folder: Path, device: str, steps: tuple
+    specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
 ) -> Shown:
-    source, units, (ask, tried, say) = specification.generator, plan["sizes"]["units"], steps
+    source, units = specification.generator, plan["sizes"]["units"]
+    ask = partial(said_of, specification, folder=folder, model=model, say=say)
     generator = own.generator_of(specification, device)
     codes, samples = own.sampled_faces(specification, generator, folder)
-    tried(samples, f"samples: {len(samples):,} images, of which directions are found")
-    first = ask(samples, specification.asked_of_samples, "samples")
+    say(f"samples: {len(samples):,} images, of which directions are found")
+    check_model(model, samples)
+    first = ask(samples, specification.asked_of_samples, stage="samples")
     found = own.find_directions(codes, first.scores, specification)
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
@@ -250,11 +236,11 @@ def _of_a_generator(
         index, cells = found.transects(own.base_codes(generator, found, units, specification))
         images = synthesize_to_store(generator, cells, folder / "images.npy")
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    second = ask(images, specification.asked, "transects")
+    second = ask(images, specification.asked, stage="transects")
     about = [first.about | {"stage": "sampled images"}, second.about | {"stage": "matched images"}]
     limits = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
+    more = {"people": about, "generator": generator.card, "told": limits, "doubts": doubts}
     labelled, name = second.labelled(index, specification), f"a generator, {source.kind}"
-    card = getattr(generator, "card", None)
-    return Shown(labelled, images, name, None, about, card, limits, doubts)
+    return Shown(labelled, images, name, None, more)

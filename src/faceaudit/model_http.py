@@ -37,14 +37,9 @@ _HOPELESS = {
 class CallFailed(Exception):
     """A call without an answer; the reason is a few words of ours, without keys."""
 
-    def __init__(self, reason: str, response: requests.Response | None = None) -> None:
+    def __init__(self, reason: str, status: int | None = None, after: float | None = None) -> None:
         super().__init__(reason)
-        self.status = None if response is None else response.status_code
-        self.after = None if response is None else Retry().get_retry_after(response)
-
-
-class WrongEndpoint(ValueError):
-    """Something about an endpoint that no waiting mends; it ends the run."""
+        self.status, self.after = status, after
 
 
 class RemoteModel(BlackBox):
@@ -77,7 +72,6 @@ class RemoteModel(BlackBox):
 
     def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
         """Put answers into a cache, each before the next image is asked about."""
-        self._called = self._failed = 0
         keys = list(wanted)
         for place in seeding.rng(self._seed, "order of calls").permutation(len(keys)):
             key, stream = keys[place], io.BytesIO()
@@ -93,6 +87,7 @@ class RemoteModel(BlackBox):
             self._wait_for_turn(cache)
             try:
                 answer = self._answer(png, key)
+                return cache.add([key], [answer], [NO_FACE if answer is None else ""])
             except CallFailed as failure:
                 cache.add([key], [None], [str(failure)])
                 self._stop_if_sick(failure, cache)
@@ -101,13 +96,6 @@ class RemoteModel(BlackBox):
                 retry = retry.increment(error=failure)
                 wait = retry.get_backoff_time() if failure.after is None else failure.after
                 time.sleep(min(wait, LONGEST_WAIT))
-            except WrongEndpoint:
-                raise
-            except ValueError:  # what is no answer ends the run, and was a call
-                cache.add([key], [None], ["an answer that is none"])
-                raise
-            else:
-                return cache.add([key], [answer], [NO_FACE if answer is None else ""])
 
     def _wait_for_turn(self, cache: AnswerCache) -> None:
         if cache.calls >= self._http.max_calls:
@@ -154,7 +142,7 @@ class RemoteModel(BlackBox):
                 found[header] = os.environ.get(name := value.removeprefix(FROM_ENVIRONMENT))
                 if found[header] is None:
                     told = f"the environment has no variable {name}; set it"
-                    raise WrongEndpoint(f"model.headers.{header}: {told}")
+                    raise ValueError(f"model.headers.{header}: {told}")
         return found
 
     def _refuse(self, response: requests.Response) -> None:
@@ -162,14 +150,14 @@ class RemoteModel(BlackBox):
         status = response.status_code
         if 300 <= status < 400:
             goal = urlsplit(response.headers.get("Location", "")).hostname or "elsewhere"
-            raise WrongEndpoint(
+            raise ValueError(
                 f"{self.name} sends to {goal} (HTTP {status}); images follow no redirect, so give "
                 "that address itself as model.url, if it is the right one"
             )
         if status in _HOPELESS:
-            raise WrongEndpoint(f"{self.name} {_HOPELESS[status].format(status)}")
+            raise ValueError(f"{self.name} {_HOPELESS[status].format(status)}")
         if not response.ok:
-            raise CallFailed(f"HTTP {status}", response)
+            raise CallFailed(f"HTTP {status}", status, Retry().get_retry_after(response))
 
     def _read(self, found: Any) -> float | list[float] | None:
         """What stands where `read` looks; messages repeat nothing of the answer but numbers."""

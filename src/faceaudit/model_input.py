@@ -8,15 +8,16 @@ stand in a `Preparation`, and `check_preparation` tries the others.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 from scipy.stats import norm, rankdata
 from torch.nn import functional
 
@@ -49,6 +50,22 @@ class Strict(BaseModel):
         return content
 
 
+def such(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
+    """A check whose failure is told by what was expected."""
+
+    def checked(value: Any) -> Any:
+        if not fits(value):
+            raise PydanticCustomError("unfit", expected)
+        return value
+
+    return AfterValidator(checked)
+
+
+Span = Annotated[tuple[float, float], such(lambda ends: ends[0] < ends[1], "the lower end first")]
+Numbers = float | tuple[float, float, float]
+"""One for all channels, or one for each."""
+
+
 class Preparation(Strict):
     """How uint8 RGB images become what a network takes; the block `input` of an audit file.
 
@@ -67,17 +84,9 @@ class Preparation(Strict):
     size: int = Field(gt=0)  # height and width, pixels
     channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
-    range: tuple[float, float] = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
-    mean: float | tuple[float, float, float] = 0.0
-    std: float | tuple[float, float, float] = 1.0
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.range[0] >= self.range[1]:
-            raise ValueError(f"range is {self.range}, the lower end first was expected")
-        if np.min(self.std) <= 0:
-            raise ValueError(f"std is {self.std}, positive numbers was expected")
-        return self
+    range: Span = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
+    mean: Numbers = 0.0
+    std: Annotated[Numbers, such(lambda std: np.min(std) > 0, "positive numbers")] = 1.0
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """Prepare uint8 RGB images (n, 3, height, width).
@@ -183,11 +192,11 @@ def _separations(values: np.ndarray, groups: np.ndarray, of_people: bool) -> np.
         scores, ones = (direction @ direction.T)[first, second], unit[first] == unit[second]
     known = np.isfinite(scores)
     without = (known & (unit[first] != one) & (unit[second] != one) for one in np.unique(unit))
-    return np.array([_separation(scores[used], ones[used]) for used in (known, *without)])
+    return np.array([separation(scores[used], ones[used]) for used in (known, *without)])
 
 
-def _separation(scores: np.ndarray, ones: np.ndarray) -> float:
-    """P(score of a one > score of another); ties are a half, as in Mann and Whitney's U."""
+def separation(scores: ArrayLike, ones: np.ndarray) -> float:
+    """P(score of a one > score of another), NaN without both; ties are a half (Mann–Whitney U)."""
     n, others = ones.sum(), (~ones).sum()
     if not n or not others:
         return np.nan

@@ -15,33 +15,24 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-import pandas as pd
 
 from faceaudit import answers
 from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
-from faceaudit.examples import make_example_model, make_example_recogniser
+from faceaudit.examples import make_example
 from faceaudit.model_http import RemoteModel
 from faceaudit.model_input import Preparation
 from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.specification import Specification
-from faceaudit.tables import check_answers
-from helpers.artifacts.lineage import ROOT, file_hash
+from helpers.artifacts.lineage import file_hash
 from helpers.models.training import check_images
 
-EXAMPLES = {
-    ROOT / "build" / "audits" / "example.onnx": make_example_model,
-    ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
-}
-"""Models of the files that ship: the run makes them if there are none yet."""
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
 TRIED = 64
-"""Images that a model is tried on; a recogniser on some from all parts of the table."""
+"""Images that a model is tried on, from all parts of the audit."""
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
-_FATAL = 4
-"""Severity of onnxruntime's messages from which on they are shown."""
 
 
 # --- ONNX files
@@ -54,7 +45,7 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
-    options.log_severity_level = _FATAL
+    options.log_severity_level = 4  # of messages: fatal ones alone are shown
     try:
         return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's have no class in common but this
@@ -160,8 +151,7 @@ def local_model(
         call, source = _function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
     path = folder / given.path
-    if path.resolve() in EXAMPLES:
-        EXAMPLES[path.resolve()](path)
+    make_example(path)
     network = OnnxNetwork(path, given.output.name)
     network.check_input(given.input)
     said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}
@@ -215,54 +205,27 @@ def model_of(specification: Specification, given: Model | None = None) -> BlackB
 def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     """Probabilities (n,) of images, NaN where there is no answer; none is asked about again."""
     score, _ = answers.ask_and_keep(model, images, folder)
-    check_answers(pd.Series(score), model.name)
+    answers.require_answers(score, model.name)
     return score
 
 
-def embed(model: BlackBox, images: np.ndarray, folder: Path) -> Answers:
-    """Ask a recogniser about images, after trying it; what it said before is not asked again.
+def check_model(model: BlackBox, images: np.ndarray) -> None:
+    """Ask a model about 64 of the images twice, in other company, and refuse what is no model.
 
-    A model on the network is not tried, and its answers are judged as they come.
+    The second time the images come in batches of one, two, three …, from the last to the first. A
+    model on the network is not tried, and its answers are judged as they come.
     """
-    if isinstance(model, LocalModel):
-        some = np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))
-        check_model(model, images[some])
-    vectors, reasons = answers.ask_and_keep(model, images, folder)
-    found = vectors[reasons == ""]
-    if not len(found):
-        raise ValueError(f"{model.name} has no embedding of any image; is it the right model?")
-    _refuse_constant(found, len(found), model.name)
-    return Answers(vectors, reasons)
-
-
-def check_model(model: LocalModel, images: np.ndarray) -> None:
-    """Ask a model about the first 64 images twice, in other company, and refuse what is no model.
-
-    The second time the images come in batches of one, two, three …, from the last to the first.
-    """
-    images = images[:TRIED]
-    first, reasons = model.ask(images)
-    found = reasons != NO_FACE
-    if not found.any():
-        raise ValueError(f"{model.name}: no face found in any of {len(images)} images")
+    if not isinstance(model, LocalModel):
+        return
+    images = images[np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))]
+    first, _ = model.ask(images)
+    answers.require_answers(first, model.name)
     starts = np.arange(1, len(images)).cumsum()
     for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
         again, _ = model.ask(images[rows])
         close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
         if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
             raise ValueError(
-                f"{model.name}: two answers for the same image (among {rows.min()} to "
-                f"{rows.max()}); a model under audit must answer the same every time: turn off "
-                "dropout, batch statistics and random augmentation"
+                f"{model.name}: two answers for the same image in two batches; it must answer the "
+                "same every time: turn off dropout, batch statistics and random augmentation"
             )
-    distinct = len(np.unique(images[found].reshape(found.sum(), -1), axis=0))
-    _refuse_constant(first[found], distinct, model.name)
-
-
-def _refuse_constant(found: np.ndarray, images: int, name: str) -> None:
-    if images > 1 and np.ptp(found, axis=0).max() == 0:
-        what = f"{found[0]:g}" if found.ndim == 1 else "one vector"
-        raise ValueError(
-            f"{name}: the answer is {what} for all of {images} different images; a wrong output, "
-            "index or preparation does that, and so does a network without its weights"
-        )

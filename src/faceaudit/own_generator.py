@@ -177,15 +177,9 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
 
 def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:
     """Planes at random, whose normals are at right angles to the others' and to each other."""
-    names, width = tuple(specification.placebos), codes.shape[1]
-    if width < len(planes.names) + len(names):
-        raise ValueError(
-            f"{specification.path}: codes of {width} numbers have no room for "
-            f"{len(names)} placebos besides {len(planes.names)} attributes"
-        )
-    seed = specification.design.seed
+    names, seed = tuple(specification.placebos), specification.design.seed
     random = [seeding.rng(seed, f"audit/placebo/{name}") for name in names]
-    drawn = np.stack([one.standard_normal(width) for one in random])
+    drawn = np.stack([one.standard_normal(codes.shape[1]) for one in random])
     basis = np.linalg.qr(np.concatenate([planes.normals, drawn]).T)[0].T
     normals = basis[len(planes.names) :]
     return Hyperplanes(names, normals, -(codes @ normals.T).mean(axis=0))
@@ -252,15 +246,15 @@ def write_study(
     default = Style.model_fields["truncation"].default
     content["generator"] = {
         "kind": network.kind,
-        "weights": _from(folder, generator),
+        "weights": os.path.relpath(generator, folder),
         "samples": sizes.n_directions,
         "quantiles": content["generator"]["quantiles"],
         "truncation": default if chosen == convert.PSI else chosen,
     }
     content["people"]["raters"] = sizes.n_raters
     if crowd is not None:
-        content["people"]["export"] = _from(folder, crowd)
-    content["model"] |= {"path": _from(folder, model), "output": {"activation": "none"}}
+        content["people"]["export"] = os.path.relpath(crowd, folder)
+    content["model"] |= {"path": os.path.relpath(model, folder), "output": {"activation": "none"}}
     content["model"]["input"] = _input(model, network.resolution)
     content["design"]["transects"] = sizes.n_transects
     form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
@@ -293,17 +287,11 @@ def require_questions(audit: Specification) -> None:
 
 
 def _input(model: Path, size: int) -> dict[str, Any]:
-    """What an ONNX file says of the images that it takes; this size, where it takes any."""
+    """What an ONNX file says of the images that it takes; this size, where it takes any.
+
+    A file that takes no images is refused when the audit opens it.
+    """
     shape = OnnxNetwork(model).input.shape
-    if len(shape) != 4 or 3 not in (shape[1], shape[3]):
-        told = f"its input has the shape {shape}, (n, 3, size, size) or (n, size, size, 3)"
-        raise ValueError(f"MODEL={model}: {told} was expected")
-    layout, sides = ("nchw", shape[2:]) if shape[1] == 3 else ("nhwc", shape[1:3])
+    layout, sides = ("nhwc", shape[1:3]) if shape[-1] == 3 else ("nchw", shape[2:])
     size = next((side for side in sides if isinstance(side, int)), size)
     return {"size": size, "layout": layout, "range": [0, 1]}
-
-
-def _from(folder: Path, path: Path) -> str:
-    """A path as an audit file says it: from its folder, or whole outside of the repository."""
-    whole, above = Path(os.path.abspath(path)), Path(os.path.abspath(folder)).parent
-    return os.path.relpath(whole, folder) if whole.is_relative_to(above) else str(whole)

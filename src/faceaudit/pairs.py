@@ -13,22 +13,16 @@ import numpy as np
 import pandas as pd
 import torch
 
-from faceaudit.answers import NO_FACE, Answers
-from faceaudit.examples import make_example_faces
-from faceaudit.models import embed, model_of
-from faceaudit.parts import Http
+from faceaudit.answers import NO_FACE, Answers, ask_and_keep, require_answers
+from faceaudit.examples import make_example
+from faceaudit.models import check_model, model_of
 from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
-from helpers.artifacts.lineage import ROOT
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import ImageSet
 from helpers.utils import seeding
 from helpers.verification import similarity
-
-EXAMPLE = ROOT / "build" / "audits" / "example-faces.csv"
-"""Table of `audits/verification.yml`: the run makes its faces if there are none yet."""
-SAME = {"0": 0, "1": 1, "False": 0, "True": 1, "0.0": 0, "1.0": 1}
 
 
 @dataclass(frozen=True)
@@ -71,12 +65,11 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     found = pd.DataFrame({name: rows.texts(column) for name, column in text.items()})
     found["similarity"] = rows.numbers(columns.similarity)
     rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
-    rows.refuse(~found["same"].isin(SAME), columns.same, "1 (the same person) or 0")
-    if np.ptp(found["similarity"]) == 0:
-        told = f"{rows.source}: column {columns.similarity!r} is {found['similarity'].iloc[0]:g}"
-        raise ValueError(f"{told} for every pair; is it the right column?")
+    said = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
+    found["same"] = said.astype(int)
+    similarities = found["similarity"].to_numpy(float)
+    require_answers(similarities, f"{rows.source}: column {columns.similarity!r}")
     _require_groups(found["group"], specification.reference, rows.source)
-    found["same"] = found["same"].map(SAME)
     require_alike(found, rows.source)
     return Pairs(found, rows.source)
 
@@ -91,8 +84,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, ImageSet, to
     different groups are matched, such as faces that were made of one seed.
     """
     table, columns = specification.beside(specification.images), specification.columns
-    if table.resolve() == EXAMPLE:
-        make_example_faces(table)
+    make_example(table)
     rows = Rows.read(table)
     own = {"image": columns.image, "identity": columns.identity, "group": columns.group}
     own["unit"] = columns.unit if "unit" in columns.model_fields_set else columns.identity
@@ -107,7 +99,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, ImageSet, to
     if frame["identity"].nunique() == frame["group"].nunique():
         raise ValueError(f"{table}: no group has two identities, so that nobody can be mixed up")
     # What is sent over the network has the size that the file says; other models scale themselves.
-    size = specification.size if isinstance(specification.model, Http) else None
+    size = getattr(specification.model, "size", None)
     pictures = ImageSet(table, {}, unit=columns.image, file=columns.image, size=size)
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
     return frame.iloc[order].reset_index(drop=True), pictures, pictures.codes[order]
@@ -134,7 +126,9 @@ def ask_recogniser(
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
     model, seed = model_of(specification), specification.design.seed
-    answers = embed(model, pixels, folder / "answers")
+    check_model(model, pixels)
+    answers = ask_and_keep(model, pixels, folder / "answers")
+    require_answers(answers.values, model.name)
     silent = int((answers.reasons != "").sum())
     say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
     data = from_embeddings(answers, frame, specification)
@@ -150,12 +144,6 @@ def from_embeddings(answers: Answers, images: pd.DataFrame, specification: Speci
     """
     source, enrolled = str(specification.beside(specification.images)), answers.reasons == ""
     vectors = np.where(enrolled[:, None], answers.values, 1.0)
-    if (empty := ~vectors.any(axis=1)).any():
-        name = images["image"].iloc[int(empty.argmax())]
-        raise ValueError(
-            f"{source}: the model's embedding of {name!r} is nothing but zeros, which has no "
-            "direction; is it the right model output?"
-        )
     drawn = draw_pairs(images, specification.design.impostors, specification.design.seed)
     whole = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
     frame = drawn[whole].reset_index(drop=True)
@@ -188,8 +176,7 @@ def draw_pairs(images: pd.DataFrame, impostors: int, seed: int) -> pd.DataFrame:
         start = (np.cumsum(sizes) - sizes)[codes]  # where the images of an identity begin
         within = np.arange(len(own)) - start
         random, total = seeding.rng(seed, f"audit/impostors/{group}"), int(start.sum())
-        few = min(impostors, total)
-        chosen = np.sort(random.choice(total, few, replace=False)) if total else np.arange(0)
+        chosen = np.sort(random.choice(total, min(impostors, total), replace=False))
         genuine = _with_earlier(start, within, np.arange(within.sum()))
         others = _with_earlier(np.zeros_like(start), start, chosen)
         first, second = own.index.to_numpy()[np.concatenate([genuine, others])].T

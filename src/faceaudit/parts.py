@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
-from faceaudit.model_input import Preparation, Strict
+from faceaudit.model_input import Preparation, Strict, such
 
 
 def require(fits: bool, field: str, found: object, expected: str) -> None:
@@ -18,26 +16,15 @@ def require(fits: bool, field: str, found: object, expected: str) -> None:
         raise ValueError(f"{field} is {found}, {expected} was expected")
 
 
-def _such(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
-    """A check whose failure is told by what was expected."""
-
-    def checked(value: Any) -> Any:
-        if not fits(value):
-            raise PydanticCustomError("unfit", expected)
-        return value
-
-    return AfterValidator(checked)
-
-
 Share = Annotated[float, Field(gt=0, lt=1)]
 Text = Annotated[str, Field(min_length=1)]
-Names = Annotated[list[str], _such(lambda names: len({*names}) == len(names), "every name once")]
+Names = Annotated[list[str], such(lambda names: len({*names}) == len(names), "every name once")]
 Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$")]
 Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
 """Something in a Python module."""
 Url = Annotated[str, Field(pattern="^https?://")]
-Rising = Annotated[tuple[Share, Share], _such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
-Levels = Annotated[tuple[str, str], _such(lambda two: two[0] != two[1], "two different names")]
+Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
+Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
     "errors", "reversed", "preparation", "chance", "manipulation", "direction", "placebo"
 ]
@@ -164,7 +151,7 @@ def is_of_scores(model: _Cut) -> bool:
 
 Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
 Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
-Scored = Annotated[Asked, _such(is_of_scores, "a threshold from 0 to 1 and no fmr")]
+Scored = Annotated[Asked, such(is_of_scores, "a threshold from 0 to 1 and no fmr")]
 
 
 # --- who says what a face looks like
@@ -188,12 +175,9 @@ class Export(Strict):
 
     @model_validator(mode="after")
     def _with_address(self) -> Export:
-        start, found = (
-            {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, ""),
-            self.address,
-        )
-        expected = f"the address that your images will have, {start}…/,"
-        require((found or "").startswith(start), "address", found or "missing", expected)
+        start = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, "")
+        given, expected = self.address or "", f"the address that your images will have, {start}…/,"
+        require(given.startswith(start), "address", given or "missing", expected)
         return self
 
 
@@ -223,7 +207,7 @@ class Columns(Strict):
     unit: str = "unit"
     label: str = "label"
     answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
-    score: str | None = "score"
+    score: str = "score"
     decision: str | None = None  # 0 or 1, in place of a score
     group: str = "group"
     identity: str = "identity"

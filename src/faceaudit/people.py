@@ -29,8 +29,8 @@ from faceaudit.plan import write_text
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
 from helpers import annotations, errors
-from helpers.annotations.amazon import MANIFEST
 from helpers.annotations.class_page import write_page
+from helpers.annotations.ground_truth import MANIFEST
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import labelling_config
 from helpers.annotations.schema import ATTRIBUTES, heading

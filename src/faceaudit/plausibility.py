@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import BlackBox
-from faceaudit.model_input import better_preparation, check_preparation
+from faceaudit.model_input import better_preparation, check_preparation, separation
 from faceaudit.wording import capital, hundredths, told
 from helpers.utils import seeding
 
@@ -53,10 +52,10 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
 
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
     """Raise ValueError where pictures of one person are less similar than those of two."""
-    if (separation := _separation(pairs)) < DISTANCE:
+    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
         raise ValueError(
             f"{source}: pairs of one person are less similar than pairs of two in "
-            f"{hundredths(1 - separation)} of 100 comparisons; is this a distance? Give its "
+            f"{hundredths(1 - apart)} of 100 comparisons; is this a distance? Give its "
             "negative, or check which value of the column says that a pair is of one person"
         )
 
@@ -77,8 +76,8 @@ def doubts_of_images(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mappi
 
 def doubts_of_pairs(pairs: pd.DataFrame) -> Doubts:
     """What is hard to believe of a verification: columns same and similarity of its pairs."""
-    if (separation := _separation(pairs)) < CHANCE:
-        yield _doubt("chance", separation)
+    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < CHANCE:
+        yield _doubt("chance", apart)
 
 
 def doubts_of_preparation(
@@ -109,10 +108,3 @@ def doubts_of_preparation(
 
 def _doubt(name: str, *values: Any) -> tuple[str, str]:
     return name, told("doubt", name, *values)[0]
-
-
-def _separation(pairs: pd.DataFrame) -> float:
-    """The share of comparisons in which a pair of one person is the more similar one."""
-    if pairs["same"].nunique() < 2:
-        return 1.0
-    return float(roc_auc_score(pairs["same"], pairs["similarity"]))

@@ -33,6 +33,8 @@ PASSED, FAILED, UNDECIDED, BROKEN = 0, 1, 2, 3
 """Exit codes of the gate; the last where a run or a report is none."""
 STATES = ("exceeds", "inconclusive")
 """Verdicts on which a gate may be told to fail."""
+JUDGED = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol")
+"""Parts of a report whose comparisons decide whether a model passes."""
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -234,9 +236,7 @@ class Report(Part):
     @property
     def judged(self) -> list[Effect] | list[Disparity]:
         """The comparisons that decide whether the model passes, of all families together."""
-        if self.kind == "verification":
-            return [*self.disparities, *self.failures_to_enrol]
-        return [*self.averages, *self.effects, *self.no_answer]
+        return [row for name in JUDGED for row in getattr(self, name)]
 
 
 # --- from tables to a report
@@ -423,8 +423,7 @@ def write_card(report: Report, path: Path) -> Path:
 
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    task = wording.told("task", report)[0]
-    text = wording.rendered("model_card.md.j2", report=report, task=task)
+    text = wording.rendered("model_card.md.j2", report=report)
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
     return f"---\n{head}---\n{html.escape(body, quote=False)}"
@@ -451,7 +450,7 @@ def _of_images(
         "no_answer": _effects(silent, plan, does="gives no answer on"),
         "placebos": _effects(tables.get(plans.PLACEBOS), plan),
         # Scores are no errors, and have no verdict: no sentence speaks of them.
-        "scores": _effects(tables["scores"], plan, does=""),
+        "scores": _effects(tables.get("scores"), plan, does=""),
     }
     for name in ("interactions", "thresholds", "rates", "target", "manipulation", "leakage"):
         parts[name] = _rows(name, tables.get(name))
@@ -522,8 +521,7 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
 
     "exceeds" if any does, "within" if all are, else "inconclusive".
     """
-    families = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol")
-    rows = [row for name in families for row in parts.get(name, [])]
+    rows = [row for name in JUDGED for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
     # Of one axis, the cell of all faces is the average.
     averages = parts.get("averages") or [row for row in parts.get("effects", []) if not row.held]

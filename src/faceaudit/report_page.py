@@ -8,9 +8,8 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -38,20 +37,12 @@ ROWS, SIDE, GAP = 4, 96, 2
 Row = Effect | Disparity
 
 
-class Sheet(NamedTuple):
-    """A picture of some of the images, and what a reader needs to read it."""
-
-    address: str  # data address of the picture
-    columns: list[str]  # what each column shows
-    alt: str
-
-
-def write_html(report: Report, path: Path, sheet: Sheet | None = None) -> Path:
-    """Write `report.html`, with some of the images if there is a sheet of them; gives the path."""
+def write_html(report: Report, path: Path, sheet: Mapping[str, Any] | None = None) -> Path:
+    """Write `report.html`, with some of the images if there is a `contact_sheet`; its path."""
     return write_text(path, page(report, sheet))
 
 
-def page(report: Report, sheet: Sheet | None = None) -> str:
+def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
     """The page as text. Axes, and the comparisons of each, are in the order of their verdicts."""
     axes: dict[str, list[Row]] = {}
     for row in sorted(report.judged, key=_urgent):
@@ -62,13 +53,10 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
     return wording.rendered(
         "report.html.j2",
         report=report,
-        css=Markup((resources.files("faceaudit") / "templates/report.css").read_text("utf-8")),
         axes=axes,
         rows=ordered(effects),
         averages=ordered(report.averages),
-        shown=wording.shown_as(report.data.get("made_by")),
         figures=_figures(report, ordered([*report.averages, *effects])),
-        task=wording.told("task", report)[0],
         worst=_worst(report),
         held=[_held(rows, report.tolerance) for rows in (report.effects, report.averages)],
         largest=_largest,
@@ -80,16 +68,17 @@ def page(report: Report, sheet: Sheet | None = None) -> str:
 
 def contact_sheet(
     images: np.ndarray, index: pd.DataFrame, axes: Mapping[str, Sequence[str]]
-) -> Sheet:
+) -> dict[str, Any]:
     """The first faces of an audit, a row each, at all combinations of the axes' levels.
+
+    Returns the data address of the picture, what each of its columns shows, and its alt text.
 
     `index` has unit and `<axis>_level` of every image. Of several images at a place the first is
     shown, and a place without one stays white.
     """
     places = [f"{axis}_level" for axis in axes]
     first = index.assign(row=range(len(index))).drop_duplicates(["unit", *places])
-    table = first.pivot_table("row", "unit", places)
-    table = table.reindex(index["unit"].unique()[:ROWS])
+    table = first.pivot_table("row", "unit", places).reindex(index["unit"].unique()[:ROWS])
     sheet = np.full((*table.shape, SIDE + GAP, SIDE + GAP, 3), 255, np.uint8)
     for place, row in np.ndenumerate(table):
         if not np.isnan(row):
@@ -99,7 +88,7 @@ def contact_sheet(
     sheet = np.concatenate(np.concatenate(sheet, axis=1), axis=1)[:-GAP, :-GAP]
     columns = [cell_name(axes, dict(zip(axes, np.atleast_1d(cell), strict=True))) for cell in table]
     alt = f"{len(table)} faces, each in {len(columns)} versions: {'; '.join(columns)}."
-    return Sheet(encode(sheet), columns, alt)
+    return {"address": encode(sheet), "columns": columns, "alt": alt}
 
 
 # --- figures

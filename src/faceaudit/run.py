@@ -5,6 +5,7 @@ the audit runs again; the report lies in `build/audits/<name>/`.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +13,6 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from faceaudit.analysis import analyse, analyse_pairs
-from faceaudit.answers import has_answers
 from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
@@ -21,7 +21,7 @@ from faceaudit.parts import Http, Images
 from faceaudit.plan import keep_plan, make_plan
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.report import Report, build_report, write_card, write_json
-from faceaudit.report_page import Sheet, contact_sheet, write_html
+from faceaudit.report_page import contact_sheet, write_html
 from faceaudit.specification import Specification, read_specification
 from faceaudit.tables import Audited, from_table, judged, target_population, transported
 from helpers.artifacts import root
@@ -30,8 +30,8 @@ from helpers.utils.parallel import alone
 
 Say = Callable[[str], None]
 WRITTEN = ("report.json", "report.html", "model_card.md")
-REFUSED, REPORTED = "refused", "reported"
-"""Mark in an audit's folder that a run was refused before a model was asked; that one ended."""
+REPORTED = "reported"
+"""Mark in an audit's folder that a run ended."""
 
 
 def folders(specification: Specification) -> tuple[Path, Path]:
@@ -58,10 +58,6 @@ def plan_audit(
     specification = _read(path, profile)
     now = _plan(specification)
     place = folders(specification)[0] / "plan.json"
-    # A fault that was mended before anything was asked is no departure.
-    if (mended := place.with_name(REFUSED)).exists():
-        place.unlink(missing_ok=True)
-        mended.unlink()
     told = "kept as it was," if place.exists() else "written to"
     plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
@@ -101,8 +97,9 @@ def run_audit(
         try:
             report, sheet = _report(specification, plan, now, say, device)
         except ValueError:
-            if not ((kept / REPORTED).exists() or has_answers(kept / "answers")):
-                (kept / REFUSED).touch()
+            # To mend a fault before anything was asked is no departure: the next plan is the first.
+            if not ((kept / REPORTED).exists() or (kept / "answers").exists()):
+                (kept / "plan.json").unlink()
             raise
         (kept / REPORTED).touch()
         write_json(report, written / "report.json")
@@ -113,19 +110,17 @@ def run_audit(
 
 def _report(
     specification: Specification, plan: dict[str, Any], now: dict[str, Any], say: Say, device: str
-) -> tuple[Report, Sheet | None]:
+) -> tuple[Report, dict[str, Any] | None]:
     for sentence in powers(specification):
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
-    of_pairs = own.kind == "verification"
-    if data is None and of_pairs:
+    if data is None and own.kind == "verification":
         data, more = ask_recogniser(own, folders(own)[0], say)
     elif data is None:
         data, more, sheet = _with_a_model(own, now, say, device)
-    tables = (analyse_pairs if of_pairs else analyse)(data, now)
+    tables = (analyse_pairs if isinstance(data, Pairs) else analyse)(data, now)
     if own.target is not None:
-        people = target_population(own)
-        tables["target"] = transported(data.frame, now, people, own.target.by)
+        tables["target"] = transported(data.frame, own)
     return build_report(data, tables, plan, now, **more), sheet
 
 
@@ -140,23 +135,21 @@ def _tabled(own: Specification) -> Audited | Pairs | None:
 
 def _with_a_model(
     specification: Specification, plan: dict[str, Any], say: Say, device: str
-) -> tuple[Audited, dict[str, Any], Sheet]:
+) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
-    kept = folders(specification)[0]
-    answers, threshold = kept / "answers", plan["threshold"]
+    kept, threshold = folders(specification)[0], plan["threshold"]
     model = model_of(specification)
+    asked = partial(ask, model, folder=kept / "answers")
     shown = show(specification, plan, kept, model, say, device)
-    images, labelled = shown.images, shown.labelled
+    images, labelled, more = shown.images, shown.labelled, shown.more | {"model": model.card()}
     doubts = doubts_of_preparation(model, images, labelled["label"], plan["seed"])
-    score = ask(model, images, answers)
+    more["doubts"] = [*more.get("doubts", ()), *doubts]
+    score = asked(images)
     silent = int(np.isnan(score).sum())
     say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
     data = judged(labelled.assign(score=score), threshold, True, shown.source)
-    more = {"model": model.card(), "people": shown.people, "told": shown.told}
-    more |= {"generator": shown.generator, "doubts": [*shown.doubts, *doubts]}
     if shown.world is not None:
-        asked, path = (lambda images: ask(model, images, answers)), kept / "truth.npy"
-        more["truth"] = shown.world.truth(asked, threshold, specification, path)
+        more["truth"] = shown.world.truth(asked, threshold, specification, kept / "truth.npy")
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)
 

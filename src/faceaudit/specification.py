@@ -132,6 +132,8 @@ class Specification(parts.Strict):
         require(bool(axes) and n <= MOST_AXES, "axes", f"of {n} attributes", expected)
         own = axes.keys().isdisjoint(self.placebos)
         require(own, "placebos", "also an axis", "other attributes")
+        both = {"score", "decision"} <= self.columns.model_fields_set
+        require(not both, "columns.decision", "given besides columns.score", "one of the two")
         for name in self.target.by if self.target else []:
             require(name in axes, "target.by", repr(name), "one of the axes")
 
@@ -143,17 +145,17 @@ class Specification(parts.Strict):
         found = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{found} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
-        asked = self.asked_of_samples if self.finds_directions else self.asked
-        held = source.held if self.finds_directions and "held" in source.model_fields_set else []
+        sampled = not isinstance(source, KnownTruth | Images)
+        asked = self.asked_of_samples if sampled else self.asked
+        held = source.held if sampled and "held" in source.model_fields_set else []
         for name in held:
             require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
         for name in asked:
-            if isinstance(people, Export):
+            if isinstance(people, Export | parts.Simulated):
                 known = f"one of {', '.join(ATTRIBUTES)}"
                 require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
             elif isinstance(people, Reader):
-                given = name in people.models
-                require(given, f"people.models.{name}", "missing", "a model of its own")
+                require(name in people.models, f"people.models.{name}", "missing", "its model")
 
     def _recogniser_fits(self) -> None:
         """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
@@ -168,9 +170,8 @@ class Specification(parts.Strict):
         if asked and model.threshold is not None:
             fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
             require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
-        local = asked and not isinstance(model, Http)
-        for unused in sorted(model.output.model_fields_set - {"name"}) if local else []:
-            raise ValueError(f"model.output.{unused} is given, which an embedding has not")
+        unused = getattr(model, "output", parts.Output()).model_fields_set - {"name"}
+        require(not unused, "model.output", "more than a name", "no index or activation")
 
     @property
     def route(self) -> str:
@@ -188,11 +189,6 @@ class Specification(parts.Strict):
     def asked_of_samples(self) -> list[str]:
         """What people are asked about sampled images, where directions are found from that."""
         return [*dict.fromkeys([*self.axes, *self.asked])]
-
-    @property
-    def finds_directions(self) -> bool:
-        """Whether directions are found from answers about sampled images."""
-        return not isinstance(self.generator, KnownTruth | Images)
 
     @property
     def path(self) -> Path:

@@ -7,14 +7,14 @@ score is no fault: the model gave no answer ("no face found"), which is an outco
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from faceaudit.answers import require_answers
 from faceaudit.plausibility import require_decided
 from faceaudit.specification import Specification
 from helpers import effects
@@ -164,7 +164,6 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
 
     Raises:
         ValueError: a column that is missing; an image twice; a level, label or score that is none;
-            a decision that its score contradicts;
             scores or labels that are all alike; a unit that lacks a combination of levels (unless
             `design.incomplete` is "pairs") or has one twice.
 
@@ -197,33 +196,16 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
 
 def _scores(rows: Rows, specification: Specification) -> pd.Series:
     """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
-    columns, threshold = specification.columns, specification.model.cut
-    if columns.decision is None:
-        score, given = rows.numbers(columns.score), rows.frame[columns.score].notna()
-        expected = "a number (an empty cell where the model gave no answer)"
-        rows.refuse(score.isna() & given, columns.score, expected)
-        outside = ~score.between(0, 1) & given
-        rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
-        check_answers(score, f"{rows.source}: column {columns.score!r}")
-        return score.astype(float)
-    decided = rows.coded(columns.decision, specification.classes)
-    if "score" in columns.model_fields_set and columns.score in rows.frame:
-        score = rows.numbers(columns.score)
-        known = score.notna() & decided.notna() & (score != threshold)
-        expected = f"what column {columns.score!r} says at model.threshold, {threshold:g},"
-        rows.refuse(known & ((decided == 1) != (score > threshold)), columns.decision, expected)
-    return decided.astype(float)
-
-
-def check_answers(score: pd.Series, where: str) -> None:
-    """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
-    if score.isna().all():
-        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
-    if score.notna().sum() > 1 and score.min() == score.max():
-        raise ValueError(
-            f"{where} is {score.max():g} for every image; a constant answer shows nothing, is it "
-            "the right column or model output?"
-        )
+    columns = specification.columns
+    if columns.decision is not None:
+        return rows.coded(columns.decision, specification.classes).astype(float)
+    score, given = rows.numbers(columns.score), rows.frame[columns.score].notna()
+    expected = "a number (an empty cell where the model gave no answer)"
+    rows.refuse(score.isna() & given, columns.score, expected)
+    outside = ~score.between(0, 1) & given
+    rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
+    require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
+    return score.astype(float)
 
 
 def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
@@ -247,34 +229,29 @@ def require_complete(
         incomplete: "refuse", or "pairs" where units may lack images.
         source: of the images.
     """
-    for told in _unmatched(images, axes, incomplete):
-        raise ValueError(f"{source}: {told}")
-
-
-def _unmatched(
-    images: pd.DataFrame, axes: Mapping[str, Sequence[str]], incomplete: str
-) -> Iterator[str]:
     units, places = images["unit"].unique(), [f"{axis}_level" for axis in axes]
     whole = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
     counts = images.groupby(["unit", *places]).size().reindex(whole, fill_value=0)
 
-    def found(fits: pd.Series, fault: str) -> Iterator[str]:
-        for unit, *levels in counts.index[fits][:1]:
+    def refuse(bad: pd.Series, fault: str) -> None:
+        for unit, *levels in counts.index[bad][:1]:
             named = zip(axes.items(), levels, strict=True)
             place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
-            yield f"unit {unit!r} {fault.format(place)}"
+            raise ValueError(f"{source}: unit {unit!r} {fault.format(place)}")
 
     for axis, place in zip(axes, places, strict=True):
         if images[place].nunique() < 2:
-            yield f"column {axis!r} has one level only; give images of both, or leave the axis out"
-    yield from found(counts > 1, "has two images at {}; keep one, or rename the unit")
+            told = f"column {axis!r} has one level only; give images of both, or leave the axis out"
+            raise ValueError(f"{source}: {told}")
+    refuse(counts > 1, "has two images at {}; keep one, or rename the unit")
     if len(units) < 2:
-        yield "one unit only; an audit compares at least two matched faces"
+        raise ValueError(f"{source}: one unit only; an audit compares at least two matched faces")
     if len(units) == len(images):
-        yield "every unit has one image only; columns.unit must name what several images share"
+        told = "every unit has one image only; columns.unit must name what several images share"
+        raise ValueError(f"{source}: {told}")
     if incomplete == "refuse":
         number = (counts == 0).groupby(level=0).any().sum()
-        yield from found(
+        refuse(
             counts == 0,
             f"lacks the image at {{}} ({number} such units); add the images (with an empty score "
             "if the model gave no answer), remove the units, or set design.incomplete to pairs, so "
@@ -293,16 +270,15 @@ def target_population(specification: Specification) -> pd.DataFrame:
     return pd.DataFrame({one: np.take(axes[one], levels[f"{one}_level"]) for one in axes})
 
 
-def transported(
-    frame: pd.DataFrame, plan: Mapping[str, Any], people: pd.DataFrame, by: list[str]
-) -> pd.DataFrame:
+def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
     """Error rates that an audit predicts for the target, and gaps between its groups.
 
     The rates of the combinations of levels are weighted as the population has them (chapter 13).
     It holds if those combinations take in all that differs between the images and the population
     and matters for errors. Rows are those of `helpers.effects.transport`.
     """
+    people, axes = target_population(specification), specification.axes
     known = frame[frame["error"].notna()]
-    named = {axis: np.take(names, known[f"{axis}_level"]) for axis, names in plan["axes"].items()}
+    named = {axis: np.take(names, known[f"{axis}_level"]) for axis, names in axes.items()}
     images = known[["unit", "error"]].assign(**named)
-    return effects.transport(images, "error", [*plan["axes"]], people, "unit", by)
+    return effects.transport(images, "error", [*axes], people, "unit", specification.target.by)

@@ -135,5 +135,6 @@ def _environment(autoescape: bool) -> Environment:
         environment.filters[function.__name__] = function
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     environment.globals |= {"WORDS": WORDS, "RATES": RATES, "ORDER": ORDER}
-    environment.globals |= {"shown_as": shown_as, "undecided": undecided, "by_chance": by_chance}
+    for function in (by_chance, shown_as, told, undecided):
+        environment.globals[function.__name__] = function
     return environment

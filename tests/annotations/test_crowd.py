@@ -8,7 +8,7 @@ import facerender
 from facerender import INDEX, PARAMETERS
 from facerender.parameters import IDENTITY_LIMIT
 from helpers.annotations import ATTRIBUTES, crowd
-from helpers.annotations.crowd import LASTING, VISIBILITY, annotate_pairs, identity_distance
+from helpers.annotations.pairs import LASTING, VISIBILITY, annotate_pairs, identity_distance
 from helpers.generators import load_generator
 from helpers.utils import seeding
 

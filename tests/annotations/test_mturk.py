@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
-from helpers.annotations import amazon, crowd, read_mturk, write_mturk
+from helpers.annotations import crowd, mturk, read_mturk, write_mturk
 from helpers.annotations.ingest import times
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
-FIXED = amazon.FIXED.split(",")
+FIXED = mturk.FIXED.split(",")
 ROW = dict.fromkeys(FIXED, "") | {
     "HITId": "3H",
     "HITTypeId": "3T",

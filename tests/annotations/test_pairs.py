@@ -5,11 +5,7 @@ import pandas as pd
 import pytest
 from simulated import counts
 
-from helpers.annotations import (
-    read_pair_export,
-)
-from helpers.annotations.pairs import pair_ids
-from helpers.annotations.schema import PAIR_SCALES
+from helpers.annotations.pairs import PAIR_SCALES, pair_ids, read_pair_export
 
 LEVELS = PAIR_SCALES["identity"]
 START = pd.Timestamp("2025-10-06T08:00:00Z")

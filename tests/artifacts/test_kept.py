@@ -17,6 +17,7 @@ from helpers import generators
 from helpers.artifacts import kept
 from helpers.generators.batches import synthesize_to_store
 from helpers.models.answers import answers_about
+from helpers.utils import parallel
 
 SIZE, COUNT, HERE = 4, 12, Path(kept.__file__)
 ROWS = np.linspace(0, 1, 30, dtype=np.float32).reshape(10, 3)
@@ -161,18 +162,22 @@ def cluster():
 
 @pytest.fixture
 def scheduler(cluster, monkeypatch):
-    monkeypatch.setenv(kept.SCHEDULER, cluster.scheduler_address)
+    monkeypatch.setenv(parallel.SCHEDULER, cluster.scheduler_address)
     with Client(cluster, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
     return cluster.scheduler_address
 
 
+def shared_out(threads):
+    return parallel.shared_out(threads, partial(kept.require_same_code, [HERE]))
+
+
 def results(work, count=COUNT):
-    return dict(kept.shared_out([HERE], 2)(work, lambda number: number, count))
+    return dict(shared_out(2)(work, lambda number: number, count))
 
 
 def test_threads_have_one_thread_each_and_give_it_back(monkeypatch):
-    monkeypatch.delenv(kept.SCHEDULER, raising=False)
+    monkeypatch.delenv(parallel.SCHEDULER, raising=False)
     before, found = torch.get_num_threads(), results(squared)
     assert all(found[number][0] == number**2 for number in range(COUNT))
     assert {threads for _, _, threads in found.values()} == {1}
@@ -196,7 +201,7 @@ def test_images_and_answers_are_the_same_bytes_as_of_one_process(scheduler, tmp_
     codes = learned.sample(10, seed=1)
     there = synthesize_to_store(learned, codes, tmp_path / "there.npy", chunk=3)
     said = answers_about(there, brightness, tmp_path / "a", version="1", chunk=4)
-    monkeypatch.delenv(kept.SCHEDULER)
+    monkeypatch.delenv(parallel.SCHEDULER)
     here = synthesize_to_store(learned, codes, tmp_path / "here.npy", chunk=3)
     again = answers_about(here, brightness, tmp_path / "b", version="1", chunk=4)
     assert (tmp_path / "there.npy").read_bytes() == (tmp_path / "here.npy").read_bytes()
@@ -221,7 +226,7 @@ def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
     killer = threading.Thread(target=kill)
     killer.start()
     make = partial(slow_images, started=str(started))
-    share = kept.shared_out([HERE], 1)
+    share = shared_out(1)
     images = kept.fill(tmp_path / "i.npy", rows, make, (3, 4, 4), key="k", chunk=1, share=share)
     killer.join()
     makers = {int(path.name) for path in started.iterdir()}
@@ -234,8 +239,8 @@ def test_a_worker_with_other_code_and_a_scheduler_that_is_none_are_named(schedul
         patched.setattr(kept, "_code", lambda names: [f"other {os.getpid()}"])
         with pytest.raises(ValueError, match=r"another version of helpers/artifacts/kept\.py"):
             results(squared)
-    monkeypatch.setattr(kept, "PATIENCE", 0.5)
+    monkeypatch.setattr(parallel, "PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:9", "nowhere"):
-        monkeypatch.setenv(kept.SCHEDULER, address)
+        monkeypatch.setenv(parallel.SCHEDULER, address)
         with pytest.raises(ValueError, match=f"SCHEDULER={address}: no Dask scheduler"):
             results(squared)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers import artifacts
-from helpers.artifacts import ArtifactError, Stage, lineage, manifests
+from helpers.artifacts import ArtifactError, Stage, lineage, manifests, pages
 
 FIRST, SECOND = "02_face_world", "03_direction_fitting"
 LAPTOP = lineage.load_profile("laptop")
@@ -45,7 +45,7 @@ def test_round_trip_of_every_format(world):
     assert artifacts.load(FIRST, "z.npz", "smoke")["u"].tolist() == [1, 1, 1]
     assert artifacts.load(FIRST, "results.json", "smoke") == {"answer": 0.5, "not": [0, 1]}
     manifest = manifests.read(FIRST, "smoke")
-    assert manifest["files"]["t.parquet"]["rows"] == 2 and manifest["device"] == "cpu"
+    assert manifest["device"] == "cpu"
     with pytest.raises(ArtifactError, match=r"left no b\.npy; it left t\.parquet, j\.json"):
         artifacts.load(FIRST, "b.npy", "smoke")
     with pytest.raises(ValueError, match=r"cannot save x\.pkl"):
@@ -142,11 +142,11 @@ def test_a_page_is_made_from_the_audits_that_it_names(artifacts_folder, monkeypa
 
     def remade(page, study=None):
         opened(page).finish({})
-        manifests.executed(page, "smoke").write_text("{}")
-        manifests.record(page, "smoke", manifests.basis(page, "smoke"), study)
+        pages.executed(page, "smoke").write_text("{}")
+        pages.record(page, "smoke", pages.basis(page, "smoke"), study)
 
     def stale():
-        return [manifests.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)]
+        return [pages.why_stale(page, "smoke") for page in (NAMING, OTHER)]
 
     remade(NAMING)
     remade(OTHER)

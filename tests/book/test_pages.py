@@ -104,8 +104,8 @@ def test_names_in_code_lead_to_the_reference(small):
     chapter = (small / "html" / "01_chapter.html").read_text()
     assert links_to_api(chapter) >= {
         "api/figures.html#module-helpers.figures.widgets",
-        "api/figures.html#helpers.figures.panels.style",
-        "api/figures.html#helpers.figures.widgets.gallery",
+        "api/figures.html#helpers.figures.charts.style",
+        "api/figures.html#helpers.figures.charts.gallery",
         "api/figures.html#helpers.figures.widgets.side_by_side",
     }
     assert lost_links(small / "html") == []

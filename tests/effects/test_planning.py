@@ -1,4 +1,4 @@
-"""Power, costs and label noise against the book, statsmodels, enumeration and draws."""
+"""Power and label noise against the book, statsmodels, enumeration and draws."""
 
 from itertools import product
 
@@ -11,7 +11,6 @@ from statsmodels.stats.power import TTestPower
 from helpers.effects import (
     Design,
     attenuation,
-    cost,
     label_noise,
     mcnemar,
     noisy_design,
@@ -23,8 +22,6 @@ from helpers.effects import (
     transects_needed,
 )
 from helpers.effects.planning import transect_types
-
-PLAN = Design(difference=0.02, base_rate=0.05)
 
 
 def test_the_printed_examples():
@@ -88,16 +85,6 @@ def test_power_of_a_single_cell_sums_over_what_mcnemars_test_rejects():
     assert found == pytest.approx(expected, abs=1e-6)
 
 
-def test_cost_of_the_papers_audit():
-    # 1.2 cents an answer at 12.5 dollars an hour (transects, section 4.3).
-    seconds = 3600 * 0.012 / 12.5
-    spent = cost(1000, 5, price=0.012, seconds=seconds)
-    assert spent["images"] == 8000
-    assert spent["judgements"] == 320_000
-    assert spent["money"] == pytest.approx(3840)
-    assert spent["money"] / spent["hours"] == pytest.approx(12.5)
-
-
 @pytest.mark.parametrize("reliability", [0.0, 0.3, 0.686, 0.95, 1.0])
 def test_attenuation_at_the_median_is_an_arcsine(reliability):
     expected = 2 / np.pi * np.arcsin(np.sqrt(reliability))
@@ -152,9 +139,6 @@ def test_noisy_pair_correlation_of_simulated_labels():
     found = noisy_design(design, noise).pair_correlation
     assert found == pytest.approx(after, abs=0.006) and before - after > 0.04
     assert noisy_design(design, 0.0).pair_correlation == pytest.approx(before)
-
-
-AXES = ("skin_colour", "hair_length", "gender")
 
 
 def drawn_differences(n, p0, p1, across, same, rng):

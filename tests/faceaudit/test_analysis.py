@@ -73,7 +73,7 @@ def versions():
 
 def test_retraining_helped_where_it_helped(versions):
     compared = compare(*versions)
-    found = compared.errors.set_index("cell")
+    found = compared["errors"].set_index("cell")
     assert found["verdict"].to_dict() == {
         "all images": "better",
         "light, female": "no clear change",
@@ -84,7 +84,7 @@ def test_retraining_helped_where_it_helped(versions):
     row = found.loc["dark, female"]
     assert row["low"] < -0.3 < row["high"] and row["estimate"] == row["after"] - row["before"]
     assert found.loc["all images", "n"] == 1000
-    found = compared.effects.set_index(["axis", "cell"])
+    found = compared["effects"].set_index(["axis", "cell"])
     row = found.loc[("skin", "female")]
     assert row["high"] < 0 and row["estimate"] == pytest.approx(row["after"] - row["before"])
     other = found.loc[("skin", "male")]
@@ -98,7 +98,7 @@ def test_worse_and_better_hold_their_level_without_a_change():
     for _ in range(runs):
         errors = [(random.random(len(old.frame)) < 0.15).astype(float) for _ in range(2)]
         both = [faceaudit.Audited(old.frame.assign(error=one), True, "t") for one in errors]
-        calls += (compare(*both, plan).errors["verdict"] != "no clear change").any()
+        calls += (compare(*both, plan)["errors"]["verdict"] != "no clear change").any()
     assert calls / runs < 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
 
 

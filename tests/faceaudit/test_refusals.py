@@ -43,6 +43,7 @@ axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML take
 axes: {skin: [a, a]} | axes.skin is ['a', 'a'], two different names was expected
 placebos: [gender] | placebos is also an axis, other attributes was expected
 target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the axes was expected
+{images: a.csv, columns: {score: p, decision: d}} | columns.decision is given besides columns.sco
 annotated: [a, a] | annotated is ['a', 'a'], every name once was expected
 reference: a | reference is given, a classification takes name, kind
 {images: a.csv, people: {kind: simulated}} | images is given besides generator or people, one or

@@ -8,7 +8,6 @@ from helpers import transects
 from helpers.scorecard import truth
 
 N = 30
-LEVELS = [f"{axis}_level" for axis in truth.AXES]
 PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))
 
 

@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 from scipy import stats
-from statsmodels.api import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.effects import paired_interval
@@ -17,19 +16,8 @@ from helpers.sensitivity import (
 RNG = np.random.default_rng(0)
 BEFORE = RNG.random(90)
 AFTER = np.clip(BEFORE + RNG.normal(0.1, 0.2, 90), 0, 1)
-THREES = np.repeat(np.arange(30), 3)
 INTERVAL = ["estimate", "low", "high"]
 NEAR = (0.3, 0.7)
-LAMBDAS = np.array([-1, 1, 0, 0.5])
-SCORES = np.clip(BEFORE[:, None] + 0.2 * LAMBDAS + RNG.normal(0, 0.1, (90, 4)), 0, 1)
-
-
-def robust(values, cluster):
-    """Mean of values in clusters and its cluster-robust t interval, by statsmodels."""
-    settings = {"cov_type": "cluster", "cov_kwds": {"groups": cluster}, "use_t": True}
-    fit = OLS(values, np.ones(len(values))).fit(**settings)
-    # statsmodels also multiplies the variance by (n - 1) / (n - k), here 1.
-    return fit.params[0], *fit.conf_int()[0]
 
 
 def test_score_sensitivity_of_codes_is_the_paired_t_interval():
@@ -46,18 +34,6 @@ def test_score_sensitivity_of_codes_is_the_paired_t_interval():
         test = stats.ttest_1samp(values, 0).confidence_interval(0.95)
         assert table.loc[measure, "n"] == len(values)
         np.testing.assert_allclose(table.loc[measure, INTERVAL], [values.mean(), *test])
-
-
-def test_score_sensitivity_of_repeated_codes_is_cluster_robust():
-    table = score_sensitivity(BEFORE, AFTER, NEAR, cluster=[f"z{code}" for code in THREES])
-    assert table.loc["score sensitivity", "n"] == 30
-    np.testing.assert_allclose(
-        table.loc["score sensitivity", INTERVAL], robust(AFTER - BEFORE, THREES)
-    )
-    close = (BEFORE > 0.3) & (BEFORE < 0.7)
-    near = table.loc["near the boundary"]
-    assert near["n"] == len(set(THREES[close]))
-    np.testing.assert_allclose(near[INTERVAL], robust((AFTER - BEFORE)[close], THREES[close]))
 
 
 def test_flips_are_those_of_a_loop():
@@ -90,20 +66,6 @@ def test_net_covers_where_few_codes_flip():
         chance = stats.multinomial.pmf([up, down, 200 - up - down], 200, [0.02, 0.005, 0.975])
         cover += chance * (low <= 0.015 <= high)
     assert 0.93 < cover < 0.97
-
-
-def test_intervals_cover_where_codes_repeat():
-    """60 codes with 5 images each, whose flips are alike: as rows, they would cover too rarely."""
-    codes, runs, hits = np.repeat(np.arange(60), 5), 120, {}
-    for run in range(runs):
-        rng = np.random.default_rng(run)
-        after = rng.random(300) < rng.beta(0.3, 2.7, 60)[codes]
-        for cluster in (True, False):
-            table = flips(np.zeros(300), after, 0.5, cluster=codes if cluster else None)
-            held = table["low"].le(0.1) & table["high"].ge(0.1)
-            hits[cluster] = hits.get(cluster, 0) + held[["net", "joint_01"]] / runs
-    assert hits[True].between(0.92, 0.985).all()
-    assert (hits[False] < 0.9).all()
 
 
 def simulated_changes(rng, n=80, direct=0.03, noise=0.05):

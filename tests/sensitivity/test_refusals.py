@@ -26,8 +26,6 @@ def against_smiling():
         (lambda: score_sensitivity(HALF, [0.1, np.nan, 0], NEAR), "row 1 is nan, a probability"),
         (lambda: flips(HALF, HALF[1:], 0.5), r"scores_after: shape \(2,\), expected \(3,\) as of"),
         (lambda: flips(HALF, HALF, 1.5), r"threshold is 1.5, a number in \[0, 1\] was"),
-        (lambda: flips(HALF, HALF, 0.5, ["a", None, "b"]), "row 1 has no cluster identifier"),
-        (lambda: flips(HALF, HALF, 0.5, ["a"]), "cluster: 1 identifiers for 3 rows"),
         (lambda: balanced_rows(FACES, "Hat", 1, (), None, 1), "no column .*Hat"),
         (lambda: balanced_rows(FACES, "Young", 2, ("Male",), None, 1), "1 of each class are alike"),
         (against_smiling, r"moves smiling by -.* per unit, not towards \+1"),

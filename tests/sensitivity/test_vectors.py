@@ -44,8 +44,6 @@ def test_both_classes_have_the_same_cells_and_half_smile():
 
 PLANTED = np.linalg.qr(RNG.standard_normal((16, 2)))[0].T
 CODES = RNG.standard_normal((N, 16)).astype(np.float32)
-ALONG = CODES @ PLANTED[0] + RNG.normal(0, 0.3, N)
-POSITIVE, NEGATIVE = np.flatnonzero(ALONG > 0.3)[:300], np.flatnonzero(ALONG < 0.3)[:300]
 
 
 def test_balancing_keeps_a_correlated_attribute_out():

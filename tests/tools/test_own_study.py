@@ -19,7 +19,7 @@ from faceaudit import own_generator
 from faceaudit.run import run_audit
 from helpers import annotations
 from helpers.annotations import crowd
-from helpers.artifacts import lineage, manifests
+from helpers.artifacts import lineage, pages
 from helpers.generators import stylegan2
 
 
@@ -59,7 +59,7 @@ def shown(monkeypatch):
     monkeypatch.setattr(plan, "graph", lambda: waits)
     monkeypatch.setattr(plan, "pages_of_book", lambda: [plan.OWN_STUDY, "other"])
     monkeypatch.setattr(lineage, "stages", lambda: [])
-    monkeypatch.setattr(manifests, "why_page_is_stale", lambda *_: "new")
+    monkeypatch.setattr(pages, "why_stale", lambda *_: "new")
     monkeypatch.setattr(
         execute, "run", lambda page, profile, device, log, study: found.append((page, study))
     )

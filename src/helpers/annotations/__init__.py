@@ -1,14 +1,14 @@
-"""Annotations: external formats at the edge, one tidy table inside."""
+"""Annotations: external formats at the edge, one tidy table inside.
 
-from helpers.annotations.agreement import (
-    agreement_table,
-    screen_raters,
-)
-from helpers.annotations.amazon import read_ground_truth, read_mturk, write_mturk
+The simulated crowd and pairs of faces are imported by name.
+"""
+
+from helpers.annotations.agreement import agreement_table, screen_raters
 from helpers.annotations.class_page import write_page
 from helpers.annotations.counts import count_tensor, scores, standard_deviation
+from helpers.annotations.ground_truth import read_ground_truth
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import labelling_config, read_label_studio, write_label_studio
-from helpers.annotations.pairs import PairRatings, pair_ids, read_pair_export, write_pair_export
+from helpers.annotations.mturk import read_mturk, write_mturk
 from helpers.annotations.published import read_published
 from helpers.annotations.schema import ATTRIBUTES

@@ -9,6 +9,7 @@ import base64
 import html
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -17,10 +18,12 @@ from string import Template
 import numpy as np
 from PIL import Image
 
-from helpers.annotations.schema import ATTRIBUTES, UNWRITABLE, heading
+from helpers.annotations.schema import ATTRIBUTES, heading
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
+UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
+"""What a file does not give back: control characters, halves of characters, blanks at the ends."""
 
 Images = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
 

@@ -84,28 +84,27 @@ def mean(counts: np.ndarray) -> np.ndarray:
     return np.divide(total, answers, out=np.full(len(counts), np.nan), where=answers > 0)
 
 
-def standard_deviation(counts: np.ndarray, ddof: int = 1) -> np.ndarray:
+def standard_deviation(counts: np.ndarray) -> np.ndarray:
     """Compute the spread of every image's answers, in units of the scale's range.
 
     Args:
         counts: (n, levels), of one attribute.
-        ddof: 1 divides by answers - 1 (unbiased variance), 0 by the number of answers.
 
     Returns:
-        float64 (n,); nan with `ddof` answers or fewer.
+        float64 (n,); nan with less than two answers.
 
     Example:
         >>> import numpy as np
         >>> from helpers import annotations
-        >>> annotations.standard_deviation(np.array([[1, 0, 1]]), ddof=0).tolist()
-        [0.5]
+        >>> annotations.standard_deviation(np.array([[1, 0, 1]])).round(3).tolist()
+        [0.707]
     """
     answers = counts.sum(axis=1)
     with np.errstate(invalid="ignore"):
         deviation = unit_levels(counts) - mean(counts)[:, None]
     squares = (counts * deviation**2).sum(axis=1)
     missing = np.full(len(counts), np.nan)
-    return np.sqrt(np.divide(squares, answers - ddof, out=missing, where=answers > ddof))
+    return np.sqrt(np.divide(squares, answers - 1, out=missing, where=answers > 1))
 
 
 def unit_levels(counts: np.ndarray) -> np.ndarray:

@@ -53,8 +53,6 @@ _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<
 _ZONES = {"GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
 _ZONES |= {"PDT": -7, "PST": -8}
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
-# One thread counts rows.
-_READING = {"use_threads": False, "block_size": 2**24, "skip_rows": 1}
 _UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
 # Without what no file may be called on some system, and what HTML or a formula begins with.
 _NAME = re.compile(r'(?!\.+$|[=+@])[^\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*]+')
@@ -488,9 +486,10 @@ def read_table(
         with path.open("rb") as stream:
             marks = sum(part.count(b'"') for part in iter(partial(stream.read, 2**24), b""))
         if not found and marks % 2 == 0:
+            one_thread = {"use_threads": False, "block_size": 2**24}  # which counts rows
             return pa.csv.read_csv(
                 path,
-                pa.csv.ReadOptions(column_names=names, **_READING),
+                pa.csv.ReadOptions(column_names=names, skip_rows=1, **one_thread),
                 pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True),
                 pa.csv.ConvertOptions(column_types=text, include_columns=[*text]),
             ).to_pandas()

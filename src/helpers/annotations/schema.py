@@ -4,7 +4,6 @@ Every external format is turned into one tidy table with one row per answer (`CO
 the table does not know where the answers came from.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -31,17 +30,6 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 A score is the mean level over (levels - 1).
 """
 
-PAIR_SCALES: dict[str, tuple[str, ...]] = {
-    "identity": (
-        "Likely same",
-        "Possibly same",
-        "Not sure",
-        "Possibly different",
-        "Likely different",
-    )
-}
-"""The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
-
 # Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
 #   attribute     str, a key of ATTRIBUTES
@@ -51,9 +39,6 @@ PAIR_SCALES: dict[str, tuple[str, ...]] = {
 #   submitted_at  timestamp in UTC, missing where the file has none that can be read
 #   source        str, "<format>:<file name>"
 COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitted_at", "source")
-
-UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
-"""What a file does not give back: control characters, halves of characters, blanks at the ends."""
 
 
 def heading(attribute: str) -> str:

@@ -9,11 +9,8 @@ A set of images is a uint8 array (n, 3, height, width) in an `.npy` file and a s
 with a checksum. A run that was interrupted makes only the chunks that are missing or damaged, and a
 set with another key is made anew.
 
-Chunks are made here, by threads, or by the workers of a cluster. Results are handed over, never
-written: one process keeps them, so that a worker needs no folder in common with it, and one that is
-killed leaves no half of a file. Floating-point sums depend on how many threads of a library share
-them; so threads and workers do a chunk with one thread each, and their results are the same byte
-for byte.
+Who makes the chunks, `helpers.utils.parallel.shared_out` says: results are handed over, and one
+process keeps them.
 """
 
 import hashlib
@@ -23,15 +20,12 @@ import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed, parallel_config
 from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 
@@ -39,8 +33,6 @@ from helpers.artifacts import lineage, manifests
 from helpers.artifacts.manifests import atomic
 
 PINS = lineage.PACKAGE / "__init__.py"  # on whose values all numbers hang
-SCHEDULER = "SCHEDULER"  # the variable that names a Dask scheduler, as in tcp://10.0.0.5:8786
-PATIENCE = 20  # seconds in which a scheduler must answer, and one of its workers be there
 _HASH_BYTES = hashlib.sha256().digest_size
 
 # (work, what a chunk is called with by its number, how many chunks) → (number, result) …
@@ -112,7 +104,8 @@ def fill(
         image_shape: (3, height, width).
         key: identifies the content, see `content_key`; images under another key are discarded.
         chunk: rows made at a time.
-        share: who makes the chunks, see `shared_out`; this process alone writes.
+        share: who makes the chunks, such as `helpers.utils.parallel.shared_out`; this process alone
+            writes.
 
     Returns:
         uint8 (n, 3, height, width), a read-only memory map.
@@ -197,51 +190,12 @@ def _missing(rows: int, finished: Iterable[tuple], chunk: int) -> Iterator[tuple
         first = max(first, stop)
 
 
-# --- chunks that are shared out
+def require_same_code(sources: Sequence[Path], client: Any) -> None:
+    """Refuse a cluster whose workers might compute something else.
 
-
-def shared_out(sources: Sequence[Path], threads: int) -> Share:
-    """Share among the workers of the scheduler that `SCHEDULER` names; without one, among threads.
-
-    Args:
-        sources: the modules that compute. A worker on which those of this repository, or the
-            versions of torch and numpy, are others is refused, because its results could differ.
-        threads: how many chunks are made at a time where there is no scheduler.
+    ValueError names a worker on which the sources of this repository, or the versions of torch and
+    numpy, are others.
     """
-    return partial(_shared_out, sources, threads)
-
-
-def _shared_out(
-    sources: Sequence[Path], threads: int, work: Callable, chunk: Callable, count: int
-) -> Iterator[tuple[int, Any]]:
-    before = torch.get_num_threads()  # for the whole process: what workers here set is taken back
-    with ExitStack() as stack:
-        stack.callback(torch.set_num_threads, before)
-        if address := os.environ.get(SCHEDULER):
-            client = stack.enter_context(_connected(address))
-            _require_same_code(client, sources)
-            stack.enter_context(parallel_config("dask", client=client))
-            pool = Parallel(return_as="generator_unordered")
-        else:
-            pool = Parallel(threads, "threading", return_as="generator_unordered")
-        yield from pool(delayed(_alone)(work, number, chunk(number)) for number in range(count))
-
-
-@contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    try:
-        from distributed import Client
-
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except (ImportError, OSError, TimeoutError, ValueError) as error:
-        words = "no Dask scheduler with a worker there; Dask comes with pip install '.[cluster]'"
-        raise ValueError(f"{SCHEDULER}={address}: {words}") from error
-    with client:
-        yield client
-
-
-def _require_same_code(client: Any, sources: Sequence[Path]) -> None:
     ours = [path for path in map(Path.resolve, sources) if path.is_relative_to(lineage.SOURCE)]
     names = [path.relative_to(lineage.SOURCE).as_posix() for path in ours]
     here, words = _code(names), "or of what that imports, of torch or of numpy: install the same"
@@ -252,9 +206,3 @@ def _require_same_code(client: Any, sources: Sequence[Path]) -> None:
 
 def _code(names: Sequence[str]) -> list[str]:
     return [made_by(lineage.SOURCE / name) for name in names]
-
-
-def _alone(work: Callable, number: int, chunk: Any) -> tuple[int, Any]:
-    """One chunk, with one thread."""
-    torch.set_num_threads(1)
-    return number, work(chunk)

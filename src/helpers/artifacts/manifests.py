@@ -2,14 +2,10 @@
 
 One rule says what is stale, `why_stale`, and it goes by content alone. The runner makes those
 stages again; a chapter that opens an earlier one refuses it with the same words.
-
-An executed page has a record beside it. A page draws, so it is stale where its stage is, and also
-where only its figures' code has changed, or a file of `audits/` that it names.
 """
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -21,11 +17,7 @@ from helpers.artifacts import lineage
 
 MANIFEST = "manifest.json"  # the hashes of a finished stage
 RESULTS = "results.json"  # a stage's headline numbers
-RECORD = "page.json"
-EXECUTOR = [lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py")]
-_OF_PAGE = {"code", "parameters", "shows", "sha256", "state", "study"}
 _RECORDED = ("torch", "numpy", "numba", "pandas", "scikit-learn", "scipy", "statsmodels")
-_AUDITS = re.compile(r'"audits(?:/|" / ")([\w.-]+)"')
 
 
 class ArtifactError(RuntimeError):
@@ -65,9 +57,9 @@ def why_stale(stage: str, profile: str) -> str | None:
     try:
         manifest, sizes = read(stage, profile), vars(lineage.load_profile(profile))
         return (
-            _other(f"profile {profile}: ", manifest["parameters"], sizes)
+            changed_value(f"profile {profile}: ", manifest["parameters"], sizes)
             or changed_code(manifest["source"], lineage.sources(stage, drawing=False))
-            or _other("", manifest["versions"], versions())
+            or changed_value("", manifest["versions"], versions())
             or _other_inputs(manifest["inputs"], profile)
             or _lost(stage, manifest["files"], profile)
         )
@@ -101,7 +93,8 @@ def rerun(profile: str) -> str:
     return f"run `make reproduce PROFILE={profile}`"
 
 
-def _other(where: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+def changed_value(where: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """The first value that is another than it was, in words; `where` stands before them."""
     for name in {**then, **now}:
         if then.get(name) != now.get(name):
             return f"{where}{name} is {now.get(name)} now and was {then.get(name)}"
@@ -123,72 +116,6 @@ def _lost(stage: str, files: Mapping[str, Any], profile: str) -> str | None:
         if not path.is_file() or not intact(path, entry):
             return f"{path} is gone or damaged: its content is not what the stage left"
     return None
-
-
-# --- pages
-
-
-def executed(page: str, profile: str) -> Path:
-    """Where the executed notebook of a page stands."""
-    return root() / profile / page / f"{page}.ipynb"
-
-
-def basis(page: str, profile: str) -> dict[str, Any]:
-    """What a page is made from at this moment: code, and the profile's values."""
-    code = lineage.sources(page) | lineage.hashes([*EXECUTOR, *audits(lineage.source_of(page))])
-    return {"code": code, "parameters": vars(lineage.load_profile(profile))}
-
-
-def audits(source: Path) -> list[Path]:
-    """Files that are there and a notebook names as "audits/own.yml" or "audits" / "own.yml"."""
-    named = _AUDITS.findall(source.read_text(encoding="utf-8"))
-    return sorted(path for name in {*named} if (path := lineage.ROOT / "audits" / name).is_file())
-
-
-def record(page: str, profile: str, made_from: dict[str, Any], study: str | None = None) -> None:
-    """Remember what an executed page was made from, and what study it shows for the example."""
-    path = executed(page, profile)
-    left = {"sha256": lineage.file_hash(path), "state": lineage.state(path), "study": study}
-    write_json(path.with_name(RECORD), {**made_from, "shows": _shows(page, profile), **left})
-
-
-def why_page_is_stale(page: str, profile: str) -> str | None:
-    """Say why a page must be run again; None if it need not be."""
-    if page in lineage.stages() and (reason := why_stale(page, profile)):
-        return reason
-    path, now, shows = executed(page, profile), basis(page, profile), _shows(page, profile)
-    try:
-        then = json.loads(path.with_name(RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        then = {}
-    if not path.is_file() or not then.keys() >= _OF_PAGE:
-        return f"{path} is not there, or was not finished"
-    if not intact(path, then):
-        return f"{path} is not as it was left"
-    if then["study"]:
-        return f"it shows the study {then['study']} and not the example"
-    changed = [stage for stage, content in shows.items() if then["shows"].get(stage) != content]
-    return (
-        changed_code(then["code"], now["code"])
-        or _other(f"profile {profile}: ", then["parameters"], now["parameters"])
-        or (f"it shows another {', '.join(changed)} than there is now" if changed else None)
-    )
-
-
-def _shows(page: str, profile: str) -> dict[str, str]:
-    """One hash over all files of each stage of which a page tells.
-
-    That is its own, whose manifest judges what it reads; a page without one tells of all it reads.
-    """
-    own = page in lineage.stages()
-    found = {}
-    for stage in [page] if own else lineage.inputs(lineage.source_of(page)):
-        try:
-            files = read(stage, profile)["files"]
-        except ArtifactError:
-            files = {}
-        found[stage] = lineage.digest({name: files[name]["sha256"] for name in sorted(files)})
-    return found
 
 
 # --- files that appear whole

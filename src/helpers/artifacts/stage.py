@@ -64,21 +64,19 @@ def _read(path: Path, columns: Sequence[str] | None) -> Any:
     return path
 
 
-def _write(path: Path, suffix: str, value: Any) -> dict[str, Any]:
-    """Write a value in the format of a suffix; gives what a manifest says of its size."""
+def _write(path: Path, suffix: str, value: Any) -> None:
+    """Write a value in the format of a suffix."""
     import numpy as np
 
     if suffix == ".parquet":
         value.to_parquet(path)
-        return {"rows": len(value)}
-    if suffix == ".json":
+    elif suffix == ".json":
         # Results are full of numpy's scalars and arrays.
         text = json.dumps(value, indent=1, default=lambda one: one.tolist())
         path.write_text(text + "\n", encoding="utf-8")
-        return {}
-    with path.open("wb") as stream:  # numpy would append its suffix to the temporary name
-        np.save(stream, value) if suffix == ".npy" else np.savez(stream, **value)
-    return {"shape": list(value.shape)} if suffix == ".npy" else {}
+    else:
+        with path.open("wb") as stream:  # numpy would append its suffix to the temporary name
+            np.save(stream, value) if suffix == ".npy" else np.savez(stream, **value)
 
 
 class Stage:
@@ -138,7 +136,7 @@ class Stage:
         if path.suffix not in (known := (".parquet", ".json", ".npy", ".npz")):
             raise ValueError(f"cannot save {name}: expected one of {', '.join(known)}")
         with atomic(path) as temporary:
-            self._files[name].update(_write(temporary, path.suffix, value))
+            _write(temporary, path.suffix, value)
         return path
 
     def finish(self, results: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,6 @@ from helpers.effects.paper import (
 from helpers.effects.planning import (
     Design,
     attenuation,
-    cost,
-    disattenuate,
     label_noise,
     noisy_design,
     power,

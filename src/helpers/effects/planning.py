@@ -1,4 +1,4 @@
-"""How many transects an audit needs, and what they cost: power, sample size, answers and money.
+"""How many transects an audit needs: power, sample size, and what noisy answers do to both.
 
 The test is that of `helpers.effects.matched_effects`: the mean difference of an error (0 or 1)
 over the pairs of images that differ in one attribute. A transect of a 2 x 2 x 2 design gives up to
@@ -32,7 +32,6 @@ from functools import cache
 from math import comb
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom, multivariate_normal, norm
@@ -40,7 +39,7 @@ from scipy.stats import t as student
 from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
 from helpers.effects.matched import mcnemar
-from helpers.utils.checks import check_number, check_range, check_whole, require_columns
+from helpers.utils.checks import check_number, check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -236,42 +235,6 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
     return sizes[reaches]
 
 
-def cost(
-    transects: int,
-    raters: int,
-    *,
-    price: float,
-    seconds: float,
-    images: int = 8,
-    attributes: int = 8,
-) -> dict[str, float]:
-    """What annotating the transects takes (transects, section 4.3: 8 attributes, 5 raters).
-
-    Args:
-        transects: number of them, with `images` images each.
-        raters: answers per image and attribute.
-        price: money per answer; the currency is the caller's.
-        seconds: working time per answer.
-        images: per transect.
-        attributes: asked of every image.
-
-    Returns:
-        images, judgements, hours (of raters' work) and money.
-
-    Example:
-        >>> from helpers import effects
-        >>> effects.cost(1000, 5, price=0.012, seconds=3.6)["judgements"]
-        320000
-    """
-    judgements = transects * images * attributes * raters
-    return {
-        "images": transects * images,
-        "judgements": judgements,
-        "hours": judgements * seconds / 3600,
-        "money": judgements * price,
-    }
-
-
 def attenuation(reliability: float, prevalence: float = 0.5) -> float:
     """Share of an attribute's effect that remains when images are split by a noisy score.
 
@@ -305,39 +268,6 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
     r = np.sqrt(reliability)
     both = multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([-cut, -cut])
     return float((both - prevalence**2) / (prevalence * (1 - prevalence)))
-
-
-def disattenuate(effects: pd.DataFrame, factor: float, margin: float = 0.0) -> pd.DataFrame:
-    """Effects corrected for a dilution by `factor`, such as `attenuation` or 1 − 2 label noise.
-
-    The correction makes an effect larger, never more certain: an interval that holds zero still
-    does. Spearman, American Journal of Psychology 15 (1904) 72-101.
-
-    Args:
-        effects: columns estimate, low and high, which are divided by the factor.
-        factor: share of the effect that is left, in (0, 1].
-        margin: half the width of the factor's 95 % interval; widens both sides by its share of the
-            corrected estimate, in quadrature.
-
-    Returns:
-        The frame with the three columns corrected.
-
-    Raises:
-        ValueError: a missing column.
-
-    Example:
-        >>> import pandas as pd
-        >>> from helpers import effects
-        >>> slope = pd.DataFrame({"estimate": [0.05], "low": [0.01], "high": [0.09]})
-        >>> effects.disattenuate(slope, 0.5).values.round(2).tolist()
-        [[0.1, 0.02, 0.18]]
-    """
-    require_columns(effects, ["estimate", "low", "high"])
-    estimate = effects["estimate"] / factor
-    added = estimate * margin / factor
-    below = np.hypot((effects["estimate"] - effects["low"]) / factor, added)
-    above = np.hypot((effects["high"] - effects["estimate"]) / factor, added)
-    return effects.assign(estimate=estimate, low=estimate - below, high=estimate + above)
 
 
 def label_noise(rater_error: float, raters: int) -> float:
@@ -403,7 +333,7 @@ def rogan_gladen(rate: float, noise: float) -> float:
     """Error rate behind the rate seen with label noise, kept in [0, 1].
 
     Rogan & Gladen, American Journal of Epidemiology 107 (1978) 71-76, for a sensitivity and
-    specificity of 1 − noise. Differences of rates: `disattenuate` with the factor 1 − 2 noise.
+    specificity of 1 − noise. Differences of rates are divided by 1 − 2 noise.
 
     Args:
         rate: error rate that was seen, in [0, 1].

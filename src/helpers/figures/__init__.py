@@ -3,7 +3,7 @@
 Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
-from helpers.figures.panels import (
+from helpers.figures.charts import (
     BLACK,
     BLUE,
     GREY,
@@ -14,12 +14,12 @@ from helpers.figures.panels import (
     VERMILION,
     WIDTH,
     Look,
-    bars,
+    as_pixels,
     forest,
+    gallery,
     heatmap,
     look,
-    matched_scatter,
     style,
     violins,
 )
-from helpers.figures.widgets import as_pixels, gallery
+from helpers.figures.panels import bars, matched_scatter

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from helpers.artifacts import kept
-from helpers.artifacts.kept import as_float32, content_key, fill, shared_out
-from helpers.utils.parallel import threads
+from helpers.artifacts.kept import as_float32, content_key, fill
+from helpers.utils.parallel import shared_out, threads
 
 _CHUNK_PIXELS = 2**20  # 16 images at 256 pixels, one at 1024: a minute's work on one core at most
 
@@ -111,7 +111,8 @@ def synthesize_to_store(
         code=[kept.made_by(source) for source in sources],
     )
     here = threads() if generator.device.type == "cpu" else 1  # a GPU is not shared
-    return fill(path, codes, make, shape, key=key, chunk=chunk, share=shared_out(sources, here))
+    share = shared_out(here, partial(kept.require_same_code, sources))
+    return fill(path, codes, make, shape, key=key, chunk=chunk, share=share)
 
 
 @torch.no_grad()

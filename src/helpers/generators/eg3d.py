@@ -13,7 +13,7 @@ middle of its step, so that two images differ by what was varied alone. The plan
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as functional
@@ -62,23 +62,6 @@ class Config(stylegan2.Config):
     super_resolution_clamp: float | None = 256
     neural_resolution: int = 64
     rendering: Mapping[str, Any] = field(default_factory=dict)
-
-
-Rays = tuple[Tensor, Tensor]
-
-
-class View(NamedTuple):
-    """What a camera sees: raw images (n, 3, h, w), those of the rays, and depths (n, 1, r, r).
-
-    Attributes:
-        image: enlarged, about in [-1, 1].
-        raw: as the rays gave it.
-        depth: distance from the camera, in units of the face's box.
-    """
-
-    image: Tensor
-    raw: Tensor
-    depth: Tensor
 
 
 class EG3D(nn.Module):
@@ -138,45 +121,34 @@ class EG3D(nn.Module):
                 found[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
         return found
 
-    def render(self, styles: dict[str, Tensor], *noise: Any, **angles: float) -> Tensor:
-        """Raw images (n, 3, resolution, resolution) of styles, seen by one camera."""
-        return self.view(styles, self.camera(**angles)[None], None, *noise).image
-
     @torch.no_grad()
-    def view(
-        self, styles: dict[str, Tensor], cameras: Tensor, size: int | None = None, *noise: Any
-    ) -> View:
-        """What cameras see.
+    def render(self, styles: dict[str, Tensor], noise: str = "const", **angles: float) -> Tensor:
+        """Raw images (n, 3, resolution, resolution), about in [-1, 1], seen by one camera.
 
         Args:
-            styles: as `styles` gives them for n codes; one code alone is seen by all cameras, and
-                its planes are made once.
-            cameras: (n, 25), or (1, 25) for all: the matrix from camera to world (4, 4), then that
-                of its pinhole (3, 3), as `camera` gives them.
-            size: height of the image of rays; the network's own if None.
+            styles: as `styles` gives them.
             noise: "const" or "none", of the backbone, see `stylegan2.Synthesis`.
+            angles: yaw and pitch of the `camera`.
         """
-        planes = self.backbone.render(within(styles, "backbone."), *noise)
-        n, size = max(len(cameras), len(planes)), size or self.config.neural_resolution
-        pairs = zip(planes.expand(n, -1, -1, -1), cameras.expand(n, -1), strict=True)
-        seen = [self._rays(*one, size) for one in pairs]
-        features, depth = (torch.stack(each) for each in zip(*seen, strict=True))
-        raw = features[:, :3].contiguous()
-        x, image = features, raw
-        if size != ENLARGED:
+        camera = self.camera(**angles)
+        planes = self.backbone.render(within(styles, "backbone."), noise)
+        x = torch.stack([self._rays(of_face, camera) for of_face in planes])
+        image = x[:, :3].contiguous()
+        if self.config.neural_resolution != ENLARGED:
             shape = {"size": (ENLARGED, ENLARGED), "mode": "bilinear", "align_corners": False}
             shape |= {"antialias": self.options["sr_antialias"]}
             x, image = (functional.interpolate(each, **shape) for each in (x, image))
         x = x.contiguous(memory_format=torch.channels_last)
         noisy = self.options["superresolution_noise_mode"] == "const"
         for name, block in self.superresolution.named_children():
-            own = {k: s.expand(n, -1) for k, s in within(styles, f"{name}.").items()}
-            x, colours = block(x, own, noisy)
+            x, colours = block(x, within(styles, f"{name}."), noisy)
             image = (enlarge(image) if block.conv0.up else image) + colours
-        return View(image.contiguous(), raw, depth)
+        return image.contiguous()
 
     def camera(self, yaw: float = 0.0, pitch: float = 0.0) -> Tensor:
         """A camera on a sphere around the head that looks at its pivot, (25,).
+
+        The matrix from camera to world (4, 4), then that of its pinhole (3, 3).
 
         Args:
             yaw: degrees to the right of the image.
@@ -202,17 +174,17 @@ class EG3D(nn.Module):
         pinhole = torch.tensor([focal, 0, 0.5, 0, focal, 0.5, 0, 0, 1], dtype=torch.float64)
         return torch.cat([world.flatten(), pinhole]).float().to(self.backbone.mapping.w_avg.device)
 
-    def _rays(self, planes: Tensor, camera: Tensor, size: int) -> Rays:
-        """Features (32, size, size) and depths (1, size, size) of one face."""
+    def _rays(self, planes: Tensor, camera: Tensor) -> Tensor:
+        """What the rays find in the planes of one face, (32, height, width)."""
+        size = self.config.neural_resolution
         table = planes.reshape(len(PLANES), FEATURES, -1).transpose(1, 2).reshape(-1, FEATURES)
         origin, directions = _directions(camera, size)
         height, some = planes.shape[-1], directions.split(RAYS)
-        parts = [self._march(table, height, origin, each) for each in some]
-        features, depth = (torch.cat(each) for each in zip(*parts, strict=True))
-        return features.t().reshape(FEATURES, size, size), depth.reshape(1, size, size)
+        features = torch.cat([self._march(table, height, origin, each) for each in some])
+        return features.t().reshape(FEATURES, size, size)
 
-    def _march(self, table: Tensor, height: int, origin: Tensor, directions: Tensor) -> Rays:
-        """Rays (r, 3) → features (r, 32) in [-1, 1] and depths (r,)."""
+    def _march(self, table: Tensor, height: int, origin: Tensor, directions: Tensor) -> Tensor:
+        """Rays (r, 3) → features (r, 32) in [-1, 1]."""
         options = self.options
 
         def look(depths: Tensor) -> tuple[Tensor, Tensor]:
@@ -234,13 +206,10 @@ class EG3D(nn.Module):
             colours = torch.cat([one for _, one in both], 1)
             colours = colours.gather(1, order[..., None].expand(-1, -1, FEATURES))
         weights = _weights(depths, density)
-        total = weights.sum(1)
         features = (weights[:, None] @ _middles(colours))[:, 0]
         if options["white_back"]:
-            features = features + 1 - total[:, None]
-        depth = (weights * _middles(depths)).sum(1) / total
-        # A ray that meets nothing ends at the last depth of all.
-        return 2 * features - 1, depth.nan_to_num(nan=end + half).clamp(max=end + half)
+            features = features + 1 - weights.sum(1, keepdim=True)
+        return 2 * features - 1
 
 
 class Decoder(nn.Module):

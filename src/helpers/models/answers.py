@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from helpers.artifacts import kept
-from helpers.artifacts.kept import content_key, shared_out
+from helpers.artifacts.kept import content_key
 from helpers.models.training import check_images
-from helpers.utils.parallel import threads
+from helpers.utils.parallel import shared_out, threads
 
 
 def answers_about(
@@ -69,7 +69,7 @@ def answers_about(
     keys = (content_key(part, **settings) for part in parts)
     paths = [folder / f"{chunk * k:08d}_{key}.answers" for k, key in enumerate(keys)]
     missing = [k for k, path in enumerate(paths) if kept.read(path) is None]
-    share = shared_out(sources, threads())
+    share = shared_out(threads(), partial(kept.require_same_code, sources))
     of = lambda place: np.ascontiguousarray(parts[missing[place]])  # noqa: E731
     for place, content in share(partial(_answers, ask=ask), of, len(missing)):
         kept.write(paths[missing[place]], content)

@@ -19,13 +19,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from facerender.parameters import HAIR_STYLES, INDEX, to_frame, visible_scores
+from facerender.parameters import HAIR_STYLES, to_frame, visible_scores
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.models.networks import box_mean, halving
 from helpers.models.training import Loss, Recipe, Settings, Trained, one_cycle
 from helpers.utils import seeding
 from helpers.utils.checks import as_score_table
-from helpers.world import populations
+from helpers.world import do, populations
 
 ALMOST = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""
@@ -71,9 +71,7 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
     columns |= {name: columns[name] < 0.5 for name in WORN}
     styles = np.array([HAIR_STYLES.index(style) for style in STYLES])
     columns["hair_style"] = styles[(columns["hair_style"] * len(styles)).astype(int)]
-    for name, values in columns.items():
-        parameters[:, INDEX[name]] = torch.from_numpy(values.astype(np.float32))
-    return parameters
+    return do(parameters, **columns)
 
 
 def scores_to_read(parameters: Tensor) -> pd.DataFrame:

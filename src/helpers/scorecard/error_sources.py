@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 from scipy.stats import norm
 from torch import Tensor
 
@@ -30,23 +30,8 @@ from helpers.world import do
 from helpers.world.batches import render_to_store
 
 MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
-_LISTS = {
-    MOVED_BY_DESIGN: "skin_colour hair_length gender",
-    "beard, makeup, age, smile": "facial_hair makeup age smiling",
-    "hair colour": "hair_colour",
-    "hair style": "hair_style hair_curl hair_fringe hair_parting hair_volume",
-    "face shape": "face_width face_length jaw_width chin cheekbones",
-    "eyes and brows": "eye_size eye_gap eye_tilt iris brow_thickness brow_height",
-    "nose and lips": "nose_length nose_width nose_bridge lip_fullness mouth_width",
-    "ancestry": "ancestry_x ancestry_y",
-    "skin undertone": "haemoglobin",
-    "earrings": "earrings",
-    "glasses": "glasses",
-    "scene": "yaw pitch light_azimuth light_elevation light_power background_hue "
-    "background_value clothing texture_seed artefacts",
-}
-# Group → its parameters; every parameter of the renderer is in one.
-GROUPS = {name: tuple(parameters.split()) for name, parameters in _LISTS.items()}
+GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+"""Group → its parameters; every parameter of the renderer is in one."""
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`facerender.dress`).
 
@@ -205,47 +190,6 @@ def _cell_differences(values: np.ndarray) -> np.ndarray:
     """High minus low of every axis of (n, 2, …, 2) in every cell of the others, (n, cells)."""
     pairs = [np.diff(values, axis=axis).reshape(len(values), -1) for axis in range(1, values.ndim)]
     return np.concatenate(pairs, axis=1)
-
-
-def same_faces(base: ArrayLike, others: ArrayLike) -> np.ndarray:
-    """Which of other base points began as the same sampled face.
-
-    Projection moves a code by a few of its many coordinates, so two projections of one code are
-    much nearer to each other than two codes are: here, than half the median distance.
-
-    Args:
-        base: (n, D) codes.
-        others: (m, D) codes, also projected from sampled ones.
-
-    Returns:
-        int (n,): row of `others`, or -1 where the face is not among them.
-    """
-    distance = cdist(np.asarray(base), np.asarray(others))
-    nearest = distance.argmin(axis=1)
-    near = distance[np.arange(len(nearest)), nearest] < np.median(distance) / 2
-    return np.where(near, nearest, -1)
-
-
-def count_flags(table: pd.DataFrame, level: float) -> pd.DataFrame:
-    """Full cells whose adjusted p-value lies below a level, by model, attribute and direction.
-
-    Args:
-        table: effects named by `helpers.effects.labels.name_cells`; columns model, attribute,
-            scope, estimate, p_holm.
-        level: of the test.
-
-    Returns:
-        Index model, attribute; columns raises, lowers (the error rate) and cells, those tested.
-    """
-    cells = table[table["scope"] == "cell"]
-    flagged = cells["p_holm"] < level
-    counts = {
-        "raises": flagged & (cells["estimate"] > 0),
-        "lowers": flagged & (cells["estimate"] < 0),
-        "cells": cells["p_holm"].notna(),
-    }
-    by = [cells["model"], cells["attribute"]]
-    return pd.DataFrame(counts).groupby(by, sort=False).sum()
 
 
 # --- company

@@ -4,12 +4,5 @@ f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision, d an attr
 are the units: they are drawn independently, while several images of one code are not.
 """
 
-from helpers.sensitivity.measures import (
-    curve,
-    dose_response,
-    explained,
-    flips,
-    perception_matrix,
-    score_sensitivity,
-)
-from helpers.sensitivity.vectors import consistency, lines
+from helpers.sensitivity.measures import curve, explained, flips, score_sensitivity
+from helpers.sensitivity.vectors import lines

@@ -1,10 +1,7 @@
 """How a step along a vector moves scores and flips decisions, and what people see of it.
 
-f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision. Codes are the units; several
-rows of one code are not independent. Means get cluster-robust standard errors; counts are divided
-by the design effect, which leaves the Wilson and Tango intervals their good cover at rates near
-zero, and Student's quantile replaces the normal one. Where no code repeats, these are the plain
-intervals.
+f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision. Codes are the units, one row
+each: means have t intervals, shares Wilson's, and differences of shares Tango's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,13 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, stdtrit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 from helpers.effects import paired_interval
-from helpers.resampling import as_codes, as_resamples, draw_weights
+from helpers.resampling import as_resamples, draw_weights
 from helpers.utils.checks import as_probabilities, check_range, require_alike
 
 CONFIDENCE = 0.95
@@ -32,10 +28,7 @@ Interval = tuple[float, float, float]
 
 
 def score_sensitivity(
-    scores_before: ArrayLike,
-    scores_after: ArrayLike,
-    near: tuple[float, float],
-    cluster: ArrayLike | None = None,
+    scores_before: ArrayLike, scores_after: ArrayLike, near: tuple[float, float]
 ) -> pd.DataFrame:
     """How much the score moves along a vector (sensitivity, section 4.3).
 
@@ -49,34 +42,25 @@ def score_sensitivity(
         scores_before: P(smiling) of G(z), (n,).
         scores_after: that of G(z + d), (n,), rows as in `scores_before`.
         near: what counts as near the boundary, both ends excluded.
-        cluster: code of every row, (n,), where several rows share one; else rows are codes.
 
     Returns:
         Columns n (codes), estimate, low, high: 95 % t interval over codes, NaN with fewer than two.
 
     Raises:
-        ValueError: scores that are no probabilities, shapes that differ, or a row without a code.
+        ValueError: scores that are no probabilities, or shapes that differ.
     """
-    before, after, codes = _pair(scores_before, scores_after, cluster)
+    before, after = _pair(scores_before, scores_after)
     change, close = after - before, near_boundary(before, near)
     parts = {
-        "score sensitivity": (change, codes),
-        "near the boundary": (change[close], codes[close]),
-        "stability": (np.abs(change), codes),
+        "score sensitivity": change,
+        "near the boundary": change[close],
+        "stability": np.abs(change),
     }
-    rows = {
-        measure: (len(np.unique(rows)), *mean_interval(values, rows))
-        for measure, (values, rows) in parts.items()
-    }
+    rows = {measure: (len(values), *mean_interval(values)) for measure, values in parts.items()}
     return as_table(rows, "measure")
 
 
-def flips(
-    scores_before: ArrayLike,
-    scores_after: ArrayLike,
-    threshold: float,
-    cluster: ArrayLike | None = None,
-) -> pd.DataFrame:
+def flips(scores_before: ArrayLike, scores_after: ArrayLike, threshold: float) -> pd.DataFrame:
     """How often the decision y = 1(score ≥ threshold) flips along a vector (sensitivity, eq 5).
 
     The two versions of the paper define flip rates differently. Index flip:
@@ -92,25 +76,22 @@ def flips(
         scores_before: P(smiling) of G(z), (n,).
         scores_after: that of G(z + d), (n,), rows as in `scores_before`.
         threshold: c in eq 5, in [0, 1].
-        cluster: code of every row, (n,), where several rows share one; else rows are codes.
 
     Returns:
         Columns n (rows in the denominator), events, estimate (events / n; for net, the events are
-        flips up less flips down), low, high: 95 % intervals by Wilson, for net by Tango, both with
-        a design effect where codes repeat. NaN where n is 0, or where all of several rows are of
-        one code.
+        flips up less flips down), low, high: 95 % intervals by Wilson, for net by Tango. NaN where
+        n is 0.
 
     Raises:
         ValueError: as `score_sensitivity`, or a threshold outside of [0, 1].
     """
-    before, after, codes = _pair(scores_before, scores_after, cluster)
+    before, after = _pair(scores_before, scores_after)
     before, after = decisions(before, threshold), decisions(after, threshold)
     up, down = ~before & after, before & ~after
-    shares = {"joint_01": (up, codes), "joint_10": (down, codes)}
-    shares["conditional_01"] = up[~before], codes[~before]
-    shares["conditional_10"] = down[before], codes[before]
+    shares = {"joint_01": up, "joint_10": down}
+    shares |= {"conditional_01": up[~before], "conditional_10": down[before]}
     net = up.astype(float) - down
-    net = {"net": (len(net), int(net.sum()), *net_interval(net, codes))}
+    net = {"net": (len(net), int(net.sum()), *net_interval(net))}
     return pd.concat([share_table(shares, "flip"), as_table(net, "flip", ["n", "events"])])
 
 
@@ -139,38 +120,13 @@ def curve(
         flipped = flips(before, scores[:, column], threshold).drop(columns="events")
         table = pd.concat([moved, flipped]).rename_axis("measure")
         net = smiles[close, column] - decisions(before[close], threshold)
-        interval = net_interval(net, np.arange(len(net)))
-        table.loc["net near the boundary"] = (len(net), *interval)
+        table.loc["net near the boundary"] = (len(net), *net_interval(net))
         table.insert(0, "λ", lambdas[column])
         parts.append(table.reset_index())
     curves = pd.concat(parts, ignore_index=True).astype({"n": np.int64})
     ends, still = ["low", "high"], curves["λ"] == 0
     curves[ends] = curves[ends].mask(still, curves["estimate"], axis=0)
     return curves[["λ", "measure", "n", *INTERVAL]]
-
-
-def dose_response(scores: np.ndarray, lambdas: np.ndarray) -> pd.DataFrame:
-    """Whether single codes respond to λ as their mean does (sensitivity, section 5: "linear").
-
-    Index measure: "slope", the mean over codes of each one's least-squares slope of the score on λ,
-    with its t interval; "monotone", the share of codes whose scores only rise, or only fall, along
-    λ (steps without a change are allowed, codes without any are not), with Wilson's.
-
-    Args:
-        scores: P(smiling) of G(z + λ d), (n, L).
-        lambdas: steps λ, (L,), distinct, at least two.
-
-    Returns:
-        Columns n (codes), estimate, low, high; slopes are in score per unit of λ.
-    """
-    codes = np.arange(len(scores))
-    centred = lambdas - lambdas.mean()
-    slopes = scores @ centred / (centred @ centred)
-    steps = np.diff(scores[:, np.argsort(lambdas)])
-    one_way = (steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)
-    monotone = one_way & (steps != 0).any(axis=1)
-    found = {"slope": mean_interval(slopes, codes), "monotone": share_interval(monotone, codes)}
-    return as_table({name: (len(codes), *ends) for name, ends in found.items()}, "measure")
 
 
 def decisions(scores: np.ndarray, threshold: float) -> np.ndarray:
@@ -183,38 +139,14 @@ def near_boundary(scores: np.ndarray, near: tuple[float, float]) -> np.ndarray:
     return (scores > near[0]) & (scores < near[1])
 
 
-def _pair(
-    scores_before: ArrayLike, scores_after: ArrayLike, cluster: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _pair(scores_before: ArrayLike, scores_after: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     before = as_probabilities(scores_before, "scores_before")
     after = as_probabilities(scores_after, "scores_after")
     require_alike(after, "scores_after", before, "scores_before")
-    return before, after, as_codes(cluster, len(before))
+    return before, after
 
 
 # --- what people see
-
-
-def perception_matrix(pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Mean change of every perceived attribute along every vector (sensitivity, eq 4): leakage.
-
-    Args:
-        pairs: attribute vector → perceived attributes of G(z) and of G(z + d), (n, A) each, a row
-            per code; the same columns for all.
-
-    Returns:
-        A row per vector; columns (statistic, attribute) with the statistics estimate, low, high:
-        `matrix["estimate"]` is the matrix (vectors, attributes), `matrix["low"]` its lower limits.
-    """
-    tables = {}
-    for vector, (before, after) in pairs.items():
-        changes = pd.DataFrame(
-            after[before.columns].to_numpy() - before.to_numpy(), columns=before.columns
-        )
-        tables[vector] = mean_changes(changes).T
-    stacked = pd.concat(tables, names=["vector", "statistic"])
-    matrices = {name: stacked.xs(name, level="statistic") for name in INTERVAL}
-    return pd.concat(matrices, axis=1, names=["statistic", "attribute"])
 
 
 def explained(
@@ -248,14 +180,13 @@ def explained(
         distinguishable from zero, so that β may be anything.
     """
     changes = np.stack([score, seen, by_score, by_seen], axis=1).astype(np.float64)
-    codes = np.arange(len(changes))
     index = pd.Index(["total", "explained", "rest"], name="part")
     table = pd.DataFrame(np.nan, index, INTERVAL)
-    _, low, high = mean_interval(changes[:, 3], codes)
+    _, low, high = mean_interval(changes[:, 3])
     if low <= 0 <= high:
-        table.loc["total"] = mean_interval(changes[:, 0], codes)
+        table.loc["total"] = mean_interval(changes[:, 0])
         return table
-    weights = draw_weights(len(codes), as_resamples(n_boot), seed, "explained")
+    weights = draw_weights(len(changes), as_resamples(n_boot), seed, "explained")
     draws = _parts(weights @ changes / weights.sum(axis=1)[:, None])
     ends = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     table[:] = np.stack([_parts(changes.mean(axis=0)), *ends], axis=1)
@@ -274,16 +205,15 @@ def _parts(means: np.ndarray) -> np.ndarray:
 
 def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
     """Mean of every column of changes (n, K), a row per code, with its 95 % t interval: (K, 3)."""
-    codes = np.arange(len(changes))
-    rows = {name: mean_interval(column.to_numpy(), codes) for name, column in changes.items()}
+    rows = {name: mean_interval(column.to_numpy()) for name, column in changes.items()}
     return pd.DataFrame.from_dict(rows, orient="index", columns=INTERVAL)
 
 
-def share_table(shares: Mapping[str, tuple[np.ndarray, np.ndarray]], index: str) -> pd.DataFrame:
-    """A row per key of `shares`, which hold events (n,), bool, and the rows' codes."""
+def share_table(shares: Mapping[str, np.ndarray], index: str) -> pd.DataFrame:
+    """A row per key of `shares`, which hold events (n,), bool."""
     rows = {
-        name: (len(events), int(events.sum()), *share_interval(events, codes))
-        for name, (events, codes) in shares.items()
+        name: (len(events), int(events.sum()), *share_interval(events))
+        for name, events in shares.items()
     }
     return as_table(rows, index, ["n", "events"])
 
@@ -296,66 +226,29 @@ def as_table(
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(index)
 
 
-def mean_interval(values: np.ndarray, codes: np.ndarray) -> Interval:
-    """Mean of the rows `values` (n,) with the t interval over their codes (n,)."""
-    if len(values) == 0:
-        return np.nan, np.nan, np.nan
-    mean, sums = values.mean(), _sums(values - values.mean(), codes)
-    count = len(sums)
-    if count < 2:
-        return mean, np.nan, np.nan
-    if count == len(values):
-        return mean, *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE)
-    error = np.sqrt(count / (count - 1) * (sums @ sums)) / len(values)
-    reach = stdtrit(count - 1, (1 + CONFIDENCE) / 2) * error
-    return mean, mean - reach, mean + reach
+def mean_interval(values: np.ndarray) -> Interval:
+    """Mean of the values (n,) with its t interval."""
+    if len(values) < 2:
+        return values.mean() if len(values) else np.nan, np.nan, np.nan
+    return values.mean(), *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE)
 
 
-def share_interval(events: np.ndarray, codes: np.ndarray) -> Interval:
-    """Share of rows `events` (n,), bool, with Wilson's interval for as many independent rows."""
+def share_interval(events: np.ndarray) -> Interval:
+    """Share of the events (n,), bool, with Wilson's interval."""
     if len(events) == 0:
         return np.nan, np.nan, np.nan
-    n, quantile = _effective(events, codes)
-    share = events.mean()
-    if np.isnan(quantile):
-        return share, np.nan, np.nan
-    return share, *proportion_confint(share * n, n, 2 * ndtr(-quantile), method="wilson")
+    low, high = proportion_confint(events.sum(), len(events), 1 - CONFIDENCE, method="wilson")
+    return events.mean(), low, high
 
 
-def net_interval(differences: np.ndarray, codes: np.ndarray) -> Interval:
+def net_interval(differences: np.ndarray) -> Interval:
     """Mean of `differences` (n,) in {-1, 0, 1} with Tango's interval of paired proportions.
 
     Tango, Statistics in Medicine 17 (1998) 891-908, see `helpers.effects.paired_interval`: it has
     a width even where nothing flips, and covers well where few do.
     """
-    if len(differences) == 0:
+    n = len(differences)
+    if n == 0:
         return np.nan, np.nan, np.nan
-    n, quantile = _effective(differences, codes)
-    up, down = (differences > 0).mean(), (differences < 0).mean()
-    if np.isnan(quantile):
-        return up - down, np.nan, np.nan
-    return up - down, *paired_interval(up * n, down * n, n, quantile)
-
-
-def _effective(values: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
-    """Number of independent rows that say as much, and the quantile that goes with it.
-
-    Several rows of a code never count as more than as many codes would. Where all rows are equal,
-    nothing shows how alike a code's are, and a code counts as one row.
-    """
-    n, residual = len(values), values - values.mean()
-    sums, single = _sums(residual, codes), residual @ residual
-    count = len(sums)
-    if count == n:
-        return float(n), float(norm.ppf((1 + CONFIDENCE) / 2))
-    if count < 2:
-        return float(n), np.nan
-    between = count / (count - 1) * (sums @ sums)
-    effect = n / count if single < 1e-12 else max(1.0, between / single)
-    return n / effect, float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
-
-
-def _sums(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Sum of the rows of every code that occurs."""
-    _, codes = np.unique(codes, return_inverse=True)
-    return np.bincount(codes, values)
+    up, down = (differences > 0).sum(), (differences < 0).sum()
+    return (up - down) / n, *paired_interval(up, down, n, norm.ppf((1 + CONFIDENCE) / 2))

@@ -19,7 +19,6 @@ from torch import Tensor
 
 from helpers.directions import C
 from helpers.generators import Generator
-from helpers.sensitivity.measures import as_table, decisions, share_table
 from helpers.utils import seeding
 from helpers.utils.checks import as_binary, as_finite, require_columns
 
@@ -45,15 +44,6 @@ class AttributeVector:
     low: float
     high: float
     n_test: int
-
-
-def random_directions(count: int, dimension: int, seed: int) -> np.ndarray:
-    """Directions of unit length that mean nothing, uniform over the sphere: (count, dimension).
-
-    More directions add to those of fewer.
-    """
-    drawn = seeding.normals(seed, "random directions", range(count), dimension)
-    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
 
 def balanced_rows(
@@ -155,12 +145,6 @@ def attribute_vector(
     return AttributeVector(name, direction, right / len(test), low, high, len(test))
 
 
-def vector_table(vectors: Sequence[AttributeVector]) -> pd.DataFrame:
-    """Held-out accuracy of every vector: index attribute; columns n, estimate, low, high."""
-    rows = {one.name: (one.n_test, one.accuracy, one.low, one.high) for one in vectors}
-    return as_table(rows, "attribute")
-
-
 # --- along vectors and between codes
 
 
@@ -214,20 +198,3 @@ def lines(z: np.ndarray, positive: np.ndarray, seed: int) -> tuple[np.ndarray, n
     ends = np.concatenate(ends)
     place = seeding.uniforms(seed, "lines/place", ends[:, 0], 1)
     return (1 - place) * z[ends[:, 0]] + place * z[ends[:, 1]], ends
-
-
-def consistency(positive_ends: np.ndarray, scores: np.ndarray, threshold: float) -> pd.DataFrame:
-    """How often a code on a line keeps the class of the line's ends (sensitivity, section 5).
-
-    Args:
-        positive_ends: class of the ends, bool (n,): `positive[ends[:, 0]]` of `lines`.
-        scores: P(smiling) of the codes on the lines, (n,).
-        threshold: of the decision.
-
-    Returns:
-        Index ends: "total", "positive", "negative"; columns n (lines), events (kept), estimate,
-        low, high (Wilson 95 %), NaN where there are no lines.
-    """
-    kept = decisions(scores, threshold) == positive_ends
-    parts = {"total": kept, "positive": kept[positive_ends], "negative": kept[~positive_ends]}
-    return share_table({ends: (part, np.arange(len(part))) for ends, part in parts.items()}, "ends")

@@ -1,16 +1,23 @@
-"""Work that is shared out among threads, or processes of one thread each, or done here alone."""
+"""Work that is shared out among threads, processes or a cluster, or done here alone.
+
+Floating-point sums depend on how many threads of a library share them. So each of several workers
+has one, and their results are the same byte for byte. Results are handed over, never written: a
+worker needs no folder in common with this process, and one that is killed leaves no half of a file.
+"""
 
 import math
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 SIDE_BY_SIDE = "STEPS_SIDE_BY_SIDE"  # the variable by which the runner says how many steps run
+SCHEDULER = "SCHEDULER"  # the variable that names a Dask scheduler, as in tcp://10.0.0.5:8786
+PATIENCE = 20  # seconds in which a scheduler must answer, and one of its workers be there
 
 
 def cpu_count() -> int:
@@ -62,6 +69,61 @@ def on_one_thread(function: Callable) -> Callable:
             return function(*args, **kwargs)
 
     return alone
+
+
+def shared_out(threads: int, check: Callable[[Any], None]) -> Callable[..., Iterator]:
+    """Share chunks among the workers of the scheduler that `SCHEDULER` names, or among threads.
+
+    Args:
+        threads: how many chunks are made at a time where there is no scheduler.
+        check: takes the cluster's client before it gets work, and refuses one that must not.
+
+    Returns:
+        As `helpers.artifacts.kept.fill` asks for: called with the work, what a chunk is called with
+        by its number, and how many chunks there are; yields numbers and results as they come.
+    """
+    return partial(_shared_out, threads, check)
+
+
+def _shared_out(
+    threads: int, check: Callable[[Any], None], work: Callable, chunk: Callable, count: int
+) -> Iterator[tuple[int, Any]]:
+    import torch  # as above
+    from joblib import Parallel, delayed, parallel_config
+
+    before = torch.get_num_threads()  # for the whole process: what workers here set is taken back
+    with ExitStack() as stack:
+        stack.callback(torch.set_num_threads, before)
+        if address := os.environ.get(SCHEDULER):
+            client = stack.enter_context(_connected(address))
+            check(client)
+            stack.enter_context(parallel_config("dask", client=client))
+            pool = Parallel(return_as="generator_unordered")
+        else:
+            pool = Parallel(threads, "threading", return_as="generator_unordered")
+        yield from pool(delayed(_chunk)(work, number, chunk(number)) for number in range(count))
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except (ImportError, OSError, TimeoutError, ValueError) as error:
+        words = "no Dask scheduler with a worker there; Dask comes with pip install '.[cluster]'"
+        raise ValueError(f"{SCHEDULER}={address}: {words}") from error
+    with client:
+        yield client
+
+
+def _chunk(work: Callable, number: int, chunk: Any) -> tuple[int, Any]:
+    """One chunk, with one thread."""
+    import torch  # as above
+
+    torch.set_num_threads(1)
+    return number, work(chunk)
 
 
 @contextmanager

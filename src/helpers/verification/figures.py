@@ -1,9 +1,8 @@
 """Figures of the verification study: error rates by group, and what each step of an attribute does.
 
 Colour and marker tell the ancestry group; filled marks and solid lines mean perceived female, open
-marks and dashed lines perceived male. In `draw_disparities` they tell the verdict. What cannot be
-estimated is said in words in its place and never drawn as 0. Figure numbers are those of Liang et
-al. 2023. Call `helpers.figures.style` first.
+marks and dashed lines perceived male. What cannot be estimated is said in words in its place and
+never drawn as 0. Figure numbers are those of Liang et al. 2023. Call `helpers.figures.style` first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from helpers.figures.panels import BLACK, DASHED, EDGE, WIDTH, WORDS, intervals, look
+from helpers.figures.charts import BLACK, WIDTH, look
+from helpers.figures.panels import DASHED, EDGE, WORDS
 from helpers.verification.pairs import ALL, PROTOTYPE, STEPS
 
 RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
@@ -27,47 +27,6 @@ RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}
 _UNITS = {name: f"{name} (steps)" for name in STEPS}
 _UNITS |= {"pose": "pose (degrees)", "light": "light from"}
 _ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
-
-
-def draw_rates(table: pd.DataFrame) -> Figure:
-    """FNMR of every group at one FMR with 95 % intervals, a panel for each of four recognisers.
-
-    Args:
-        table: as `helpers.verification.Bands.at_fmr` at one FMR: columns group, fmr, fnmr, low,
-            high, positives and reason; and recogniser.
-    """
-    shown = table.assign(estimate=table["fnmr"], row=_counted(table, "positives"))
-    label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % in each group"
-    label = f"{label} (n = positive pairs)"
-    tall = 1.8 + 0.76 * shown["row"].nunique()
-    figure = intervals(shown, "row", "row", "recogniser", label, across=2, height=tall)
-    if table["fnmr"].isna().all():
-        figure.axes[0].set_xlim(0, 100)
-    return figure
-
-
-def draw_disparities(table: pd.DataFrame, tolerance: float) -> Figure:
-    """Error rates of groups minus those of the reference, a panel for each of four recognisers.
-
-    Thin lines are 95 % intervals, which show what "exceeds"; thick ones 90 % intervals, which show
-    what is "within" (see `helpers.effects.verdict`). Marks tell the verdict.
-
-    Args:
-        table: as `helpers.verification.disparities` for one measure: columns measure, group,
-            reference, estimate, low, high, low90, high90, n, verdict and reason; and recogniser.
-        tolerance: against which the verdicts were made; the grey band.
-    """
-    label = "{measure}, minus {reference} (points)".format(**table.iloc[0])
-    verdict = table["verdict"].astype(str)
-    limits = np.where(verdict == "inconclusive", "", f" ±{100 * tolerance:g} points")
-    shown = table.assign(row=_counted(table, "n"), told=verdict + limits)
-    tall = 1.8 + 0.76 * shown["row"].nunique()
-    figure = intervals(shown, "row", "told", "recogniser", label, across=2, height=tall)
-    for ax, (_, own) in zip(figure.axes, shown.groupby("recogniser", sort=False), strict=True):
-        ax.axvspan(-100 * tolerance, 100 * tolerance, color="#DDDDDD", linewidth=0, zorder=0)
-        ends, colours = 100 * own[["low90", "high90"]], [look(told).colour for told in own["told"]]
-        ax.hlines(range(len(own)), ends["low90"], ends["high90"], colours, linewidth=4, zorder=1.5)
-    return figure
 
 
 def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
@@ -196,14 +155,14 @@ def draw_step_effects(table: pd.DataFrame) -> Figure:
         _say_missing(ax, own.drop_duplicates("group").set_index("group")["reason"])
         ax.set_ylabel("change in\nsimilarity")
         ax.set_title(_UNITS[attribute], loc="left", fontsize=12)
-    _legend(figure, (table["group"] + "\n" + _counted(table, "seeds", "{} seeds")).unique(), {})
+    _legend(figure, (table["group"] + "\n" + counted(table, "seeds", "{} seeds")).unique(), {})
     return figure
 
 
 # --- what figures share
 
 
-def _counted(table: pd.DataFrame, kind: str, form: str = "{group}\nn = {}") -> pd.Series:
+def counted(table: pd.DataFrame, kind: str, form: str = "{group}\nn = {}") -> pd.Series:
     """Names of the rows' groups with how many there are of a kind, from which to which."""
     told = {
         group: form.format(_count(n), group=group)

@@ -96,22 +96,6 @@ def neutral(parameters: Tensor) -> Tensor:
     return do(parameters, **NEUTRAL)
 
 
-def below_targets(generator, codes: ArrayLike, targets: Mapping[str, float]) -> np.ndarray:
-    """Whether faces score below all targets, so that there is a way to go.
-
-    Args:
-        generator: the known-truth generator.
-        codes: latents (n, D).
-        targets: "expression" and "age" → score, as of `variants`.
-
-    Returns:
-        bool (n,).
-    """
-    codes = np.asarray(codes, np.float64)
-    below = [_visible(generator, codes, name) < target for name, target in targets.items()]
-    return np.all(below, axis=0)
-
-
 def variants(
     generator,
     codes: ArrayLike,
@@ -141,9 +125,9 @@ def variants(
     for azimuth, elevation in (LIGHTS[name] for name in STEPS["light"]):
         scene = {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
         images.append(do(own, **scene))
-    for attribute in ("expression", "age"):
+    for attribute, score in _WALKED.items():
         direction = np.asarray(directions[attribute], dtype=np.float64)
-        far = walk_to_score(generator, codes, direction, attribute, targets[attribute])
+        far = walk_to_score(generator, codes, direction, score, targets[attribute])
         for step in STEPS[attribute]:
             walked = codes + step * (far / STEPS_TO_TARGET)[:, None] * direction
             images.append(neutral(generator.parameters(torch.from_numpy(walked))))
@@ -151,7 +135,7 @@ def variants(
 
 
 def walk_to_score(
-    generator, codes: np.ndarray, direction: np.ndarray, attribute: str, target: float
+    generator, codes: np.ndarray, direction: np.ndarray, score: str, target: float
 ) -> np.ndarray:
     """How far to move along a direction until a face scores `target`: the paper's d, (n,).
 
@@ -163,15 +147,10 @@ def walk_to_score(
         distance[walking] += WALK
         if distance[walking[0]] > LONGEST:
             raise ValueError(f"row {walking[0]} does not score {target} within {LONGEST:g} steps")
-        now = _visible(generator, codes[walking] + distance[walking, None] * direction, attribute)
-        walking = walking[now < target]
+        reached = codes[walking] + distance[walking, None] * direction
+        seen = visible_scores(generator.parameters(torch.from_numpy(reached)))
+        walking = walking[seen[score].to_numpy() < target]
     return distance
-
-
-def _visible(generator, codes: np.ndarray, attribute: str) -> np.ndarray:
-    """The exact score of what an attribute of `STEPS` changes, as the renderer shows it, (n,)."""
-    parameters = generator.parameters(torch.from_numpy(codes))
-    return visible_scores(parameters)[_WALKED[attribute]].to_numpy()
 
 
 # --- pairs

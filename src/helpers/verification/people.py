@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -28,6 +27,7 @@ from facerender.parameters import (
     defaults,
 )
 from helpers.utils import seeding
+from helpers.world import do
 from helpers.world.batches import render_to_store
 
 ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
@@ -143,27 +143,14 @@ def group_counts(shares: Mapping[str, float], n: int) -> dict[str, int]:
     return dict(zip(GROUPS, counts.tolist(), strict=True))
 
 
-def pool_composition(n: int) -> dict[str, int]:
-    """Identities by group that a pool needs for `draw_sets`.
-
-    Args:
-        n: identities of each training set.
-
-    Returns:
-        Group → number of identities.
-    """
-    sets = pd.DataFrame([group_counts(design.shares, n) for design in RECOGNISERS.values()])
-    return np.maximum(sets[:-1].sum(), sets.iloc[-1]).to_dict()
-
-
 def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
     """Training sets of all recognisers from one pool.
 
     The skewed sets have nobody in common; the control is drawn from all their people.
 
     Args:
-        pool: columns identity and group; of each group as many identities as `pool_composition`
-            says.
+        pool: columns identity and group; of each group as many identities as the skewed sets
+            have together, and no fewer than the control has.
         n: identities of each set.
         seed: other seeds draw other identities.
 
@@ -209,10 +196,9 @@ def identity_set(
     within = np.concatenate([np.arange(count) for count in wanted.values()])
     ancestry, male = split_groups(groups)
     items = within * len(GROUPS) + pd.Index(GROUPS).get_indexer(groups)
-    people = _people(ancestry, male, items, seed)
-    parameters = people.repeat_interleave(images_each, 0)
+    people = _people(ancestry, male, items, seed).repeat_interleave(images_each, 0)
     image = np.tile(np.arange(images_each), len(groups))
-    _vary(parameters, np.repeat(items, images_each) * 2**16 + image, seed)
+    parameters = _varied(people, np.repeat(items, images_each) * 2**16 + image, seed)
     labels = np.repeat(np.arange(len(groups)), images_each)
     return parameters, labels, groups[labels]
 
@@ -244,8 +230,8 @@ def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int
     return _filled(defaults(len(items)), columns)
 
 
-def _vary(parameters: Tensor, items: np.ndarray, seed: int) -> None:
-    """Give every row, in place, a scene and a look of its own."""
+def _varied(parameters: Tensor, items: np.ndarray, seed: int) -> Tensor:
+    """The same with a scene and a look of its own in every row."""
     named = ["pitch", "age", "length", "makeup"]
     z = _draws(seeding.normals, named, "identities: images", items, seed)
     named = ["yaw", "azimuth", "elevation", "power", "smile", "beard", "glasses"]
@@ -265,7 +251,7 @@ def _vary(parameters: Tensor, items: np.ndarray, seed: int) -> None:
         "facial_hair": own["facial_hair"] * (0.5 + 0.7 * u["beard"]),
         "glasses": (u["glasses"] < 0.08).astype(float),
     }
-    _filled(parameters, columns)
+    return _filled(parameters, columns)
 
 
 def _draws(draw, names: list[str], key: str, items: np.ndarray, seed: int) -> dict[str, np.ndarray]:
@@ -274,12 +260,10 @@ def _draws(draw, names: list[str], key: str, items: np.ndarray, seed: int) -> di
 
 
 def _filled(parameters: Tensor, columns: Mapping[str, np.ndarray]) -> Tensor:
-    """Write columns, clipped to their parameters' ranges."""
-    for name, values in columns.items():
-        spec = PARAMETERS[INDEX[name]]
-        clipped = np.clip(values, spec.low, spec.high).astype(np.float32)
-        parameters[:, INDEX[name]] = torch.from_numpy(clipped)
-    return parameters
+    """Parameters with columns written, clipped to their ranges."""
+    specs = {name: PARAMETERS[INDEX[name]] for name in columns}
+    clipped = {name: np.clip(columns[name], s.low, s.high) for name, s in specs.items()}
+    return do(parameters, **clipped)
 
 
 # --- pictures

@@ -162,32 +162,6 @@ def perceived_ancestry(
     return (votes.sum(1) + 0.5 * tie).argmax(1)
 
 
-def judge_prototypes(
-    parameters: Tensor, index: pd.DataFrame, n_raters: int, *, seed: int, stage: str
-) -> pd.DataFrame:
-    """What a crowd says of prototypes: how real they look, and of which group.
-
-    The paper had one annotator judge realism and agreement with the intended group. What follows
-    from the answers is decided in the chapter.
-
-    Args:
-        parameters: (n, P) of the prototypes.
-        index: one row per prototype, columns seed and group (as intended).
-        n_raters, seed, stage: as of `crowd_scores`.
-
-    Returns:
-        `index` with fakeness and gender (mean scores in [0, 1]) and perceived (the group as most
-        see it; perceived as male from a mean score of 0.5 on).
-    """
-    items = index["seed"].to_numpy() * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"])
-    keys = {"n_raters": n_raters, "seed": seed, "stage": stage}
-    scores = crowd_scores(parameters, ["gender", "fakeness"], items.tolist(), **keys)
-    ancestry = np.array(ANCESTRIES)[perceived_ancestry(parameters, items.tolist(), **keys)]
-    judged = index.assign(**{name: scores[name].to_numpy() for name in scores})
-    gender = np.where(judged["gender"] >= 0.5, "male", "female")
-    return judged.assign(perceived=[f"{a} {g}" for a, g in zip(ancestry, gender, strict=True)])
-
-
 # --- selection
 
 

@@ -83,9 +83,3 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
         "Male": face["gender"] >= 0.5,
     }
     return pd.DataFrame(answers)[list(RULES)]
-
-
-def rules_table() -> pd.DataFrame:
-    """The rules in words, for the book: index attribute, columns rule and origin."""
-    table = pd.Series(RULES, name="rule").rename_axis("attribute").to_frame()
-    return table.assign(origin=["this world" if name in OWN else "CelebA" for name in table.index])

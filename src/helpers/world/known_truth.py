@@ -24,6 +24,7 @@ import facerender
 from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from helpers.utils import seeding
 from helpers.utils.checks import resolve_device
+from helpers.world import do
 
 LATENT_DIM = 512
 WORLD_SEED = 11
@@ -157,10 +158,7 @@ class KnownTruthGenerator:
         """
         if unknown := sorted(set(scene) - set(SCENE)):
             raise ValueError(f"no scene parameters: {unknown}; there are {list(SCENE)}")
-        parameters = self.parameters(w)
-        for name, value in scene.items():
-            parameters[:, INDEX[name]] = value
-        return facerender.render(parameters.to(self.device), self.size).image
+        return facerender.render(do(self.parameters(w), **scene), self.size).image
 
     def parameters(self, w: Tensor) -> Tensor:
         """The renderer's parameters of style codes, float32 (n, P)."""
@@ -174,10 +172,7 @@ class KnownTruthGenerator:
         distant = np.clip(6 * (radius - 1.12), 0, 1)
         columns["artefacts"] = np.clip(0.9 * columns["artefacts"] + distant, 0, 1)
         columns["hair_style"] = _hair_style(s["hair_style"])
-        parameters = defaults(len(w))
-        for name, values in columns.items():
-            parameters[:, INDEX[name]] = torch.from_numpy(values.astype(np.float32))
-        return parameters.to(self.device)
+        return do(defaults(len(w)), **columns).to(self.device)
 
     def coordinates(self, w: Tensor, names: Sequence[str]) -> np.ndarray:
         """Latent coordinates s of those names, float64 (n, len(names)), of codes w (n, 512)."""

@@ -30,7 +30,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 import yaml
 from torch import Tensor
 
@@ -38,11 +37,11 @@ from facerender.parameters import (
     ANCESTRY_REFERENCES,
     HAIR_STYLES,
     IDENTITY_LIMIT,
-    INDEX,
     PARAMETERS,
     defaults,
 )
 from helpers.utils import seeding
+from helpers.world import do
 
 UNIFORMS = "male dark skin age short long_men length style ancestry makeup facial_hair earrings"
 UNIFORMS += " glasses hair_colour light_azimuth light_elevation light_power background_hue"
@@ -142,32 +141,12 @@ def sample(name: str, n: int, seed: int) -> Sample:
         raise ValueError(f"population {name!r} is not one of {sorted(POPULATIONS)}")
     columns = _draw(POPULATIONS[name], *_keyed_draws(name, n, seed))
     male = columns.pop("male")
-    parameters = defaults(n)
-    for column, values in columns.items():
-        parameters[:, INDEX[column]] = torch.from_numpy(values.astype(np.float32))
+    parameters = do(defaults(n), **columns)
     frame = pd.DataFrame({"item": np.arange(n), "gender": male.astype(int)})
     for column in ("skin_colour", "hair_length", "age"):
         frame[column] = columns[column]
     frame["hair_style"] = np.array(HAIR_STYLES)[columns["hair_style"]]
     return Sample(name, parameters, frame)
-
-
-def table() -> pd.DataFrame:
-    """The populations side by side: description, links and the main shares, a row each."""
-    rows = {
-        name: {
-            "description": population.description,
-            "links": population.links,
-            "men": population.men,
-            "dark skin (women, men)": population.dark or "uniform",
-            "short-haired women (light, dark)": population.women_short,
-            "long-haired men": population.men_long,
-            "makeup (women)": population.makeup[0],
-            "facial hair (men)": population.facial_hair[0],
-        }
-        for name, population in POPULATIONS.items()
-    }
-    return pd.DataFrame(rows).T
 
 
 Draws = dict[str, np.ndarray]

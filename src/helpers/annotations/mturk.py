@@ -1,15 +1,10 @@
-"""Amazon's Mechanical Turk and SageMaker Ground Truth, whose forms are made of the same elements.
+"""Amazon's Mechanical Turk: batch results to read and to write.
 
-MTurk's batch results are a CSV with one assignment per row: 27 fixed columns, then `Input.*`,
+Batch results are a CSV with one assignment per row: 27 fixed columns, then `Input.*`,
 `Answer.*`, `Approve` and `Reject`; as downloaded, rows end before the last two, which a requester
 fills in. An answer is spelt `Answer.<attribute>`, `Answer.<attribute>.label` (crowd elements),
 `Answer.<attribute>.<level>` (true or false, radio buttons) or sits in `Answer.taskAnswers` as JSON;
 it is a level's name or an integer level counted from 0.
-
-A labelling job of Ground Truth has a manifest with a line per item, with the label that the service
-made of all answers; the answers themselves lie in a folder per item, which is called by the item's
-number, counted from 0, and holds one file or more. They belong to the manifest's line of that
-number and to no other: items without an answer have no folder.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,9 +21,6 @@ from helpers.annotations.ingest import Export, Ingest, read_table, validate, wro
 from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename
 
 BATCH = "an MTurk batch results CSV"
-ITEMS = "a manifest of a Ground Truth labelling job (a JSON object a line)"
-RESPONSES = "a file of Ground Truth workers' answers (JSON)"
-MANIFEST = Path("manifests", "output", "output.manifest")
 _STATUS = {"approved": "", "submitted": "", "rejected": "rejected"}
 _NEEDED = ("HITTypeId", "WorkerId", "AssignmentStatus", "SubmitTime", "WorkTimeInSeconds")
 TIME = "%a %b %d %H:%M:%S UTC %Y"
@@ -43,13 +35,6 @@ FIXED = (
 _WANTED = "|".join([*_NEEDED, "Answer", "Input.image", "Reject$"])
 _COLUMNS = {"named": "Input.image_id", "address": "Input.image_url", "annotator": "WorkerId"}
 _COLUMNS |= {"seconds": "WorkTimeInSeconds", "submitted_at": "SubmitTime", "job": "HITTypeId"}
-_SINGLE = "crowd-image-classifier"
-
-
-class Responses(msgspec.Struct):
-    """A file of workers' answers about an item."""
-
-    answers: list[dict[str, Any]]
 
 
 def read_mturk(
@@ -100,13 +85,9 @@ def _add_batch(export: Export, path: Path) -> None:
         raise wrong_format(path, "row 1", BATCH, "no column Answer.*")
     export.begin(path)
     nothing = [None] * len(batch)
-    status = batch["AssignmentStatus"].map(
-        lambda text: _STATUS.get(text.strip().casefold(), "cancelled")
-    )
-    status = [
-        "rejected" if why and why.strip() else told
-        for told, why in zip(status, batch.get("Reject", nothing), strict=True)
-    ]
+    status = batch["AssignmentStatus"].map(_status).astype("object")
+    if "Reject" in batch:
+        status[batch["Reject"].map(str.strip) != ""] = "rejected"
     visits = {name: batch.get(column, nothing) for name, column in _COLUMNS.items()}
     visits |= {"place": range(2, len(batch) + 2), "status": status}
     visits["file"] = [len(export.files) - 1] * len(batch)
@@ -115,6 +96,10 @@ def _add_batch(export: Export, path: Path) -> None:
     found = pd.concat(_answers(batch[answers], export)).sort_index(kind="stable")
     export.visit.extend((found.index + before).tolist())
     export.kind.extend(found.tolist())
+
+
+def _status(text: str) -> str:
+    return _STATUS.get(text.strip().casefold(), "cancelled")
 
 
 def _answers(batch: pd.DataFrame, export: Export) -> Iterator[pd.Series]:
@@ -169,110 +154,6 @@ def of_element(name: str | None, value: Any, field: str) -> list[tuple]:
     if isinstance(answer, str) and not answer.strip():
         return []
     return [(name, answer if type(answer) in (str, int) else None, field)]
-
-
-def read_ground_truth(
-    path: str | Path, *, known_images: Known = None, rename: Rename = None, salt: str = "helpers"
-) -> Ingest:
-    """Read the answers of all workers of a labelling job.
-
-    The image is the file in the manifest's `source-ref`. An image classifier answers the question
-    that the job's label is called by; a form of several elements names them itself. Items that the
-    service failed on are noted, and what workers answered about them is kept.
-
-    Args:
-        path: the job's folder, with `manifests` and `annotations` in it.
-        known_images: ids of the images that were annotated; answers about others are counted as
-            "unknown image".
-        rename: name of the label or of a form's element → attribute, where they differ.
-        salt: of the annotators' hashes; keep it private where the table is published.
-
-    Returns:
-        The tidy table and the report of what was rejected, see `Ingest`.
-
-    Raises:
-        FileNotFoundError: the folder has no output manifest.
-        ValueError: a file is not what it should be; names the file, the line and what was expected.
-            No answer can be used.
-
-    Example:
-        >>> import json, tempfile
-        >>> from pathlib import Path
-        >>> from helpers import annotations
-        >>> item = {"source-ref": "s3://b/1.jpg", "gender": 4, "gender-metadata": {}}
-        >>> answer = {"crowd-image-classifier": {"label": "Male"}}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     manifest = Path(folder, "manifests/output/output.manifest")
-        ...     answers = Path(folder, "annotations/worker-response/iteration-1/0/a.json")
-        ...     for file in (manifest, answers):
-        ...         file.parent.mkdir(parents=True)
-        ...     _ = manifest.write_text(json.dumps(item))
-        ...     record = {"answers": [{"workerId": "w", "answerContent": answer}]}
-        ...     _ = answers.write_text(json.dumps(record))
-        ...     annotations.read_ground_truth(folder).frame["level"].tolist()
-        [4]
-    """
-    export, manifest = Export("ground_truth"), Path(path, MANIFEST)
-    export.begin(Path(path))
-    lines = manifest.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
-    items = [_item(manifest, *line) for line in enumerate(lines, start=1)]
-    if not items:
-        raise wrong_format(manifest, "line 1", ITEMS, "an empty file")
-    files: dict[int, list[Path]] = {}
-    for file in sorted(Path(path).glob("annotations/worker-response/iteration-*/*/*.json")):
-        if not file.parent.name.isdecimal():
-            raise ValueError(f"{file.parent}: expected a folder called by an item's number")
-        files.setdefault(int(file.parent.name), []).append(file)
-    if not files:
-        raise ValueError(
-            f"{path}: expected annotations/worker-response/iteration-1/<number>/*.json"
-        )
-    for number in range(max(len(items), max(files) + 1)):
-        label, item = items[number] if number < len(items) else (None, {})
-        if "failure-reason" in item.get(f"{label}-metadata", ()):
-            export.note("failed item", f"item {number}")
-        if number not in files and item:
-            export.note("task without annotation", f"item {number}")
-        said = [
-            _json(one, 1, one.read_bytes(), RESPONSES, Responses) for one in files.get(number, ())
-        ]
-        answers = [answer for one in said for answer in one.answers]
-        for order, answer in enumerate(answers, start=1):
-            export.add(
-                _levels(answer.get("answerContent"), label),
-                place=f"item {number}, answer {order}",
-                address=item.get("source-ref"),
-                annotator=answer.get("workerId"),
-                seconds=answer.get("timeSpentInSeconds"),
-                submitted_at=answer.get("submissionTime"),
-            )
-    return validate(export, salt, rename, known_images)
-
-
-def _json(path: Path, line: int, text: bytes, expected: str, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = f"something else ({error})"
-        raise wrong_format(path, f"line {line}", expected, found) from None
-
-
-def _item(manifest: Path, number: int, line: bytes) -> tuple[str, dict[str, Any]]:
-    """A line of the manifest, and the name of its label: the one that has metadata."""
-    item, end = _json(manifest, number, line, ITEMS, dict[str, Any]), "-metadata"
-    labels = [name for name in item if name.endswith(end) and isinstance(item[name], dict)]
-    if len(labels) != 1:
-        found = f"{len(labels)} labels with metadata"
-        raise wrong_format(manifest, f"line {number}", ITEMS, found)
-    return labels[0].removesuffix(end), item
-
-
-def _levels(content: Any, label: str | None) -> list[tuple]:
-    """The answers in what a worker sent."""
-    if not isinstance(content, dict):
-        return [(None, None, "answerContent")]
-    named = [(label if name == _SINGLE else name, value, name) for name, value in content.items()]
-    return [one for element in named for one in of_element(*element)]
 
 
 def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:

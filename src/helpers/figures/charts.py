@@ -1,0 +1,338 @@
+"""The look of the book, charts of one table (estimates, distributions, a matrix) and galleries.
+
+Colours are those of Okabe and Ito, told apart by colour-blind readers; every role also has its
+own marker and hatch, so that each figure reads in grey. Without an `ax` charts are figures of their
+own, as wide as the page.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from IPython import get_ipython
+from matplotlib import rc_params_from_file
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+"""Colours of Okabe and Ito, as hexadecimal RGB."""
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
+"""The other colours, and a grey for what is not to stand out."""
+
+WIDTH = 7.0
+"""Inches: the width of the text column; at this width no text is smaller than 10 points."""
+EVEN = 0.179
+"""The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
+LETTER = 6.2
+"""Points of a usual letter of size 10, as they stand above images."""
+_SETTINGS = Path(__file__).with_suffix(".mplstyle")
+ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
+"""Where the legend of a chart stands."""
+
+
+class Look(NamedTuple):
+    """How one group is drawn, in colour and without it.
+
+    Attributes:
+        colour: hexadecimal RGB.
+        marker: of matplotlib's.
+        hatch: of matplotlib's, empty for none.
+        filled: marks are filled and lines solid; else they are open and dashed.
+    """
+
+    colour: str
+    marker: str
+    hatch: str
+    filled: bool = True
+
+    @property
+    def mark(self) -> dict[str, object]:
+        """Arguments of a line with marks."""
+        look = {"color": self.colour, "marker": self.marker, "markeredgecolor": self.colour}
+        if self.filled:
+            return look | {"markerfacecolor": self.colour, "linestyle": "-"}
+        return look | {"markerfacecolor": "white", "linestyle": (0, (3, 1.5))}
+
+
+# Not blue beside orange, nor purple beside green: those pairs are skin colour and perceived gender,
+# which are no part of an ancestry group.
+_ANCESTRY = {"african": (VERMILION, "o"), "east asian": (GREEN, "s"), "european": (BLUE, "D")}
+LOOKS: Mapping[str, Look] = {
+    "light": Look(ORANGE, "o", ""),
+    "dark": Look(BLUE, "s", "///"),
+    "female": Look(PURPLE, "D", ""),
+    "male": Look(GREEN, "^", "..."),
+    "short": Look(SKY, "v", ""),
+    "long": Look(VERMILION, "P", "xxx"),
+    "celeba-like": Look(VERMILION, "o", ""),
+    "fairface-like": Look(BLUE, "s", "///"),
+    "plantskin": Look(ORANGE, "D", "..."),
+    "null": Look(GREY, "X", "xxx"),
+    "estimate": Look(BLUE, "o", ""),
+    "truth": Look(VERMILION, "D", ""),
+    "exceeds": Look(VERMILION, "X", ""),
+    "inconclusive": Look(GREY, "o", "", filled=False),
+    "within": Look(BLUE, "o", ""),
+} | {
+    f"{ancestry} {gender}": Look(*look, "", filled=gender == "female")
+    for ancestry, look in _ANCESTRY.items()
+    for gender in ("female", "male")
+}
+"""Roles that keep their look through the whole book: name in small letters → `Look`."""
+
+_COLOURS = BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY, BLACK
+_HATCHES = "", "///", "...", "xxx", "\\\\\\", "++", "oo", "--"
+SPARE = tuple(map(Look, _COLOURS, "os^DvPX*", _HATCHES))
+"""Looks for groups that have no role, taken in order."""
+
+
+def style() -> None:
+    """Set the book's look for every figure and table shown from here on.
+
+    A table shows 0.0 where rounding left -0.0.
+    """
+    if "inline" in plt.get_backend():
+        # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
+        # them. Only the layout is needed twice: the second one starts from the first.
+        plt.draw_all = _lay_out_figures
+    if shell := get_ipython():
+        html = shell.display_formatter.formatters["text/html"]
+        html.for_type(
+            pd.DataFrame, lambda table: table.apply(_without_negative_zeros)._repr_html_()
+        )
+    settings = rc_params_from_file(_SETTINGS, use_default_template=False)
+    sns.set_theme("notebook", "ticks", _COLOURS, rc=settings)
+
+
+def _without_negative_zeros(column: pd.Series) -> pd.Series:
+    return column + 0.0 if pd.api.types.is_float_dtype(column) else column
+
+
+def _lay_out_figures() -> None:
+    """Lay out the figures that are open, as drawing them does first."""
+    for figure in map(plt.figure, plt.get_fignums()):
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+
+
+def look(name: object, position: int = 0) -> Look:
+    """The look of a role, matched without regard to case; otherwise a spare one.
+
+    A name such as "dark skin" or "light-skinned" takes the look of its first word that is a role.
+
+    Args:
+        name: of a group, in words; lines after the first do not count.
+        position: of the group among those without a role; picks the spare look.
+
+    Returns:
+        Colour, marker and hatch.
+    """
+    text = str(name).lower().partition("\n")[0]
+    for word in (text, *re.split(r"[\s,]+", text), *re.split(r"[\s,_-]+", text)):
+        if word in LOOKS:
+            return LOOKS[word]
+    return SPARE[position % len(SPARE)]
+
+
+# --- charts
+
+
+def forest(
+    table: pd.DataFrame, truth=None, xlabel: str = "risk difference", ax: Axes | None = None
+) -> Axes:
+    """One 95 % interval per cell, around a line at zero.
+
+    Args:
+        table: columns estimate, low, high and, if counts are to be shown, n; indexed by cell.
+        truth: a Series, the true value of each cell, on the same index; drawn as a diamond.
+        xlabel: label of the horizontal axis, in the table's unit.
+        ax: where to draw.
+
+    Returns:
+        The axes, with the first cell on top.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
+    y, label = np.arange(len(table))[::-1], "estimate, 95 % interval"
+    ax.axvline(0, color=BLACK, linewidth=1)
+    how = LOOKS["estimate"].mark | {"linestyle": "none", "markersize": 7, "capsize": 4}
+    ax.errorbar(table["estimate"], y, xerr=whiskers(table, "estimate"), label=label, **how)
+    if truth is not None:
+        diamonds(ax, truth.reindex(table.index), y)
+        ax.legend(**ABOVE, ncol=2)
+    names = [cell_name(cell) for cell in table.index]
+    if "n" in table:
+        names = [f"{name}\nn = {n:,}" for name, n in zip(names, table["n"], strict=True)]
+    ax.set_yticks(y, names)
+    ax.set(xlabel=xlabel, ylim=(-0.7, len(table) - 0.3))
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None = None) -> Axes:
+    """Distribution of one column by group, with quartiles and the counts under each group.
+
+    Args:
+        frame: one row per image.
+        value: column of the vertical axis.
+        by: column of the groups; categories keep their order.
+        hue: a column with two levels; they are drawn as the halves of each violin.
+        ax: where to draw.
+
+    Returns:
+        The axes, with the two levels in a legend above.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
+    order, hues = _levels(frame[by]), _levels(frame[hue])
+    looks = {name: look(name, position) for position, name in enumerate(hues)}
+    what = {"x": by, "y": value, "hue": hue, "order": order, "hue_order": hues}
+    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width", "legend": "full"}
+    how["palette"] = {name: one.colour for name, one in looks.items()}
+    sns.violinplot(frame, **what, **how, linewidth=1, saturation=1, ax=ax)
+    counts = frame[by].value_counts()
+    ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
+    ax.set(xlabel="", ylabel=value.replace("_", " "))
+    ax.grid(axis="x", visible=False)
+    for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
+        body.set_hatch(looks[hues[position % len(hues)]].hatch)
+    for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
+        handle.set_hatch(looks[name].hatch)
+    sns.move_legend(ax, **ABOVE, ncol=len(hues), title=None)
+    return ax
+
+
+def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
+    """A signed matrix (cosines, leakage) with every value printed, white at zero.
+
+    Args:
+        matrix: rows and columns carry their names; NaN cells stay empty.
+        limit: the value of full colour.
+        ax: where to draw; by default a new figure as tall as the matrix needs.
+
+    Returns:
+        The axes.
+    """
+    ax = ax or plt.figure(figsize=(WIDTH, min(0.75 * len(matrix) + 1.2, 6.5))).gca()
+    how = {"vmin": -limit, "vmax": limit, "cmap": "PuOr", "linewidths": 1, "cbar": False}
+    named = matrix.rename(index=spaced, columns=spaced)
+    sns.heatmap(named, annot=True, fmt="+z.2f", annot_kws={"fontsize": 10}, ax=ax, **how)
+    cells = ax.collections[0]
+    shown = cells.get_facecolors()[~np.ma.getmaskarray(cells.get_array()).ravel()]
+    for text, colour in zip(ax.texts, shown, strict=True):
+        readable = BLACK if sns.utils.relative_luminance(colour) > EVEN else "white"
+        text.set(color=readable, text=text.get_text().replace("-", "−"))
+    ax.tick_params(axis="x", rotation=40, length=0)
+    ax.tick_params(axis="y", rotation=0, length=0)
+    plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
+    return ax
+
+
+def cell_name(key: object) -> str:
+    """A row's key, plain or of several levels, as readers should see it."""
+    return ", ".join(map(spaced, key if isinstance(key, tuple) else (key,)))
+
+
+def _levels(column: pd.Series) -> list:
+    """What occurs in a column, in the order of its categories or else as it comes."""
+    categories = isinstance(column.dtype, pd.CategoricalDtype)
+    return list(column.cat.categories if categories else column.unique())
+
+
+def spaced(name: object) -> str:
+    return str(name).replace("_", " ")
+
+
+def whiskers(table: pd.DataFrame, centre: str = "rate", suffix: str = "") -> np.ndarray:
+    """Lengths (2, n) below and above; clipped because a Wilson interval may round past its rate."""
+    middle = table[centre + suffix]
+    below, above = middle - table["low" + suffix], table["high" + suffix] - middle
+    return np.clip(np.stack([below, above]).astype(float), 0, None)
+
+
+def diamonds(ax: Axes, truth: pd.Series, places: ArrayLike) -> None:
+    look = {"color": VERMILION, "markerfacecolor": "none", "markeredgewidth": 1.8}
+    ax.plot(truth, places, "D", **look, markersize=9, label="truth")
+
+
+# --- images
+
+
+def gallery(
+    images: ArrayLike, ncol: int, titles: Sequence = (), row_labels: Sequence = ()
+) -> Figure:
+    """Images in rows, as wide as the page.
+
+    Args:
+        images: (n, 3, h, w), float in [0, 1] or uint8.
+        ncol: images in a row; the last row may be shorter.
+        titles: one above each image, or, when there are `ncol` of them, one above each column;
+            a line that is wider than its image goes on in the next.
+        row_labels: one at the left of each row.
+
+    Returns:
+        A figure with one axes per row.
+
+    Raises:
+        ValueError: a number of titles or labels that fits nothing.
+    """
+    pixels = as_pixels(images)
+    n, height, width = pixels.shape[:3]
+    nrow = -(-n // ncol)
+    titles = [_in_lines(title, int(72 * WIDTH / ncol / LETTER)) for title in titles]
+    if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
+        given = f"{len(titles)} titles and {len(row_labels)} row labels"
+        raise ValueError(f"{given} do not fit {n} images in {nrow} rows of {ncol}")
+    lines = max((title.count("\n") + 1 for title in titles), default=0)
+    titled_rows = nrow if len(titles) > ncol else min(len(titles), 1)
+    tall = nrow * WIDTH / ncol * height / width + 0.22 * lines * titled_rows
+    figure, axes = plt.subplots(nrow, 1, figsize=(WIDTH, tall), squeeze=False)
+    # A row is one picture: axes of their own for many small images take seconds to draw.
+    gap = -(-width // 100)
+    wide = width + 2 * gap
+    rows = np.pad(pixels, ((0, -n % ncol), (0, 0), (gap, gap), (0, 0)), constant_values=255)
+    rows = rows.reshape(nrow, ncol, height, wide, 3).swapaxes(1, 2)
+    for number, axis in enumerate(axes.flat):
+        axis.imshow(rows[number].reshape(height, ncol * wide, 3))
+        above = titles[number * ncol : (number + 1) * ncol]
+        axis.xaxis.tick_top()
+        axis.set_xticks((np.arange(len(above)) + 0.5) * wide - 0.5, above, fontsize=10)
+        axis.set_yticks([])
+        axis.tick_params(length=0)
+        axis.grid(visible=False)
+        axis.spines[:].set_visible(False)
+    for axis, label in zip(axes.flat, row_labels, strict=False):
+        axis.set_ylabel(label, fontsize=11)
+    figure.get_layout_engine().set(w_pad=0.01, h_pad=0.02, wspace=0.01, hspace=0.01)
+    return figure
+
+
+def _in_lines(title: str, letters: int) -> str:
+    """A title with line breaks between words, so that no line is wider than so many letters."""
+    return "\n".join(fill(line, letters, break_long_words=False) for line in title.split("\n"))
+
+
+def as_pixels(images: ArrayLike) -> np.ndarray:
+    """Images as pixels, ready to be shown or encoded.
+
+    Args:
+        images: (n, 3, h, w) or one (3, h, w); array or CPU tensor; float in [0, 1] or uint8.
+
+    Returns:
+        uint8 (n, h, w, 3).
+
+    Raises:
+        ValueError: floats outside [0, 1] by more than rounding.
+    """
+    batch = np.asarray(images)
+    batch = batch[None] if batch.ndim == 3 else batch
+    if batch.dtype != np.uint8:
+        if not (np.abs(batch - 0.5) <= 0.501).all():
+            raise ValueError("expected float images in [0, 1]")
+        batch = np.rint(np.clip(batch, 0, 1) * 255).astype(np.uint8)
+    return batch.transpose(0, 2, 3, 1)
