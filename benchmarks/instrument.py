@@ -14,14 +14,15 @@ change of the code.
 
 import argparse
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from joblib import delayed
 from record import write_rows
+from scipy.special import logit
 from sklearn.linear_model import Ridge
 
 import facerender
@@ -100,23 +101,17 @@ def measured(faces: torch.Tensor, seed: int, stage: str) -> pd.DataFrame:
     return pd.DataFrame(exact + noise, columns=MEASURED)
 
 
-@cache
-def goals() -> tuple[dict[str, np.ndarray], dict[str, float]]:
+def goals(base: torch.Tensor) -> dict[str, Any]:
     """Scores to reach, what raters say of faces that are set to the doses: by cell, and held."""
-    faces = counterfactuals(true_base(), DOSES).flatten(0, 3)
-    scores = rated(faces, 0, "goals")
-    means = {
-        name: scores[name].groupby(np.tile(level, len(scores) // 8)).mean()
+    scores = rated(counterfactuals(base, DOSES).flatten(0, 3), 0, "goals")
+    cells = {
+        name: scores[name].groupby(np.tile(level, len(base))).transform("mean")[:8].to_numpy()
         for name, level in zip(AXES, LEVELS, strict=True)
     }
-    cells = {
-        name: mean.to_numpy()[level]
-        for (name, mean), level in zip(means.items(), LEVELS, strict=True)
-    }
-    return cells, scores[[*HELD]].mean().to_dict()
+    return cells | scores[[*HELD]].mean().to_dict()
 
 
-def calibrated(seed: int) -> np.ndarray:
+def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
     faces = parameters_of(sampled)
@@ -124,32 +119,23 @@ def calibrated(seed: int) -> np.ndarray:
     ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
     planes = planes.join(Hyperplanes((*MEASURED,), ridge.coef_, ridge.intercept_))
     dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
-    to_reach, held = goals()
-    cells = np.stack([to_reach[name] for name in AXES], axis=1)
-    steps = logit(cells) @ dual.loc[AXES].to_numpy()
-
-    def neutral_faces(n: int, stage: str) -> np.ndarray:
-        recipe = {"youngest": logit(ADULT), "held": {k: logit(v) for k, v in held.items()}}
-        base = transects.base_latents(
-            GENERATOR, planes, AXES, n, **recipe, seed=seed, stage=f"instrument: {stage}"
-        )
-        # Onto the axes' planes along the dual basis, which moves nothing else.
-        return base - planes.select(AXES).decision_values(base) @ dual.loc[AXES].to_numpy()
-
-    base = neutral_faces(N + N // 10, "transects")
+    axes = dual.loc[AXES].to_numpy()
+    held = {name: logit(aims[name]) for name in HELD}
+    recipe = {"youngest": logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}
+    base = transects.base_latents(GENERATOR, planes, AXES, N + N // 10, **recipe)
+    # Onto the planes of the axes along the dual basis, which moves nothing else.
+    base = base - planes.select(AXES).decision_values(base) @ axes
     scores, error = of_neutral(base, seed, "neutral")
     first = np.flatnonzero(calibration.ordinary(scores))[:N]
-    base = base[first] + calibration.centring(scores.iloc[first], error) @ dual.loc[AXES]
-    base = base.to_numpy()
-    base = (
-        base + (calibration.centring(*of_neutral(base, seed, "again")) @ dual.loc[AXES]).to_numpy()
-    )
+    base = base[first] + calibration.centring(scores.iloc[first], error).to_numpy() @ axes
+    base = base + calibration.centring(*of_neutral(base, seed, "again")).to_numpy() @ axes
+    steps = np.stack([logit(aims[name]) for name in AXES], axis=1) @ axes
     # Every round shows the raters other transects, of which no model has been asked yet.
     for turn, gain in enumerate(GAINS):
         some = parameters_of(base[turn :: len(GAINS), None] + steps)
         seen = rated(some, seed, f"round {turn}").join(measured(some, seed, f"round {turn}"))
         seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
-        more = calibration.closing(seen, 8, to_reach | held, gain, MEASURED)
+        more = calibration.closing(seen, 8, aims, gain, MEASURED)
         steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
     return base[:, None] + steps
 
@@ -170,7 +156,7 @@ def papers(seed: int) -> np.ndarray:
     planes = directions.fit_hyperplanes(sampled, scores, CONTINUOUS, BINARY)
     lengths = dict(zip(planes.names, np.linalg.norm(planes.normals, axis=1), strict=True))
     held = {name: distance * lengths[name] for name, distance in HELD_DISTANCES.items()}
-    recipe = {"youngest": ADULT - 0.5, "held": held, "seed": seed, "stage": "instrument: transects"}
+    recipe = {"youngest": ADULT - 0.5, "held": held, "seed": seed, "stage": "instrument"}
     base = transects.base_latents(GENERATOR, planes, AXES, N, **recipe)
     axes = planes.unit().select(AXES)
     dual = pd.DataFrame(dual_basis(planes.unit().normals), planes.names).loc[AXES]
@@ -178,11 +164,6 @@ def papers(seed: int) -> np.ndarray:
     return transects.grid(base, *steps).reshape(N, 8, -1)
 
 
-def logit(score: np.ndarray | float) -> np.ndarray | float:
-    return np.log(score) - np.log1p(-np.asarray(score))
-
-
-@cache
 def true_base() -> torch.Tensor:
     """Faces of the population that transects speak about, made with exact directions."""
     names = (*AXES, *HELD, "age")
@@ -208,21 +189,21 @@ def cell_changes(errors: np.ndarray) -> np.ndarray:
     return np.concatenate(along, axis=1)
 
 
-def with_realised_doses(faces: torch.Tensor) -> torch.Tensor:
+def with_realised_doses(base: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """The true population's faces, each with the doses that all images of one transect got."""
     columns = [facerender.INDEX[name] for name in AXES]
     doses = faces[:, columns].reshape(-1, 8 * len(columns))
     doses = doses.repeat(N_TRUTH // len(doses), 1).reshape(-1, len(columns))
-    base = true_base().repeat_interleave(8, 0)
-    base[:, columns] = doses
-    return base
+    changed = base.repeat_interleave(8, 0)
+    changed[:, columns] = doses
+    return changed
 
 
-def judged(codes: np.ndarray, networks: dict[str, models.AuditedModel], seed: int) -> pd.DataFrame:
+def judged(codes: np.ndarray, networks: dict, base: torch.Tensor, seed: int) -> pd.DataFrame:
     """Every cell's estimate and interval beside its truths."""
     faces, rows = parameters_of(codes), []
-    intended = counterfactuals(true_base(), DOSES).flatten(0, 3)
-    realised = with_realised_doses(faces)
+    intended = counterfactuals(base, DOSES).flatten(0, 3)
+    realised = with_realised_doses(base, faces)
     for name, network in networks.items():
         found = cell_changes(errors_on(faces, network, WORK / f"{seed}.npy"))
         at_realised = cell_changes(errors_on(realised, network, WORK / f"{seed}_truth.npy"))
@@ -252,12 +233,13 @@ def networks_of(seed: int, anew: bool) -> dict[str, models.AuditedModel]:
     return made
 
 
-def of_seed(seed: int, anew: bool) -> pd.DataFrame:
+def of_seed(seed: int, anew: bool, base: torch.Tensor, aims: dict[str, Any]) -> pd.DataFrame:
     """Both instruments' cells; kept, so that an interrupted run goes on."""
     path = WORK / f"{seed}{'_trained' * anew}.csv"
     if not path.is_file():
-        networks, made = networks_of(seed, anew), {"papers": papers, "calibrated": calibrated}
-        tables = {name: judged(make(seed), networks, seed) for name, make in made.items()}
+        networks = networks_of(seed, anew)
+        made = {"papers": papers(seed), "calibrated": calibrated(seed, aims)}
+        tables = {name: judged(codes, networks, base, seed) for name, codes in made.items()}
         pd.concat(tables, names=["instrument"]).reset_index("instrument").to_csv(path, index=False)
         for pictures in WORK.glob(f"{seed}_*.npy*"):
             pictures.unlink()
@@ -290,7 +272,9 @@ def main() -> None:
     parser.add_argument("--trained", type=int, nargs="*", default=[])
     asked = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    jobs = [delayed(of_seed)(seed, seed in asked.trained) for seed in asked.seeds]
+    base = true_base()
+    aims = goals(base)
+    jobs = [delayed(of_seed)(seed, seed in asked.trained, base, aims) for seed in asked.seeds]
     cells = pd.concat(processes(cpu_count())(jobs))
     rows = [
         {"what": name} | summary(part) for name, part in cells.groupby("instrument", sort=False)
