@@ -95,7 +95,7 @@ def test_what_was_written_is_read_and_damage_is_noticed(trained, tmp_path):
     copy = tmp_path / "toy.safetensors"
     card = path.with_suffix(".json").read_text()
     for weights, written, message in (
-        (path.read_bytes()[:-1] + b"?", card, "not those that the .json describes"),
+        (path.read_bytes()[:-1] + b"?", card, "its SHA-256 is not that of the .json"),
         (path.read_bytes(), card.replace('"small"', '"resnet50"'), "is not what was written"),
         (
             path.read_bytes(),

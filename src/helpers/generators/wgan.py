@@ -92,8 +92,8 @@ class WGANGenerator:
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
         if w.ndim != 2 or w.shape[1] != LATENT_DIM or not w.isfinite().all():
             raise ValueError(f"codes must be finite, (n, {LATENT_DIM}), not {tuple(w.shape)}")
-        parts = [self._generator(z) for z in w.split(BATCH)]
-        images = (torch.cat(parts).clamp(-1, 1) + 1) / 2
+        parts = [self._generator(training.filled(z, BATCH)) for z in w.split(BATCH)]
+        images = (torch.cat(parts)[: len(w)].clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
 
     def encode(self, images: Tensor) -> Tensor:
@@ -110,7 +110,8 @@ class WGANGenerator:
             found = f"{images.dtype} {tuple(images.shape)}"
             raise ValueError(f"images must be in [0, 1], (n, 3, height, width), not {found}")
         native = _resized(images.to(self.device).float(), SIZE) * 2 - 1
-        return torch.cat([self._encoder(part) for part in native.split(BATCH)])
+        parts = [self._encoder(training.filled(part, BATCH)) for part in native.split(BATCH)]
+        return torch.cat(parts)[: len(native)]
 
 
 def codes(n: int, seed: int) -> Tensor:

@@ -165,7 +165,7 @@ def features(model: AuditedModel, images: np.ndarray) -> np.ndarray:
     seen: list[Tensor] = []
     with model.network.head.register_forward_pre_hook(lambda _, given: seen.append(given[0])):
         model.outputs(images)
-    return torch.cat(seen).double().cpu().numpy()
+    return torch.cat(seen)[: len(images)].double().cpu().numpy()
 
 
 def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, AuditedModel]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, ClassVar, Self, TypeVar
 
 import joblib
@@ -71,8 +72,7 @@ def read_weights(path: Path, kind: str) -> tuple[bytes, Card]:
         words = f"{path}: no readable {kind} with its .json beside it ({error})"
         raise ValueError(words) from error
     if hashlib.sha256(weights).hexdigest() != expected:
-        words = "the weights are not those that the .json describes: their SHA-256 is another"
-        raise ValueError(f"{path}: {words}")
+        raise ValueError(f"{path}: its SHA-256 is not that of the .json: other weights, or damaged")
     return weights, card
 
 
@@ -85,13 +85,12 @@ def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str)
     """
     if any(parameter.is_meta for parameter in network.parameters()):
         network.to_empty(device="cpu")
-    broken = [name for name, value in state.items() if not value.isfinite().all()]
     try:
         network.load_state_dict(state)
     except RuntimeError as error:
-        words = " ".join(str(error).split())[:300]
+        words = shorten(str(error), 300)
         raise ValueError(f"{path}: no weights of a {kind}: {words}") from None
-    if broken:
+    if broken := [name for name, value in state.items() if not value.isfinite().all()]:
         raise ValueError(f"{path}: {broken[0]} holds values that are not finite")
 
 
@@ -214,7 +213,8 @@ class Trained:
         network, device = self.network.eval(), self.device
         # No images still go through once, which gives none of the right width.
         starts = range(0, max(len(images), 1), BATCH)
-        return torch.cat([network(to_float(images[k : k + BATCH], device)).cpu() for k in starts])
+        parts = (to_float(filled(images[k : k + BATCH], BATCH), device) for k in starts)
+        return torch.cat([network(part).cpu() for part in parts])[: len(images)]
 
     @classmethod
     def fresh(cls, training: Settings) -> nn.Module:
@@ -415,6 +415,11 @@ def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool =
     x.mul_(torch.from_numpy((exposure * cast).astype(np.float32)))
     mean = x.mean((1, 2, 3), keepdim=True)
     return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
+
+
+def filled(part: Any, size: int) -> Any:
+    """A batch, filled up with its last item: networks round few items otherwise than many."""
+    return part[np.minimum(np.arange(size), len(part) - 1)] if len(part) else part
 
 
 def to_float(images: np.ndarray, device: torch.device) -> Tensor:

@@ -218,9 +218,7 @@ def share_table(shares: Mapping[str, np.ndarray], index: str) -> pd.DataFrame:
     return as_table(rows, index, ["n", "events"])
 
 
-def as_table(
-    rows: Mapping[str, tuple[float, ...]], index: str, counts: Sequence[str] = ("n",)
-) -> pd.DataFrame:
+def as_table(rows: Mapping[str, tuple], index: str, counts: Sequence = ("n",)) -> pd.DataFrame:
     """A row per key of `rows`, which hold the `counts` and then an interval."""
     columns = [*counts, *INTERVAL]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(index)
