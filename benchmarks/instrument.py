@@ -22,7 +22,7 @@ import pandas as pd
 import torch
 from joblib import delayed
 from record import write_rows
-from scipy.special import logit
+from scipy import special
 from sklearn.linear_model import Ridge
 
 import facerender
@@ -63,6 +63,7 @@ BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 DISTANCES = {"skin_colour": (-0.95, 1.25), "hair_length": (-1.0, 0.45), "gender": (-0.7, 0.7)}
 HELD_DISTANCES = {"facial_hair": -0.8, "makeup": -0.6}
 WORK = lineage.ROOT / "build" / "instrument"
+AT_DOSES = WORK / "doses.npy"  # pictures that all seeds share
 GENERATOR = load_generator("known-truth")
 LEVELS = np.indices((2, 2, 2)).reshape(3, 8)
 
@@ -120,8 +121,8 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     planes = planes.join(Hyperplanes((*MEASURED,), ridge.coef_, ridge.intercept_))
     dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
     axes = dual.loc[AXES].to_numpy()
-    held = {name: logit(aims[name]) for name in HELD}
-    recipe = {"youngest": logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}
+    held = {name: special.logit(aims[name]) for name in HELD}
+    recipe = {"youngest": special.logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}
     base = transects.base_latents(GENERATOR, planes, AXES, N + N // 10, **recipe)
     # Onto the planes of the axes along the dual basis, which moves nothing else.
     base = base - planes.select(AXES).decision_values(base) @ axes
@@ -129,7 +130,7 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     first = np.flatnonzero(calibration.ordinary(scores))[:N]
     base = base[first] + calibration.centring(scores.iloc[first], error).to_numpy() @ axes
     base = base + calibration.centring(*of_neutral(base, seed, "again")).to_numpy() @ axes
-    steps = np.stack([logit(aims[name]) for name in AXES], axis=1) @ axes
+    steps = np.stack([special.logit(aims[name]) for name in AXES], axis=1) @ axes
     # Every round shows the raters other transects, of which no model has been asked yet.
     for turn, gain in enumerate(GAINS):
         some = parameters_of(base[turn :: len(GAINS), None] + steps)
@@ -199,22 +200,20 @@ def with_realised_doses(base: torch.Tensor, faces: torch.Tensor) -> torch.Tensor
     return changed
 
 
-def judged(codes: np.ndarray, networks: dict, base: torch.Tensor, seed: int) -> pd.DataFrame:
-    """Every cell's estimate and interval beside its truths."""
+def judged(codes: np.ndarray, networks: dict, intended: dict, base: torch.Tensor, seed: int):
+    """Every cell's estimate and interval beside its truths, as a table."""
     faces, rows = parameters_of(codes), []
-    intended = counterfactuals(base, DOSES).flatten(0, 3)
     realised = with_realised_doses(base, faces)
     for name, network in networks.items():
         found = cell_changes(errors_on(faces, network, WORK / f"{seed}.npy"))
         at_realised = cell_changes(errors_on(realised, network, WORK / f"{seed}_truth.npy"))
-        at_intended = cell_changes(errors_on(intended, network, WORK / f"{seed}_doses.npy"))
         for cell, change in enumerate(found.T):
             counts = (change > 0).sum(), (change < 0).sum(), len(change)
             low, high = effects.paired_interval(*counts, Z)
             row = {"network": name, "estimate": change.mean(), "low": low, "high": high}
             row |= {
                 "realised": at_realised[:, cell].mean(),
-                "intended": at_intended[:, cell].mean(),
+                "intended": intended[name][:, cell].mean(),
             }
             rows.append(row | {"se": at_realised[:, cell].std(ddof=1) / N_TRUTH**0.5})
     return pd.DataFrame(rows)
@@ -239,7 +238,9 @@ def of_seed(seed: int, anew: bool, base: torch.Tensor, aims: dict[str, Any]) -> 
     if not path.is_file():
         networks = networks_of(seed, anew)
         made = {"papers": papers(seed), "calibrated": calibrated(seed, aims)}
-        tables = {name: judged(codes, networks, base, seed) for name, codes in made.items()}
+        doses = counterfactuals(base, DOSES).flatten(0, 3)
+        intended = {n: cell_changes(errors_on(doses, one, AT_DOSES)) for n, one in networks.items()}
+        tables = {n: judged(codes, networks, intended, base, seed) for n, codes in made.items()}
         pd.concat(tables, names=["instrument"]).reset_index("instrument").to_csv(path, index=False)
         for pictures in WORK.glob(f"{seed}_*.npy*"):
             pictures.unlink()
@@ -274,6 +275,7 @@ def main() -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     base = true_base()
     aims = goals(base)
+    render_to_store(counterfactuals(base, DOSES).flatten(0, 3), SIZE, AT_DOSES)
     jobs = [delayed(of_seed)(seed, seed in asked.trained, base, aims) for seed in asked.seeds]
     cells = pd.concat(processes(cpu_count())(jobs))
     rows = [
