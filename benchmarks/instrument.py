@@ -123,7 +123,7 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     axes = dual.loc[AXES].to_numpy()
     held = {name: special.logit(aims[name]) for name in HELD}
     recipe = {"youngest": special.logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}
-    base = transects.base_latents(GENERATOR, planes, AXES, N + N // 10, **recipe)
+    base = transects.base_latents(GENERATOR, planes, AXES, N * 5 // 4, **recipe)
     # Onto the planes of the axes along the dual basis, which moves nothing else.
     base = base - planes.select(AXES).decision_values(base) @ axes
     scores, error = of_neutral(base, seed, "neutral")
@@ -193,10 +193,10 @@ def cell_changes(errors: np.ndarray) -> np.ndarray:
 def with_realised_doses(base: torch.Tensor, faces: torch.Tensor) -> torch.Tensor:
     """The true population's faces, each with the doses that all images of one transect got."""
     columns = [facerender.INDEX[name] for name in AXES]
-    doses = faces[:, columns].reshape(-1, 8 * len(columns))
-    doses = doses.repeat(N_TRUTH // len(doses), 1).reshape(-1, len(columns))
     changed = base.repeat_interleave(8, 0)
-    changed[:, columns] = doses
+    # Transect after transect, and from the first again.
+    doses = np.resize(faces[:, columns].numpy(), (len(changed), len(columns)))
+    changed[:, columns] = torch.from_numpy(doses)
     return changed
 
 
