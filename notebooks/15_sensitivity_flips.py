@@ -50,8 +50,8 @@
 #
 # The chapters on [directions](03_direction_fitting.ipynb) and [the dual
 # basis](04_orthogonalization.ipynb) explain what an attribute vector is and why it leaks. Reading
-# takes about an hour. Running it trains a classifier and a reader of attributes; the generator's
-# weights come with the package, and `make reproduce TRAIN=1` trains new ones.
+# takes about an hour. The generator's weights come with the package, and so do those of the classifier
+# and of the reader of attributes; `make reproduce TRAIN=1` trains these two anew.
 
 # %%
 from dataclasses import replace
@@ -693,7 +693,7 @@ accuracy = accuracy.rename_axis("attribute")
 # %% mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance."}}
 axis = figures.forest(accuracy, xlabel="accuracy")
 axis.lines[0].set_xdata([0.5, 0.5])
-_ = axis.set_xlim(0.4, 1)
+_ = axis.set_xlim(0.4, 1.02)
 
 # %% [markdown]
 # Which vectors tell codes apart at all? We ask that the whole interval of a vector's accuracy lies

@@ -187,7 +187,7 @@ held_out = pd.DataFrame(
         "fmr": FMR,
     }
 )
-held_out.drop(columns="fmr").round(3)
+held_out.drop(columns="fmr").round(4)
 
 # %% [markdown]
 # ## Directions to six groups
@@ -681,7 +681,7 @@ for group in SHOWN:
     sequence = start + np.array([1, 2, 0, 3, 4])
     turns[group] = sequence
 steps = [
-    f"{angle}°: "
+    f"{angle}°: ".replace("-", "−")
     + " | ".join(
         f"{vectors[names[0]][rows[place]] @ vectors[names[0]][rows[2]]:.3f}"
         for rows in turns.values()

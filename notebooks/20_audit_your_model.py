@@ -107,7 +107,7 @@ text = (ROOT / audit).read_text(encoding="utf-8")
 Markdown(f"```yaml\n{text}```")
 
 # %% [markdown]
-# Three lines are exchanged here. The model is one that an earlier chapter trained on faces as photo
+# Four values are exchanged here. The model is one that an earlier chapter trained on faces as photo
 # collections show them, written to an ONNX file. The sizes are those of this run's profile. The truth
 # takes twice as many faces as the audit, since it must be the more exact of the two.
 

@@ -142,7 +142,7 @@ claim(
     "along the raw directions and {printed:.3f} by the formula as printed. What was not annotated is not "
     "held by any of them.",
     holds=leak["dual"] < leak["printed"] / 2 < leak["raw"] / 2,
-    title="The dual basis leaks least",
+    title="The dual basis leaks less than half as much",
     **leak,
 )
 
@@ -201,7 +201,7 @@ claim(
 average, by_cell = (card[asked, "paper's logit"] for asked in ("average", "part"))
 claim(
     "For effects averaged over everybody the paper's regression on ideal transects is biased by at most "
-    "{average:.2f} points. Read for cells it is biased by up to {cells:.1f} points.",
+    "{average:.2f} points, less than one. Read for cells it is biased by up to {cells:.1f} points.",
     holds=average["bias"] < 0.01 and by_cell["bias"] > 0.05,
     title="The paper's regression is enough for averages",
     average=100 * average["bias"],

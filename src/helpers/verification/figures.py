@@ -128,7 +128,7 @@ def draw_pairs(
     if value == "rating":
         axes[0, 0].set_ylim(-0.06, 1.06)
         axes[0, 0].set_yticks(list(_ANSWERS), list(_ANSWERS.values()))
-    dashed = {f"threshold {threshold:.3g}": Line2D([], [], **DASHED)}
+    dashed = {f"threshold {threshold:.4f}": Line2D([], [], **DASHED)}
     _legend(figure, frame["group"].unique(), dashed)
     return figure
 
