@@ -17,7 +17,7 @@ def names() -> Iterator[str]:
     """Full names of the functions and classes that have to be documented."""
     for room in api_reference.rooms():
         yield from (name for _, name in api_reference.exports(room))
-    for path in api_reference.modules(lineage.PACKAGE):
+    for path in sorted(lineage.PACKAGE.glob("[!_]*.py")):
         module = f"helpers.{path.stem}"
         here = vars(import_module(module)).items()
         yield from (
