@@ -46,11 +46,14 @@ def centring(scores: pd.DataFrame, error: pd.Series) -> pd.DataFrame:
 
 
 def ordinary(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
-    """Which transects (n,) are, on average over their images, where the others are, see `FARTHEST`.
+    """Find the transects that are, on average over their images, where the others are.
 
     Args:
         scores: of images, all of a transect in a row, on the axes of the grid.
         cells: images of a transect.
+
+    Returns:
+        (n,) bool; False where a transect is further away than `FARTHEST` on an axis.
     """
     away = scores - scores.groupby(np.arange(len(scores)) % cells).transform("median")
     by_transect = away.groupby(np.arange(len(scores)) // cells).mean()
