@@ -116,7 +116,7 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
     faces = parameters_of(sampled)
-    planes = directions.fit_fractional(sampled, rated(faces, seed, "directions"))
+    planes = calibration.fit_fractional(sampled, rated(faces, seed, "directions"))
     ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
     planes = planes.join(Hyperplanes((*MEASURED,), ridge.coef_, ridge.intercept_))
     dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)

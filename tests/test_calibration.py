@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import statsmodels.api as sm
 from scipy.special import expit, logit
 
 from helpers import calibration
@@ -48,3 +49,26 @@ def test_a_transect_whose_hair_shows_no_length_is_not_ordinary():
 def test_a_logit_of_one_is_a_step_of_one():
     step = calibration.closing(pd.DataFrame({"age": [0.5, 0.52]}), 2, {"age": 0.51}, gain=1.0)
     np.testing.assert_allclose(step["age"].iloc[0], logit(0.51) - logit(0.5), rtol=0.02)
+
+
+def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
+    rng = np.random.default_rng(5)
+    w, fresh = rng.standard_normal((2, 1200, 250))
+    slope = rng.normal(0, 0.08, 250)
+
+    def rated(codes):  # the mean of five yes and no
+        return rng.binomial(5, expit(codes @ slope + 0.4)) / 5
+
+    y = rated(w)
+    plane = calibration.fit_fractional(w, pd.DataFrame({"age": y}))
+    model = sm.GLM(y, sm.add_constant(w), family=sm.families.Binomial())
+    penalty = np.r_[0, np.full(250, calibration.PENALTY / len(w))]
+    reference = model.fit_regularized(alpha=penalty, L1_wt=0, maxiter=2000)
+    normal = reference.params[1:]
+    scale = plane.normals[0] @ normal / (normal @ normal)
+    np.testing.assert_allclose(plane.normals[0], scale * normal, atol=2e-4)
+    assert 0.5 < scale < 1
+    index = sm.add_constant(plane.decision_values(fresh))
+    calibrated = sm.GLM(rated(fresh), index, family=sm.families.Binomial()).fit()
+    assert abs(calibrated.params[1] - 1) < 0.15
+    assert 0.2 < plane.scores["age"] < 0.6

@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
-from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 
 from helpers import directions
@@ -72,26 +70,3 @@ def test_save_and_load(planes, tmp_path):
     assert (read.names, read.scores) == (planes.names, planes.scores)
     np.testing.assert_array_equal(read.normals, planes.normals)
     np.testing.assert_array_equal(read.intercepts, planes.intercepts)
-
-
-def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
-    rng = np.random.default_rng(5)
-    w, fresh = rng.standard_normal((2, 1200, 250))
-    slope = rng.normal(0, 0.08, 250)
-
-    def rated(codes):  # the mean of five yes and no
-        return rng.binomial(5, expit(codes @ slope + 0.4)) / 5
-
-    y = rated(w)
-    plane = directions.fit_fractional(w, pd.DataFrame({"age": y}))
-    model = sm.GLM(y, sm.add_constant(w), family=sm.families.Binomial())
-    penalty = np.r_[0, np.full(250, directions.PENALTY / len(w))]
-    reference = model.fit_regularized(alpha=penalty, L1_wt=0, maxiter=2000)
-    normal = reference.params[1:]
-    scale = plane.normals[0] @ normal / (normal @ normal)
-    np.testing.assert_allclose(plane.normals[0], scale * normal, atol=2e-4)
-    assert 0.5 < scale < 1
-    index = sm.add_constant(plane.decision_values(fresh))
-    calibrated = sm.GLM(rated(fresh), index, family=sm.families.Binomial()).fit()
-    assert abs(calibrated.params[1] - 1) < 0.15
-    assert 0.2 < plane.scores["age"] < 0.6
