@@ -139,10 +139,10 @@ claim(
 leak = projection["leakage_mean"]
 claim(
     "Along the dual basis the other annotated attributes move by {dual:.3f} on average, against {raw:.3f} "
-    "along the raw directions and {printed:.3f} by the formula as printed. What was not annotated is not "
-    "held by any of them.",
+    "along the raw directions and {printed:.3f}, over twice as much, by the formula as printed. What was "
+    "not annotated is not held by any of them.",
     holds=leak["dual"] < leak["printed"] / 2 < leak["raw"] / 2,
-    title="The dual basis leaks less than half as much",
+    title="The dual basis leaks least",
     **leak,
 )
 
