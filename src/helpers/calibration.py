@@ -1,10 +1,10 @@
-"""An instrument that is brought to its targets before any model is asked, in chapter 05.
+"""An instrument that is brought to its targets before any model is asked.
 
 Fitted directions miss the exact ones by some degrees, so that steps along them also move what they
 should hold, and leave faces a little beside their level. Both can be seen by whoever looks at the
 faces, and mended: neutral faces are rated and moved to the middle, and the means of cells are
-brought to their goals with faces that are not those of the experiment. All steps are in decision
-values of `fit_fractional`, which are logits of scores.
+brought to their goals, round by round. All steps are in decision values of `fit_fractional`, which
+are logits of scores. `benchmarks/instrument.py` shows all steps in order.
 """
 
 from collections.abc import Mapping, Sequence
