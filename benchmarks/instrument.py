@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import calibration
 import numpy as np
 import pandas as pd
 import torch
@@ -27,7 +28,7 @@ from sklearn.linear_model import Ridge
 
 import facerender
 from facerender.parameters import PARAMETERS
-from helpers import calibration, directions, effects, models, transects
+from helpers import directions, effects, models, transects
 from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import lineage
@@ -200,8 +201,10 @@ def with_realised_doses(base: torch.Tensor, faces: torch.Tensor) -> torch.Tensor
     return changed
 
 
-def judged(codes: np.ndarray, networks: dict, intended: dict, base: torch.Tensor, seed: int):
-    """Every cell's estimate and interval beside its truths, as a table."""
+def judged(
+    codes: np.ndarray, networks: dict, intended: dict, base: torch.Tensor, seed: int
+) -> pd.DataFrame:
+    """Every cell's estimate and interval beside its truths."""
     faces, rows = parameters_of(codes), []
     realised = with_realised_doses(base, faces)
     for name, network in networks.items():

@@ -1,11 +1,15 @@
 """Against a world that is linear in logits, in which every step can be worked out."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy.special import expit, logit
 
-from helpers import calibration
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+import calibration
 
 
 def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
