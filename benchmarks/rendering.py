@@ -4,6 +4,7 @@ Run `python benchmarks/rendering.py` in a clone with its history: the competitor
 Every measurement runs in a process of its own, on the same faces.
 """
 
+import importlib
 import io
 import json
 import os
@@ -19,8 +20,7 @@ import torch
 from record import REPEATS, curve, write_rows
 from threadpoolctl import threadpool_limits
 
-import facerender
-from helpers.world import populations
+import helpers
 
 ROOT = Path(__file__).resolve().parent.parent
 BEFORE = "eb51f5f"
@@ -31,8 +31,15 @@ BATCH = 2**18
 """Pixels in a batch, which suits the renderer of before best."""
 
 
-def measure(size: int, threads: int) -> dict[str, float]:
+def measure(size: int, threads: int, old: bool) -> dict[str, float]:
     """CPU and elapsed milliseconds a face, least of some runs, and the most memory (MB)."""
+    # In the history faces are a room of helpers.
+    names = (
+        ("helpers.faces", "helpers.faces.populations")
+        if old
+        else ("facerender", "helpers.world.populations")
+    )
+    facerender, populations = map(importlib.import_module, names)
     number = PIXELS // size**2
     batches = populations.sample(POPULATION, number, seed=0).parameters.split(BATCH // size**2)
     torch.set_num_threads(threads)
@@ -101,8 +108,9 @@ def main() -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         source, size, threads = sys.argv[1:]
-        if not Path(facerender.__file__).is_relative_to(source):
-            raise SystemExit(f"expected the package in {source}, got {facerender.__file__}")
-        print(json.dumps(measure(int(size), int(threads))))
+        if not Path(helpers.__file__).is_relative_to(source):
+            raise SystemExit(f"expected the package in {source}, got {helpers.__file__}")
+        old = Path(source, "helpers", "faces").is_dir()
+        print(json.dumps(measure(int(size), int(threads), old)))
     else:
         main()
