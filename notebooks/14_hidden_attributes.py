@@ -73,13 +73,13 @@ from helpers import (
     orthogonalization,
     transects,
 )
-from helpers.annotations import crowd
+from helpers.annotations import crowd, observers
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
 from helpers.generators import load_generator
-from helpers.scorecard import error_sources, truth
+from helpers.scorecard import error_sources, labels_by, truth
 from helpers.utils import seeding
 from helpers.world import do, known_truth
 from helpers.world.batches import render_to_store
@@ -102,13 +102,22 @@ generator = load_generator("known-truth", device=device)
 # %%
 MODELS = ("celeba-like", "fairface-like", "plantskin")
 AXES = list(labels.CONTRASTS)  # skin colour, hair length, gender
-audit = stage.load("08_stratified_errors", "audit.parquet")
-table = stage.load("05_transect_generation", "fitted_parameters.npy")
-audited_faces = torch.from_numpy(table.copy())
+audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")
+
+# %%
+arm = {
+    what: stage.load("05_transect_generation", f"papers_{what}.npy")
+    for what in ("images", "parameters", "base")
+}
+audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
+
+# %%
 n_transects = audit["transect"].nunique()
 
 # %% [markdown]
-# The null control is left out: its answers follow the label and look at no image, so nothing in an
+# These are the transects of the paper's recipe, as [](05_transect_generation) made them before it brought
+# its main arm to targets. The same raters see them. The null control is left out: its answers follow
+# the label and look at no image, so nothing in an
 # image can change them. All three networks look at images, and nobody told them which parts to look
 # at.
 
@@ -163,7 +172,6 @@ claim(
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
-base = stage.load("05_transect_generation", "fitted_base.npy").copy()
 base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 
 # %% [markdown]
@@ -175,7 +183,14 @@ base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 # %%
 networks = models.load_all(stage, "02_face_world", MODELS)
 ask_model = {name: partial(models.predict, network) for name, network in networks.items()}
-known = {name: audit[f"score_{name}"].to_numpy() for name in MODELS}
+known = {name: score(arm["images"]) for name, score in ask_model.items()}
+
+# %%
+raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
+visible = facerender.visible_scores(audited_faces).set_index(audit.index)
+audit["label"] = labels_by(crowd.perceived(visible), **raters)
+
+# %%
 TAKEN = max(n_transects // 2, min(n_transects, 40))
 some = slice(0, 8 * TAKEN)
 
@@ -315,7 +330,7 @@ Markdown(
 # everybody wears it. A scarf hides hair and ears, and then the value is zero.
 
 # %%
-shown = truth.shown(audited_faces, NAME).to_numpy()
+shown = observers.shown(audited_faces, NAME).to_numpy()
 leak = truth.changes(shown)
 leak["δ"] = truth.plus_minus(leak)
 leak_at = leak.pivot_table("δ", "attribute", "cell", "first")
@@ -347,7 +362,7 @@ gallery = figures.gallery(pictures, 8, COLUMNS)
 
 # %%
 doses = stage.load("05_transect_generation", "doses.json")
-low, high = np.quantile(truth.shown(population, NAME), [0.05, 0.95])
+low, high = np.quantile(observers.shown(population, NAME), [0.05, 0.95])
 with_it = doses | {NAME: (float(low), float(high))}
 ASKED = max(n_transects // 4, min(n_transects, 40))
 rendering = {"size": image_size, "path": stage.path("put_on.npy"), "device": device}
@@ -386,7 +401,7 @@ caused.pivot_table("points", "cell", "model", "first", sort=False)
 # that is simply δ γ.
 
 # %%
-before = truth.shown(base_faces, NAME).to_numpy()
+before = observers.shown(base_faces, NAME).to_numpy()
 gained = moved - before[:, None, None, None]
 gamma = {name: (e[..., 1] - e[..., 0]).mean(axis=0) / (high - low) for name, e in asked.items()}
 expected = {name: truth.changes(gained * g) for name, g in gamma.items()}
@@ -444,11 +459,11 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### With and without
 #
-# Now the estimates themselves, as chapter 10 reports them: for each model the cell with the largest
-# part of the attribute, as audited and with the attribute held, beside the {term}`known truth`. The
-# truth comes from faces that keep everything else whatever is changed, so the second estimate has
-# one error less. It need not lie nearer: sampling, other leaks, doses and raters, which chapter 10
-# took apart, may have pulled the other way.
+# Now the estimates themselves: for each model the cell with the largest part of the attribute, as
+# audited and with the attribute held, beside the {term}`known truth`. The truth comes from faces that
+# keep everything else whatever is changed, so the second estimate has one error less. Its doses are
+# those of the main arm, a little beside those of these transects. The second estimate need not lie
+# nearer: sampling, other leaks, doses and raters may have pulled the other way.
 
 # %%
 AUDITED, ADJUSTED = "as audited", "adjusted"
@@ -705,7 +720,7 @@ Markdown(
 # annotation than real hair would be.
 
 # %%
-sample = truth.shown(population, NAME).to_frame(LIKE)
+sample = observers.shown(population, NAME).to_frame(LIKE)
 sample.index = [f"{number:05d}" for number in range(n_directions)]
 scores = ask(sample, "directions")[LIKE]
 
@@ -775,7 +790,7 @@ assert (again - audited_faces).abs().max() < 1e-2, "these are not the transects 
 # other leaks should not have grown. It lists the axes and the six parameters that leak most.
 
 # %%
-cleaned = truth.shown(cleaned_faces, NAME).to_numpy()
+cleaned = observers.shown(cleaned_faces, NAME).to_numpy()
 after = truth.changes(cleaned)
 after["δ"] = truth.plus_minus(after)
 leak_after = after.pivot_table("δ", "attribute", "cell", "first")
@@ -899,15 +914,15 @@ _ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 # %% [markdown]
 # That intervals overlap says little here, because all four estimates come from the same faces. Three
 # root mean square distances compare the four instead. The first is from the estimates
-# with the attribute held: what is left of its part, or newly introduced. The second is from version
-# A3 of [](10_effects_and_truth), the same faces and doses with *everything* else held: all that
-# leaks. The third is from the truth, in which sampling, base faces and doses are included.
+# with the attribute held: what is left of its part, or newly introduced. The second is from the same
+# faces and doses with *everything* else held ([](10_effects_and_truth)): all that leaks. The third is from the truth, in which sampling, base faces and doses are included.
 
 # %%
 cells = rungs[rungs["scope"] == "cell"]
 wide = 100 * cells.pivot_table("estimate", KEYS, "arm", sort=False)[ORDER]
 true_points = 100 * cells.groupby(KEYS, sort=False)["truth"].first()
-without_leaks = stage.load("10_effects_and_truth", "matched.parquet").query("arm == 'A3 doses'")
+without_leaks = stage.load("10_effects_and_truth", "matched_papers.parquet")
+without_leaks = without_leaks.query("arm == 'papers, doses'")
 all_held = 100 * without_leaks.set_index(KEYS)["estimate"].loc[wide.index]
 
 

@@ -66,6 +66,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import facerender
 from helpers import annotations, effects, errors, figures, models, transects
 from helpers.annotations import crowd
+from helpers.annotations.observers import loose_hair
 from helpers.artifacts import Stage
 from helpers.claims import told
 from helpers.directions import Hyperplanes
@@ -179,9 +180,7 @@ MOVED = AXES[:2]  # skin colour and hair length
 BETWEEN = np.arange(1, STEPS - 1) / (STEPS - 1)
 
 # %% tags=["hide-cell"]
-planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
-basis = stage.load("04_orthogonalization", "directions.npz")
-dual = pd.DataFrame(basis["dual"], basis["names"]).loc[AXES]
+steps = stage.load("05_transect_generation", "steps.npy").copy()  # of the eight cells
 base = stage.load("05_transect_generation", "fitted_base.npy").copy()
 world = load_generator("known-truth", device=device, size=image_size)
 
@@ -189,10 +188,11 @@ world = load_generator("known-truth", device=device, size=image_size)
 # %% tags=["hide-cell"]
 def walked(axis: str) -> torch.Tensor:
     """Faces at the inner steps of an axis, in every cell of the others."""
-    steps = {a: audit.groupby(f"{a}_level")[f"{a}_decision"].first() for a in AXES}
-    steps[axis] = np.interp(BETWEEN, [0, 1], steps[axis])
-    chosen = planes.select(AXES)
-    codes = transects.grid(base, chosen.normals, chosen.intercepts, dual, [*steps.values()])
+    place = AXES.index(axis)
+    low, high = np.split(steps.reshape(2, 2, 2, -1), 2, axis=place)
+    share = np.reshape(BETWEEN, [-1 if k == place else 1 for k in range(4)])
+    between = (1 - share) * low + share * high
+    codes = base[:, None, None, None] + between
     return world.parameters(torch.from_numpy(codes.reshape(-1, world.latent_dim)))
 
 
@@ -304,8 +304,11 @@ held = {name: float(world.decision_value(name, dose)) for name, dose in recipe["
 drawn = {"youngest": youngest, "held": held, "seed": seed, "stage": "10_effects_and_truth"}
 n_scored = n_truth // 4
 n_dosed = min(n_transects, n_scored)
-latents = transects.base_latents(world, exact_planes, AXES, n_dosed, **drawn)
+latents = transects.base_latents(world, exact_planes, AXES, n_dosed * 3 // 2, **drawn)
+
+# %% tags=["hide-cell"]
 true_base = world.parameters(torch.from_numpy(latents))
+true_base = true_base[torch.from_numpy(loose_hair(true_base))][:n_dosed]
 
 
 # %% tags=["hide-cell"]

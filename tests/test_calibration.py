@@ -1,15 +1,11 @@
 """Against a world that is linear in logits, in which every step can be worked out."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy.special import expit, logit
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-import calibration
+from helpers import calibration, directions
 
 
 def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
@@ -64,9 +60,9 @@ def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
         return rng.binomial(5, expit(codes @ slope + 0.4)) / 5
 
     y = rated(w)
-    plane = calibration.fit_fractional(w, pd.DataFrame({"age": y}))
+    plane = directions.fit_fractional(w, pd.DataFrame({"age": y}))
     model = sm.GLM(y, sm.add_constant(w), family=sm.families.Binomial())
-    penalty = np.r_[0, np.full(250, calibration.PENALTY / len(w))]
+    penalty = np.r_[0, np.full(250, directions.PENALTY / len(w))]
     reference = model.fit_regularized(alpha=penalty, L1_wt=0, maxiter=2000)
     normal = reference.params[1:]
     scale = plane.normals[0] @ normal / (normal @ normal)
