@@ -594,7 +594,7 @@ for (arm, values), row in zip(reached.items(), panels, strict=True):
             axis.axvline(value.median(), color=figures.BLACK, linestyle="--", linewidth=1)
     row[0].set_ylabel(f"images, {arm}")
 for axis, name in zip(panels[0], AXES, strict=True):
-    axis.set(title=name.replace("_", " "), xlim=(0, 1))
+    axis.set(title=name.replace("_", " "), xlim=(0, 1), xticks=(0.1, 0.5, 0.9))
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.12), ncol=2, handlelength=1)
 label = figure.supxlabel("true value")
 

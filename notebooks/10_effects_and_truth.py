@@ -934,10 +934,9 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 # The size of a part is its root mean square over the twelve cells of a model, less what noise alone
 # would give. The second half of the table counts the cells in which the interval excludes zero,
 # without an adjustment for their number. Base faces and doses are no bias in the strict sense: they
-# say that the fitted transects speak about slightly other faces and other steps. Doses hold one thing
-# more, because directions that keep *perceived* gender still move its shape a little as hair grows
-# ([](04_orthogonalization)). Leakage is a bias. It adds the effect of looks that nobody meant to
-# change.
+# say that the fitted transects speak about slightly other faces and other steps. Leakage is a bias. It
+# adds the effect of looks that were not meant to change, and the next two sections ask how much of it
+# the main arm and the paper's recipe have.
 
 # %% [markdown]
 # ### Two truths, and what is left
@@ -947,7 +946,7 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 # moves nothing else. T₂ − T₁ is another dose, and the draw of faces. The difference of B from T₂ is
 # bias: what moved along unasked. The same faces stand on both sides of it, so that the draw cancels, and
 # its interval is narrower than that of the effect. Of an audit in the field only the first column is
-# known. In this world one can look at all four, and ask where the found effect would lead astray.
+# known.
 
 # %%
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
@@ -969,8 +968,10 @@ beside.rename(labels.CONTRASTS, level="attribute")
 # ### The paper's instrument
 #
 # The same is done with the transects of the paper's recipe: its images, and its faces with the doses that
-# they got and everything else as in their base face. Raters without noise judge both, so that nothing
-# but the directions differs.
+# they got and everything else as in their base face. Raters without noise judge both. A face of the
+# paper's recipe may change its hair colour or its earrings from one image to the next; the table shows
+# what such changes did to the errors. Gaps in a plane's fit and looks that the paper left unasked are
+# both in it.
 
 # %%
 frame_p = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")

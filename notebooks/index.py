@@ -152,8 +152,8 @@ claim(
 # estimates](estimands) is a page of its own.
 #
 # The table is one run. Networks that are trained anew on other faces differ in what skin does to their
-# errors, and the experiment misses its own truth more often than its intervals say.
-# [What this book found](findings) says by how much.
+# errors. [What this book found](findings) says by how much, and [a benchmark](benchmarks) how often the
+# experiment holds its own truth.
 
 # %% tags=["remove-cell"]
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
