@@ -526,7 +526,7 @@ worst_fairface = worst_errors("fairface-like")
 # %%
 ordinary = ["celeba-like", "fairface-like"]
 wrong = {name: adults.loc[adults[f"error_{name}"] == 1, BY] for name in ordinary}
-wrong = pd.concat(wrong, names=["model"]).reset_index("model")
+wrong = pd.concat(wrong, names=["model", "image_id"]).reset_index()
 pd.crosstab([wrong["model"], wrong["perceived_gender"]], [wrong["hair"], wrong["skin"]])
 
 # %% [markdown]

@@ -241,9 +241,8 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     """
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
-        nothing, reached = np.full((2, 1), np.nan), np.ones(needs.shape, int)
-        below = np.full(cuts.shape, np.nan)
-        return Sweep(nothing[0], nothing[0], nothing, below, reached, 0, np.nan)
+        none = np.full((2, 1), np.nan)
+        return Sweep(*none, none, np.full(cuts.shape, np.nan), np.ones(needs.shape, int), 0, np.nan)
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
     share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
@@ -251,7 +250,8 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     for start, weight in kind.cumulative(weights):
         stop = start + len(weight)
         for need, count in zip(needs, reached, strict=True):
-            count += np.count_nonzero(weight < need, axis=0)
+            all_below = (weight[-1] < need).all()  # of most blocks, which need no count
+            count += len(weight) if all_below else np.count_nonzero(weight < need, axis=0)
         weight *= scale
         for cut, found in zip(cuts, at, strict=True):
             here = np.flatnonzero((cut > start) & (cut <= stop) & drawn)
