@@ -160,8 +160,8 @@ claim(
 # *part* of that group in an effect is the effect as audited minus the effect after the group was
 # held. The raters' labels stay as they were, so a part is what the models made of the change, and
 # not the raters. Parts are taken twice: of the error, which is 0 or 1, and of the probability that a
-# model gives to the wrong answer. An error changes only where a score crosses one half; the
-# probability changes with every step.
+# model gives to the wrong answer, P(wrong). An error changes only where a score crosses one half;
+# the probability changes with every step.
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
