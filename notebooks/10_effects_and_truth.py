@@ -1245,13 +1245,13 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### How much of the gap is skin's?
 #
-# The interval of the found effect covers the draw of faces. It does not cover what the instrument does
-# wrong: directions, doses and raters. How large is that? In the ladder it is what lies between A2 and
-# C, on the same faces, so that their draw cancels. The number is a root mean square, less noise, over
-# all effects that are averaged over one axis, as this one is, in both ordinary models. All three
-# attributes are taken together: one of them has few effects, whose steps can cancel by luck, and with
+# The interval of the found effect covers the draw of faces, and not what the instrument does wrong:
+# directions, doses and raters. How large is that? In the ladder it is what lies between A2 and C, on
+# the same faces, so that their draw cancels. The number is a root mean square, less noise, over all
+# effects that are averaged over one axis, as this one is, in both ordinary models. All attributes are
+# taken together: one has few effects, whose steps can cancel by luck, and with
 # [other seeds](#twenty-other-seeds) found effects of skin miss their truth more often than promised. An
-# auditor without a truth has to take this number from a world that has one.
+# auditor without a truth takes this number from a world that has one.
 
 # %%
 added_in_all = pd.concat(
