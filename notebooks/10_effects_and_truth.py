@@ -950,9 +950,13 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 
 # %%
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
+
+# %%
 both = rungs[rungs["scope"] == "cell"].set_index(["model", "attribute", "cell"])
 both = both.loc[left.index]
 estimate = {arm: 100 * both.loc[both["arm"] == arm, "estimate"] for arm in ("A3 doses", "C crowd")}
+
+# %% tags=["hide-input"]
 beside = pd.DataFrame(
     {
         "found (C)": labels.points(both[both["arm"] == "C crowd"]),
