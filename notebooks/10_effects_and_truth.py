@@ -474,7 +474,7 @@ for axis in AXES:
     ]
     lines.append(
         f"- **{labels.CONTRASTS[axis]}** moves its own parameter by {intended[axis]:+.2f} SD. "
-        f"Beyond ±{NOTABLE} SD it also moves {', '.join(named) or 'nothing'}. "
+        f"Beyond ±{NOTABLE} SD it also moves {', '.join(named) or 'no other'}. "
         f"The other {len(ranked) - len(large)} parameters move by at most "
         f"{ranked[ranked <= NOTABLE].max():.2f}."
     )
