@@ -485,8 +485,9 @@ along = dual_of_all.loc[AXES].to_numpy()
 #
 # Thirty raters see every neutral face, on a crop. A face that they place beside the median of all is
 # moved back, by the logit of what it lacks. Part of every mean score is the raters' noise, so the move
-# is shrunk by the score's reliability. This is done twice. Faces with tied or covered hair are left
-# out, because a step along hair length does not show on them.
+# is shrunk by the score's reliability. This is done twice. Two kinds of faces are left out: those with
+# tied or covered hair, because a step along hair length does not show on them, and those that lie a
+# quarter of a scale away. Others are drawn in their place.
 
 # %%
 RATERS_OF_NEUTRAL = 30
@@ -500,7 +501,7 @@ def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.Series]:
 
 # %%
 grown, in_logits = float(logit(ADULT)), {k: float(logit(v)) for k, v in LITTLE.items()}
-start = base_of(calibrated, grown, in_logits, n_transects * 3 // 2)
+start = base_of(calibrated, grown, in_logits, 5 * n_transects)
 start = start[observers.loose_hair(parameters_of(start))]
 
 # %%
@@ -652,7 +653,7 @@ spread.round(3)
 passed = bool(leaked["upper"].max() <= LEAK and spread["upper"].max() <= SPREAD)
 answers = {
     "directions, on crops": len(unit) * n_raters * len(crops),
-    "neutral faces": (len(start) + n_transects) * RATERS_OF_NEUTRAL * len(AXES),
+    "neutral faces": (ordinary[-1] + 1 + n_transects) * RATERS_OF_NEUTRAL * len(AXES),
     "rounds": n_transects * 8 * n_raters * len(unit),
     "gate": n_transects * 8 * n_raters * len(unit),
 }
