@@ -522,9 +522,12 @@ pd.DataFrame({"before": seen.iloc[ordinary].std(), "after one": again.std()}).ro
 #
 # A step of the logit of its goal brings each axis near it. Then the means of the eight cells are
 # closed in on their goals. In each of four rounds raters and automatic measures see a quarter of the
-# transects. A cell's mean that is off its goal moves by what it lacks, over the slope of a logit there.
-# All that has no goal is to have the same mean in all cells. Each round shows other faces and goes less
-# far, so that chance averages out.
+# transects. A cell whose mean score $\bar y_c$ is off its goal $t_c$ moves by
+#
+# $$D_c = g\,\frac{t_c - \bar y_c}{\bar y_c\,(1 - \bar y_c)},$$
+#
+# what it lacks over the slope of a logit there. All that has no goal is to have the same mean in all
+# cells. Each round shows other faces and has a smaller gain $g$, so that chance averages out.
 
 # %%
 GAINS = (0.7, 0.7, 0.4, 0.3)

@@ -498,8 +498,8 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # The base faces are new ones, drawn by the recipe of the exact arm in [](05_transect_generation),
 # so that the truth speaks about the same population of adults with loose hair. The doses are the median
-# values that the fitted arm reached. The right answer for each picture is the gender that was set; no crowd is
-# asked.
+# values that the fitted arm reached. The right answer for each picture is the gender that was set; no
+# crowd is asked.
 
 # %%
 world = load_generator("known-truth", device=device, size=image_size)
